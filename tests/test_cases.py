@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from gradcheck import load, run
+from gradcheck.autograd import TABLE
 from gradcheck.checks.result import CaseResult
 from gradcheck.language.case import Case, Value
+from gradcheck.language.expr.traverse import mentions
 from gradcheck.reports.phrases import say
 from tests.paths import CASES
 
@@ -68,6 +70,24 @@ def test_every_case_says_what_it_shows(file: str) -> None:
 def test_every_theme_is_there() -> None:
     themes = {file.split("/")[0] for file in FILES}
     assert themes >= {"reuse", "matmul", "elementwise", "reduction", "steps", "nn", "refuted"}
+
+
+#: Ops that others are made of, which nobody writes; and one of a dtype that NumPy has not.
+INSIDE = {
+    "binary_exponent", "chalf", "cofactors", "det_hessian", "det_sign", "eig_packed", "eigh_packed", "index_adjoint",
+    "logabsdet", "lu_packed", "lu_pivots", "median_place", "mode_place", "pivoted_rows", "qr_packed", "ranked_place",
+    "running_place", "svd_packed",
+}  # fmt: skip
+
+
+def test_every_op_stands_in_a_case() -> None:
+    used: set[str] = set()
+    for file in FILES:
+        for case in cases_of(file).values():
+            values = [value.expr for value in (*case.inputs.values(), *case.constants.values())]
+            for expr in (*(claim.expr for claim in case.graph.values()), *filter(None, values)):
+                used |= mentions(expr).ops.keys()
+    assert TABLE.keys() - used == INSIDE
 
 
 # What is known ------------------------------------------------------------------------------------

@@ -1,9 +1,11 @@
 """Single changes to the source of the ops, drawn at random: how many `cases/` notice, and with the tests how many.
 
-`python -m benchmarks mutation` draws 200 changes (an operator, a comparison, a sign, a constant) of all that there are
-in `gradcheck/autograd/ops`, by a seed. Each is made in the memory of a process of its own; the cases that come through
-the changed code run there, and where none of them fails, the tests of the file, of the table and of the oracles.
-Changes that change nothing are listed in `equivalent.txt`, by hand and with a reason; others are drawn for them.
+`python -m benchmarks mutation` draws 200 changes (an operator, a comparison, a constant, a default; a statement, a
+term, a condition or an argument left out; two arguments exchanged; a function or a name for another) of all that
+there are in `gradcheck/autograd/ops`, by a seed. Each is made in the memory of a process of its own; the cases that
+come through the changed code run there, and where none of them fails, the tests of the file, of the table and of the
+oracles. Changes that change nothing are listed in `equivalent.txt`, by hand and with a reason; others are drawn for
+them.
 
 Options: `--count N`, `--seed N`, `--only WORD` (changes with the word in their titles), `--cases-alone`, `--near`
 (of the tests those of the file and what is quick, which is most of what notices), `--list` (every change that was not
@@ -12,6 +14,7 @@ noticed, and by what the others were), `--keep FILE` (what is in there is not as
 
 from __future__ import annotations
 
+import ast
 import json
 import sys
 from collections.abc import Iterator
@@ -42,6 +45,7 @@ BY_CASES, BY_ALL = 0.80, 0.97
 QUICK = (
     "tests/autograd/test_signatures.py",
     "tests/autograd/test_refusals.py",
+    "tests/autograd/test_in_place.py",
     "tests/language/evaluation/test_expected_elements.py",
 )
 #: The others, in the order in which they are asked after those of the file.
@@ -60,15 +64,22 @@ BY_FAMILY = (
     "test_torchs_calls.py::test_values_and_gradients_of_torchs_calls_are_torchs",
     "test_integers.py::test_values_of_whole_numbers_are_torchs",
     "test_integers.py::test_indices_of_other_dtypes_are_taken_as_by_torch",
+    "test_mixed_dtypes.py::test_one_tensor_in_another_dtype_is_taken_as_by_torch",
+    "test_each_argument.py::test_each_argument_away_from_its_default_is_as_in_torch",
     "test_variations.py::test_values_and_gradients_of_variations_are_torchs",
     "test_edges.py::test_what_is_next_to_a_call_is_as_in_torch",
+    "test_equal_sizes.py::test_a_dimension_more_or_less_is_as_in_torch",
     "test_round_numbers.py::test_values_and_gradients_at_round_numbers_are_torchs",
 )
 #: Those that go through the whole table for one of the things that entries say of themselves.
 OF_TRAITS = (
     "tests/oracles/numeric/test_table.py::test_what_takes_complex_steps_says_so",
     "tests/autograd/test_table.py::test_gradients_of_ops_without_counterpart_are_the_slopes",
+    "tests/autograd/test_table.py::test_random_creators_make_the_dtype_that_they_are_asked_for",
 )
+
+#: What holds each rule to the slopes of its forward, which needs no torch.
+BY_DIFFERENCES = "tests/oracles/numeric/test_table.py::test_rules_are_the_derivatives_of_their_forwards"
 
 #: What is imported once for all changes.
 IMPORTED = (*QUICK, *sorted({f"tests/autograd/{test.partition('::')[0]}" for test in BY_FAMILY}), "tests/conftest.py")
@@ -167,13 +178,26 @@ def _tests_of(change: Change, tests: Tests) -> Iterator[list[str]]:
     if tests == "none":
         return
     own = Path(change.file).stem
-    likely = [f"tests/autograd/ops/test_{own}.py", f"tests/autograd/ops/common/test_{own}.py"]
     families = _users(own) if "/common/" in change.file else [own]
+    likely = [f"tests/autograd/ops/common/test_{own}.py", *(f"tests/autograd/ops/test_{name}.py" for name in families)]
+    if "/on_demand/" in change.file:
+        likely.append("tests/autograd/ops/test_on_demand.py")
     named = [*(f"tests/autograd/{name}" for name in BY_FAMILY), "-k", " or ".join([own, *families])]
     first = [*(path for path in likely if (ROOT / path).exists()), *named]
     yield from (first, [*QUICK], [*OF_TRAITS])
+    names = [name for family in [own, *families] for name in _ops_of(family)]
+    if names:
+        yield [BY_DIFFERENCES, "-k", " or ".join(names)]
     if tests == "all":
         yield from ([path] for path in TESTS)
+
+
+def _ops_of(family: str) -> list[str]:
+    """The names of a family's ops, read without importing what is changed."""
+    tree = ast.parse((OPS.parent / "families.py").read_text(encoding="utf-8"))
+    found = next(node.value for node in tree.body if isinstance(node, ast.AnnAssign) and node.value is not None)
+    families: dict[str, str] = ast.literal_eval(found)
+    return [name for key, names in families.items() if key.rpartition(".")[2] == family for name in names.split()]
 
 
 def _users(common: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Every single change to the source of the ops: an operator for another, a comparison for another, a constant."""
+"""Every single change to the source of the ops, by its place in the text; what may be changed how is `operators.py`."""
 
 from __future__ import annotations
 
@@ -9,17 +9,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from benchmarks.mutation.operators import Alternative, Surroundings, alternatives
+
 ROOT = Path(__file__).parents[2]
 OPS = ROOT / "gradcheck" / "autograd" / "ops"
 
-_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult, ast.FloorDiv: ast.Mult,
-    ast.Mod: ast.FloorDiv, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
-}  # fmt: skip
-_COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
-}  # fmt: skip
 #: What an entry says of itself, for people and for tests alone; that two things are as long, which is an assertion; and
 #: whether an array of the right dtype is copied once more, which no result tells.
 _SAID = frozenset(("name", "aliases", "samples", "doc", "domain", "kinks", "torch", "strict", "copy"))
@@ -27,7 +21,8 @@ _SAID = frozenset(("name", "aliases", "samples", "doc", "domain", "kinks", "torc
 
 @dataclass(frozen=True)
 class Change:
-    """One change: in which file, in which statement of it (by its lines), which node, and what it is for what.
+    """One change: in which file, in which statement of it (by its lines), which node, and which of the things
+    that may become of it.
 
     `title` stays the same as long as the statement does: its name, the line that is changed, and the change.
     """
@@ -35,6 +30,7 @@ class Change:
     file: str
     lines: tuple[int, int]
     node: int
+    which: int
     title: str
 
 
@@ -48,7 +44,7 @@ def changes_of(path: Path) -> Iterator[Change]:
     """Those of one file."""
     source = path.read_text(encoding="utf-8")
     tree, lines = ast.parse(source), source.splitlines()
-    said = _named_in_what_is_said(tree)
+    said, around = _named_in_what_is_said(tree), Surroundings(tree)
     known: Counter[str] = Counter()
     places = {id(node): number for number, node in enumerate(ast.walk(tree))}
     file = path.relative_to(ROOT).as_posix()
@@ -57,12 +53,12 @@ def changes_of(path: Path) -> Iterator[Change]:
             continue
         first = min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))])
         for node in _within(statement):
-            for what in _described(node):
+            for which, (what, _) in enumerate(_alternatives(node, around)):
                 line = lines[getattr(node, "lineno", first) - 1].strip()
                 title = f"{path.relative_to(OPS).as_posix()}: {line}: {what}"
                 known[title] += 1
                 again = f" ({known[title]})" if known[title] > 1 else ""
-                yield Change(file, (first, statement.end_lineno or first), places[id(node)], title + again)
+                yield Change(file, (first, statement.end_lineno or first), places[id(node)], which, title + again)
 
 
 def _named_in_what_is_said(tree: ast.Module) -> set[str]:
@@ -74,14 +70,15 @@ def _named_in_what_is_said(tree: ast.Module) -> set[str]:
 
 
 def _within(statement: ast.stmt) -> Iterator[ast.AST]:
-    """The nodes below that are computed with: no annotations, no texts, nothing that an entry only says of itself."""
+    """The nodes below that are computed with: no annotations, no texts, nothing that an entry only says of itself, and
+    no numbers in sentences."""
     if isinstance(statement, (ast.Import, ast.ImportFrom)) or _is_text(statement):
         return
     stack: list[ast.AST] = [statement]
     while stack:
         node = stack.pop()
         yield node
-        if isinstance(node, ast.Raise) or _is_text(node):
+        if isinstance(node, ast.Raise) or _is_text(node) or _is_sentence(node):
             continue
         below = list(ast.iter_child_nodes(node))
         if isinstance(node, (ast.arg, ast.AnnAssign)):
@@ -95,50 +92,40 @@ def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _described(node: ast.AST) -> Iterator[str]:
-    """The change of a node, in words; nothing for a node that has none."""
-    if isinstance(node, (ast.BinOp, ast.AugAssign)) and type(node.op) in _OPERATORS:
-        yield f"{type(node.op).__name__} becomes {_OPERATORS[type(node.op)].__name__}"
-    elif isinstance(node, ast.Compare) and type(node.ops[0]) in _COMPARISONS:
-        yield f"{type(node.ops[0]).__name__} becomes {_COMPARISONS[type(node.ops[0])].__name__}"
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Not)):
-        yield f"{type(node.op).__name__} is left out"
-    elif isinstance(node, ast.BoolOp):
-        yield "and becomes or" if isinstance(node.op, ast.And) else "or becomes and"
-    elif isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float)):
-        yield f"{node.value!r} becomes {_other(node.value)!r}"
+def _is_sentence(node: ast.AST) -> bool:
+    parts = node.values if isinstance(node, ast.JoinedStr) else []
+    return any(isinstance(part, ast.Constant) and " " in str(part.value) for part in parts)
 
 
-def _other(value: float) -> float:
-    """Another constant."""
-    if isinstance(value, bool):
-        return not value
-    return value + 1 if isinstance(value, int) else value * 2 or 1.0
+def _left_out(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """The call without each of the keywords that do more than say something."""
+    if isinstance(node, ast.Call):
+        for keyword in node.keywords:
+            if keyword.arg is not None and keyword.arg not in _SAID:
+                others = [other for other in node.keywords if other is not keyword]
+                yield f"{keyword.arg}= is left out", ast.Call(node.func, node.args, others)
+
+
+def _alternatives(node: ast.AST, around: Surroundings) -> list[Alternative]:
+    return [*alternatives(node, around), *_left_out(node)]
 
 
 def changed(change: Change) -> ast.Module:
     """The file's tree with this change in it."""
     tree = ast.parse((ROOT / change.file).read_text(encoding="utf-8"))
     node = next(found for number, found in enumerate(ast.walk(tree)) if number == change.node)
-    if isinstance(node, (ast.BinOp, ast.AugAssign)):
-        node.op = _OPERATORS[type(node.op)]()
-    elif isinstance(node, ast.Compare):
-        node.ops[0] = _COMPARISONS[type(node.ops[0])]()
-    elif isinstance(node, ast.BoolOp):
-        node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-    elif isinstance(node, ast.Constant):
-        node.value = _other(node.value)  # type: ignore[arg-type]
-    elif isinstance(node, ast.UnaryOp):
-        tree = _Without(node).visit(tree)
+    _, other = _alternatives(node, Surroundings(tree))[change.which]
+    _Instead(node, other).visit(tree)
     return ast.fix_missing_locations(tree)
 
 
-class _Without(ast.NodeTransformer):
-    """Leaves a sign, or a `not`, out."""
+class _Instead(ast.NodeTransformer):
+    """Puts one node in the place of another, at its place in the text."""
 
-    def __init__(self, unary: ast.UnaryOp) -> None:
-        self._unary = unary
+    def __init__(self, node: ast.AST, other: ast.AST) -> None:
+        self._node, self._other = node, other
 
-    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
-        self.generic_visit(node)
-        return node.operand if node is self._unary else node
+    def visit(self, node: ast.AST) -> ast.AST:
+        if node is self._node:
+            return ast.copy_location(self._other, node) if not hasattr(self._other, "lineno") else self._other
+        return self.generic_visit(node)

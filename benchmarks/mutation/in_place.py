@@ -20,13 +20,14 @@ _Place = tuple[str, str, tuple[Any, ...]]
 
 
 def is_in_functions(change: Change) -> bool:
-    """Whether nothing of it is computed as the file is imported."""
+    """Whether nothing of it is computed as the file is imported, and there are the same functions with it."""
     before, after = _compiled(change)
-    return _own(before) == _own(after)
+    return _own(before) == _own(after) and _shapes(before) == _shapes(after)
 
 
 def put_in(change: Change) -> bool:
-    """Gives the functions of this process the changed code; whether there were any."""
+    """Gives the functions of this process the changed code; whether there were any. Raises ValueError where functions
+    come or go by the change, or what they see of others."""
     known = functions()
     found = False
     for before, after in zip(*map(_all_within, _compiled(change)), strict=True):
@@ -58,6 +59,11 @@ def _all_within(code: CodeType) -> Iterator[CodeType]:
         if isinstance(constant, CodeType):
             yield constant
             yield from _all_within(constant)
+
+
+def _shapes(code: CodeType) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+    """Of all functions within, what has to be the same for one to take the place of the other."""
+    return [(one.co_name, one.co_freevars, one.co_cellvars) for one in _all_within(code)]
 
 
 def _place(code: CodeType) -> _Place:

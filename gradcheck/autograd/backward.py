@@ -136,39 +136,44 @@ def sweep(
     contributions. `release` frees on the way what the graph saved for its rules. Raises BackwardTwice.
     """
     waiting = count_pending(roots)
-    arrivals = _Arrivals(waiting)
-    ready, arrive = arrivals.ready, arrivals.arrive
-    arrivals.begin(roots, seeds)
+    sums = _begun(roots, seeds, waiting)
+    ready = [(root, sums.pop(root)) for root in dict.fromkeys(roots) if not waiting[root]]
     short = pull is pull_shortly
     found: dict[N, Any] = {}
     while ready:
+        node: Any
         node, gradient = ready.pop()
-        while True:
+        while node is not None:
             plan = node.plan
             if plan is None and node.creation_op is None:
                 found[node] = gradient
                 break
             if node.retains_grad or (keep and node in keep):
                 found[node] = gradient
-            if plan is None or not short or plan.one is None:
-                shares = pull(node, gradient) if plan is None or not short else plan.pull(node, gradient)
+            one = None if plan is None or not short else plan.one
+            if one is not None:
+                gradient = one(node, gradient)
                 if release:
                     node.freed = True
-                for creator, share in shares:
-                    left = waiting[creator]
-                    if left == 1:
-                        ready.append((creator, share))
-                    else:
-                        arrive(creator, share, left)
-                break
-            gradient = plan.one(node, gradient)
+                node = node.first
+                if waiting[node] != 1:
+                    if not _added(node, gradient, waiting, sums):
+                        break
+                    gradient = sums.pop(node)
+                continue
+            shares = pull(node, gradient) if plan is None or not short else plan.pull(node, gradient)
             if release:
                 node.freed = True
-            node = node.first
-            left = waiting[node]
-            if left != 1:
-                arrive(node, gradient, left)
-                break
+            node = None
+            for creator, share in shares:
+                if waiting[creator] != 1:
+                    if not _added(creator, share, waiting, sums):
+                        continue
+                    share = sums.pop(creator)
+                if node is not None:
+                    ready.append((node, gradient))
+                node, gradient = creator, share
+            shares = share = None  # which would count as holders
     return found
 
 
@@ -183,43 +188,31 @@ def _of_one_holder() -> int:
 _ALONE = _of_one_holder()
 
 
-class _Arrivals:
-    """What has arrived at nodes that wait for several contributions. `ready` are those that wait no longer.
+def _begun(roots: Sequence[Any], seeds: Sequence[Any], waiting: dict[Any, int]) -> dict[Any, Any]:
+    """What has arrived at nodes that wait for more: at first the incoming gradients. `waiting` says of each node how
+    many contributions are missing, and is negative once there is one."""
+    sums: dict[Any, Any] = {}
+    for root, seed in zip(roots, seeds, strict=True):
+        sums[root] = sums[root] + seed if root in sums else seed
+        waiting[root] = -abs(waiting[root])
+    return sums
 
-    waiting  by node how many are missing; negative once there is one
-    """
 
-    __slots__ = ("_sums", "_waiting", "ready")
-
-    def __init__(self, waiting: dict[Any, int]) -> None:
-        self._waiting = waiting
-        self._sums: dict[Any, Any] = {}
-        self.ready: list[tuple[Any, Any]] = []
-
-    def begin(self, roots: Sequence[Any], seeds: Sequence[Any]) -> None:
-        """The incoming gradients are contributions, too."""
-        sums = self._sums
-        for root, seed in zip(roots, seeds, strict=True):
-            sums[root] = sums[root] + seed if root in sums else seed
-            self._waiting[root] = -abs(self._waiting[root])
-        self.ready += [(root, sums.pop(root)) for root in dict.fromkeys(roots) if not self._waiting[root]]
-
-    def arrive(self, node: Any, share: Any, left: int) -> None:
-        """One contribution more. They are added up in place where nobody else holds the sum."""
-        if left > 1:
-            self._sums[node] = share
-            self._waiting[node] = 1 - left
-            return
-        sums = self._sums
-        total = sums[node]
-        if type(total) is np.ndarray and total.base is None and references(total) == _ALONE:
-            total += share
-        else:
-            sums[node] = total + share
-        if left == -1:
-            self.ready.append((node, sums.pop(node)))
-        else:
-            self._waiting[node] = left + 1
+def _added(node: Any, share: Any, waiting: dict[Any, int], sums: dict[Any, Any]) -> bool:
+    """One contribution more to a node that waits for several; whether it was the last. They are added up in place where
+    nobody else holds the sum."""
+    left = waiting[node]
+    if left > 1:
+        sums[node] = share
+        waiting[node] = 1 - left
+        return False
+    total = sums[node]
+    if type(total) is np.ndarray and total.base is None and references(total) == _ALONE:
+        total += share
+    else:
+        sums[node] = total + share
+    waiting[node] = left + 1
+    return left == -1
 
 
 def count_pending(roots: Sequence[N]) -> dict[N, int]:
@@ -238,24 +231,32 @@ def count_pending(roots: Sequence[N]) -> dict[N, int]:
                     hint="pass retain_graph=True to the first",
                 )
             plan, creator, other = node.plan, node.first, node.second
-            several = plan is None or plan.one is None or type(other) is tuple or not creator.requires_grad
-            if several or (other is not None and other.requires_grad):
-                stack += _newly_awaited(node, waiting)
+            if plan is None or type(creator) is tuple or type(other) is tuple:
+                stack += _newly_awaited(_used(node), waiting)
                 break
-            if creator in waiting:
-                waiting[creator] += 1
+            if plan.wanted is None:  # both are, or one of them
+                if other.requires_grad:
+                    left = waiting.get(other)
+                    waiting[other] = 1 if left is None else left + 1
+                    if left is None and other.creation_op is not None:
+                        stack.append(other)
+                if not creator.requires_grad:
+                    break
+            elif not creator.requires_grad or (other is not None and other.requires_grad):
+                stack += _newly_awaited(_used(node), waiting)
                 break
-            waiting[creator] = 1
-            if creator.creation_op is None:
+            left = waiting.get(creator)
+            waiting[creator] = 1 if left is None else left + 1
+            if left is not None or creator.creation_op is None:
                 break
             node = creator
     return waiting
 
 
-def _newly_awaited(node: Any, waiting: dict[Any, int]) -> list[Any]:
-    """Count the contributions that a node will pass on; which creators were not awaited before and are no leaves."""
+def _newly_awaited(used: Iterable[Any], waiting: dict[Any, int]) -> list[Any]:
+    """Count the contributions that go to these, one for each use; which were not awaited before and are no leaves."""
     found = []
-    for creator in _used(node):
+    for creator in used:
         if creator.requires_grad:
             if creator in waiting:
                 waiting[creator] += 1

@@ -92,9 +92,11 @@ FAMILIES: dict[str, str] = {
         block_diag cartesian_prod combinations corrcoef cov cross linalg.cross linear_cross_entropy pdist
     """,
     "on_demand.copies": """
-        alias_copy broadcast_tensors chalf diagonal_copy dsplit expand_copy hsplit meshgrid narrow_copy
-        permute_copy resolve_conj resolve_neg split_with_sizes split_with_sizes_copy squeeze_copy t_copy
-        transpose_copy unbind_copy unsafe_chunk unsafe_split unsqueeze_copy view_copy vsplit
+        alias_copy broadcast_tensors chalf diagonal_copy dsplit expand_copy hsplit
+        meshgrid narrow_copy permute_copy resolve_conj resolve_neg select_copy slice_copy split_copy
+        split_with_sizes split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy
+        unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze_copy
+        view_as_real_copy view_copy vsplit
     """,
     "on_demand.decompositions": """
         eig_packed eigh_packed linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.svd svd
@@ -105,19 +107,25 @@ FAMILIES: dict[str, str] = {
         fft.irfftn fft.rfft fft.rfft2 fft.rfftn
     """,
     "on_demand.further_activations": """
-        _safe_softmax _softmax_backward_data alpha_dropout bilinear dropout2d dropout3d embedding_bag
-        feature_alpha_dropout glu hardsigmoid hardswish local_response_norm native_dropout_backward prelu
+        _safe_softmax _softmax_backward_data alpha_dropout bilinear dropout1d dropout2d dropout3d
+        embedding_bag feature_alpha_dropout glu hardsigmoid hardswish local_response_norm
+        native_dropout_backward prelu rrelu
     """,
     "on_demand.further_linalg": """
-        cholesky_inverse cholesky_solve linalg.cholesky_ex linalg.cond linalg.householder_product
-        linalg.inv_ex linalg.lstsq linalg.matrix_exp linalg.solve_ex linalg.tensorinv linalg.tensorsolve
-        linalg.vander matrix_exp orgqr ormqr triangular_solve
+        chain_matmul cholesky_inverse cholesky_solve linalg.cholesky_ex linalg.cond
+        linalg.householder_product linalg.inv_ex linalg.lstsq linalg.matrix_exp linalg.solve_ex
+        linalg.tensorinv linalg.tensorsolve linalg.vander matrix_exp orgqr ormqr triangular_solve
     """,
     "on_demand.further_losses": """
         ctc_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss
         triplet_margin_with_distance_loss
     """,
-    "on_demand.grid_sampling": "grid_sample grid_sampler_2d grid_sampler_3d",
+    "on_demand.further_pools": """
+        adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices
+        adaptive_max_pool3d_with_indices lp_pool1d lp_pool2d lp_pool3d max_pool1d_with_indices
+        max_pool2d_with_indices max_pool3d_with_indices
+    """,
+    "on_demand.grid_sampling": "affine_grid grid_sample grid_sampler grid_sampler_2d grid_sampler_3d",
     "on_demand.masked_reductions": """
         masked.amax masked.amin masked.cumprod masked.cumsum masked.log_softmax masked.logaddexp
         masked.logsumexp masked.mean masked.median masked.norm masked.normalize masked.prod masked.softmax
@@ -128,37 +136,38 @@ FAMILIES: dict[str, str] = {
         native_layer_norm
     """,
     "on_demand.pools_undone": """
-        adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d conv_transpose1d conv_transpose2d
-        conv_transpose3d max_pool2d_with_indices_backward max_unpool1d max_unpool2d max_unpool3d
+        adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d conv_tbc conv_transpose1d
+        conv_transpose2d conv_transpose3d max_pool2d_with_indices_backward max_unpool1d max_unpool2d
+        max_unpool3d
     """,
     "on_demand.quantiles": """
         kthvalue median median_place mode mode_place msort nanmedian nanquantile quantile ranked_place
     """,
     "on_demand.rare_arithmetic": """
-        _unsafe_masked_index _unsafe_masked_index_put_accumulate binary_exponent copysign float_power frexp
-        ldexp logaddexp2 nextafter renorm segment_reduce
+        _unsafe_masked_index _unsafe_masked_index_put_accumulate binary_exponent copysign
+        float_power frexp heaviside ldexp logaddexp2 nextafter renorm segment_reduce
     """,
     "on_demand.resampling": """
-        _upsample_bilinear2d_aa adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d interpolate
-        upsample_bilinear upsample_nearest
+        _upsample_bilinear2d_aa adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d
+        interpolate upsample upsample_bilinear upsample_nearest
     """,
     "on_demand.running_extremes": """
         cummax cummin cumulative_trapezoid diff gradient logcumsumexp running_place trapezoid trapz
     """,
     "on_demand.short_time": "istft stft",
     "on_demand.special_functions": """
-        digamma erfinv i0 lgamma mvlgamma polygamma special.digamma special.entr special.erfcx
-        special.erfinv special.gammaln special.i0 special.i0e special.i1 special.i1e special.log_ndtr
-        special.multigammaln special.ndtr special.ndtri special.polygamma special.psi special.xlog1py
-        special.zeta
+        digamma erfinv i0 igamma igammac lgamma mvlgamma polygamma special.digamma special.entr
+        special.erfcx special.erfinv special.gammainc special.gammaincc special.gammaln special.i0
+        special.i0e special.i1 special.i1e special.log_ndtr special.multigammaln special.ndtr
+        special.ndtri special.polygamma special.psi special.xlog1py special.zeta
     """,
     "on_demand.triangular_factors": """
         linalg.lu linalg.lu_factor linalg.lu_factor_ex linalg.lu_solve linalg.qr lu lu_packed lu_pivots
         lu_solve lu_unpack pivoted_rows qr qr_packed
     """,
     "on_demand.window_views": """
-        as_strided as_strided_copy as_strided_scatter channel_shuffle fold nn.functional.unfold
-        pixel_shuffle pixel_unshuffle unfold unfold_copy
+        as_strided as_strided_copy as_strided_scatter channel_shuffle fold native_channel_shuffle
+        nn.functional.unfold pixel_shuffle pixel_unshuffle unfold unfold_copy
     """,
     "on_demand.written_slices": """
         fill index_copy index_fill index_reduce masked_scatter put scatter_reduce select_scatter slice

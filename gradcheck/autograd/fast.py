@@ -17,7 +17,7 @@ import numpy as np
 from gradcheck.autograd import plans
 from gradcheck.autograd.absent import Gone
 from gradcheck.autograd.letting_go import LARGE, let_go
-from gradcheck.autograd.modes import KNOWN, SILENCE, hush, is_recording
+from gradcheck.autograd.modes import is_recording, silently
 from gradcheck.autograd.node import Form, Node, form_of
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.plans import Plan
@@ -30,8 +30,6 @@ _PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
 #: So many pairs are known, for each op.
 _MOST = 3000
 _ARRAY, _new = np.ndarray, object.__new__
-_variable, _silent = SILENCE
-_get_silence, _set_silence, _reset_silence = _variable.get, _variable.set, _variable.reset
 
 
 class PairPlan(Plan):
@@ -72,20 +70,27 @@ class PairPlan(Plan):
 class _Pair:
     """What an op comes to for two forms, or a form and a number.
 
-    form      of the result
-    constant  the number as an array; None for two tensors
-    arrays    what gives both arrays where there is more to do: those of the result's shape, where that is quicker, or
-              of a large result, before which others are let go; or None
+    one, other  these
+    form        of the result
+    constant    the number as an array; None for two tensors
+    arrays      what gives both arrays where there is more to do: those of the result's shape, where that is quicker, or
+                of a large result, before which others are let go; or None
     """
 
-    __slots__ = ("arrays", "both", "constant", "form", "left", "right")
+    __slots__ = ("arrays", "both", "constant", "form", "left", "one", "other", "right")
 
-    def __init__(self, op: Op, form: Form, number: Any = None, array: np.ndarray | None = None) -> None:
+    def __init__(self, op: Op, operands: tuple[Form, Any], form: Form, array: np.ndarray | None = None) -> None:
+        self.one, self.other = operands
         self.form, self.constant = form, array
         self.arrays: Callable[[Node, Any, np.ndarray], Any] | None = None
         if prod(form.shape) >= LARGE:
             self.arrays = _after_letting_go
+        number = None if array is None else self.other
         self.left, self.right, self.both = (PairPlan(op, number, array, wanted) for wanted in (0, 1, None))
+
+
+#: What no operands are.
+_NO_PAIR = _Pair(TABLE["add"], (Form(), Form()), Form())
 
 
 def _pair(op: Op, a: Node, b: Any) -> _Pair | None:
@@ -95,14 +100,14 @@ def _pair(op: Op, a: Node, b: Any) -> _Pair | None:
         return None
     try:
         if type(b) is int or type(b) is float:
-            return _Pair(op, left, b, constant(b, left.dtype))
+            return _Pair(op, (left, b), left, constant(b, left.dtype))
         right = b.formed()
         if right.dtype is not left.dtype:
             return None
         shape = np.broadcast_shapes(left.shape, right.shape)
     except (ValueError, OverflowError):
         return None
-    pair = _Pair(op, form_of(np.broadcast_to(np.empty((), left.dtype), shape)))
+    pair = _Pair(op, (left, right), form_of(np.broadcast_to(np.empty((), left.dtype), shape)))
     places = [spreading(form.shape, shape) for form in (left, right)]
     if not (places[0] is None and places[1] is None):
         pair.arrays = partial(_spread, places[0], places[1])
@@ -111,7 +116,7 @@ def _pair(op: Op, a: Node, b: Any) -> _Pair | None:
 
 def _spread(place: Any, other: Any, a: Node, b: Any, right: np.ndarray) -> Any:
     left = a.array
-    return left if place is None else left.take(place), right if other is None else right.take(other)
+    return left if place is None else left.ravel()[place], right if other is None else right.ravel()[other]
 
 
 def _after_letting_go(a: Node, b: Any, right: np.ndarray) -> Any:
@@ -138,39 +143,47 @@ def _operator(name: str) -> Callable[[Any, Any], Any]:
             known[(a.form, b.form) if pair.constant is None else (a.form, type(b), b or str(b))] = pair
         return pair
 
+    latest = latest_of_number = _NO_PAIR  # a loop mostly asks for the same once more
+
     def operator(a: Any, b: Any) -> Any:
+        nonlocal latest, latest_of_number
         kind, other = type(a), type(b)
         if other is kind:
-            pair = known.get((a.form, b.form)) or learned(a, b)
-            if pair is None:
-                return op(a, b)
+            pair: Any = latest
+            if pair.one is not a.form or pair.other is not b.form:
+                pair = known.get((a.form, b.form)) or learned(a, b)
+                if pair is None:
+                    return op(a, b)
+                latest = pair
             right, wants = b.array, b.requires_grad
         elif other is float or other is int:
-            pair = known.get((a.form, other, b or str(b))) or learned(a, b)  # 0.0 equals -0.0
-            if pair is None:
-                return op(a, b)
+            pair = latest_of_number
+            if pair.other is not b or pair.one is not a.form:
+                pair = known.get((a.form, other, b or str(b))) or learned(a, b)  # 0.0 equals -0.0
+                if pair is None:
+                    return op(a, b)
+                latest_of_number = pair
             right, wants, b = pair.constant, False, None
         else:
             return op(a, b)
-        state = _get_silence(None)
-        token = None if state is KNOWN.silent else _set_silence(_silent) if state is KNOWN.loud else hush(state)
         try:
-            data = ufunc(a.array, right) if pair.arrays is None else ufunc(*pair.arrays(a, b, right))
-        except Gone:
+            if pair.arrays is None:
+                data = silently(ufunc, a.array, right)
+            else:
+                data = silently(ufunc, *pair.arrays(a, b, right))
+        except (Gone, RuntimeError):
             return op.general((a, right if b is None else b), {})
-        finally:
-            if token is not None:
-                _reset_silence(token)
         if type(data) is not _ARRAY:  # NumPy makes scalars of 0-d results
             data = np.asarray(data)
-        if not (wants or a.requires_grad) or not is_recording():
+        wanted = a.requires_grad
+        if not (wanted or wants) or not is_recording():
             return kind.wrap(data)
         node = _new(kind)
         node.array, node.form = data, pair.form
-        if not a.requires_grad:
-            node.plan, node.first, node.second = pair.right, b, a
-        else:
+        if wanted:
             node.plan, node.first, node.second = pair.both if wants else pair.left, a, b
+        else:
+            node.plan, node.first, node.second = pair.right, b, a
         node.creation_op, node.requires_grad, node.grad = op, True, None
         node.freed = node.retains_grad = False
         return node

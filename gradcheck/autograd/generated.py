@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.letting_go import LARGE, let_go
-from gradcheck.autograd.modes import KNOWN, SILENCE, hush, is_recording
+from gradcheck.autograd.letting_go import LARGE, let_go, written_over
+from gradcheck.autograd.modes import is_recording, silently
 from gradcheck.autograd.node import Node, form_of, nodes_in
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.pullback import cotangent_of, fit
@@ -44,25 +44,28 @@ def applied(kind: type[Node], op: Op, bound: tuple[Any, ...], plan: Callable[[in
         raise Untraceable
     count = len(leaves)
     parameters = ", ".join(f"a{i}" for i in range(count))
-    large = [f"let_go(({parameters},), {result.size})"] if result.size >= LARGE else []
-    lines = [*large, *(f"x{i} = a{i}.array" for i in range(count)), *_silently(trace.code([result]))]
-    lines += [f"y = {result.name}", "node = new(kind)", "node.array = y", "node.form = form"]
+    lines = [f"let_go(({parameters},), {result.size})"] if result.size >= LARGE else []
+    arrays = ", ".join(f"a{i}.array" for i in range(count))
+    lines += ["node = new(kind)", f"node.array = silently(compute, {arrays})", "node.form = form"]
     names = {"let_go": let_go, "new": object.__new__, "kind": kind, "op": op, "form": form_of(result.data)}
+    names |= {"silently": silently, "is_recording": is_recording, "compute": _computed(trace, result, count)}
     if op.rules and result.data.dtype.kind == "f":
         floats = [i for i, leaf in enumerate(leaves) if leaf.data.dtype.kind == "f"]
         lines += _linked(count, floats, names, plan)
     lines += ["node.grad = node.creation_op = node.plan = node.second = None", "node.first = ()"]
     lines += ["node.requires_grad = node.freed = node.retains_grad = False", "return node"]
-    variable, silent = SILENCE
-    names |= {"get_silence": variable.get, "set_silence": variable.set, "reset_silence": variable.reset}
-    names |= {"silent": silent, "known": KNOWN, "hush": hush}
-    return _made("apply", parameters, lines, {**trace.names, **names, "is_recording": is_recording})  # type: ignore[no-any-return]
+    return _made("apply", parameters, lines, names)  # type: ignore[no-any-return]
 
 
-def _silently(lines: list[str]) -> list[str]:
-    hushed = "None if state is known.silent else set_silence(silent) if state is known.loud else hush(state)"
-    tried = ["try:", *(f"    {line}" for line in lines), "finally:", "    if token is not None: reset_silence(token)"]
-    return ["state = get_silence(None)", f"token = {hushed}", *tried]
+def _computed(trace: ArrayTrace, result: Traced, count: int) -> Callable[..., Any]:
+    """A function of the arrays that does what the trace has written down; where that is one call, what is called."""
+    parameters = [f"x{i}" for i in range(count)]
+    lines = trace.code([result])
+    if len(lines) == 1:
+        name, _, rest = lines[0].removeprefix(f"{result.name} = ").partition("(")
+        if rest == f"{', '.join(parameters)})" and name in trace.names:
+            return trace.names[name]  # type: ignore[no-any-return]
+    return _made("compute", ", ".join(parameters), [*lines, f"return {result.name}"], trace.names)  # type: ignore[no-any-return]
 
 
 def _linked(count: int, floats: list[int], names: dict[str, Any], plan: Callable[[int | None], Any]) -> list[str]:
@@ -141,7 +144,7 @@ def pulled(node: Node, gradient: np.ndarray, plan: Any) -> Callable[[Node, np.nd
     head = ["if type(g) is not ndarray:", "    return general(node, g)"] if not node.shape else []
     head += _taken_apart(len(tensors), plan, lines)
     body = [*head, "try:", *(f"    {line}" for line in lines), "except Exception:", "    return general(node, g)"]
-    return _made("pull", "node, g", body, {**trace.names, "general": plan.general})  # type: ignore[no-any-return]
+    return _made("pull", "node, g", body, {**trace.names, "general": plan.general, "written_over": written_over})  # type: ignore[no-any-return]
 
 
 def _taken_apart(count: int, plan: Any, lines: list[str]) -> list[str]:
@@ -166,7 +169,12 @@ def _taken_apart(count: int, plan: Any, lines: list[str]) -> list[str]:
 def _only(made: Callable[[int], Any], plan: Any, trace: ArrayTrace) -> list[str]:
     """The lines that make the share of the only tensor that requires a gradient."""
     share = made(plan.wanted or 0)
-    return [*trace.code([share]), f"return {trace.written(share)}"]
+    return [*trace.code([share], _given([share])), f"return {trace.written(share)}"]
+
+
+def _given(shares: list[Any]) -> str:
+    """The name of the incoming gradient, where the last share may be written over it."""
+    return "g" if shares and min(share.size for share in shares) >= LARGE else ""
 
 
 def _both(made: Callable[[int], Any], wanting: list[int], trace: ArrayTrace) -> list[str]:
@@ -174,7 +182,12 @@ def _both(made: Callable[[int], Any], wanting: list[int], trace: ArrayTrace) -> 
     shares = [made(i) for i in wanting]
     pairs = ", ".join(f"(a{i}, {trace.written(share)})" for i, share in zip(wanting, shares, strict=True))
     asked = " and ".join(f"a{i}.requires_grad" for i in wanting)
-    return [f"if not ({asked}):", "    return general(node, g)", *trace.code(shares), f"return ({pairs})"]
+    return [
+        f"if not ({asked}):",
+        "    return general(node, g)",
+        *trace.code(shares, _given(shares)),
+        f"return ({pairs})",
+    ]
 
 
 def _each(made: Callable[[int], Any], wanting: list[int], trace: ArrayTrace) -> list[str]:

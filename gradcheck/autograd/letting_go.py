@@ -97,6 +97,36 @@ def _by_nobody() -> int:
 _OURS = max(_by_nobody(), 0)
 
 
+# Gradients that are written over -----------------------------------------------------------------------
+
+
+def written_over(gradient: np.ndarray, *operands: np.ndarray) -> np.ndarray | None:
+    """The gradient that a sweep has handed to a plan, to be written over by what comes of it and these operands, if the
+    sweep alone holds it and all lie row by row, as the result will; or None. Of large arrays that saves a third of what
+    goes through the memory."""
+    if references(gradient) != _SWEEPS or gradient.base is not None or not gradient.flags.c_contiguous:
+        return None
+    alike = all(one.shape == gradient.shape and one.flags.c_contiguous for one in operands)
+    return gradient if alike and gradient.flags.writeable else None
+
+
+def _handed_to_a_plan(gradient: np.ndarray) -> int:
+    return _asked_by_a_plan(gradient, gradient[:0])
+
+
+def _asked_by_a_plan(gradient: np.ndarray, *operands: np.ndarray) -> int:
+    return references(gradient)
+
+
+def _of_a_sweep() -> int:
+    gradient = np.zeros(1)
+    return _handed_to_a_plan(gradient)
+
+
+#: What is counted there of a gradient that only the sweep holds.
+_SWEEPS = max(_of_a_sweep(), 0)
+
+
 # What rules read ---------------------------------------------------------------------------------------
 
 

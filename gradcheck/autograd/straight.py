@@ -37,8 +37,9 @@ class Line(NamedTuple):
     operands: tuple[str, ...] = ()
 
 
-def written(lines: Sequence[Line], kept: frozenset[str]) -> list[str]:
-    """The code of these lines, as far as what is `kept` needs them; that is asked for behind them."""
+def written(lines: Sequence[Line], kept: frozenset[str], given: str = "") -> list[str]:
+    """The code of these lines, as far as what is `kept` needs them; that is asked for behind them. The last of them may
+    write over what it is `given`, if `written_over(given, *others)` says so when it runs."""
     lines = _needed(lines, kept)
     last = {source: number for number, line in enumerate(lines) for source in line.sources}
     free: dict[str, tuple[tuple[int, ...], str]] = {}  # arrays of their own, of which nobody else has a view
@@ -50,8 +51,10 @@ def written(lines: Sequence[Line], kept: frozenset[str]) -> list[str]:
             code.append(f"{line.name} = {line.code}")
             continue
         over = _over(line, free, {s for s in line.sources if last[s] == number and s not in kept})
+        free.pop(over, None)
+        if not over and given in line.sources and line.operands and line is lines[-1]:
+            over = f"written_over({', '.join((given, *sorted(line.sources - {given})))})"
         if over:
-            del free[over]
             out = f"out={over}" if line.ufunc in _BY_NAME else over
             code.append(f"{line.name} = {line.operands[0]}({', '.join((*line.operands[1:], out))})")
         else:
@@ -81,8 +84,8 @@ SMALL = 1024
 
 @lru_cache(maxsize=1024)
 def spreading(shape: tuple[int, ...], target: tuple[int, ...]) -> np.ndarray | None:
-    """For each element of a small array of the target's shape, which one of an array of this shape it repeats; None
-    where that need not be said."""
+    """For each element of a small array of the target's shape, which one of an array of this shape, laid out flat, it
+    repeats; None where that need not be said."""
     if shape == target or not shape or not 0 < prod(target) <= SMALL:
         return None
     return np.broadcast_to(np.arange(prod(shape)).reshape(shape), target).copy()

@@ -94,11 +94,11 @@ class Trace:
             return name
         return self._known[id(value)][0]
 
-    def code(self, kept: Sequence[Any]) -> list[str]:
-        """The calls since this was last asked, as code that leaves what is `kept`."""
+    def code(self, kept: Sequence[Any], given: str = "") -> list[str]:
+        """The calls since this was last asked, as code that leaves what is `kept`; the last may write over `given`."""
         lines, self.lines = self.lines, []
         self._made.clear()
-        return written(lines, frozenset(item.name for item in flat(kept) if isinstance(item, Traced)))
+        return written(lines, frozenset(item.name for item in flat(kept) if isinstance(item, Traced)), given)
 
     def written(self, arg: Any) -> str:
         """How an argument is written."""
@@ -231,8 +231,10 @@ class ArrayTrace(Trace):
         for arg in args:
             if dtype and type(arg) in (int, float):
                 arg = constant(arg, dtype)
+            found.append(self.written(arg))
             places = spreading(arg.shape, data.shape) if isinstance(arg, Traced) else None
-            found.append(self.written(arg) + ("" if places is None else f".take({self.named(places)})"))
+            if places is not None:
+                found[-1] += f"{'' if arg.ndim == 1 else '.ravel()'}[{self.named(places)}]"
         return found
 
     def call(self, op: Op, args: Sequence[Any], values: list[Any]) -> str | Traced:

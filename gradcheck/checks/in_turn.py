@@ -7,9 +7,11 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 
 from gradcheck.autograd import dtypes
+from gradcheck.checks.ahead import begun_together
 from gradcheck.checks.answers import Answers
 from gradcheck.checks.memory import memory_limit
 from gradcheck.checks.options import Engines, Options
+from gradcheck.checks.pipeline import Begun
 from gradcheck.checks.recalled import Known, Recalled
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.runner import Further, check_one, unreadable
@@ -23,11 +25,11 @@ def in_turn(
     """The result of each, by the reference's `answers` as far as there are any."""
     check = checker(options, engines)
     with ready(options, engines):
-        for item in work:
+        for item, begun in begun_together(work, options, engines):
             if answers is None or not isinstance(item, Case):
-                yield check(item)
+                yield check(item, begun)
             else:
-                found, learned = recalling(engines, answers.about(item), partial(check, item))
+                found, learned = recalling(engines, answers.about(item), partial(check, item, begun))
                 answers.learn(item, learned)
                 yield found
 
@@ -42,17 +44,17 @@ def recalling(
     return reference.while_checking(known, check)
 
 
-def checker(options: Options, engines: Engines) -> Callable[[Work], CaseResult]:
-    """What makes a result of a case."""
+def checker(options: Options, engines: Engines) -> Callable[..., CaseResult]:
+    """What makes a result of a case, and of what is begun of it, if anything is."""
     further = _further(options)
     limited = bool(options.overridden("memory"))
 
-    def check(item: Work) -> CaseResult:
+    def check(item: Work, begun: Begun | None = None) -> CaseResult:
         if not isinstance(item, Case):
             return unreadable(item)
         chosen = options.of(item)
         with memory_limit(chosen.memory) if limited else nullcontext():
-            return check_one(item, chosen, engines.of(chosen), further)
+            return check_one(item, chosen, engines.of(chosen), further, begun)
 
     return check
 

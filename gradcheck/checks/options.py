@@ -167,8 +167,15 @@ class Options:
         """Those that hold for one case."""
         if not self.overrides:
             return self
-        choices = {name: value for one in self.overrides if one.is_for(case) for name, value in one.choices.items()}
-        return replace(self, overrides=(), **choices)
+        held = tuple([one for one in self.overrides if one.is_for(case)])
+        key = (id(self), *map(id, held))
+        known = _CHOSEN.get(key)
+        if known is None:
+            choices = {name: value for one in held for name, value in one.choices.items()}
+            if len(_CHOSEN) >= _MOST_CHOSEN:
+                _CHOSEN.clear()
+            known = _CHOSEN[key] = (replace(self, overrides=(), **choices), self, held)
+        return known[0]
 
     def apply(self, case: Case) -> Case:
         """The case in the run's dtype; a complex case stays complex."""
@@ -203,6 +210,12 @@ class Options:
         words += ["--allow-code"] if self.allow_code else []
         words += [f"--device {self.device}"] if self.device != "cpu" else []
         return words
+
+
+#: Options for one case by those of the run and the overrides that hold, which are kept so that no others have their
+#: ids: most cases of a run have the same, and to check them anew takes as long as to compare a few tensors.
+_CHOSEN: dict[tuple[int, ...], tuple[Options, Options, tuple[Override, ...]]] = {}
+_MOST_CHOSEN = 64
 
 
 def _word(chosen: str | Engine) -> str:
@@ -241,6 +254,8 @@ class Engines:
 
     def only(self, names: Sequence[str]) -> Engines:
         """Those that are named; all, if none is."""
+        if not names and not self.others:
+            return self
         return Engines(tuple(e for e in self.tested if not names or e.name in names), self.reference)
 
 

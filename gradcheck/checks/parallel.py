@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any
 
 from gradcheck.checks import workers
+from gradcheck.checks.ahead import begun_together
 from gradcheck.checks.answers import Answers, may_recall
 from gradcheck.checks.baseline import Baseline
 from gradcheck.checks.executors import executor_of
@@ -235,7 +236,8 @@ def check_chunk(settings: bytes, cases: bytes) -> bytes:
         items = Transport(workers.given).unpack(cases)
         check = checker(options, engines)
         with ready(options, engines):
-            found = [recalling(engines, known, partial(check, case)) for case, known in items]
+            pairs = zip(begun_together([case for case, _ in items], options, engines), items, strict=True)
+            found = [recalling(engines, known, partial(check, case, begun)) for (case, begun), (_, known) in pairs]
         return Transport([*(case for case, _ in items), *engines.every]).pack(found)
 
 

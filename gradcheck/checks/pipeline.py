@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from gradcheck.autograd import dtypes
@@ -35,7 +35,7 @@ from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
 from gradcheck.engines.base import own_dtype as engine_dtype
 from gradcheck.errors import InvalidCase
-from gradcheck.facts import fact
+from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case
 from gradcheck.language.sampling import draw
 
@@ -68,10 +68,21 @@ STAGES: tuple[Stage, ...] = (
 )
 
 
-def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
-    """The verdict on one case. What an engine raises beyond the contract's errors passes through: the caller's to
-    report."""
-    start = time.perf_counter()
+@dataclass(slots=True)
+class Begun:
+    """A case that has gone a part of its way, together with others (`ahead`): its context, the stages behind it, what
+    was warned of meanwhile, and how long it took."""
+
+    context: Context | None = None
+    stages: int = 0
+    warned: list[Fact] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def check_case(case: Case, options: Options, engines: Engines, begun: Begun | None = None) -> CaseResult:
+    """The verdict on one case, which may have been begun. What an engine raises beyond the contract's errors passes
+    through: the caller's to report."""
+    start = time.perf_counter() - (0.0 if begun is None else begun.seconds)
     if case.skip is not None:
         return result(case, options, "skipped", reason=case.skip)
     if not engines.only(case.only).tested:
@@ -80,7 +91,7 @@ def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
     case = as_asked(case, options.seed)
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[options.apply(case).dtype])), quiet():
         try:
-            context = examine(_alone(case), options, engines)
+            context = examine(_alone(case), options, engines, begun)
             code = implementations.examine(context, options.apply(case)) if case.implementations else None
         except InvalidCase as error:
             return _not_drawn(case, options, error)
@@ -104,9 +115,11 @@ def _in_theirs(case: Case, options: Options, engines: Engines) -> Options:
     return options if dtype in (None, case.dtype) else replace(options, dtype=dtype)
 
 
-def examine(case: Case, options: Options, engines: Engines) -> Context:
+def examine(case: Case, options: Options, engines: Engines, begun: Begun | None = None) -> Context:
     """All stages, one after the other; then, of what failed, who is wrong, where, why, and what may have been meant."""
-    context = _compared(case, options, engines)
+    if begun is None or begun.context is None:
+        begun = Begun(Context.of(case, options, engines))
+    context = _compared(begun)
     in_own_dtype = None
     if context.case.dtype != case.dtype and own_dtype.is_unsettled(context):
         in_own_dtype = _in_own_dtype(case, options, engines)
@@ -125,14 +138,11 @@ def _explain(context: Context) -> None:
         explain(context)
 
 
-def _compared(case: Case, options: Options, engines: Engines) -> Context:
-    context = Context.of(case, options, engines)
-    context.errors = tuple(unexpected(context.case, context.points.own.evaluations()))
-    for stage in STAGES:
-        if stage.applies(context):
-            # a stage may amend what was found before it
-            found = [comparison for comparison in stage.check(context) if context.is_asked(comparison)]
-            context.found += found
+def _compared(begun: Begun) -> Context:
+    context, begun.context = begun.context, None  # nobody else holds what a case has computed
+    assert context is not None
+    while begun.stages < len(STAGES):
+        advance(begun, context)
     if any(c.status == "failed" for c in context.found):
         from gradcheck.checks.failures.repeated import excuse_unrepeated
 
@@ -140,9 +150,21 @@ def _compared(case: Case, options: Options, engines: Engines) -> Context:
     return context
 
 
+def advance(begun: Begun, context: Context) -> None:
+    """One stage more."""
+    if not begun.stages:
+        context.errors = tuple(unexpected(context.case, context.points.own.evaluations()))
+    stage = STAGES[begun.stages]
+    if stage.applies(context):
+        # a stage may amend what was found before it
+        found = [comparison for comparison in stage.check(context) if context.is_asked(comparison)]
+        context.found += found
+    begun.stages += 1
+
+
 def _in_own_dtype(case: Case, options: Options, engines: Engines) -> Context:
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])):
-        return _compared(case, replace(options, dtype=None), engines)
+        return _compared(Begun(Context.of(case, replace(options, dtype=None), engines)))
 
 
 def _not_drawn(case: Case, options: Options, error: InvalidCase) -> CaseResult:

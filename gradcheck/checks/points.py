@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -63,6 +63,7 @@ class Point:
         self.is_blurred = False  # whether rounding explains what some formula is off by here
         self._evaluations: dict[str, Evaluation] = {} if evaluations is None else evaluations
         self._applications: list[Application] | None = None
+        self.asked: dict[tuple[str, ...], Any] = {}  # what the engines' records were asked (`as_recorded`)
         self._scopes: dict[int, Scope] = {}
         self._same: Point | None = None  # the same point of a case whose claims speak of the same steps
         self._of_graph: Point | None = None  # the same point of a case with the same graph

@@ -9,9 +9,9 @@ from dataclasses import replace
 from gradcheck.checks.attempts import attempt, failure_of
 from gradcheck.checks.limits import deadline, limit_of
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.pipeline import check_case, result
+from gradcheck.checks.pipeline import Begun, check_case, result
 from gradcheck.checks.result import CaseResult, Failure
-from gradcheck.checks.warned import listening
+from gradcheck.checks.warned import Ear, heard_by
 from gradcheck.engines.base import conventions
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import fact
@@ -22,20 +22,28 @@ Further = Callable[[CaseResult, Case, Options, Engines], CaseResult]
 
 
 def check_one(
-    case: Case, options: Options, engines: Engines, further: Mapping[str, Further] | None = None
+    case: Case,
+    options: Options,
+    engines: Engines,
+    further: Mapping[str, Further] | None = None,
+    begun: Begun | None = None,
 ) -> CaseResult:
     """The result of one case, whatever happens; a KeyboardInterrupt alone passes through. `further` adds to it, by
-    name, what is told of a case beyond its verdict. What libraries warn of meanwhile is part of it."""
-    with listening() as warned:
-        found = _checked(case, options, engines, further or {})
-    return replace(found, warnings=tuple(warned)) if warned else found
+    name, what is told of a case beyond its verdict. What libraries warn of meanwhile is part of it, as it is if the
+    case was `begun` before."""
+    ear = Ear([] if begun is None else begun.warned)
+    with heard_by(ear):
+        found = _checked(case, options, engines, further or {}, begun)
+    return replace(found, warnings=tuple(ear.told)) if ear.told else found
 
 
-def _checked(case: Case, options: Options, engines: Engines, further: Mapping[str, Further]) -> CaseResult:
+def _checked(
+    case: Case, options: Options, engines: Engines, further: Mapping[str, Further], begun: Begun | None
+) -> CaseResult:
     start = time.perf_counter()
     try:
         with deadline(limit_of(options.timeout, engines.tested, bool(case.implementations))):
-            found = _told(check_case(case, options, engines), case, options, engines, further)
+            found = _told(check_case(case, options, engines, begun), case, options, engines, further)
             return _with_output(found, engines)
     except InvalidCase as error:
         found = result(case, options, "invalid", errors=(_failure(error),))

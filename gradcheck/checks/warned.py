@@ -17,23 +17,35 @@ _INTERNAL = re.compile(r"\s*\(Triggered internally at [^)]*\)\.?")
 _LIBRARIES = {"torch": "torch", "torch_nodes": "torch", "numpy": "NumPy", "jax": "JAX", "autograd": "HIPS autograd"}
 
 
+class Ear:
+    """Hears each warning once, as a fact; what it has heard is in the list that it has at the time."""
+
+    def __init__(self, told: list[Fact]) -> None:
+        self.told = told
+
+    def hear(self, message: Any, category: type[Warning], filename: str, *rest: Any, **further: Any) -> None:
+        """In the place of `warnings.showwarning`."""
+        text = " ".join(_INTERNAL.sub("", str(message)).split())
+        one = fact("warned", by=_library(filename), text=text)
+        if one not in self.told:
+            self.told.append(one)
+
+
 @contextmanager
 def listening() -> Iterator[list[Fact]]:
     """Each warning that is given within, once, as a fact; none of them is printed."""
-    found: dict[Fact, None] = {}
-    told: list[Fact] = []
+    ear = Ear([])
+    with heard_by(ear):
+        yield ear.told
 
-    def hear(message: Any, category: type[Warning], filename: str, *rest: Any, **further: Any) -> None:
-        text = " ".join(_INTERNAL.sub("", str(message)).split())
-        one = fact("warned", by=_library(filename), text=text)
-        if one not in found:
-            found[one] = None
-            told.append(one)
 
+@contextmanager
+def heard_by(ear: Ear) -> Iterator[None]:
+    """Every warning that is given within is heard; none of them is printed."""
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        warnings.showwarning = hear
-        yield told
+        warnings.showwarning = ear.hear
+        yield
 
 
 def _library(filename: str) -> str:

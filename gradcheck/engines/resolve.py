@@ -65,6 +65,9 @@ def engine(name: str) -> Engine:
         return found
     if ":" in name:
         return from_spec(name)
+    if name.endswith(".py"):
+        there = _what_is_there("", _loading(name, lambda: _from_file(name)))
+        raise UsageError(f"{name} is a file, no engine", hint=f"write {name}:CLASS{there and f'; {there}'}")
     if name in READY:
         if util.find_spec(name) is None:
             raise UsageError(f"the engine {name!r} is a library that is not installed", hint=f"pip install {name}")
@@ -127,7 +130,9 @@ def as_engine(found: Any, name: str, spec: str, module: ModuleType | None = None
         engine: Engine = found
         return engine
     if inspect.ismodule(found) or not callable(found):
-        raise UsageError(f"{spec} is a {type(found).__name__}, no engine", hint="name a Tensor class, or an Engine")
+        kind = type(found).__name__
+        article = "an" if kind[0] in "aeiou" else "a"
+        raise UsageError(f"{spec} is {article} {kind}, no engine", hint="name a Tensor class, or an Engine")
     return adapt(found, name, module)
 
 

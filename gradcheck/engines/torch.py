@@ -295,7 +295,7 @@ def _bundled(args: tuple[Any, ...], position: int) -> tuple[Any, ...]:
 
 
 #: Ops of several tensors that torch does not take in a list.
-_WRITTEN_OUT = frozenset({"broadcast_tensors", "block_diag", "cartesian_prod"})
+_WRITTEN_OUT = frozenset({"broadcast_tensors", "block_diag", "cartesian_prod", "chain_matmul"})
 
 
 def _written_out(args: tuple[Any, ...]) -> tuple[Any, ...]:

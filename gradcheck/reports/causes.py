@@ -121,7 +121,7 @@ def _key(member: Member) -> Hashable:
         return (
             lead.engine,
             op_of(lead) or lead.cause.origin.kind,
-            what.kind if fails else "",
+            what.kind if fails and not kind else "",
             "" if op_of(lead) else (kind, _shape(lead.cause.what)),
         )
     return lead.engine, lead.what.subject, _shape(lead.mismatch), kind
@@ -182,7 +182,10 @@ def _merged(known: dict[Hashable, Member]) -> dict[Hashable, Hashable]:
     made: dict[Hashable, tuple[Hashable, ...]] = {}
     for key, member in known.items():
         lead = member.finding.lead if member.finding else None
-        if lead is None or lead.cause is None or not op_of(lead) or diagnosed(lead) in EVERYWHERE:
+        if lead is None or lead.cause is None or not op_of(lead):
+            continue
+        if diagnosed(lead) in EVERYWHERE:
+            first.setdefault((lead.engine, op_of(lead)), key)
             continue
         if inner(lead.cause.what).kind == "shared_argument":
             made[key] = tuple((lead.engine, kind) for kind in (op_of(lead), *_OF_USES))

@@ -11,7 +11,7 @@ from gradcheck.reports.causes import Causes, Group, Member
 from gradcheck.reports.excerpt import PLACE, SUGGESTION
 from gradcheck.reports.failed import CAUSE, indented
 from gradcheck.reports.findings import locate
-from gradcheck.reports.phrases.causes import group_detail, group_title, member_title
+from gradcheck.reports.phrases.causes import group_detail, group_title, member_title, raised
 from gradcheck.reports.source import near, spot, suggested
 from gradcheck.reports.text import at, count, plain
 
@@ -20,14 +20,19 @@ SCREEN, MOST_LINES = 24, 22
 _ORDER: tuple[CaseStatus, ...] = ("failed", "crashed", "xpassed", "invalid")
 
 
-def overview(result: RunResult, found: Causes, look: Look, most: int | None = MOST_LINES) -> list[Text]:
-    """The causes, those of most cases first, as many as there is room for in so many lines; None: all."""
+def overview(
+    result: RunResult, found: Causes, look: Look, most: int | None = MOST_LINES, noun: str = "case"
+) -> list[Text]:
+    """The causes, those of most cases first, as many as there is room for in so many lines; None: all. The `noun` is
+    what the cases are."""
     single = [member for _, members in found.cases for member in members]
     total = len(found.groups) + len(single)
     counts = [f"{result.count(status)} {status}" for status in _ORDER if result.count(status)]
     why = f", for {count(total, 'reason')}" if total > 1 else ""
-    lines = [Text(f"{', '.join(counts)} of {count(len(result.cases), 'case')}{why}:", style="bold"), Text()]
-    entries = [brief_group(group, look) for group in found.groups] + [brief_member(member, look) for member in single]
+    lines = [Text(f"{', '.join(counts)} of {count(len(result.cases), noun)}{why}:", style="bold"), Text()]
+    entries = [brief_group(group, look, noun) for group in found.groups] + [
+        brief_member(member, look) for member in single
+    ]
     for number, entry in enumerate(entries):
         room = len(entry) if most is None else most - len(lines) - (number + 1 < total)
         if len(entry) > room:
@@ -39,20 +44,21 @@ def overview(result: RunResult, found: Causes, look: Look, most: int | None = MO
     return lines
 
 
-def brief_group(group: Group, look: Look) -> list[Text]:
+def brief_group(group: Group, look: Look, noun: str = "case") -> list[Text]:
     """What several cases have in common, what mistake that is, and where."""
-    lines = indented(f"{group_title(group)}: {count(len(group.members), 'case')}", look, hanging=6, style=CAUSE)
+    lines = indented(f"{group_title(group)}: {count(len(group.members), noun)}", look, hanging=6, style=CAUSE)
     lines += _brief(group_detail(group), look)
     finding = group.lead.finding
     code = finding.lead.code if finding is not None else None
     places = [at(near(code))] if code is not None else []
-    return [*lines, Text("      " + "; ".join([*places, at(place_of(group.lead))]), style=PLACE)]
+    return [*lines, Text("      " + "; ".join([*places, _where(group.lead)]), style=PLACE)]
 
 
 def brief_member(member: Member, look: Look) -> list[Text]:
     """Where and what is wrong with one case, and what was meant."""
-    text = f"{at(place_of(member))}: {member_title(member)}"
+    text = f"{_where(member)}: {member_title(member)}"
     lines = _cut(indented(text, look, hanging=6, style=CAUSE), 2)
+    lines += _brief(raised(member), look)
     lead = member.finding.lead if member.finding is not None else None
     known = suggested(lead) if lead is not None else None
     return lines + (_brief(f"did you mean  {plain(known[0].formula)} ?", look, SUGGESTION) if known else [])
@@ -68,6 +74,11 @@ def _cut(lines: list[Text], most: int) -> list[Text]:
         return lines
     *first, last = lines[:most]
     return [*first, Text(last.plain[: -1 if last.plain.endswith(" ") else None] + " …", style=last.style)]
+
+
+def _where(member: Member) -> str:
+    """The place in a file; of what is in none, the case."""
+    return at(place_of(member)) or plain(member.case.name)
 
 
 def place_of(member: Member) -> Place:

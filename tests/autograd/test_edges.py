@@ -30,16 +30,19 @@ UNSAFE = {"segment_reduce", "ctc_loss", "native_batch_norm"}
 #: Where torch is left alone: "taken" here is what it refuses, "refused" what it takes, "value" what it makes otherwise.
 UNLIKE = {
     "addmv": "value",  # a matrix without rows leaves its sum as it is
+    "affine_grid": "refused",  # sizes below 0
     "as_strided_scatter": "taken",  # places that coincide
     "avg_pool3d": "taken",  # windows larger than what they slide over
     "batch_norm": "refused taken",  # parameters of other shapes, as many as there are channels
     "celu": "value",  # an alpha below 0
     "constant_pad_nd": "taken",  # sizes of 0 cut to less
+    "conv_tbc": "refused",  # without time, as conv1d
     "cov": "value",  # of one column, by weights: 0 by 0 but for rounding
     "cross_entropy": "refused value",  # smoothing below 0, and classes without any
     "cumulative_trapezoid": "taken",  # of no values
     "gaussian_nll_loss": "refused",  # of a variance that broadcasts, where there is no rule for which
     "gradient": "value",  # places that coincide, and fewer values than places
+    "grid_sampler": "refused",
     "grid_sampler_2d": "refused",  # modes below 0
     "grid_sampler_3d": "refused",
     "index_add": "refused",  # places in what has no elements
@@ -76,7 +79,7 @@ Arrays = dict[str, np.ndarray]
 
 
 def resized(array: np.ndarray) -> Iterator[np.ndarray]:
-    """The same numbers in shapes near by."""
+    """The same numbers in shapes near by; what is added stands the other way round: no matrix becomes singular."""
     yield array[None]
     yield array[..., None]
     if array.ndim and array.size:
@@ -84,11 +87,11 @@ def resized(array: np.ndarray) -> Iterator[np.ndarray]:
         yield array[..., :0]
         yield array[..., :1]
         yield array[..., :-1]
-        yield np.concatenate([array, array[..., -1:]], -1)
+        yield np.concatenate([array, np.flip(array[..., -1:])], -1)
     if array.ndim > 1 and array.size:
         yield array[..., 0]
         yield array[:0]
-        yield np.concatenate([array, array[-1:]])
+        yield np.concatenate([array, np.flip(array[-1:])])
 
 
 def next_to(value: Any) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ import pytest
 
 from gradcheck.autograd import Op, Tensor, no_grad, ops
 from gradcheck.autograd.fast import PAIRED, pull
+from gradcheck.autograd.modes import silently
 from gradcheck.autograd.pullback import pull_arrays
 from gradcheck.errors import ShapeMismatch
 
@@ -59,6 +60,24 @@ def test_nothing_is_recorded_where_no_gradient_flows() -> None:
     assert (x * 2.0).creation_op is None
     with no_grad():
         assert (leaf(2) * 2.0).creation_op is None
+
+
+def test_where_another_thread_computes_the_same_way_the_general_way_gives_the_same() -> None:
+    x = leaf(2, 3)
+    found = silently(lambda: (x * 2.5 / x).data)  # which is as if it were another
+    np.testing.assert_array_equal(found, (x * 2.5 / x).data, strict=True)
+
+
+def test_what_was_asked_last_is_told_apart_from_what_is_asked_now() -> None:
+    """By shapes, dtypes, numbers and their types and signs."""
+    x, y, z = leaf(2, 3), leaf(3), leaf(2, 3, dtype="float32")
+    for one, other in [(x, 2.0), (x, 2), (y, 2.0), (x, 0.0), (x, -0.0), (z, -0.0), (x, y), (x, x), (y, x), (z, z)]:
+        for _ in range(2):
+            found, wanted = PAIRED["div"](one, other), ops.div(one, other)
+            assert found.dtype == wanted.dtype
+            assert found.data.tobytes() == wanted.data.tobytes()
+            for mine, want in zip(found.arguments, wanted.arguments, strict=False):
+                assert mine is want or (type(mine), str(mine)) == (type(want), str(want))
 
 
 def test_a_result_of_no_dimensions_is_an_array() -> None:

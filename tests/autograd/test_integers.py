@@ -75,8 +75,8 @@ FRACTIONS = {
 }  # fmt: skip
 #: So do means, and infinities that stand for what is masked or not there yet.
 FLOATS = {
-    "avg_pool1d", "avg_pool2d", "avg_pool3d", "index_reduce", "local_response_norm", "masked.amax", "masked.amin",
-    "masked.logsumexp", "masked.median", "masked.std", "masked.var", "scatter_reduce",
+    "avg_pool1d", "avg_pool2d", "avg_pool3d", "index_reduce", "local_response_norm", "lp_pool1d", "masked.amax",
+    "masked.amin", "masked.logsumexp", "masked.median", "masked.std", "masked.var", "scatter_reduce",
 }  # fmt: skip
 #: Which of equals comes first; booleans times an integer; digits of torch's own; half of the tensors complex.
 OTHERS = {"topk", "add", "dropout", "polygamma", "istft"}
@@ -108,25 +108,31 @@ ASKED = [n for n, op in TABLE.items() if op.torch and not table.is_random(op) an
 #: Which ops take or refuse tensors of integers or of booleans otherwise than torch, for many of which it has no code.
 OTHERWISE = """
 bool refused:
-    clamp clamp_max clamp_min einsum linalg.matrix_power linear log_softmax matmul mm softmax sum_to_size
+    clamp clamp_max clamp_min einsum linalg.matrix_power linear log_softmax lp_pool1d lp_pool2d lp_pool3d matmul mm
+    softmax sum_to_size
 bool taken:
-    _safe_softmax adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d addcdiv addcmul addr argmax argmin
-    avg_pool1d avg_pool2d avg_pool3d celu cumulative_trapezoid div embedding_bag glu index_reduce kthvalue lerp
-    linalg.svd linalg.vander linalg.vecdot local_response_norm logaddexp2 masked.amax masked.amin masked.cumprod
-    masked.cumsum masked.log_softmax masked.logaddexp masked.logsumexp masked.mean masked.softmax masked.softmin
-    max_pool1d max_pool2d max_pool2d_with_indices_backward max_pool3d max_unpool1d max_unpool2d max_unpool3d median
+    _safe_softmax adaptive_max_pool1d adaptive_max_pool1d_with_indices adaptive_max_pool2d
+    adaptive_max_pool2d_with_indices adaptive_max_pool3d adaptive_max_pool3d_with_indices addcdiv addcmul addr argmax
+    argmin avg_pool1d avg_pool2d avg_pool3d celu cumulative_trapezoid div embedding_bag glu igamma igammac index_reduce
+    kthvalue lerp linalg.svd linalg.vander linalg.vecdot local_response_norm logaddexp2 masked.amax masked.amin
+    masked.cumprod masked.cumsum masked.log_softmax masked.logaddexp masked.logsumexp masked.mean masked.softmax
+    masked.softmin max_pool1d max_pool1d_with_indices max_pool2d max_pool2d_with_indices
+    max_pool2d_with_indices_backward max_pool3d max_pool3d_with_indices max_unpool1d max_unpool2d max_unpool3d median
     mvlgamma nanmean nanmedian pad polar stft svd topk trace trapezoid
 int64 refused:
-    avg_pool1d avg_pool2d avg_pool3d conv_transpose1d conv_transpose2d conv_transpose3d corrcoef cov index_reduce
-    linalg.matrix_power log_softmax margin_ranking_loss max_pool2d max_pool3d mse_loss pow scatter_reduce softmax
+    avg_pool1d avg_pool2d avg_pool3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d corrcoef cov
+    index_reduce linalg.matrix_power log_softmax lp_pool1d lp_pool2d lp_pool3d margin_ranking_loss
+    max_pool1d_with_indices max_pool2d max_pool2d_with_indices max_pool3d max_pool3d_with_indices mse_loss pow
+    scatter_reduce softmax
 int64 taken:
     _native_batch_norm_legit _safe_softmax _softmax_backward_data _upsample_bilinear2d_aa adaptive_avg_pool1d
-    adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d addcdiv addr
-    celu cov embedding_bag fold gaussian_nll_loss glu hinge_embedding_loss huber_loss interpolate kl_div lerp
-    linalg.householder_product linalg.svd linalg.vecdot logaddexp2 masked.log_softmax masked.logaddexp masked.mean
-    masked.softmax masked.softmin masked_fill max_pool2d_with_indices_backward max_unpool1d max_unpool2d
+    adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool1d_with_indices adaptive_max_pool2d
+    adaptive_max_pool2d_with_indices adaptive_max_pool3d adaptive_max_pool3d_with_indices addcdiv addr celu cov
+    embedding_bag fold gaussian_nll_loss glu hinge_embedding_loss huber_loss igamma igammac interpolate kl_div lerp
+    linalg.householder_product linalg.svd linalg.vecdot logaddexp2 lp_pool1d masked.log_softmax masked.logaddexp
+    masked.mean masked.softmax masked.softmin masked_fill max_pool2d_with_indices_backward max_unpool1d max_unpool2d
     max_unpool3d multi_margin_loss multilabel_margin_loss nanmean nn.functional.unfold ormqr polar soft_margin_loss
-    stft svd upsample_bilinear upsample_nearest
+    stft svd upsample upsample_bilinear upsample_nearest
 """
 
 

@@ -13,9 +13,11 @@ import pytest
 
 from gradcheck.autograd import TABLE, Tensor, dtypes, grad, no_grad, ops, plans, pullback
 from gradcheck.autograd.backward import backward
+from gradcheck.autograd.letting_go import LARGE
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.autograd.op import SHORT
 from gradcheck.autograd.plans import WORTH_IT
+from gradcheck.autograd.prepared.pieces import selection
 from gradcheck.engines.base import Application
 from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import ArgumentError, DomainError, IndexOutOfRange, TensorError
@@ -268,6 +270,85 @@ def test_a_sum_that_one_other_holds_is_not_written_over() -> None:
     (z * 3.0).backward(np.ones((2, 3)))
     assert z.grad is not None
     assert z.grad.tolist() == [[3] * 3] * 2
+
+
+_LARGE_ONES: list[Callable[[Tensor, Tensor], Any]] = [
+    lambda x, w: ops.relu(x) * w,
+    lambda x, w: ops.clamp(x * w, -0.5, 0.5),
+    lambda x, w: ops.where(w > 0, 0.0, x) - ops.where(w > 1, x, -0.0),
+    lambda x, w: ops.sigmoid(x) * x / w,
+    lambda x, w: ops.exp(x * 0.5) + x * x,
+    lambda x, w: ops.mul(ops.reshape(x, (2, -1)).T, 3.0).T.reshape(x.shape) * w,
+]
+
+
+@pytest.mark.parametrize(("call", "dtype"), [*((call, "float64") for call in _LARGE_ONES), (_LARGE_ONES[0], "float32")])
+def test_large_arrays_come_out_the_same(call: Any, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gradients that only the sweep holds are written over, and halves of `where` are chosen by their bits."""
+    monkeypatch.setattr(plans, "WORTH_IT", 1)
+    stream = np.random.default_rng(3)
+    x, w, seed = (stream.standard_normal(LARGE).astype(dtype) for _ in range(3))
+    x[:6] = w[6:12] = seed[12:18] = [0.0, -0.0, np.nan, np.inf, -np.inf, 1.0]
+
+    def gradients() -> list[np.ndarray]:
+        one, other = Tensor(x, requires_grad=True), Tensor(w)
+        made = call(one, other)
+        made.backward(seed)
+        assert one.grad is not None
+        return [made.data, one.grad.data]
+
+    found = [gradients() for _ in range(3)][-1]
+    for kind in (Tensor, list, tuple):
+        monkeypatch.delitem(SHORT, kind)
+    assert same(found, gradients())
+
+
+def test_what_a_mask_chooses_of_many_is_what_numpy_chooses() -> None:
+    numbers, stream = np.array([0.0, -0.0, np.nan, 2.0, -np.inf, 5e-324] * 400), np.random.default_rng(0)
+    mask = stream.random(numbers.size) < 0.5
+    for constant in map(np.asarray, (0.0, -0.0, 2.0, np.nan)):
+        for chosen, other in ((constant, numbers), (numbers, constant), (constant, numbers[::-1])):
+            select = selection(mask, chosen, other)
+            assert select is not None
+            assert select(mask, chosen, other).tobytes() == np.where(mask, chosen, other).tobytes()
+    assert selection(mask, numbers, numbers) is None
+
+
+def test_a_large_gradient_that_somebody_holds_is_not_written_over() -> None:
+    """The seed, what a tensor retains, what waits for more, and what a view was made of."""
+    x, seed = Tensor(np.full(LARGE, 2.0), requires_grad=True), np.full(LARGE, 3.0)
+    for _ in range(2 * WORTH_IT):
+        x.grad = None
+        y = x * 1.5
+        z = y * 2.5
+        z.retain_grad()
+        y.retain_grad()
+        made = (z * 0.5 + ops.exp(y * 0.0) * z).reshape(2, -1).T
+        made.backward(seed.reshape(2, -1).T)
+    assert z.grad is not None
+    assert y.grad is not None
+    assert x.grad is not None
+    assert (seed == 3).all()
+    assert set(z.grad.data) == {4.5}
+    assert set(y.grad.data) == {4.5 * 2.5}
+    assert set(x.grad.data) == {4.5 * 2.5 * 1.5}
+
+
+def test_sums_of_few_are_added_up_in_the_same_order() -> None:
+    """One after the other, or in pairs from eight on: of numbers of very different sizes every order shows."""
+    for length in range(1, 12):
+        for shape, dim in (((3, length), 1), ((length, 3), 0), ((2, length, 2), 1), ((length,), 0)):
+            stream = np.random.default_rng(length)
+            numbers = stream.standard_normal(shape) * 10.0 ** stream.integers(-20, 20, shape)
+            numbers[stream.random(shape) < 0.2] = -0.0
+            for op, wanted in ((ops.sum, np.add.reduce(numbers, dim)), (ops.softmax, None), (ops.logsumexp, None)):
+                x = Tensor(numbers, requires_grad=True)
+                if wanted is None:
+                    with no_grad():
+                        wanted = op.general((x.detach(), dim), {}).data
+                made = often(partial(op, x, dim))
+                assert made.plan is not None
+                assert made.data.tobytes() == np.asarray(wanted).tobytes(), (op, shape)
 
 
 def test_no_warning_comes_out_of_a_plan() -> None:

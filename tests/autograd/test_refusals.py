@@ -56,6 +56,8 @@ CALLS = r"""
     x=randn(3, 2) | F.triplet_margin_loss(x, x, x, margin=0.0)
     x=randn(3, 2) | F.triplet_margin_with_distance_loss(x, x, x, margin=0.0)
     x=randn(3, 2) | torch.baddbmm(x, x, x)
+    x=randn(3, 2) | torch.bmm(x, torch.ones(3, 2, 2))
+    x=randn(3, 2) | torch.bmm(torch.ones(3, 2, 3), x)
     x=randn(3, 2) | torch.clamp(x)
     x=randn(3, 2) | F.layer_norm(x, 2)
     x=randn(3, 2) | F.batch_norm(x, None, None, training=True, eps=-1.0)
@@ -63,6 +65,13 @@ CALLS = r"""
     x=randn(3, 2) | F.batch_norm(x, None, None)
     x=randn(3, 4) | F.group_norm(x, 0)
     x=randn(3, 2) | torch.linalg.matrix_norm(x, 3)
+    x=randn(3, 2) | torch.linalg.vector_norm(x, dtype=torch.complex128).real
+    x=randn(3, 2) | torch.linalg.vector_norm(torch.complex(x, x), dtype=torch.float64)
+    x=randn(3, 2); m=zeros(2) | torch.native_batch_norm(x, None, None, m, None, False, 0.1, 1e-5)[0]
+    x=randn(3, 2); m=zeros(2) | torch.native_batch_norm(x, None, None, None, m, False, 0.1, 1e-5)[0]
+    x=randn(3, 2) | torch.masked_scatter(x, x > -9, x[:2])
+    x=randn(6) | torch.unflatten(x, 0, (2, 2))
+    x=randn(6) | torch.unflatten(x, 0, (-1, 4))
     x=randn(3, 2) | torch.linalg.matrix_norm(x, 'nuclear')
     x=randn(3, 2) | torch.linalg.matrix_norm(x, dim=(0, 0))
     x=randn(3, 2) | torch.cdist(x, x, p=-1.0)
@@ -146,6 +155,7 @@ CALLS = r"""
     x=randn(()) | F.cross_entropy(x, torch.tensor(0))
     x=randn(2, 2, 2, 2) | F.ctc_loss(x, torch.ones(2, 1, dtype=torch.int64), torch.tensor([2, 2]), torch.tensor([1, 1]))
     x=tensor([[[0, 1, 2]], [[1, 1, 1]]]) | F.ctc_loss(x, torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1]))
+    x=randn(2, 0, 3); w=zeros(0, dtype=int64) | F.ctc_loss(x, w.reshape(0, 2), w, w)
     x=randn(2, 1, 3) | F.ctc_loss(x, torch.tensor([[1]]), torch.tensor([2, 2]), torch.tensor([1]))
     x=randn(2, 1, 3) | F.ctc_loss(x, torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1, 1]))
     x=randn(2, 1, 3) | F.ctc_loss(x, torch.tensor([[1]]), torch.tensor([2.0]), torch.tensor([1]))

@@ -30,6 +30,7 @@ APART = {
     "gaussian_nll_loss": "variances below 0",
     "gradient": "places that coincide",
     "grid_sample": "borders that reflect",
+    "grid_sampler": "borders that reflect",
     "grid_sampler_3d": "borders that reflect",
     "linalg.householder_product": "no reflection at all, NaN in torch",
     "linear_cross_entropy": "what is 0 but for rounding",

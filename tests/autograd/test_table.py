@@ -115,6 +115,18 @@ def test_random_creators_draw_from_the_generator(name: str) -> None:
             assert (one.shape, one.dtype) == (want.shape, want.dtype)
 
 
+@pytest.mark.parametrize("name", [name for name in RANDOM if "dtype" in {p.name for p in TABLE[name].parameters}])
+def test_random_creators_make_the_dtype_that_they_are_asked_for(name: str) -> None:
+    op, dtypes_asked = TABLE[name], [np.dtype(np.float32)]
+    if name.startswith(("randint", "randperm")):
+        dtypes_asked.append(np.dtype(np.int32))
+    for sample in op.samples:
+        call = table.application_in(op, sample, np.random.default_rng(1))
+        for dtype in dtypes_asked:
+            kwargs = {**call.kwargs, "generator": np.random.default_rng(1), "dtype": dtype}
+            assert op(*call.args, **kwargs).dtype == dtype
+
+
 def applied_by_torch(call: Application) -> Any:
     with table.TORCH.session(table.DOUBLE):
         leaves = [table.REFERENCE.leaf(array, False) for array in arrays(call.args, call.kwargs)]

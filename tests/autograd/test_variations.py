@@ -1,7 +1,7 @@
 """Values and gradients of the table's calls in other sizes, in batches, and with other arguments, against torch.
 
 Each sample of each op is called again with another size wherever one stands, with each number and flag in it changed,
-with two of each tensor in one batch, and with the first part of each alone. Where torch takes that, it is asked.
+with five of each tensor in one batch, and with the first part of each alone. Where torch takes that, it is asked.
 """
 
 from __future__ import annotations
@@ -86,11 +86,15 @@ def called(op: Op, expr: Expr, owner: str) -> Iterator[Application]:
 # Of arrays ---------------------------------------------------------------------------------------------
 
 
-def two_of(array: np.ndarray) -> np.ndarray:
-    """It and another of the same numbers; transposed where it is square, so that what is definite stays so."""
-    square = array.ndim > 1 and array.shape[-1] == array.shape[-2]
-    other = array.swapaxes(-1, -2) if square else np.roll(array.reshape(-1), 1).reshape(array.shape)
-    return np.stack([array, other])
+def five_of(array: np.ndarray) -> np.ndarray:
+    """It and others of the same numbers, more than most dimensions have, in several orders and sizes; transposed in
+    turns where it is square, so that what is definite stays so."""
+    if array.ndim > 1 and array.shape[-1] == array.shape[-2]:
+        parts = [array, array.swapaxes(-1, -2)] * 3
+    else:
+        parts = [np.roll(array.reshape(-1), turn).reshape(array.shape) for turn in range(5)]
+    sizes = (1.0, 1.0, 0.75, 0.875, 0.5) if array.dtype.kind in "fc" else (1,) * 5
+    return np.stack([part * size for part, size in zip(parts, sizes, strict=False)]).astype(array.dtype)
 
 
 def first_of(array: np.ndarray) -> np.ndarray:
@@ -104,7 +108,7 @@ def variations(op: Op) -> Iterator[Application]:
             yield from called(op, other, f"{sample}, {what}")
     for call in table.calls(op):
         if call.owner in op.samples:
-            for change in (two_of, first_of):
+            for change in (five_of, first_of):
                 args, kwargs = rebuild(call.args, call.kwargs, change, dtypes.BY_NAME.__getitem__)
                 yield replace(call, args=args, kwargs=kwargs, owner=f"{call.owner}, {change.__name__}")
 

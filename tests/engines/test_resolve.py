@@ -110,8 +110,10 @@ def test_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
         ("mine.py:", "names no engine"),
         (":Tensor", "names no engine"),
         ("mine.py:np", "is a module, no engine"),
-        ("mine.py:number", "is a int, no engine"),
+        ("mine.py:number", "is an int, no engine"),
         ("mine.py:Plain", "has no backward"),
+        ("mine.py:Ends", "Ends cannot be made from an array: SystemExit: 3"),
+        ("mine.py", "mine.py is a file, no engine; write mine.py:CLASS; it has Tensor"),
         ("no.such.module:Tensor", "cannot be imported: ModuleNotFoundError"),
         ("broken.py:Tensor", r"cannot be imported: SyntaxError.*broken.py:1"),
         ("raising.py:Tensor", r"cannot be imported: ZeroDivisionError.*raising.py:2.*it printed 'before'"),
@@ -120,6 +122,7 @@ def test_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_what_cannot_be_found_is_said_in_a_line(folder: Path, spec: str, said: str) -> None:
     plain = "\nclass Plain:\n    def __init__(self, data):\n        self.data = data\nnumber = 3\n"
+    plain += "class Ends:\n    def __init__(self, data):\n        raise SystemExit(3)\n"
     write(folder / "mine.py", TENSOR + plain)
     write(folder / "broken.py", "class Tensor(:\n")
     write(folder / "raising.py", "print('before')\n1 / 0\n")

@@ -104,7 +104,7 @@ _convolution(
 # Pooling -------------------------------------------------------------------------------------------
 
 
-def _pooled_elements(dims: int) -> Callable[..., int]:
+def pooled_elements(dims: int) -> Callable[..., int]:
     def count(input: Any, kernel_size: Any, stride: Any, padding: Any, *settings: Any) -> int:
         sizes = each(kernel_size, dims, "kernel_size")
         return prod(map(int, input.shape[:-dims])) * prod(sizes) * padded_elements(input, sizes, padding)
@@ -167,7 +167,7 @@ def _average_pool(dims: int, sizes: str, samples: str, torch: str = "nn.function
         torch,
         name=f"avg_pool{dims}d",
         doc=f"The mean of each window of (N, C, {sizes}); windows do not overlap unless `stride` says so.",
-        elements=_pooled_elements(dims),
+        elements=pooled_elements(dims),
         samples=samples,
     )
 
@@ -193,7 +193,7 @@ def _max_pool(dims: int, sizes: str, samples: str) -> None:
         doc=f"The largest of each window of (N, C, {sizes}), the first of equals; padding is never chosen. With "
         "`return_indices`, also where it stands.",
         kinks="ties",
-        elements=_pooled_elements(dims),
+        elements=pooled_elements(dims),
         samples=samples,
     )
     def pool(

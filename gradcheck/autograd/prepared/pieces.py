@@ -12,6 +12,7 @@ import numpy as np
 from gradcheck.autograd.ops.common.dims import canonical
 from gradcheck.autograd.ops.common.subscript import is_basic, split
 from gradcheck.autograd.prepared.entries import Function, prepares
+from gradcheck.autograd.straight import SMALL
 
 
 @prepares("cat")
@@ -165,10 +166,13 @@ def _(condition: Any, input: Any, other: Any) -> Function | None:
 
 
 def selection(mask: Any, chosen: Any, other: Any) -> Function | None:
-    """`np.where` of a few numbers, by copying one side and writing the other over it; None where it is not quicker."""
+    """`np.where` of a few numbers, by copying one side and writing the other over it, or of many beside zero; None
+    where it is not quicker."""
     shape = np.shape(mask)
-    if not 0 < np.size(mask) < 1024 or getattr(chosen, "dtype", 0) != getattr(other, "dtype", 1):
+    if not np.size(mask) or getattr(chosen, "dtype", 0) != getattr(other, "dtype", 1):
         return None
+    if np.size(mask) >= SMALL:
+        return _beside_zero(mask, chosen, other)
     if other.shape == shape and chosen.shape in (shape, ()):
 
         def select(mask: Any, chosen: Any, other: Any) -> Any:
@@ -186,3 +190,27 @@ def selection(mask: Any, chosen: Any, other: Any) -> Function | None:
 
         return keep
     return None
+
+
+def _beside_zero(mask: Any, chosen: Any, other: Any) -> Function | None:
+    """`np.where` of many floats and one number, for when that is zero: by their bits, of which the mask makes all or
+    none, since a processor waits long for what it has guessed wrong."""
+    if other.dtype.kind != "f" or sorted((chosen.shape, other.shape)) != [(), mask.shape]:
+        return None
+    dtype, bits, is_chosen = other.dtype, np.dtype(f"i{other.dtype.itemsize}"), chosen.shape == ()
+
+    def select(mask: Any, chosen: Any, other: Any) -> Any:
+        zero, numbers = (chosen, other) if is_chosen else (other, chosen)
+        if zero.view(bits) or not (mask.flags.c_contiguous and numbers.flags.c_contiguous):
+            return np.where(mask, chosen, other)
+        out = np.empty(mask.shape, dtype)
+        all_or_none = out.view(bits)
+        np.copyto(all_or_none, mask)
+        if is_chosen:
+            np.subtract(all_or_none, 1, all_or_none)
+        else:
+            np.negative(all_or_none, all_or_none)
+        np.bitwise_and(all_or_none, numbers.view(bits), all_or_none)
+        return out
+
+    return select

@@ -20,8 +20,8 @@ from gradcheck.checks.closeness.tolerance import between_engines
 from gradcheck.checks.points import Point
 from gradcheck.engines.base import Application, Engine, Pullback
 from gradcheck.engines.core import Core
-from gradcheck.engines.define_by_run import DefineByRun
-from gradcheck.engines.recording import Call, Recorder, application_of, flat
+from gradcheck.engines.define_by_run import DefineByRun, Shares
+from gradcheck.engines.recording import Call, application_of, flat
 from gradcheck.language.case import StatedTolerance
 
 #: Dtypes in which sums of gradients may be compared without a thought.
@@ -47,38 +47,68 @@ class _Both(NamedTuple):
     want: list[np.ndarray]
 
 
+class _Told(NamedTuple):
+    """What an engine's record of a point can be asked: the calls through which gradients flow, by number, those of
+    them that both records tell of, and a gradient for the result of each of these."""
+
+    flowing: list[int]
+    numbers: list[int]
+    cotangents: list[np.ndarray]
+
+
 def as_recorded(point: Point, engine: Engine, run: StatedTolerance | None) -> Agreeing | None:
     """What agrees in the records of the core and the reference; None where they have none, or something differs."""
+    reference = point.engines.reference
+    if not isinstance(engine, Core) or not isinstance(reference, DefineByRun) or engine is reference:
+        return None
+    got, want = shares(point, engine, engine), shares(point, engine, reference)
+    mine, theirs, told = point.record(engine), point.record(reference), _told(point, engine)
+    if got is None or want is None or mine is None or theirs is None or told is None:
+        return None
+    known = {
+        number: _Both(mine.calls[number], theirs.calls[number], cotangent, one, another)
+        for number, cotangent, one, another in zip(told.numbers, told.cotangents, got, want, strict=True)
+        if one is not None and another is not None
+    }
+    both = list(known.values())
+    if not _all_agree(both, point, run) or _differs_where_shared(both, engine, point):
+        return None
+    rest = [application_of(mine.calls[n]) for n in told.flowing if n not in known]
+    return Agreeing(tuple(dict.fromkeys([mine.calls[n].owner for n in told.flowing])), rest)
+
+
+def shares(point: Point, engine: Engine, asked: Engine) -> list[Shares] | None:
+    """What the engine, or the reference, whoever is `asked`, makes of the gradients for the calls that both have
+    recorded; asked once. None where there are no records of both."""
+    key = ("shares", engine.name, asked.name)
+    if key not in point.asked:
+        told, record = _told(point, engine), point.record(asked)
+        found = None
+        if told is not None and record is not None and isinstance(asked, DefineByRun):
+            found = asked.through_record([record.calls[n] for n in told.numbers], told.cotangents)
+        point.asked[key] = found
+    return point.asked[key]  # type: ignore[no-any-return]
+
+
+def _told(point: Point, engine: Engine) -> _Told | None:
+    key = ("told", engine.name)
+    if key not in point.asked:
+        point.asked[key] = _found_out(point, engine)
+    return point.asked[key]  # type: ignore[no-any-return]
+
+
+def _found_out(point: Point, engine: Engine) -> _Told | None:
     reference = point.engines.reference
     if not isinstance(engine, Core) or not isinstance(reference, DefineByRun) or engine is reference:
         return None
     mine, theirs = point.record(engine), point.record(reference)
     if mine is None or theirs is None or len(mine.calls) != len(theirs.calls):
         return None
-    numbers = mine.flowing()
-    told = [n for n in numbers if _can_tell(mine.calls[n], theirs.calls[n], (engine, reference))]
-    known = _asked(told, (engine, mine), (reference, theirs), point.problem.seed)
-    both = list(known.values())
-    if not _all_agree(both, point, run) or _differs_where_shared(both, engine, point):
-        return None
-    rest = [application_of(mine.calls[n]) for n in numbers if n not in known]
-    return Agreeing(tuple(dict.fromkeys([mine.calls[n].owner for n in numbers])), rest)
-
-
-def _asked(
-    numbers: Sequence[int], mine: tuple[DefineByRun, Recorder], theirs: tuple[DefineByRun, Recorder], seed: int
-) -> dict[int, _Both]:
-    """What both make of the same gradients for these calls, by number, as far as both know."""
-    own, other = [mine[1].calls[n] for n in numbers], [theirs[1].calls[n] for n in numbers]
-    source = Normal(seed)
-    cotangents = [source.draw(call.result.shape).astype(call.result.dtype, copy=False) for call in own]
-    got = mine[0].through_record(own, cotangents)
-    want = theirs[0].through_record(other, cotangents)
-    return {
-        numbers[at]: _Both(own[at], other[at], cotangents[at], one, another)
-        for at, (one, another) in enumerate(zip(got, want, strict=True))
-        if one is not None and another is not None
-    }
+    flowing = mine.flowing()
+    numbers = [n for n in flowing if _can_tell(mine.calls[n], theirs.calls[n], (engine, reference))]
+    source = Normal(point.problem.seed)
+    results = [mine.calls[n].result for n in numbers]
+    return _Told(flowing, numbers, [source.draw(one.shape).astype(one.dtype, copy=False) for one in results])
 
 
 def _can_tell(mine: Call, theirs: Call, engines: tuple[DefineByRun, DefineByRun]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +19,17 @@ def operations_of(applications: Sequence[Application], seed: int) -> list[Operat
         Operation(application, tuple([output and cotangent(source, *output) for output in application.outputs]))
         for application in applications
     ]
+
+
+def with_ones(operation: Operation) -> Operation:
+    """The same with incoming gradients of ones, for engines to which no others can be given."""
+    ones = tuple(None if given is None else np.ones_like(given) for given in operation.cotangents)
+    return replace(operation, cotangents=ones)
+
+
+def is_of_ones(operation: Operation) -> bool:
+    """Whether its incoming gradients are ones; random numbers never are."""
+    return all(given is None or bool(np.all(given == 1)) for given in operation.cotangents)
 
 
 class Normal:

@@ -16,7 +16,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import RAISED
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.as_recorded import as_recorded
-from gradcheck.checks.claims.cotangents import operations_of
+from gradcheck.checks.claims.cotangents import is_of_ones, operations_of
 from gradcheck.checks.claims.outcomes import outcome, place_of
 from gradcheck.checks.claims.shared_arguments import wrong_where_shared
 from gradcheck.checks.closeness.beyond_rounding import is_beyond_rounding, roughly
@@ -103,16 +103,29 @@ def wrong_alone(
     point: Point, engine: Engine, applications: Sequence[Application], run: StatedTolerance | None
 ) -> list[Comparison]:
     """The gradients of these ops, each alone, that are wrong in an engine."""
-    return [c for c in _unsettled(point, engine, applications, run) if c.status == "failed"]
+    return wrong_with(point, engine, operations_of(applications, point.problem.seed), run)
+
+
+def wrong_with(
+    point: Point, engine: Engine, operations: Sequence[Operation], run: StatedTolerance | None
+) -> list[Comparison]:
+    """The same with incoming gradients that are given."""
+    return [c for c in _compared(point, engine, operations, run) if c.status == "failed"]
 
 
 def _unsettled(
     point: Point, engine: Engine, applications: Sequence[Application], run: StatedTolerance | None
 ) -> list[Comparison]:
     """Those that did not agree, whatever became of that."""
-    if not applications:
+    return _compared(point, engine, operations_of(applications, point.problem.seed), run)
+
+
+def _compared(
+    point: Point, engine: Engine, operations: Sequence[Operation], run: StatedTolerance | None
+) -> list[Comparison]:
+    if not operations:
         return []
-    operations = operations_of(applications, point.problem.seed)
+    applications = [operation.application for operation in operations]
     cotangents = [operation.cotangents for operation in operations]
     want = point.engines.reference.pull_back(applications, cotangents, point.problem.dtype)
     return list(_Pair(point, engine, run).compare_all(operations, want))
@@ -177,7 +190,7 @@ class _Pair:
             found = self._allowed(found, operation, index)
         if found.status == "passed":
             return found
-        return replace(found, mismatch=_alone(operation.application, index, found.mismatch))
+        return replace(found, mismatch=_alone(operation, index, found.mismatch))
 
     def _outcomes(self, operation: Operation, mine: Pullback, theirs: Pullback) -> Iterator[Comparison]:
         kinds = [side.error.kind if side.error else "" for side in (mine, theirs)]
@@ -231,10 +244,11 @@ def _raised_dtype(name: str) -> np.dtype:
     return dtypes.BY_NAME[RAISED.get(name, name)]
 
 
-def _alone(application: Application, index: int, mismatch: Fact | None) -> Fact:
+def _alone(operation: Operation, index: int, mismatch: Fact | None) -> Fact:
     """Which gradient of which op is wrong; `mismatch` says how, where numbers do not."""
+    application, ones = operation.application, is_of_ones(operation)
     number = positions(application)[index] + 1
-    return fact("gradient_of_op", op=application.op.name, number=number, mismatch=mismatch)
+    return fact("gradient_of_op", op=application.op.name, number=number, mismatch=mismatch, ones=ones)
 
 
 def positions(application: Application) -> list[int]:

@@ -10,10 +10,12 @@ from typing import Literal
 from gradcheck.autograd.modes import quiet
 from gradcheck.checks.conformance.cost import Cost, cost_of
 from gradcheck.checks.conformance.op_cases import op_cases
-from gradcheck.checks.conformance.properties import Finding, check_properties
-from gradcheck.checks.result import CaseResult, CaseStatus, RunResult
+from gradcheck.checks.conformance.properties import ACCUMULATES, Finding, check_properties
+from gradcheck.checks.failures.wrong_pass import of_small_graph
+from gradcheck.checks.result import CaseResult, CaseStatus, Diagnosis, RunResult
 from gradcheck.checks.run import Source, run
 from gradcheck.engines.base import Engine, conventions
+from gradcheck.engines.torch import Torch
 from gradcheck.facts import Fact
 from gradcheck.shown import Shown
 
@@ -33,7 +35,8 @@ _FROM_BEST: tuple[Standing, ...] = ("lacking", "right", "wrong")
 @dataclass(frozen=True, slots=True)
 class Conformance(Shown):
     """What came of it. `ops` has the worst standing among an op's calls; one that the engine can be asked for in some
-    forms only is right if these are, and one that was written in wrong ones for it, `made_of` these, is lacking."""
+    forms only is right if these are, and one that was written in wrong ones for it, `made_of` these, is lacking, as is
+    one with which nothing is wrong but the `backward_pass`, which a small graph shows."""
 
     engine: str
     cases: RunResult | None
@@ -43,11 +46,12 @@ class Conformance(Shown):
     conventions: tuple[Fact, ...] = ()
     cost: Cost | None = None
     made_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    backward_pass: Diagnosis | None = None
 
     @property
     def holds(self) -> bool:
         """Whether nothing is wrong. Lacking is no wrong."""
-        wrong_ops = "wrong" in self.ops.values()
+        wrong_ops = "wrong" in self.ops.values() or self.backward_pass is not None
         return not (self.count("wrong") or wrong_ops or any(found.status == "fails" for found in self.properties))
 
     @property
@@ -61,6 +65,12 @@ class Conformance(Shown):
         """Cases and calls of ops as one run."""
         cases = () if self.cases is None else self.cases.cases
         return replace(self.op_results, cases=(*cases, *self.op_results.cases))
+
+    @property
+    def of_pass(self) -> tuple[str, ...]:
+        """The ops of which nothing is known but that the backward pass is wrong in them."""
+        shown = {case.tags[0] for case in self.op_results.cases if self.backward_pass and is_of_pass(case)}
+        return tuple(name for name, word in self.ops.items() if word == "lacking" and name in shown)
 
     def count(self, wanted: Standing) -> int:
         """How many cases stand so."""
@@ -87,14 +97,32 @@ def conform(
     Raises UsageError for an op that is unknown.
     """
     found = None if source is None else run(source, engines=[engine], timeout=timeout, dtype=dtype)
+    found = None if found is None else replace(found, cases=tuple(filter(_is_of_engine, found.cases)))
     with warnings.catch_warnings():  # torch has opinions on some of its own arguments
         warnings.simplefilter("ignore")
         results = run(op_cases(ops), engines=[engine], timeout=timeout, dtype=dtype)
         results = replace(results, cases=tuple(map(_as_asked, results.cases)))
     properties = check_properties(engine, timeout)
     cost = _cost(engine, beside, properties) if beside else None
-    ops_of = {case.tags[0]: parts for case in results.cases if (parts := wrong_parts_of(case))}
-    return Conformance(engine.name, found, _by_op(results), results, properties, conventions(engine), cost, ops_of)
+    disease = _disease(engine, properties)
+    judged = [case for case in results.cases if disease is None or not is_of_pass(case)]
+    ops_of = {case.tags[0]: parts for case in judged if (parts := wrong_parts_of(case))}
+    by_op, told = _by_op(results, disease is not None), conventions(engine)
+    return Conformance(engine.name, found, by_op, results, properties, told, cost, ops_of, disease)
+
+
+def _is_of_engine(case: CaseResult) -> bool:
+    """Whether a case is about engines, and not about the code that it names."""
+    return case.case is None or not case.case.implementations
+
+
+def _disease(engine: Engine, properties: Sequence[Finding]) -> Diagnosis | None:
+    """What is wrong with its backward pass as a whole: with one, or with one that follows another."""
+    reference = Torch()
+    accumulates = all(one.status != "fails" for one in properties if one.name == ACCUMULATES)
+    with quiet():
+        found = of_small_graph(engine, reference)
+        return found if found is not None or accumulates else of_small_graph(engine, reference, 2)
 
 
 def _as_asked(case: CaseResult) -> CaseResult:
@@ -112,13 +140,14 @@ def _cost(engine: Engine, beside: Sequence[Engine], properties: Sequence[Finding
         return cost_of(engine, [one for one in beside if one.name != engine.name])
 
 
-def _by_op(results: RunResult) -> dict[str, Standing]:
+def _by_op(results: RunResult, is_pass_wrong: bool) -> dict[str, Standing]:
     """The worst standing among each op's cases, each of which is tagged with its op."""
     worst: dict[str, Standing] = {}
     for case in results.cases:
         (op,) = case.tags
-        parts = wrong_parts_of(case)
-        found: Standing | None = "lacking" if parts else standing(case)
+        is_excused = is_pass_wrong and is_of_pass(case)
+        parts = () if is_excused else wrong_parts_of(case)
+        found: Standing | None = "lacking" if is_excused or parts else standing(case)
         told: dict[str, Standing] = dict.fromkeys(parts, "wrong")
         for name, word in (told | ({} if found is None else {op: found})).items():
             worst[name] = max(worst.get(name, "lacking"), word, key=_FROM_BEST.index)
@@ -132,3 +161,16 @@ def wrong_parts_of(case: CaseResult) -> tuple[str, ...]:
     if standing(case) != "wrong" or others or any(cause.origin.kind != "op_inside" for cause in causes):
         return ()
     return tuple(dict.fromkeys(str(cause.origin["op"]) for cause in causes))
+
+
+#: Causes that are no op's.
+_OF_PASS = ("goes_wrong_through_graph", "put_together_wrongly", "shared_argument")
+
+
+def is_of_pass(case: CaseResult) -> bool:
+    """Whether all that is wrong with a case is how gradients are put together."""
+    failed = [c for c in case.comparisons if c.status == "failed" and c.consequence_of is None]
+    causes = [c.cause for c in failed if c.cause is not None]
+    whats = [cause.what["what"] if cause.what.kind == "among_operations" else cause.what for cause in causes]
+    found = len(causes) == len(failed) and all(what.kind in _OF_PASS for what in whats)
+    return standing(case) == "wrong" and bool(causes) and found

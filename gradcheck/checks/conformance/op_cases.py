@@ -141,7 +141,7 @@ def _case(applied: _Applied, number: int, generator: np.random.Generator) -> Cas
     return Case(
         id=title,
         name=title,
-        place=Place("ops"),
+        place=Place(),
         inputs=inputs,
         constants=constants,
         graph={"y": Claim.of(expr)},

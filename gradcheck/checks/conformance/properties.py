@@ -27,6 +27,7 @@ NODES, USES = 100_000, 1_000
 #: deep graph may well take such an engine longer than any case.
 PATIENCE = 60.0
 _RTOL = 1e-10
+ACCUMULATES = "repeated backward accumulates"
 
 _X = np.array([[0.5, -1.25, 2.0], [1.5, 0.75, -0.3]])
 _FIRST = np.array([[1.0, -0.5, 0.25], [0.3, 2.0, -1.1]])
@@ -137,7 +138,7 @@ def _work(engine: Engine) -> None:
 #: By name, which is also what excuses one in `gradcheck.testing.check_engine`. Each raises where it does not hold.
 PROPERTIES: dict[str, Callable[[Engine], None]] = {
     "linear in the incoming gradient": _linear,
-    "repeated backward accumulates": _accumulates,
+    ACCUMULATES: _accumulates,
     "zeroing forgets": _zeroing,
     "inputs are not changed": _keeps_inputs,
     "independent of the order of construction": _order,

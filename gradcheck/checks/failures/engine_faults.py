@@ -1,4 +1,4 @@
-"""What an engine shows when it is asked again: it answers otherwise, recurses, or loses uses."""
+"""What an engine shows when it is asked again: it answers otherwise, recurses, counts all twice, or loses uses."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from gradcheck.checks.failures.diagnosis.catalogue import confirmed
 from gradcheck.checks.failures.evidence import evidence_of_accumulation
 from gradcheck.checks.failures.localize import Fault
 from gradcheck.checks.failures.point_failures import PointFailures
+from gradcheck.checks.failures.wrong_pass import BACKWARD_PASS, of_small_graph
 from gradcheck.checks.options import Engines
 from gradcheck.checks.points import Points
 from gradcheck.checks.result import Cause, Diagnosis, WrongOperation
@@ -43,7 +44,23 @@ def is_unreliable(failures: PointFailures, engine: Engine, wrong: Sequence[Wrong
     again = (engine.evaluate(failures.point.problem) for _ in range(_REPEATS))
     if all(_same(evaluation, other) for other in again) and _same_alone(failures, engine, wrong):
         return False
-    _blame(failures, engine, Cause(fact("chance"), fact("not_the_same_twice")), _BY_CHANCE)
+    found = of_small_graph(engine, failures.reference)  # an order that changes may be all that is left to chance
+    if found is not None:
+        _blame(failures, engine, BACKWARD_PASS, found)
+    else:
+        _blame(failures, engine, Cause(fact("chance"), fact("not_the_same_twice")), _BY_CHANCE)
+    return True
+
+
+def counts_all_twice(failures: PointFailures, engine: Engine, wrong: Sequence[WrongOperation]) -> bool:
+    """Tell of an engine that adds everything twice, so that every op alone is off by 2; whether it is one."""
+    pairs = [(one.mine.gradients[one.index], one.theirs.gradients[one.index]) for one in wrong if not one.mine.error]
+    if not pairs or len(pairs) < len(wrong) or any(g is None or w is None or not _equal(g, 2 * w) for g, w in pairs):
+        return False
+    found = of_small_graph(engine, failures.reference)
+    if found is None or found.kind != "counted_twice":
+        return False
+    _blame(failures, engine, BACKWARD_PASS, found)
     return True
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 
 import numpy as np
 
-from gradcheck.checks.claims.cotangents import operations_of
+from gradcheck.checks.claims.cotangents import is_of_ones, operations_of
 from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.claims.stated import aligned
 from gradcheck.checks.failures.diagnosis.evidence import Ask, Evidence, Rule, over
@@ -48,6 +48,8 @@ def evidence_of_rule(wrong: WrongOperation, points: Points, point: Point) -> Ite
         application = _counterpart(wrong, points.nearby(point, number).applications, number)
         (drawn,) = operations_of([application], 7919 * number + wrong.number)
         cotangents = tuple(None if c is None else np.asarray(_LARGER**number * c) for c in drawn.cotangents)
+        if is_of_ones(wrong.operation):  # it may take no others
+            cotangents = wrong.operation.cotangents
         (mine,) = wrong.engine.pull_back([application], [cotangents], dtype)
         if not mine.error:
             yield from evidence_of_operation(Operation(application, cotangents), wrong.index, mine.gradients, ask)

@@ -14,16 +14,18 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.failures import localize
 from gradcheck.checks.failures.arbitration import arbitrate
 from gradcheck.checks.failures.composition import parts, taken_apart
+from gradcheck.checks.failures.consequences import explain_left_over, follow_stated
 from gradcheck.checks.failures.correction.step_edits import blame_slips_in_steps
 from gradcheck.checks.failures.correction.suggestion import refute, suggest
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.doubts import contradict
-from gradcheck.checks.failures.engine_faults import is_unreliable, tell_apart
+from gradcheck.checks.failures.engine_faults import counts_all_twice, is_unreliable, tell_apart
 from gradcheck.checks.failures.evidence import evidence_of_accumulation, evidence_of_rule
 from gradcheck.checks.failures.explaining_points import ExplainingPoints
 from gradcheck.checks.failures.formulas import explain_formulas
 from gradcheck.checks.failures.point_failures import FORWARD_MODE, GRADIENTS, MOST, PointFailures, why
-from gradcheck.checks.failures.raising_rules import why_it_raises
+from gradcheck.checks.failures.raising_rules import right_for_matrices, why_it_raises
+from gradcheck.checks.failures.repeated import without_excuse
 from gradcheck.checks.failures.rounded_numbers import tell_rounded
 from gradcheck.checks.failures.spots import part_of
 from gradcheck.checks.failures.wrong_steps import blame_steps
@@ -117,7 +119,7 @@ def _look_at_operations(failures: PointFailures, engines: Sequence[Engine]) -> N
     """Add the ops that are wrong alone at this point."""
     if engines:
         found = check_operations(failures.point, engines, failures.context.options.tolerance)
-        failures.comparisons.extend(c for c in found if c.status == "failed")
+        failures.comparisons.extend(without_excuse(failures.context, failures.point, found))
         failures.operations = len(failures.point.applications)
 
 
@@ -127,6 +129,8 @@ def _explain_engine(failures: PointFailures, engine: Engine) -> None:
     wrong = {place: operation for place, operation in known.items() if operation is not None}
     listed = list(wrong.values())
     if is_unreliable(failures, engine, listed) or cannot_go_forward(failures, engine):
+        return
+    if counts_all_twice(failures, engine, listed):
         return
     if has_wrong_values(failures, engine):
         return
@@ -145,10 +149,11 @@ def _explain_engine(failures: PointFailures, engine: Engine) -> None:
             _explain_outcome(failures, engine, raised[0])
         return
     _explain_accumulation(failures, engine, listed)
-    if not listed and any(failures.comparisons[place].cause for place in failures.failed_here(GRADIENTS, engine.name)):
+    if not listed:
         from gradcheck.checks.failures.traversals import explain_traversal
 
         explain_traversal(failures, engine)
+    follow_stated(failures, engine)
 
 
 def _explain_outcome(failures: PointFailures, engine: Engine, place: int) -> None:
@@ -190,6 +195,9 @@ def _explain_operations(failures: PointFailures, engine: Engine, wrong: dict[int
             for place in () if one.mine.error else first[:MOST]:
                 evidence = evidence_of_rule(wrong[place], failures.context.points, failures.point)
                 failures.change(place, diagnoses=why(evidence))
+            if not any(d.confidence for d in failures.comparisons[first[0]].diagnoses):
+                found = right_for_matrices(one, failures.point)
+                failures.change(first[0], diagnoses=found or failures.comparisons[first[0]].diagnoses)
         failures.follow_from(cause.origin, group)
         owners, flow = {wrong[place].application.owner for place in group}, failures.flow(0)
         behind = flow.below(*(name for name in flow.tensors if name.partition("[")[0] in owners))
@@ -228,20 +236,21 @@ def _explain_accumulation(failures: PointFailures, engine: Engine, wrong: Sequen
         return
     step = min(failures.comparisons[place].step for place in places)
     if failures.context.case.steps[step].action != "backward":
-        _explain_left_over(failures, places, step, engine)
+        explain_left_over(failures, places, step, engine)
         return
     flow = failures.flow(step)
     if not flow.is_small:
         return
     try:
         explains = partial(failures.point.conditioning.allowance, ClaimKind.GRADIENT, step)
-        found, followed = localize.faults(flow, localize.added(failures.point.evaluation(engine), step), explains)
+        gradients = localize.added(failures.point.evaluation(engine), step)
+        found, followed = localize.faults(flow, gradients, explains)
     except GradcheckError as error:  # the core's own rules, by which contributions are told, fail here
         noted = failures.comparisons[places[0]].noted(fact("not_traced", error=str(error)))
         failures.comparisons[places[0]] = noted
         return
     wrong_at = {one.application.owner for one in wrong} | _shared_at(failures, engine)
-    own = [fault for fault in found if not wrong_at & flow.children(fault.tensor)]
+    own = [fault for fault in found if not wrong_at & localize.heard(flow, gradients, fault.tensor)]
     for fault in islice(localize.first(own, flow), MOST):
         uses = len(followed.received.get(flow.tensors[fault.tensor], ()))
         _blame_fault(failures, engine, fault, uses)
@@ -261,18 +270,6 @@ def _blame_fault(failures: PointFailures, engine: Engine, fault: localize.Fault,
         c = failures.comparisons[place]
         if (c.tensor, c.step) == (fault.tensor, fault.step):
             failures.blame(place, cause, diagnoses)
-
-
-def _explain_left_over(failures: PointFailures, places: Sequence[int], step: int, engine: Engine) -> None:
-    """What a step that is no backward pass should have cleared."""
-    states = failures.point.evaluation(engine).states
-    before = states[step - 1].gradients if step else {}
-    for place in places[:MOST]:
-        c = failures.comparisons[place]
-        if c.step == step and c.got_array is not None:
-            want = c.got_array * 0 if c.want_array is None else c.want_array
-            evidence = Evidence(c.got_array, want, earlier=before.get(c.tensor))
-            failures.change(place, diagnoses=why([evidence, evidence]))
 
 
 # A person's numbers -------------------------------------------------------------------------

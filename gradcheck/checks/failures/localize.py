@@ -113,6 +113,17 @@ def _is_rounding(got: np.ndarray | None, expected: np.ndarray, explained: np.nda
         return bool((np.abs(left - right) <= allowed).all())
 
 
+def heard(flow: GradientFlow, gradients: Mapping[str, np.ndarray | None], tensor: str) -> set[str]:
+    """The entries whose ops this tensor's gradient comes from, as far as gradients in between cannot be read."""
+    found: set[str] = set()
+    silent = [tensor]
+    while silent:
+        new = flow.children(silent.pop()) - found
+        found |= new
+        silent += [n for n in flow.tensors if n.partition("[")[0] in new and gradients.get(n) is None]
+    return found
+
+
 def first(found: Sequence[Fault], flow: GradientFlow) -> list[Fault]:
     """Those that no other lies above, in backward order; not all where there are many."""
     chosen: list[Fault] = []

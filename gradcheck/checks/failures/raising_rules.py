@@ -1,4 +1,4 @@
-"""A gradient rule that raises: why, where the same op with operands of other shapes raises nothing.
+"""A gradient rule that raises, or is wrong for some shapes: why, where the same op is right with operands of others.
 
 What is missing in a rule is often met by NumPy first, which refuses shapes that do not go together, and no number is
 left to be recognised. So the op is asked again: with operands that need no broadcasting, and with square ones, which
@@ -15,8 +15,10 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.checks.claims.cotangents import operations_of
+from gradcheck.checks.claims.operations import wrong_with
 from gradcheck.checks.failures.diagnosis.catalogue import confirmed
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, over
+from gradcheck.checks.failures.diagnosis.rules import PRODUCTS
 from gradcheck.checks.failures.evidence import asking, evidence_of_operation
 from gradcheck.checks.failures.point_failures import CANNOT
 from gradcheck.checks.points import Point
@@ -28,8 +30,8 @@ from gradcheck.language.random import stream
 
 #: By which NumPy, or somebody's own check, refuses a shape.
 _OF_SHAPES = (ValueError, AssertionError, IndexError)
-#: Ops of matrices, which are tried on square ones of this size, so often.
-_MATRICES, _SIZE, _TIMES = frozenset({"matmul", "mm", "bmm", "dot", "linear"}), 3, 2
+#: Products of matrices are tried on square ones of this size, so often.
+_SIZE, _TIMES = 3, 2
 
 
 def why_it_raises(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
@@ -38,7 +40,7 @@ def why_it_raises(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
     if error is None or wrong.theirs.error is not None or not isinstance(error.__cause__, _OF_SHAPES):
         return ()
     try:
-        if wrong.application.op.name in _MATRICES:
+        if wrong.application.op.name in PRODUCTS:
             return _of_squares(wrong, point)
         return _of_broadcast(wrong, point)
     except CANNOT:
@@ -113,6 +115,25 @@ def _squares(application: Application, dtype: np.dtype) -> Iterator[Operation]:
             [replace(over(application, tensors), outputs=(((_SIZE, _SIZE), dtype),), shared=False)], 31 * number + 7
         )
         yield operation
+
+
+def right_for_matrices(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
+    """That a product's rule is right for matrices alone, where it is wrong, or raises, for vectors or batches."""
+    application, dtype = wrong.application, point.problem.dtype
+    given = list(arrays(application.args, application.kwargs))
+    if application.op.name != "matmul" or all(array.ndim == 2 for array in given) or wrong.theirs.error is not None:
+        return ()
+    generator = stream(0, "matrices")
+    squares = [generator.standard_normal((_SIZE, _SIZE)).astype(array.dtype) for array in given]
+    output = ((_SIZE, _SIZE), dtype)
+    try:
+        (operation,) = operations_of([replace(over(application, squares), outputs=(output,), shared=False)], 7)
+        if wrong_with(point, wrong.engine, [operation], None):
+            return ()
+    except CANNOT:
+        return ()
+    told = fact("right_for_matrices_alone", shapes=tuple(array.shape for array in given))
+    return (Diagnosis("matrices_alone", told, "confirmed", fact("right_with_squares", size=_SIZE)),)
 
 
 def _square(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:

@@ -7,20 +7,23 @@ each time is unsupported. So is an op that was made of others for the class wher
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.claims.cotangents import with_ones
+from gradcheck.checks.claims.operations import wrong_with
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.tolerance import between_engines
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.composition import wrong_parts
 from gradcheck.checks.failures.point_failures import CANNOT, PointFailures
+from gradcheck.checks.failures.wrong_pass import is_right_on_small_graph
 from gradcheck.checks.points import Point
-from gradcheck.checks.result import Comparison, WrongOperation
+from gradcheck.checks.result import Comparison, Operation, WrongOperation
 from gradcheck.engines.base import Engine, Evaluation, State
 from gradcheck.facts import Fact, fact
 
@@ -34,6 +37,13 @@ def excuse_unrepeated(context: Context) -> None:
     for engine in context.engines.tested:
         if hasattr(engine, "evaluate_bare") and any(_is_of(c, engine) for c in context.found):
             _excuse(context, engine)
+
+
+def without_excuse(context: Context, point: Point, found: Iterable[Comparison]) -> list[Comparison]:
+    """Of the ops that are wrong alone at a point, those that are the engine's own fault."""
+    known = {e.name: _Repeated(context, point, e) for e in context.engines.tested if hasattr(e, "evaluate_bare")}
+    judged = (known[c.engine].judged(c) if c.engine in known and c.status == "failed" else c for c in found)
+    return [c for c in judged if c.status == "failed"]
 
 
 def _is_of(c: Comparison, engine: Engine) -> bool:
@@ -50,9 +60,11 @@ def _excuse(context: Context, engine: Engine) -> None:
         except LookupError:  # a point that was not kept
             continue
         repeated = points.setdefault(id(point), _Repeated(context, point, engine))
-        why = repeated.excuse(c)
-        if why is not None:
-            context.found[place] = replace(c, status="unsupported", mismatch=why)
+        context.found[place] = repeated.judged(c)
+
+
+def _excused(c: Comparison, why: Fact) -> Comparison:
+    return replace(c, status="unsupported", mismatch=why)
 
 
 @dataclass(slots=True)
@@ -66,16 +78,15 @@ class _Repeated:
     composed: dict[int, bool] = field(default_factory=dict)  # by an op's number, whether it is made of right ones
     _behind: set[str] | None = None
 
-    def excuse(self, c: Comparison) -> Fact | None:
-        """Why a failure is not the engine's; None where it is."""
+    def judged(self, c: Comparison) -> Comparison:
+        """A failure as it is, where it is the engine's own; else unsupported, and why."""
         try:
             if c.what is ClaimKind.NODE:
-                return None if c.operation is None else self._of_operation(c.operation)
-            if c.tensor in self._behind_composed():
-                return fact("made_of_others")
-            return self._of_gradient(c)
+                return c if c.operation is None else self._of_operation(c, c.operation)
+            excuse = fact("made_of_others") if c.tensor in self._behind_composed() else self._of_gradient(c)
         except CANNOT:
-            return None
+            return c
+        return c if excuse is None else _excused(c, excuse)
 
     # Gradients ---------------------------------------------------------------------------------------
 
@@ -112,20 +123,36 @@ class _Repeated:
 
     # Ops alone ---------------------------------------------------------------------------------------
 
-    def _of_operation(self, one: WrongOperation) -> Fact | None:
+    def _of_operation(self, c: Comparison, one: WrongOperation) -> Comparison:
         if not self._can_be_given(one):
-            return fact("incoming_cannot_be_given")
-        return fact("made_of_others") if self._is_composed(one) else None
+            again = self._with_ones(one)
+            if again is None:
+                return _excused(c, fact("incoming_cannot_be_given"))
+            c = again
+        return _excused(c, fact("made_of_others")) if self._is_composed(one) else c
+
+    def _with_ones(self, one: WrongOperation) -> Comparison | None:
+        """The same gradient with an incoming gradient of ones, where a pass begins with these, and it is wrong."""
+        operation = with_ones(one.operation)
+        if not self._are_given(operation):
+            return None
+        found = wrong_with(self.point, self.engine, [operation], self.context.options.tolerance)
+        same = (c for c in found if c.operation is not None and c.operation.index == one.index)
+        again = next(same, None)
+        known = None if again is None else again.operation
+        return None if again is None or known is None else replace(again, operation=replace(known, number=one.number))
 
     def _can_be_given(self, one: WrongOperation) -> bool:
         """Whether the op's own incoming gradient arrives at its result. It does not where an error is raised that ones
         do not raise: what was made of the result, to give it, has raised it."""
-        if one.mine.error is not None and self._is_asked(one, np.ones_like):
-            return False
+        return (one.mine.error is None or not self._is_asked(one, np.ones_like)) and self._are_given(one.operation)
+
+    def _are_given(self, operation: Operation) -> bool:
+        """Whether leaves of its results' shapes get these incoming gradients."""
         gives: Callable[..., bool] = self.engine.gives
         given = [
             (np.ones(shape, dtype), cotangent)
-            for output, cotangent in zip(one.application.outputs, one.operation.cotangents, strict=True)
+            for output, cotangent in zip(operation.application.outputs, operation.cotangents, strict=True)
             if output is not None and cotangent is not None
             for shape, dtype in (output,)
         ]
@@ -140,7 +167,8 @@ class _Repeated:
     def _is_composed(self, one: WrongOperation) -> bool:
         if one.number not in self.composed:
             called, wrong = wrong_parts(PointFailures(self.context, self.point), self.engine, one)
-            self.composed[one.number] = bool(called) and not wrong
+            is_made = bool(called) or not self.engine.has_rule(one.application.op)
+            self.composed[one.number] = is_made and not wrong
         return self.composed[one.number]
 
     def _behind_composed(self) -> set[str]:
@@ -153,6 +181,8 @@ class _Repeated:
             owners = {one.application.owner for one in wrong if self._is_composed(one)}
             flow = PointFailures(self.context, self.point).flow(0)
             all_composed = bool(wrong) and all(self._is_composed(one) for one in wrong)
+            if all_composed and not is_right_on_small_graph(self.engine, self.context.engines.reference):
+                all_composed = False  # what is made of right ops is wrong because the pass is
             above = [name for name in flow.tensors if name.partition("[")[0] in owners]
             self._behind = flow.below(*above) if all_composed else set()
         return self._behind

@@ -25,6 +25,7 @@ class Capabilities:
     keyword              the parameter by which the incoming gradient is given; empty by position
     keeps_roots          the gradient of what a pass starts from can be read afterwards
     adds_to_roots        a second pass adds to it, and does not set it anew
+    adds_to_intermediates  the same of what is no leaf
     starts_alone         a pass from a single number needs no incoming gradient
     starts_with_ones     without one, a pass from a tensor of several numbers starts with ones
     total                the shape of a single number from which a pass starts
@@ -41,6 +42,7 @@ class Capabilities:
     equals_are_one: bool = False
     keeps_roots: bool = True
     adds_to_roots: bool = True
+    adds_to_intermediates: bool = True
     starts_alone: bool = True
     starts_with_ones: bool = False
     total: Shape = ()

@@ -27,9 +27,11 @@ def _found(can: Capabilities, is_scalar: bool) -> Iterator[Fact]:
         yield fact("equals_are_one")
     elif not can.keeps_intermediates:
         yield fact("keeps_no_intermediates")
+    elif not can.adds_to_intermediates:
+        yield fact("sets_intermediates_anew")
     if not can.keeps_roots:
         yield fact("keeps_no_roots")
-    elif not can.adds_to_roots:
+    elif not can.adds_to_roots and can.adds_to_intermediates:
         yield fact("sets_roots_anew")
     if not can.keeps_graph:
         yield fact("keeps_no_graph")

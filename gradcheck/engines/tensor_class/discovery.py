@@ -136,7 +136,7 @@ def _first(api: Api) -> Any:
                 if api.scalar or api.read(made).shape == array.shape:
                     api.storage = "" if api.scalar else _storage_of(api, made)
                     return made
-            except Exception as error:
+            except ANYTHING as error:
                 problem = problem or error
     message = f"{api.name} cannot be made from an array: {said(problem) if problem else ''}"
     raise UsageError(message, hint="its first argument must be the data") from problem

@@ -49,6 +49,7 @@ class TensorClassEngine(ForeignEngine):
         self.calls = Calls(self)
         self._capabilities: Capabilities | None = None
         self._started: list[WrappedTensor] = []  # where passes over this graph have begun
+        self._retained: list[WrappedTensor] = []  # what is no leaf, and has been asked to keep its gradient
         self._dtype = np.dtype(np.float64)
         self._spent = False  # whether a backward pass has gone through all that has been computed
         self._complex: bool | None = None  # whether gradients of complex numbers are torch's; None until it is asked
@@ -77,7 +78,7 @@ class TensorClassEngine(ForeignEngine):
 
     def new_graph(self) -> None:
         super().new_graph()
-        self._started = []
+        self._started, self._retained = [], []
         self.api.begin_graph()
 
     def use_flag(self, flag: tuple[str, bool]) -> None:
@@ -91,8 +92,7 @@ class TensorClassEngine(ForeignEngine):
         self.calls.forget()
 
     def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
-        """As any engine does. Where ops had to be tried, the graph is run again without that; what is raised must be
-        raised on the bare graph, too."""
+        """As any engine does; again where ops were tried; what is raised must be raised on the bare graph, too."""
         known = self.calls.lookup.known
         found = super().evaluate(problem, recorder)
         if self.calls.lookup.known != known:
@@ -178,9 +178,9 @@ class TensorClassEngine(ForeignEngine):
     def rehearse(self, form: Form, given: list[Any], shape: Shape, beyond: bool) -> None:
         """Raise what a backward pass raises of what is `beyond`; or where a mask or an index is given as an array, and
         is asked for what only tensors have."""
-        if self.api.scalar or self.api.running is not None or self._capabilities in (None, UNKNOWN):
-            return  # while they are learned, or where a pass is no method
-        if not beyond and not any(type(value) is np.ndarray for value in given):
+        is_learning = self._capabilities is None or self._capabilities is UNKNOWN
+        is_asked = beyond or any(type(value) is np.ndarray for value in given)
+        if not is_asked or is_learning or self.api.scalar or self.api.running is not None:  # a pass that is no method
             return
         result = form.call(self.library, given, shape)
         if not self.is_tensor(result):
@@ -243,6 +243,7 @@ class TensorClassEngine(ForeignEngine):
         else:
             with translating("retain_grad()"):
                 self.api.keep_gradient(tensor.tensor)
+        self._retained.append(tensor)
         is_its_bases = self.api.is_view(tensor.tensor)
         tensor.unread = tensor.unread or is_its_bases or not self.capabilities.keeps_intermediates
 
@@ -252,12 +253,17 @@ class TensorClassEngine(ForeignEngine):
         """One pass from all roots at once; where `backward` takes no gradient, from the sum of root times gradient."""
         self._refuse(roots, retain_graph)
         roots, seeds = self.starts(roots, seeds)
+        can, was_started = self.capabilities, bool(self._started)
+        for tensor in self._retained if was_started and not can.adds_to_intermediates else ():
+            tensor.unread = True  # of an earlier pass nothing is left there
+        is_anew = was_started and (not can.adds_to_roots or can.seed.startswith("assigned"))
         keep = retain_graph if self.api.retaining else None
         for root, seed in zip(roots, seeds, strict=True):
             start = self.start_of(root)
-            root.unread = root.unread or not self.capabilities.keeps_roots or self._was_started(root)
+            root.unread = root.unread or not can.keeps_roots or is_anew
+            self._started.append(root)
             with self._refusing(start), translating("backward()"):
-                self.start(start, self.capabilities, seed, keep)
+                self.start(start, can, seed, keep)
         self._spent = True
 
     @contextmanager
@@ -271,12 +277,6 @@ class TensorClassEngine(ForeignEngine):
             if prod(shape) != 1 or shape == self.capabilities.total or refused is None or not is_deliberate(refused):
                 raise
             raise Unsupported(error.message, lacks=f"passes from a tensor of shape {list(shape)}") from error
-
-    def _was_started(self, root: WrappedTensor) -> bool:
-        """Whether an earlier pass has started from a tensor, and this one sets its gradient anew."""
-        before = any(root is other for other in self._started)
-        self._started.append(root)
-        return before and not self.capabilities.adds_to_roots
 
     def start(self, root: Any, how: Capabilities, incoming: np.ndarray | None, keep: bool | None = None) -> None:
         """One backward pass of the class from one of its tensors. Raises whatever the class raises."""

@@ -57,6 +57,10 @@ class ForeignEngine(DefineByRun):
         self._given: list[tuple[np.ndarray, WrappedTensor]] = []  # leaves of this graph, and what they were made from
         self._heard: list[Call] | None = None  # where calls are noted, while anybody listens
 
+    def has_rule(self, op: Op) -> bool:
+        """Whether the library may have a rule of its own for an op; else it is written out for it."""
+        return True
+
     # What a library provides --------------------------------------------------------------------
 
     @abstractmethod

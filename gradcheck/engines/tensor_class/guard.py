@@ -31,6 +31,8 @@ class EndlessRecursion(TensorError):
 ANYTHING = (Exception, SystemExit)
 #: Exceptions of code that meant something else; no engine refuses a request in these words.
 _SLIPS = (AttributeError, NameError, KeyError, ImportError)
+#: A line that raises, also behind its condition.
+_RAISES = re.compile(r"(^|:\s*)raise\b")
 #: Characters kept; what an endless loop prints beyond them is lost.
 LIMIT = 10_000
 
@@ -69,7 +71,7 @@ def is_deliberate(error: BaseException) -> bool:
     frame, number = frames[-1]
     line = linecache.getline(frame.f_code.co_filename, number, frame.f_globals).lstrip()
     own = not str(frame.f_globals.get("__name__", "")).startswith(("numpy", "gradcheck.engines."))
-    return own and (isinstance(error, AssertionError) or line.startswith("raise "))
+    return own and (isinstance(error, AssertionError) or _RAISES.search(line) is not None)
 
 
 def _unimplemented(error: NotImplementedError) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import TABLE, Op
-from gradcheck.engines.base import Application, Parts
+from gradcheck.engines.base import Application, Cotangents, Parts, Pullback
 from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.calls import Calls, as_python
@@ -20,6 +20,7 @@ from gradcheck.engines.tensor_class.guard import translating
 from gradcheck.engines.tensor_class.hypotheses import A, B
 from gradcheck.engines.tensor_class.op_lookup import NoForm
 from gradcheck.engines.tensor_class.precision import made_dtype
+from gradcheck.engines.tensor_class.stretched import stretched, summed
 from gradcheck.engines.tensor_class.wrapped import Call, WrappedTensor, compute, tensors_in
 from gradcheck.errors import Unsupported
 
@@ -110,6 +111,16 @@ class ScalarClassEngine(TensorClassEngine):
         numbers = [TABLE[name] for name in found.methods if name in _OF_NUMBERS and name not in known]
         return replace(found, called=(*found.called, *(_alone(op, application.owner) for op in numbers)))
 
+    def has_rule(self, op: Op) -> bool:
+        return op.elementwise and op.name != "where"
+
+    def pull_back(
+        self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
+    ) -> list[Pullback]:
+        """As any engine does; but what is broadcast is summed in the end by no doing of the class."""
+        found = super().pull_back([stretched(application) for application in applications], cotangents, dtype)
+        return [summed(*one) for one in zip(found, applications, strict=True)]
+
     # Gradients ----------------------------------------------------------------------------------
 
     def raw_gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
@@ -137,6 +148,7 @@ class ScalarClassEngine(TensorClassEngine):
         if tensor.tensor is not None and not tensor.is_leaf:
             used = not self._used.keys().isdisjoint(map(id, tensor.tensor.flat))
             its_own = self._are_its_own(tensor.tensor) and not used
+            self._retained.append(tensor)
             tensor.unread = not its_own or not self.capabilities.keeps_intermediates
 
     def note_use(self, operands: Sequence[np.ndarray], made: np.ndarray) -> None:

@@ -7,8 +7,9 @@ made equal without which a part cannot be computed: as few as possible. Nothing 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, combinations, count, islice, product
+from itertools import chain, combinations, combinations_with_replacement, count, islice, product
 
 import numpy as np
 
@@ -19,8 +20,9 @@ from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.expr.traverse import free_names, gradient_names, postorder
 from gradcheck.language.loader import load_text
 
-#: Sizes, none of which is a product of others, and what they are called.
-_SIZES, _WORDS = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37), "nmkpqrstuv"
+#: What sizes are called, and the sizes: primes, of which none is a product of others. There are no more than these.
+_WORDS = "nmkpqrstuv"
+_SIZES = tuple(n for n in range(2, 230) if all(n % d for d in range(2, n)))
 #: Sizes that an op may ask for by itself, as a vector product does.
 _ASKED = ("3", "2", "4")
 #: So many ways to give names dimensions are tried, and so many of equal sizes for a part.
@@ -103,14 +105,24 @@ def _ranks(expr: Expr, given: Mapping[str, Sequence[str]]) -> Iterator[dict[str,
     choices = [
         (len(given[name]),) if name in given else (2, 3, 1, 0) if name[:1].isupper() else (1, 0, 2, 3) for name in names
     ]
-    ways = sorted(product(*(range(len(choice)) for choice in choices)), key=sum)
-    for way in ways[:_WAYS]:
+    for way in islice(_ways([len(choice) for choice in choices]), _WAYS):
         yield {name: choice[i] for name, choice, i in zip(names, choices, way, strict=True)}
+
+
+def _ways(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """One of so many choices for each, the numbers of the choices being small in all; none is made before its turn."""
+    for total in range(sum(counts) - len(counts) + 1):
+        picked = map(Counter, combinations_with_replacement(range(len(counts)), total))
+        yield from sorted(
+            tuple(of[i] for i in range(len(counts))) for of in picked if all(of[i] < counts[i] for i in of)
+        )
 
 
 def _sizes(shapes: Shapes) -> dict[str, int]:
     words = dict.fromkeys(word for shape in shapes.values() for word in shape)
-    return {w: int(w) if w.isdigit() else _SIZES[i % len(_SIZES)] for i, w in enumerate(words)}
+    if len(words) > len(_SIZES):
+        raise UsageError(f"it has more than {len(_SIZES)} sizes that may differ", hint="state some: --shape x=n")
+    return {word: int(word) if word.isdigit() else size for word, size in zip(words, _SIZES, strict=False)}
 
 
 def _fitted(expr: Expr, shapes: Shapes) -> Shapes | None:

@@ -70,6 +70,7 @@ optional: _batch_norm_with_update.bias _batch_norm_with_update.running_mean _bat
 anything: _native_batch_norm_legit.running_mean _native_batch_norm_legit.running_var
 integer: avg_pool2d.divisor_override avg_pool3d.divisor_override repeat_interleave.output_size
 tensor: linear_cross_entropy.linear_bias native_dropout_backward.grad_output nextafter.other
+tensor: heaviside.values igamma.other igammac.other
 tensor: _unsafe_masked_index_put_accumulate.values embedding_bag.offsets linalg.lu_solve.pivots lu_solve.LU_pivots
 tensor: lu_unpack.LU_pivots _softmax_backward_data.grad_output _softmax_backward_data.output
 dtype: _softmax_backward_data.input_dtype
@@ -93,7 +94,11 @@ _NEVER_NONE = frozenset(
     | {"max.other", "min.other", "median.dim", "nanmedian.dim", "squeeze_copy.dim", "view_copy.size", "masked.norm.ord"}
     | {"trapezoid.x", "cumulative_trapezoid.x", "stft.return_complex"}
     | {f"fft.{kind}2.dim" for kind in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")}
-    | {f"adaptive_{kind}_pool{dims}d.output_size" for kind in ("avg", "max") for dims in (1, 2, 3)}
+    | {
+        f"adaptive_{kind}.output_size"
+        for d in "123"
+        for kind in (f"avg_pool{d}d", f"max_pool{d}d", f"max_pool{d}d_with_indices")
+    }
     | {f"_batch_norm_with_update.{part}" for part in ("running_mean", "running_var")}
 )
 #: What may be another tensor where it is not named: `max(x, y)`, but not `max(x, dim=y)`.

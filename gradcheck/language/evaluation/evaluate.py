@@ -164,6 +164,8 @@ def _attribute(value: Any, name: str) -> Any:
             raise ArgumentError("a tensor without dimensions has no len")
         return shape[0]
     known = {"shape": shape, "ndim": len(shape), "numel": math.prod(shape), "dtype": value.dtype}
+    if name not in known:
+        raise ArgumentError(f"one tensor has no part '{name}'")
     return known[name]
 
 

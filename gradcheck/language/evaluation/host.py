@@ -83,7 +83,9 @@ def operate(call: Application, a: Any, b: Any, host: Host, limit: int | None) ->
     """What an operator makes of two operands."""
     if type(a) in PLAIN and type(b) in PLAIN:
         return scalars.binary(call.op.name, a, b)
-    return _hand(host, call.op, (a, b), {}) if _are_alike(a, b) else apply(call, [a, b], host, limit)
+    with_tensor = hasattr(a, "dtype") or hasattr(b, "dtype")
+    is_known = with_tensor and (limit is None or _are_alike(a, b))
+    return _hand(host, call.op, (a, b), {}) if is_known else apply(call, [a, b], host, limit)
 
 
 def _are_alike(a: Any, b: Any) -> bool:

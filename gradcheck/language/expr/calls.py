@@ -16,6 +16,7 @@ from gradcheck.autograd.op import Op, every_name, lookup
 from gradcheck.autograd.operators import PROPERTIES
 from gradcheck.autograd.signature import KEYWORD_ALIASES
 from gradcheck.errors import ArgumentError, Hint, InvalidCase
+from gradcheck.language.expr.argument_names import placed
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Slice
 from gradcheck.language.expr.notation import FOREIGN, INSTEAD, LAYERS, NAMESPACES, NUMPY, find_op, torch_dtype
 from gradcheck.language.expr.syntax import Plan, Source, dotted, signed
@@ -280,7 +281,7 @@ def _method_hint(name: str) -> str:
 
 
 def _op_call(site: CallSite, op: Op, args: list[tuple[ast.expr, int]]) -> Plan:
-    keywords = site.node.keywords
+    args, keywords = placed(op, args, site.node.keywords, site.depth + 1)
     keys = tuple(_keyword(site, op, keyword) for keyword in keywords)
     children = args + [(keyword.value, site.depth + 1) for keyword in keywords]
     return children, partial(_build, site, op, keys)

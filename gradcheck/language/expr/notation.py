@@ -22,8 +22,7 @@ INSTEAD = {
     "range": "write arange(…)",
     "int": "integers divide by n // 2",
     "item": "leave it out: a tensor of one element serves as a number",
-    "values": "write [0]",
-    "indices": "write [1]",
+    **dict.fromkeys(("values", "indices"), "sort(x), topk(x, 2), max(x, dim=1) and the like give these parts"),
     "data": "write .detach()",
     "grad": "write grad(x), with the name of a tensor",
     "astype": "write .to(torch.float32)",
@@ -40,6 +39,87 @@ INSTEAD = {
     **dict.fromkeys(
         ("requires_grad", "requires_grad_"), "leave it out: `inputs` require a gradient, `constants` do not"
     ),
+}
+
+_SPARSE = "sparse layouts are not in the language: write the tensor itself"
+_INTEGERS = "what it gives are integers, without a gradient: write them out under `constants`"
+_DRAWN = "it is random: draw it under `inputs` or `constants`, so that every engine gets the same numbers"
+_UNPUBLISHED = "it is no part of torch's documented interface"
+#: What torch has and the language has not: why, and what to write instead.
+INSTEAD |= {
+    **dict.fromkeys(("bernoulli", "poisson", "binomial", "multinomial"), _DRAWN),
+    "gumbel_softmax": "it is random: draw the noise under `constants`, and write softmax((x + noise) / tau, dim=-1)",
+    **dict.fromkeys(
+        ("fractional_max_pool2d", "fractional_max_pool3d"), "its windows are random: write max_pool2d(x, 2)"
+    ),
+    **dict.fromkeys(
+        ("fractional_max_pool2d_with_indices", "fractional_max_pool3d_with_indices"),
+        "its windows are random: write max_pool2d(x, 2, return_indices=True)",
+    ),
+    **dict.fromkeys(
+        ("native_dropout", "feature_dropout"), "it is random: draw a mask under `constants`: x * mask / (1 - p)"
+    ),
+    **dict.fromkeys(("unique", "unique_consecutive"), "torch has no gradient of it; torch.sort(x)[0] has one"),
+    **dict.fromkeys(("nonzero", "argwhere", "nonzero_static"), f"how many there are depends on values; {_INTEGERS}"),
+    **dict.fromkeys(
+        ("bincount", "histc", "histogram", "histogramdd", "searchsorted", "bucketize", "matrix_rank", "unravel_index"),
+        _INTEGERS,
+    ),
+    **dict.fromkeys(("tril_indices", "triu_indices", "gcd", "lcm"), _INTEGERS),
+    "isin": "write (x[..., None] == values).any(-1)",
+    "isreal": "write x.imag == 0",
+    "bitwise_left_shift": "write x * 2 ** n",
+    "bitwise_right_shift": "write x // 2 ** n",
+    **dict.fromkeys(
+        ("geqrf", "ldl_factor", "ldl_factor_ex", "ldl_solve"), "torch has no gradient of it; linalg.qr has one"
+    ),
+    "lobpcg": "it begins at random: write linalg.eigh(x), and take some of its parts",
+    **dict.fromkeys(
+        ("svd_lowrank", "pca_lowrank"), "it begins at random: write linalg.svd(x), and take some of its parts"
+    ),
+    "frobenius_norm": "write linalg.matrix_norm(x)",
+    "nuclear_norm": "write linalg.matrix_norm(x, 'nuc')",
+    "norm_except_dim": "write linalg.vector_norm(x, dim=1, keepdim=True)",
+    "vander": "torch cannot differentiate its own; write linalg.vander(x).flip(-1)",
+    "detach_copy": "torch cannot differentiate it; write detach(x)",
+    "view_as_complex_copy": "torch cannot differentiate it; write view_as_complex(x)",
+    "symeig": "write linalg.eigh(x)",
+    "lstsq": "write linalg.lstsq(A, B)[0]",
+    **dict.fromkeys(
+        ("rnn_tanh_cell", "rnn_relu_cell"), "write it out: tanh(linear(x, w_ih, b_ih) + linear(h, w_hh, b_hh))"
+    ),
+    **dict.fromkeys(
+        ("gru_cell", "lstm_cell", "gru", "lstm", "rnn_tanh", "rnn_relu"),
+        "write its gates out, each a line of the graph: r: sigmoid(linear(x, w_r, b_r) + linear(h, u_r))",
+    ),
+    "multi_head_attention_forward": "write it with linear and scaled_dot_product_attention, a line of the graph each",
+    "convolution": "write conv1d, conv2d or conv3d, or conv_transpose1d to 3d",
+    **dict.fromkeys(
+        ("affine_grid_generator", "cudnn_affine_grid_generator"), "write affine_grid(theta, size, align_corners)"
+    ),
+    **dict.fromkeys(("sparse_coo_tensor", "sparse_csr_tensor", "sparse_csc_tensor"), _SPARSE),
+    **dict.fromkeys(("sparse_bsr_tensor", "sparse_bsc_tensor", "sparse_compressed_tensor"), _SPARSE),
+    **dict.fromkeys(("to_sparse", "to_sparse_coo", "to_sparse_csr", "to_sparse_csc", "to_sparse_bsr"), _SPARSE),
+    **dict.fromkeys(("to_sparse_bsc", "sparse_mask", "coalesce", "to_dense", "sparse_dim", "dense_dim"), _SPARSE),
+    **dict.fromkeys(("dsmm", "spmm", "smm", "hspmm", "hsmm"), "sparse layouts are not in the language: write x @ y"),
+    **dict.fromkeys(("sspaddmm", "saddmm"), "sparse layouts are not in the language: write addmm(x, y, z)"),
+    "resize": "write x.reshape(…)",
+    "resize_as": "write x.reshape_as(y)",
+    **dict.fromkeys(
+        ("new", "new_tensor", "as_tensor", "scalar_tensor"), "leave it out; numbers become tensors by tensor([…])"
+    ),
+    **dict.fromkeys(("new_empty", "empty_strided", "empty_permuted", "new_empty_strided"), "write zeros(…)"),
+    **dict.fromkeys(("slice_inverse", "sym_sum", "sym_max", "sym_min"), _UNPUBLISHED),
+    **dict.fromkeys(("tolist", "pin_memory", "share_memory"), "leave it out"),
+    "logspace": "write 10 ** linspace(start, end, steps)",
+    **dict.fromkeys(
+        ("hann_window", "hamming_window"), "write 0.5 - 0.5 * cos(2 * pi * arange(n) / n); Hamming's has 0.54 and 0.46"
+    ),
+    "bartlett_window": "write 1 - abs(2 * arange(n) / n - 1)",
+    **dict.fromkeys(("blackman_window", "kaiser_window"), "write its numbers out under `constants`"),
+    **dict.fromkeys(("fftfreq", "rfftfreq"), "write its numbers out under `constants`, or arange(n) / n"),
+    **dict.fromkeys(("is_contiguous", "storage", "data_ptr"), "where numbers stand in memory means nothing here"),
+    "dequantize": "quantized numbers are not in the language",
 }
 
 #: Where torch keeps functions, to the prefixes that their names have in the op table.

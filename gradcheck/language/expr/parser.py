@@ -14,10 +14,12 @@ from typing import Any
 
 from gradcheck.autograd.op import lookup
 from gradcheck.autograd.operators import PROPERTIES
+from gradcheck.autograd.parts import NAMES as PART_NAMES
 from gradcheck.errors import Hint, InvalidCase, Place
 from gradcheck.language.expr.calls import CallSite, plan_call
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.notation import INSTEAD, NAMESPACES, NUMBERS, NUMPY, find_op, member
+from gradcheck.language.expr.parts import NoPart, part
 from gradcheck.language.expr.slips import find_slip
 from gradcheck.language.expr.syntax import MAX_LENGTH, MAX_NESTING, Build, Plan, Source, dotted, fits, signed, unsigned
 from gradcheck.language.suggest import nearest
@@ -152,7 +154,21 @@ def _attribute(source: Source, node: ast.Attribute, depth: int) -> Plan:
         return [(node.value, depth)], partial(_build_call, name, at)
     if name in ATTRIBUTES:
         return [(node.value, depth)], lambda parts: Attribute(parts[0], name, at=at)
+    if name in PART_NAMES and not isinstance(node.value, ast.Attribute):
+        return [(node.value, depth)], partial(_build_part, source, node)
     raise source.error(source.name_at(node, name), *_bad_attribute(dotted(node.value), name))
+
+
+def _build_part(source: Source, node: ast.Attribute, parts: list[Expr]) -> Expr:
+    """A part of what is called right here; of what has a name, which the case knows, it is found with that."""
+    (owner,), at = parts, source.at(node)
+    if isinstance(owner, Name):
+        return Attribute(owner, node.attr, at=at)
+    found = part(owner, owner, node.attr, at)
+    if isinstance(found, NoPart):
+        why = _bad_attribute("", node.attr) if lookup(node.attr) else found
+        raise source.error(source.name_at(node, node.attr), *why)
+    return found
 
 
 def _bad_attribute(owner: str, name: str) -> tuple[str, str]:

@@ -117,7 +117,7 @@ class Composer:
         if event.anchor is not None or event.tag is not None:
             self._refuse_decoration(event, kind)
         if kind in _STARTS and depth >= self.limits.depth:
-            raise self._error(f"nested more than {self.limits.depth} deep", mark)
+            raise self._error(self._too_deep(), mark)
         if kind is ScalarEvent:
             value = event.value
             if event.implicit[0]:
@@ -128,6 +128,9 @@ class Composer:
         if kind is MappingStartEvent:
             return {}, Branch(mark, {}, {})
         return ([], Branch(mark, None, [])) if kind is SequenceStartEvent else (value, mark)
+
+    def _too_deep(self) -> str:
+        return f"nested more than {self.limits.depth} deep"
 
     def _resolved(self, text: str, mark: Mark) -> Any:
         try:
@@ -182,7 +185,9 @@ class Composer:
         return InvalidCase(message, place=Place(self.file, mark.line + self.first, mark.column + 1), hint=hint)
 
     def _slips(self, text: str, error: yaml.YAMLError) -> list[InvalidCase]:
-        """The slips that are probably behind what the parser says."""
+        """The slips that are probably behind what the parser says; none behind a nesting that is merely too deep."""
+        if _TOO_DEEP in str(error):
+            return []
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         errors: list[InvalidCase] = []
         for found in find_slips(text, mark.line if mark else text.count("\n")):
@@ -202,7 +207,7 @@ class Composer:
         if "unexpected end of stream" in problem and error.context_mark:
             mark = error.context_mark  # where the quotation begins, rather than the end of the file
         hint = next((hint for part, hint in _SYNTAX_HINTS.items() if part in problem), "")
-        message = f"this is not valid YAML: {problem}"
+        message = self._too_deep() if _TOO_DEEP in problem else f"this is not valid YAML: {problem}"
         if error.context and error.context_mark and error.context_mark.line != getattr(mark, "line", None):
             message += f" ({error.context} on line {error.context_mark.line + self.first})"
         return self._error(message, mark, hint) if mark else InvalidCase(message, place=Place(self.file))
@@ -214,6 +219,8 @@ _STAR = "write the value out; text that begins with * needs quotes"
 _AMPERSAND = "write the value out where it is needed; text that begins with & needs quotes"
 _BANG = "text that begins with ! needs quotes"
 _TOO_MANY = "draw large tensors, as in 'x: randn(1000, 1000)'"
+#: What a libyaml that has a limit of its own says, which reads ahead and may come to it before the events do.
+_TOO_DEEP = "maximum nesting depth"
 #: What to try, by a part of what libyaml and PyYAML say.
 _SYNTAX_HINTS = {
     "mapping values are not allowed": "text that holds ': ' needs quotes, and keys of one mapping the same indentation",

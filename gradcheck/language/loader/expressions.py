@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
@@ -13,16 +12,17 @@ from gradcheck.errors import Hint, InvalidCase, Place, TensorError, TooLarge
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation import budget
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.evaluation.scalars import ARITHMETIC
 from gradcheck.language.expr.calls import NoSuchOp
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
 from gradcheck.language.expr.notation import LIBRARIES, constant
-from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.parts import NoPart
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.slips import find_slip
 from gradcheck.language.expr.syntax import Unbalanced
-from gradcheck.language.expr.traverse import Mentions, free_names, mentions, postorder, replace_part
+from gradcheck.language.expr.traverse import free_names, replace_part
 from gradcheck.language.loader.document import BROKEN, Path, describe, way
+from gradcheck.language.loader.parts import Parts
+from gradcheck.language.loader.reading import arithmetic, read_text
 from gradcheck.language.loader.scope import KINDS, MOST_COMPARED, MOST_HINTS, Scope, gradient_of, listing
 from gradcheck.language.random import RANDOM
 from gradcheck.language.suggest import nearest
@@ -31,15 +31,8 @@ _FLOW_HINT = 'in YAML\'s flow style a comma ends the entry, so an expression the
 #: The names that an expression may use.
 Names: TypeAlias = Collection[str]
 
-#: The larger and the smaller of two tensors.
-_EXTREMES = frozenset({"max", "min", "maximum", "minimum", "fmax", "fmin"})
 #: Sections whose entries are tensors.
 TENSORS = frozenset({"inputs", "constants", "graph", "let"})
-#: What plain numbers have too, and what of it is not defined for all of them.
-_ARITHMETIC, _PARTIAL = (
-    frozenset({*ARITHMETIC, "neg"}),
-    frozenset({"div", "floor_divide", "remainder", "pow", "bitwise_and", "bitwise_or", "bitwise_xor"}),
-)
 #: Sections whose entries may use those above them.
 _ORDERED = frozenset({"inputs", "constants", "graph", "let"})
 
@@ -70,7 +63,7 @@ class Expressions:
             return None
         text = str(data)  # YAML takes `1` and `true` for more than text
         try:
-            read = _read(text)
+            read = read_text(text)
         except InvalidCase as error:
             place = self.document.locate(path, text, error.place.column - 1)
             cut = isinstance(error, Unbalanced) and self.document.is_cut(path, text)
@@ -91,10 +84,13 @@ class Expressions:
         good.append(not gradients or "gradient" not in read.mentions.ops or site.means_differences())
         good += [site.takes_a_number(call) for call in read.extremes]
         if read.has_arithmetic and path[0] != "wrong_formulas":
-            good += [site.has_value(call) for call in _arithmetic(read.expr, self.scope.sizes)]
-        if not all(good):
+            good += [site.has_value(call) for call in arithmetic(read.expr, self.scope.sizes)]
+        expr: Expr | None = read.expr
+        if read.parts:
+            expr = Parts(self.scope).put_into(read.expr, read.parts, site.has_no_part)
+        if expr is None or not all(good):
             return None
-        return Claim(text, read.expr, self.document.text_place(path), self.document.is_verbatim(path, text))
+        return Claim(text, expr, self.document.text_place(path), self.document.is_verbatim(path, text))
 
 
 #: What the gradient that comes in is called elsewhere.
@@ -154,7 +150,7 @@ class _Site(NamedTuple):
             without = Hint("a slice to the end ends with its colon: x[1:]", to[0], ":")
             scope.refuse("'end' is not part of the language", place, without)
             return
-        sized = (part for call in _read(self.text).creators for part in call.children)
+        sized = (part for call in read_text(self.text).creators for part in call.children)
         if not nearest(name, visible) and any(name in free_names(part) for part in sized):
             scope.lacks(name, place)
             return
@@ -196,7 +192,7 @@ class _Site(NamedTuple):
         seen, todo = {used}, [used]
         while todo and len(seen) < MOST_COMPARED:
             try:
-                names = _read(str(entries.get(todo.pop()))).mentions.names
+                names = read_text(str(entries.get(todo.pop()))).mentions.names
             except InvalidCase:
                 continue
             if user in names:
@@ -205,6 +201,13 @@ class _Site(NamedTuple):
             seen.update(below)
             todo += below
         return ""
+
+    def has_no_part(self, node: Attribute, why: NoPart) -> None:
+        """Refuse a part that is none."""
+        place = self.place(self.text.index(node.name, node.at + len(getattr(node.value, "name", ""))))
+        is_op = lookup(node.name) is not None
+        hint = Hint(f"call it: .{node.name}()", node.name, f"{node.name}()") if is_op else why.hint
+        self.scope.refuse(why.message, place, hint)
 
     def has_gradient(self, name: str, at: int, allowed: bool) -> bool:
         """Whether `grad(name)` means something here."""
@@ -254,7 +257,7 @@ class _Site(NamedTuple):
             clamped = clamp_for(call.op, number, other)
             hint = f"write {' or '.join(map(to_text, clamped))}"
             if self.scope.document.is_verbatim(self.path, self.text):
-                whole = to_text(replace_part(_read(self.text).expr, call, clamped[0]))
+                whole = to_text(replace_part(read_text(self.text).expr, call, clamped[0]))
                 hint = Hint(hint, self.text, whole, self.place(0))
             scope.refuse(f"{call.op} takes tensors, not the number {to_text(number)}", self.place(call.at), hint)
             return False
@@ -294,50 +297,3 @@ def clamp_for(op: str, number: Expr, tensor: Expr) -> tuple[Expr, ...]:
     is_lower = op in ("max", "maximum", "fmax")
     clamped = Call("clamp", (tensor,), (("min" if is_lower else "max", number),))
     return (Call("relu", (tensor,)), clamped) if is_lower and number == Literal(0) else (clamped,)
-
-
-class _Read(NamedTuple):
-    """An expression, what it mentions, the calls in it that make tensors out of sizes, or take the larger of two
-    things, and whether it has operators that are not defined for all numbers."""
-
-    expr: Expr
-    mentions: Mentions
-    creators: list[Call]
-    extremes: list[Call]
-    has_arithmetic: bool
-
-
-@lru_cache(maxsize=4096)
-def _read(text: str) -> _Read:
-    """An expression by its text: cases of one suite say the same things over and over."""
-    expr = parse(text, Place(column=1))
-    found = mentions(expr)
-    creators, extremes = [], []
-    if makers := {name for name in found.ops if _makes_any_size(name)}:
-        creators = [node for node in expr.walk() if isinstance(node, Call) and node.op in makers]
-    if not _EXTREMES.isdisjoint(found.ops):
-        extremes = [n for n in expr.walk() if isinstance(n, Call) and n.op in _EXTREMES and len(n.children) == 2]
-        extremes = [call for call in extremes if len(call.args) == 2]
-    return _Read(expr, found, creators, extremes, not _PARTIAL.isdisjoint(found.ops))
-
-
-def _makes_any_size(name: str) -> bool:
-    """Whether an op makes a tensor of any size out of none, or of smaller ones."""
-    op = lookup(name)
-    return op is not None and op.elements is not None and not op.method
-
-
-def _arithmetic(expr: Expr, sizes: Mapping[str, int]) -> list[Call]:
-    """The outermost operators over numbers and sizes alone, where one among them is not defined for all numbers."""
-    plain: dict[int, bool] = {}  # by id of a node that is made of numbers and sizes, whether it may fail
-    outermost: dict[int, Call] = {}
-    for node in postorder(expr):
-        if isinstance(node, Literal) or (isinstance(node, Name) and node.name in sizes):
-            plain[id(node)] = False
-        elif isinstance(node, Call) and node.op in _ARITHMETIC and all(id(part) in plain for part in node.children):
-            plain[id(node)] = node.op in _PARTIAL or any(plain[id(part)] for part in node.children)
-            for part in node.children:
-                outermost.pop(id(part), None)
-            if plain[id(node)]:
-                outermost[id(node)] = node
-    return list(outermost.values())

@@ -20,7 +20,7 @@ from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.problem import Problem, part_of, split_name, with_part
-from gradcheck.oracles.numeric.perturbed import ForwardPass, Perturbed
+from gradcheck.oracles.numeric.perturbed import ForwardPass, Perturbed, of_pair
 
 
 class Objective(Protocol):
@@ -42,7 +42,8 @@ class WideHost:
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The op's result; what is plain counts towards the pass, as what is perturbed does by itself."""
         if args and type(args[0]) is Perturbed and not op.composite:
-            return Perturbed.__apply_op__(op, op.bind(args, kwargs))
+            made = of_pair(op, *args) if len(args) == 2 and not kwargs else None
+            return Perturbed.__apply_op__(op, op.bind(args, kwargs)) if made is None else made
         made = op(*args, **kwargs)
         if self.forward is not None and isinstance(made, np.ndarray):
             self.forward.count(op, args, made)
@@ -110,7 +111,7 @@ class TensorObjective:
         values[entry] = with_part(values[entry], indices, Perturbed(moved, forward))
         host = WideHost(forward)
         for name in self._affected:
-            values[name] = evaluate(self.problem.case.graph[name].expr, values, host)
+            values[name] = evaluate(self.problem.case.graph[name].expr, values, host, max_elements=None)
         return _weighted((part_of(values, root), seed) for root, seed in self.backward.seeds.items())
 
     def _copied(self) -> dict[str, Any]:

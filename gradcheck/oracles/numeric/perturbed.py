@@ -16,6 +16,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
+from gradcheck.autograd.settled import of_two
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.numeric.work import Work
 
@@ -117,6 +118,16 @@ class Perturbed(Operators):
         if isinstance(made, tuple):
             return tuple([_perturbed(op, part, forward) for part in made])
         return _perturbed(op, made, forward)
+
+
+def of_pair(op: Op, a: Any, b: Any) -> Perturbed | None:
+    """What an op of two operands, the first of them perturbed, makes of them in a complex step, where nothing is to be
+    asked: both are complex, or one a number. None where something is."""
+    forward: ForwardPass = a.forward
+    if forward.at_rest or not forward.complex_step or not op.analytic or op.ufunc is None:
+        return None
+    made = of_two(op.ufunc, a.data, b.data if type(b) is Perturbed else b)
+    return None if made is None or made.dtype is not _COMPLEX else _perturbed(op, made, forward)
 
 
 #: What an op of elements takes as it is, or its data.

@@ -20,6 +20,8 @@ from gradcheck.reports.text import plain, wrap
 
 #: How many ops are named that are right, or lacking.
 _NAMED = 40
+#: How many cases are.
+_LISTED = 8
 _ORDER: tuple[Standing, ...] = ("right", "wrong", "lacking")
 _WORDS = {"holds": "ok", "fails": "FAIL", "unsupported": "n/a"}
 
@@ -30,6 +32,10 @@ def render(found: Conformance, look: Look) -> str:
     lines = [verdict(found), ""]
     for convention in found.conventions:
         lines += wrap(plain(say(convention)), look.width, "  ", "    ")
+    if found.backward_pass is not None:
+        told = f"the backward pass: {plain(say(found.backward_pass.message))}"
+        shown = plain(say(found.backward_pass.evidence))
+        lines += [*wrap(told, look.width, "  ", "      "), *wrap(shown, look.width, "      ", "      "), ""]
     lines += [*_grouped(found, look), ""] if found.conventions or not found.holds else []
     lines += ["  properties"]
     room = max(len(one.name) for one in found.properties)
@@ -72,7 +78,8 @@ def verdict(found: Conformance) -> str:
         (sum(word == "wrong" for word in found.ops.values()), "op", "ops"),
         (sum(one.status == "fails" for one in found.properties), "property", "properties"),
     )
-    parts = [f"{number} {one if number == 1 else many}" for number, one, many in wrong if number]
+    parts = ["its backward pass"] if found.backward_pass is not None else []
+    parts += [f"{number} {one if number == 1 else many}" for number, one, many in wrong if number]
     if found.checked_nothing:
         return f"{plain(found.engine)}: nothing was checked"
     if not parts:
@@ -84,7 +91,10 @@ def _grouped(found: Conformance, look: Look) -> list[str]:
     """What is wrong with cases and calls of ops, by cause, and with how many: all of it, which is told nowhere else."""
     everything = found.everything
     grouped = causes(everything)
-    return [line.plain for line in overview(everything, grouped, look, None)] if grouped.groups or grouped.cases else []
+    if not grouped.groups and not grouped.cases:
+        return []
+    noun = "call" if found.cases is None else "case"
+    return [line.plain for line in overview(everything, grouped, look, None, noun)]
 
 
 def _gained(found: Conformance, look: Look) -> list[str]:
@@ -95,19 +105,23 @@ def _gained(found: Conformance, look: Look) -> list[str]:
 
 
 def _wrong(result: RunResult, name: str, look: Look) -> Iterator[str]:
-    """The cases that are wrong, by this name of theirs; with -v also why."""
-    for case in result.cases:
-        if standing(case) == "wrong":
-            reason = f": {problems(case)[0].message}" if look.verbosity > 0 else ""
-            yield from wrap(f"wrong: {plain(getattr(case, name))}{reason}", look.width, " " * 14, " " * 16)
+    """The cases that are wrong, by this name of theirs, the first of many; with -v all, and why."""
+    wrong = [case for case in result.cases if standing(case) == "wrong"]
+    told = wrong if look.verbosity > 0 or len(wrong) <= _LISTED else wrong[:_LISTED]
+    for case in told:
+        reason = f": {problems(case)[0].message}" if look.verbosity > 0 else ""
+        yield from wrap(f"wrong: {plain(getattr(case, name))}{reason}", look.width, " " * 14, " " * 16)
+    if len(told) < len(wrong):
+        yield f"{' ' * 14}and {len(wrong) - len(told)} more (-v lists them)"
 
 
 def _ops(found: Conformance, look: Look) -> list[str]:
     """Each op once: what is wrong first, and of what is right or lacking no more than the commonest, but with -v."""
     made_of = {name: parts for name, parts in found.made_of.items() if found.ops.get(name) == "lacking"}
+    of_pass = [name for name in found.of_pass if name not in made_of]
     lines: list[str] = []
     for word in ("wrong", "right", "lacking"):
-        names = [name for name, stands in found.ops.items() if stands == word and name not in made_of]
+        names = [name for name, stands in found.ops.items() if stands == word and name not in (*made_of, *of_pass)]
         title = "ops" if not lines else ""
         told = names if word == "wrong" or look.verbosity > 0 else names[:_NAMED]
         more = [f"and {len(names) - len(told)} more (-v lists them)"] if len(told) < len(names) else []
@@ -116,6 +130,9 @@ def _ops(found: Conformance, look: Look) -> list[str]:
     if made_of:
         made = ", ".join(f"{name} (of {', '.join(parts)})" for name, parts in made_of.items())
         text = f"{len(made_of)} not judged, written in what is wrong: {made}"
+        lines += wrap(text, look.width, " " * 14, " " * 16)
+    if of_pass:
+        text = f"{len(of_pass)} not judged, the backward pass is wrong in them: {', '.join(of_pass)}"
         lines += wrap(text, look.width, " " * 14, " " * 16)
     if look.verbosity > 0:
         lines += _wrong(found.op_results, "name", look)
@@ -142,6 +159,7 @@ def _cost_for_programs(cost: Cost) -> dict[str, Any]:
 
 def as_json(found: Conformance) -> str:
     """The same for programs."""
+    disease = found.backward_pass
     document: dict[str, Any] = {
         "schema": 1,
         "engine": found.engine,
@@ -149,6 +167,8 @@ def as_json(found: Conformance) -> str:
         "cases": None if found.cases is None else {case.id: case.status for case in found.cases.cases},
         "ops": found.ops,
         "made_of": {name: list(parts) for name, parts in found.made_of.items()},
+        "backward_pass": None if disease is None else {"kind": disease.kind, "message": say(disease.message)},
+        "not_judged": list(found.of_pass),
         "conventions": [say(one) for one in found.conventions],
         "properties": [{"name": one.name, "status": one.status, "message": say(one.why)} for one in found.properties],
         "cost": None if found.cost is None else _cost_for_programs(found.cost),

@@ -80,7 +80,7 @@ def group_detail(group: Group) -> str:
     kind = diagnosed(lead)
     if kind in EVERYWHERE:
         return MEANINGS[kind]
-    if lead.cause is not None and inner(lead.cause.what).kind in ("rule_fails", "it_raises"):
+    if lead.cause is not None and inner(lead.cause.what).kind in ("rule_fails", "it_raises") and not kind:
         return _error(lead)
     found = reasons(lead)
     return found[0][1] if found and lead.diagnoses[0].kind != "unknown" else ""
@@ -98,3 +98,12 @@ def member_title(member: Member) -> str:
     if member.finding is not None:
         return title(member.finding.lead)
     return error_line(member.error) if member.error is not None else verdict(member.case)
+
+
+def raised(member: Member) -> str:
+    """What an engine says of the error that is wrong with one case; empty where it raises none."""
+    lead = member.finding.lead if member.finding is not None else None
+    is_raised = (
+        lead is not None and lead.cause is not None and inner(lead.cause.what).kind in ("rule_fails", "it_raises")
+    )
+    return _error(lead) if lead is not None and is_raised else ""

@@ -86,8 +86,8 @@ phrases(
         "op_alone": lambda f: f"{f['op']} alone: {_outcomes(f['what'])}",
         "gradients_missing": "{op} alone: {engine} gives {got} gradients, expected {want}",
         "wrong_where_shared": "the gradient of {op} is wrong where two of its arguments are one and the same tensor",
-        "gradient_of_op": "the gradient of {op}'s tensor {number}, for a random incoming gradient{mismatch:if : "
-        "{mismatch}}",
+        "gradient_of_op": "the gradient of {op}'s tensor {number}, for {ones:if an|a random} incoming gradient"
+        "{ones:if  of ones}{mismatch:if : {mismatch}}",
         # Forward mode
         "jvp_of_op": "the tangent of {op}'s output {number:number}, for random directions of its tensors{mismatch:if : "
         "{mismatch}}",

@@ -41,6 +41,7 @@ MEANINGS = {
     "input_mutated": "an op changes its arguments",
     "recursion": "the backward pass calls itself, and long graphs are too deep for that",
     "not_linear": "a gradient rule that is not linear in the incoming gradient",
+    "matrices_alone": "a matrix product's rule is right for matrices, and not for vectors or batches of them",
     "other_formula": "computed by another formula, a slip away from the right one",
     "branch": "right in a part, and something simple in the rest: nothing, a factor, the other side of a mask",
     "factor_of_tensor": "off by a factor that a tensor of the entry gives",
@@ -108,6 +109,7 @@ phrases(
         "use_not_arrived": "a use is dropped: of its {uses} uses the one in {use} has not arrived",
         "two_uses_not_arrived": "uses are dropped: of its {uses} uses those in {one} and {other} have not arrived",
         "use_counted_twice": "counted twice: its use in {use} contributes a second time",
+        "all_but_one_counted_twice": "counted twice: every use but the one in {use} contributes a second time",
         "uses_counted_twice": "counted twice: {uses:one its only use|every use} contributes a second time",
         "passed_on_too_early": lambda found: (
             "passed on too early, before all children had reported: " + "; ".join(map(say, found["parts"]))
@@ -118,7 +120,11 @@ phrases(
         "there by then is passed on, again and again",
         "passed_on_when_first_met": "passed on too early: a tensor passes on what it has when it is first met, and "
         "what arrives later stays there",
-        "shown_by_small_graph": "a graph of four operations shows it: this pass gives what came out there, at 3 points",
+        "passed_on_once_for_each": "counted twice: a tensor passes its whole gradient on once for everything that has "
+        "arrived there, not once",
+        "counted_twice_everywhere": "counted twice: everything that arrives at a tensor is added a second time",
+        "later_ones_counted_twice": "counted twice: what arrives at a tensor after the first is added a second time",
+        "shown_by_small_graph": "a graph of five operations shows it: this pass gives what came out there, at 3 points",
         "stale_everywhere": "stale: what earlier passes have left in intermediate tensors is passed on again",
         "overwritten_everywhere": "accumulated by overwriting: what arrives at a tensor replaces what has arrived "
         "there",
@@ -143,6 +149,9 @@ phrases(
         "broadcast_refused": "the broadcast is not undone: a gradient comes in the shape {got:shape} of the result, "
         "which does not fit its argument of shape {want:shape}, and that is what is raised",
         "right_without_broadcasting": "with arguments of the result's shape the same rule raises nothing and is right",
+        "right_for_matrices_alone": "the rule is right for matrices alone, and not for operands of shapes "
+        "{shapes:shapes}",
+        "right_with_squares": "with square matrices of size {size} the same rule raises nothing and is right",
         "shown_by_squares": "with square matrices of size {size} nothing is raised, and this mistake gives what "
         "comes out",
         "broadcast_partly_kept": "the broadcast is only partly undone: the sum over {axes:axes} is missing",

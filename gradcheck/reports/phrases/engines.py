@@ -45,6 +45,7 @@ phrases(
         "keeps_no_intermediates": "it keeps no gradients of intermediates: those of inputs are compared",
         "equals_are_one": "equal expressions are one to it, and have one gradient: those of inputs are compared",
         "keeps_no_roots": "it keeps no gradient of what a pass starts from",
+        "sets_intermediates_anew": "each pass sets the gradients of all but leaves anew",
         "sets_roots_anew": "each pass sets the gradient of what it starts from anew",
         "keeps_no_graph": "a graph is good for one pass",
         "takes_no_incoming_gradient": "a pass takes no incoming gradient: other than ones are multiplied in beforehand",

@@ -67,6 +67,7 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "number": lambda place: str(place + 1),
     "s": lambda number: "" if number == 1 else "s",
     "shape": lambda sizes: f"[{', '.join(map(str, sizes))}]",
+    "shapes": lambda shapes: " and ".join(f"[{', '.join(map(str, sizes))}]" for sizes in shapes),
     "sizes": lambda sizes: ", ".join(f"{name} = {size}" for name, size in sizes),
     "axes": lambda axes: f"{'axis' if len(axes) == 1 else 'axes'} {listed(tuple(map(str, axes)))}",
     "closeness": lambda error: f" to {error:.0e}" if error else " exactly",  # how near to each other, relatively

@@ -90,6 +90,7 @@ phrases(
             "tangents go wrong here"
             + (f"; all {f['operations']} operations are right on their own" if f["operations"] else "")
         ),
+        "not_cleared": "gradients are not cleared",
         "it_recurses": "it recurses",
         "goes_wrong_through_graph": "the operations are right; how gradients are put together is not",
         "not_the_same_twice": "the engine does not give the same answer twice",

@@ -14,8 +14,9 @@ from tests.conftest import WithRules
 
 #: Of a share that a rule gives.
 FAULTS = {"scaled": lambda share: share * 1.001, "negated": lambda share: -share, "dropped": lambda share: share * 0}
-#: Rules that give zeros, whatever comes in: the next number does not move with where it is aimed at, …
-ZEROS = {("nextafter", 1), ("copysign", 1)}
+#: Rules that give zeros, whatever comes in: the next number does not move with where it is aimed at, …; and those of
+#: which torch has none, which differences alone see.
+ZEROS = {("nextafter", 1), ("copysign", 1), ("heaviside", 0), ("heaviside", 1)}
 
 
 #: Torch refuses eigenvectors under random cotangents; what depends on no phase is the square of this, put together.
@@ -76,3 +77,12 @@ def test_a_wrong_rule_is_seen(family: str, with_rules: WithRules) -> None:
                     unseen.append(f"{name}: rule {position} of {op.name}")
                 with_rules(op.name, *known)
     assert not unseen, unseen
+
+
+@pytest.mark.parametrize(("size", "axes", "shape"), [((0, 5), [1], (0, 3)), ((2, 0, 4), [0, 2], (2, 0, 3))])
+def test_fourier_transforms_of_nothing_have_the_shape_of_others(
+    size: tuple[int, ...], axes: list[int], shape: tuple[int, ...]
+) -> None:
+    """torch's library refuses them."""
+    assert TABLE["_fft_r2c"](np.zeros(size), axes, 0, True).shape == shape
+    assert TABLE["_fft_r2c"](np.zeros(size), axes, 0, False).shape == size

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from gradcheck.engines.resolve import adapt, engine
 from gradcheck.reports import Look
 from gradcheck.reports.commands.conform import as_json, render, verdict
 from tests.conftest import WithRules
-from tests.engines.dialects import sound
+from tests.engines.dialects import diseases, sound
 from tests.paths import wrong_engine
 
 shallow = pytest.mark.usefixtures("shallow")
@@ -128,3 +129,37 @@ def test_what_is_written_in_a_wrong_op_is_not_judged() -> None:
 class Slanted(sound.Tensor):
     def left_of_matmul(self, gradient: Any, other: Any) -> Any:
         return 2 * super().left_of_matmul(gradient, other)
+
+
+@shallow
+def test_a_wrong_backward_pass_is_one_cause_and_blames_no_op() -> None:
+    """A square is a product of one tensor with itself, in which what is overwritten shows."""
+    sick: Any = type("Sick", (diseases.Overwrites, sound.Tensor), {})
+    found = conform(adapt(sick, "mine"), ops=["mul", "square"])
+    assert found.backward_pass is not None
+    assert (found.backward_pass.kind, found.ops["mul"], found.ops["square"]) == ("overwritten", "right", "lacking")
+    assert found.of_pass == ("square",)
+    assert not found.holds
+    lines = render(found, Look(width=100)).splitlines()
+    assert lines[0].startswith("mine is wrong in its backward pass")
+    assert any("1 not judged, the backward pass is wrong in them: square" in line for line in lines)
+    told = json.loads(as_json(found))
+    assert (told["backward_pass"]["kind"], told["not_judged"]) == ("overwritten", ["square"])
+
+
+@shallow
+def test_what_is_left_over_from_an_earlier_pass_is_named_where_passes_do_not_add_up() -> None:
+    sick: Any = type("Sick", (diseases.KeepsStale, sound.Tensor), {})
+    found = conform(adapt(sick, "mine"), ops=["mul"])
+    assert found.backward_pass is not None
+    assert found.backward_pass.kind == "stale"
+
+
+@shallow
+def test_cases_about_code_say_nothing_of_an_engine(tmp_path: Path) -> None:
+    (tmp_path / "case.yaml").write_text(
+        "inputs: {x: [1, 2]}\ngraph: {y: x * x}\nbackward: {y: [1, 1]}\nimplementations: {y: code.py:f}\n"
+    )
+    found = conform(Core(), [tmp_path / "case.yaml"], ops=["mul"])
+    assert found.cases is not None
+    assert found.cases.cases == ()

@@ -97,3 +97,27 @@ def test_a_list_that_is_looked_through_for_every_tensor_is_found_out() -> None:
     assert not found.is_linear
     assert not found.is_of_paths
     assert Listed.__eq__ is object.__eq__
+
+
+class ListedNumbers(figures.Value):
+    """What has been visited is looked for in a list, which a chain does not show: there it is found at once."""
+
+    def order(self) -> list[Any]:
+        found: list[Any] = []
+
+        def visit(value: Any) -> None:
+            if value not in found:
+                for child in value.previous:
+                    visit(child)
+                found.append(value)
+
+        visit(self)
+        return found[::-1]
+
+
+def test_many_diamonds_are_asked_for_where_paths_are_not_walked() -> None:
+    chain, diamonds = (growth_of(adapt(ListedNumbers, "mine"), name) for name in ("chain", "diamonds"))
+    assert chain is not None
+    assert chain.is_linear
+    assert diamonds is not None
+    assert (diamonds.nodes, diamonds.is_linear, diamonds.is_of_paths) == (64, False, False)

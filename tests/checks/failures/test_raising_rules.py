@@ -65,3 +65,14 @@ def test_what_raises_for_another_reason_is_not_named_so() -> None:
 def test_square_matrices_show_a_missing_transpose() -> None:
     _, diagnoses = told(type("Plain", (diseases.LeavesTranspose, sound.Tensor), {}), _OBLONG)
     assert "operand_transposed" in {one.kind for one in diagnoses}
+
+
+@pytest.mark.parametrize(
+    "graph", ["inputs: {a: [[1, 2], [3, 4]], v: [1, 2]}\ngraph: {y: a @ v}\n", _OBLONG.replace("1, 2, 0.5", "1, 2, 1")]
+)
+def test_a_product_that_is_right_for_matrices_alone_is_told_so(graph: str) -> None:
+    text = graph if "backward" in graph else f"{graph}backward: {{y: [1, 0.5]}}\n"
+    found, diagnoses = told(sound.Tensor, text)
+    is_of_vectors = "v:" in graph
+    assert found.status == ("failed" if is_of_vectors else "passed")
+    assert [d.kind for d in diagnoses] == (["matrices_alone"] if is_of_vectors else [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 
@@ -18,8 +19,8 @@ class Value:
         out = type(self)(self.data + other.data, (self, other))
 
         def step() -> None:
-            self.grad += out.grad
-            other.grad += out.grad
+            self.receive(out.grad)
+            other.receive(out.grad)
 
         out.step = step
         return out
@@ -29,8 +30,8 @@ class Value:
         out = type(self)(self.data * other.data, (self, other))
 
         def step() -> None:
-            self.grad += other.data * out.grad
-            other.grad += self.data * out.grad
+            self.receive(other.data * out.grad)
+            other.receive(self.data * out.grad)
 
         out.step = step
         return out
@@ -39,10 +40,13 @@ class Value:
         out = type(self)(math.tanh(self.data), (self,))
 
         def step() -> None:
-            self.grad += (1 - out.data**2) * out.grad
+            self.receive((1 - out.data**2) * out.grad)
 
         out.step = step
         return out
+
+    def receive(self, gradient: float) -> None:
+        self.grad += gradient
 
     def order(self) -> list[Any]:
         found: list[Any] = []
@@ -79,6 +83,45 @@ class Planned(Value):
 
     def __matmul__(self, other: Any) -> Any:
         pass
+
+
+class Shuffled(Value):
+    """Operands are kept as in a set: one that is there twice once, and in another order each time."""
+
+    chance = random.Random(3)
+
+    def __init__(self, data: Any, children: Any = ()) -> None:
+        once = list(dict.fromkeys(children))
+        super().__init__(data, tuple(self.chance.sample(once, len(once))))
+
+
+class Repeats(Value):
+    """Wrong: nothing is noted of what has been visited, so that steps are taken again and again."""
+
+    def order(self) -> list[Any]:
+        found, waiting = [], [self]
+        while waiting:
+            found.append(waiting.pop())
+            waiting += found[-1].previous
+        return found
+
+
+class Assigned(Value):
+    """Wrong: what arrives replaces what has arrived."""
+
+    def receive(self, gradient: float) -> None:
+        self.grad = gradient
+
+
+class Swapped(Value):
+    """Wrong: each factor gets its own value for the other's."""
+
+    def __mul__(self, other: Any) -> Any:
+        out = super().__mul__(other)
+        out.step = lambda: [one.receive(one.data * out.grad) for one in out.previous]
+        return out
+
+    __rmul__ = __mul__
 
 
 class FirstCome(Value):

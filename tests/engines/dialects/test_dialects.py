@@ -61,6 +61,10 @@ CASES = {
     "equal sums": "inputs: {a: [1, 2], b: [3, -1]}\ngraph: {c: a + b, d: a + b, e: c + d}\nbackward: {e: [1, 2]}\n",
     "itself": "inputs: {a: [1, 2], b: [3, -1]}\ngraph: {y: a + a, z: y * b}\nbackward: {z: [1, 0.5]}\n",
     "two uses": "inputs: {a: [1, 2], b: [3, -1]}\ngraph: {y: a * b, z: a + y}\nbackward: {z: [1, 0.5]}\n",
+    "layers": (
+        "inputs: {a: [[1, 2], [3, 4]], b: [0.5, -1]}\ngraph: {p: a * a, q: p * b, z: p @ q}\n"
+        "backward: {z: [[1, 2], [0.5, -1]]}\n"
+    ),
     "a kink": "inputs: {a: [1, 0, -1]}\ngraph: {y: a.relu()}\nbackward: {y: [1, 2, 3]}\n",
 }  # fmt: skip
 STYLES = [
@@ -234,3 +238,34 @@ def test_a_disease_of_numbers_is_called_as_that_of_arrays_is(kind: type) -> None
     found = judged(kind, "reuse")
     assert found.status == "failed"
     assert "passed_on_early" in named(found)
+
+
+@pytest.mark.parametrize("name", ["reuse", "layers"])
+@pytest.mark.parametrize(
+    ("disease", "kind"),
+    [(figures.FirstCome, "passed_on_early"), (figures.Repeats, "passed_on_early"), (figures.Assigned, "overwritten")],
+    ids=lambda one: one if isinstance(one, str) else one.__name__,
+)
+@pytest.mark.parametrize("host", [figures.Value, figures.Shuffled], ids=lambda kind: kind.__name__)
+def test_one_disease_of_numbers_has_one_name_and_one_cause(host: type, disease: type, kind: str, name: str) -> None:
+    """Also where operands are taken in another order each time, where numbers are broadcast, and in products."""
+    found = judged(type("Sick", (host, disease) if host is figures.Shuffled else (disease,), {}), name)
+    assert found.status == "failed"
+    assert named(found) == {kind}
+    assert {c.consequence_of for c in found.comparisons if c.status == "failed" and not c.cause} <= {
+        c.cause.origin for c in found.comparisons if c.cause
+    }
+
+
+def test_operands_in_another_order_each_time_are_no_fault() -> None:
+    for name in ("reuse", "layers"):
+        assert judged(figures.Shuffled, name).status == "passed"
+
+
+def test_a_wrong_product_of_numbers_is_named_though_it_spoils_every_incoming_gradient() -> None:
+    found = judged(figures.Swapped, "reuse")
+    nodes = [c for c in found.comparisons if c.what == "node" and c.status == "failed"]
+    assert found.status == "failed"
+    assert {c.tensor for c in nodes} == {"c", "d", "f"}
+    assert "swapped" in named(found)
+    assert {c.status for c in found.comparisons if c.tensor == "e" and c.what == "node"} <= {"passed", "unsupported"}

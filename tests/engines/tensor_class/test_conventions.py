@@ -26,6 +26,7 @@ def test_a_class_that_does_as_torch_does_has_none() -> None:
         ({"keeps_intermediates": False}, fact("keeps_no_intermediates")),
         ({"keeps_roots": False, "adds_to_roots": False}, fact("keeps_no_roots")),
         ({"adds_to_roots": False}, fact("sets_roots_anew")),
+        ({"adds_to_intermediates": False, "adds_to_roots": False}, fact("sets_intermediates_anew")),
         ({"keeps_graph": False}, fact("keeps_no_graph")),
         ({"seed": "none"}, fact("takes_no_incoming_gradient")),
     ],

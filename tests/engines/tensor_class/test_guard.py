@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import sys
 from typing import Any
 
@@ -103,6 +104,18 @@ def test_an_assertion_of_several_lines_is_deliberate() -> None:
     with pytest.raises(AssertionError) as raised:
         names["check"](np.ones(3))
     assert is_deliberate(raised.value)
+
+
+def test_a_line_that_raises_behind_its_condition_is_deliberate() -> None:
+    names: dict[str, Any] = {"__name__": "mine"}
+    text = "def check(a):\n    if a: raise ValueError('no')\n    return raised(a)\n"
+    exec(compile(text, "mine.py", "exec"), names)
+    known = linecache.cache.setdefault("mine.py", (len(text), None, text.splitlines(keepends=True), "mine.py"))
+    assert known
+    for argument, kind, deliberate in ((1, ValueError, True), (0, NameError, False)):
+        with pytest.raises(kind) as raised:
+            names["check"](argument)
+        assert is_deliberate(raised.value) is deliberate
 
 
 # Printing -----------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import pytest
 from gradcheck.checks.result import CaseResult
 from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.capabilities import Capabilities
+from tests.engines.dialects import diseases, sound
 
 BACKWARD = "def backward(self, gradient=None):"
 KEEP = "            tensor.grad = whole if"
@@ -50,6 +51,34 @@ def test_a_class_of_numbers_takes_no_gradient(number: type) -> None:
 
 def test_a_pass_that_always_raises_teaches_nothing(variant: Callable[..., type]) -> None:
     assert learned(variant(MUTE)).misunderstood == "RuntimeError: never"
+
+
+class Doubles(sound.Tensor):
+    """Every contribution counts twice, those to what an op makes on the way, too: a difference is off by 2 and by 4."""
+
+    def fit(self, gradient: Any, shape: Any) -> Any:
+        return 2 * super().fit(gradient, shape)
+
+
+def test_a_class_that_is_off_by_one_factor_in_most_ops_is_understood() -> None:
+    can = learned(Doubles)
+    assert (can.misunderstood, can.seed) == ("", "array")
+
+
+class Anew(sound.Tensor):
+    """What is no leaf begins each pass without a gradient."""
+
+    def spread(self, seed: Any) -> None:
+        for tensor in self.order():
+            tensor.grad = None if tensor.parents else tensor.grad
+        super().spread(seed)
+
+
+def test_whether_passes_add_to_what_is_no_leaf_is_learned() -> None:
+    assert not learned(Anew).adds_to_intermediates
+    assert learned(sound.Tensor).adds_to_intermediates
+    sick = type("Sick", (diseases.Overwrites, sound.Tensor), {})
+    assert learned(sick).adds_to_intermediates
 
 
 def learned(kind: type) -> Capabilities:

@@ -116,15 +116,36 @@ NUMBERS = r"""
     conv_transpose1d(randn(4, 3), randn(4, 1, 2), randn(2), 2, 1, 1, groups=2) | 24
     conv_transpose2d(randn(1, 2, 3, 2), randn(2, 3, 2, 3), randn(3), stride=(2, 1), padding=1, dilation=(1, 2)) | 216
     conv_transpose3d(randn(1, 2, 2, 1, 2), randn(2, 1, 2, 2, 1), stride=2) | 32
+    upsample(randn(1, 1, 3, 4), (5, 2), mode='bilinear', align_corners=True) | 20
+    lp_pool1d(uniform(0.2, 2, [2, 3, 6]), 2, 2) | 72
+    lp_pool1d(uniform(0.2, 2, [1, 7]), 3, 3, 2, True) | 21
+    lp_pool1d(randn(2, 5), inf, 2) | 20
+    lp_pool1d(randn(2, 5), -inf, 2, 1) | 20
+    lp_pool2d(uniform(0.2, 2, [1, 2, 4, 5]), 2, (2, 3)) | 240
+    lp_pool2d(uniform(0.2, 2, [2, 3, 3]), 1.5, 2, (2, 1), True) | 72
+    lp_pool3d(uniform(0.2, 2, [1, 1, 2, 4, 2]), 2, 2) | 128
+    lp_pool3d(uniform(0.2, 2, [1, 2, 3, 2]), 4, (1, 2, 2), 1) | 48
+    max_pool1d_with_indices(randn(2, 3, 6), 2) | 72
+    max_pool1d_with_indices(randn(3, 7), 3, 2, 1, ceil_mode=True) | 81
+    max_pool2d_with_indices(randn(2, 3, 4, 6), 2) | 576
+    max_pool2d_with_indices(randn(1, 2, 5, 5), (3, 2), 1, (1, 0)) | 420
+    max_pool3d_with_indices(randn(1, 2, 2, 2, 2), 2) | 128
+    max_pool3d_with_indices(randn(1, 3, 3, 3), 2, 1, 0, (1, 1, 2)) | 216
+    adaptive_max_pool1d_with_indices(randn(1, 2, 5), 3) | 22
+    adaptive_max_pool2d_with_indices(randn(1, 2, 5, 4), (3, None)) | 264
+    adaptive_max_pool2d_with_indices(randn(2, 4, 3), 2) | 112
+    adaptive_max_pool3d_with_indices(randn(1, 2, 3, 2, 4), (2, 1, 3)) | 560
+    conv_tbc(randn(5, 2, 3), randn(2, 3, 4), randn(4)) | 240
+    conv_tbc(randn(3, 1, 2), randn(3, 2, 1), randn(1), 1) | 30
     adaptive_max_pool1d(randn(1, 2, 5), 3) | 22
     adaptive_max_pool1d(randn(2, 4), (2,), True) | 16
     adaptive_max_pool2d(randn(1, 2, 5, 4), (3, None)) | 264
     adaptive_max_pool2d(randn(2, 4, 3), 2, return_indices=True) | 112
     adaptive_max_pool3d(randn(1, 2, 3, 2, 4), (2, 1, 3)) | 560
     adaptive_max_pool3d(randn(1, 3, 3, 3), 2) | 343
-    stft(randn(16), 4, window=detach(ones(4)), return_complex=True) | 64
-    stft(randn(2, 12), 4, 2, window=rand(4), center=False, return_complex=True) | 96
-    stft(randn(12), n_fft=4, win_length=3, window=detach(rand(3)), normalized=True, return_complex=True) | 48
+    stft(randn(16), 4, window=detach(ones(4)), return_complex=True) | 68
+    stft(randn(2, 12), 4, 2, window=rand(4), center=False, return_complex=True) | 104
+    stft(randn(12), n_fft=4, win_length=3, window=detach(rand(3)), normalized=True, return_complex=True) | 52
     mvlgamma(uniform(3, 5, [3]), 3) | 9
     randn(5).unfold(0, 2, 1) | 10
     unfold(randn(2, 5), -1, 3, 2) | 30
@@ -179,7 +200,7 @@ NUMBERS = r"""
     inner(randn(2, 3), randn(5, 3)) | 10
     tensordot(randn(2, 3, 5), randn(5, 7), dims=1) | 42
     einsum('ab,bc,cd->ad', randn(2, 3), randn(3, 5), randn(5, 7)) | 14
-    stft(randn(2, 13), 4, return_complex=True) | 104
+    stft(randn(2, 13), 4, return_complex=True) | 112
     istft(complex(randn(3, 5), randn(3, 5)), 4) | 20
     istft(complex(randn(2, 4, 6), randn(2, 4, 6)), 6, 2, 6, detach(uniform(0.5, 1, [6])), False, length=12) | 72
     mvlgamma(uniform(3, 5, [2, 3]), 5) | 30

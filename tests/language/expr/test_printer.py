@@ -32,6 +32,10 @@ LEAVES = st.one_of(
 )
 
 
+#: Ops of which torch takes some arguments only beside, or without, others.
+_TOGETHER = frozenset({"sort", "argsort", "max", "min", "prod", "sum", "mean"})
+
+
 def calls(parts: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
     """Calls of any op of the table with arguments that its signature allows."""
 
@@ -45,7 +49,8 @@ def calls(parts: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
         if op.variadic and count == len(positional):
             args += tuple(draw(st.lists(parts, max_size=2)))
         rest = [p.name for p in op.parameters if p.required and p.keyword_only]
-        rest += [p.name for p in op.parameters[count:] if not p.required and draw(st.booleans())]
+        optional = [] if op.name in _TOGETHER else op.parameters[count:]
+        rest += [p.name for p in optional if not p.required and draw(st.booleans())]
         return Call(op.name, args, tuple((name, draw(parts)) for name in rest))
 
     return call()

@@ -115,4 +115,4 @@ def test_every_cause_is_told_for_nothing_is_told_below(run: Any, case: Any, fail
     many = Conformance("mine", None, {"mul": "wrong"}, run(*apart), ())
     text = render(replace(many, properties=(Finding("order", "holds"),)), Look(width=100))
     assert "told below" not in text
-    assert all(f"{i}.yaml" in text or "30 cases" in text for i in range(30))
+    assert all(f"{i}.yaml" in text or "30 calls" in text for i in range(30))

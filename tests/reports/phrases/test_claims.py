@@ -92,11 +92,15 @@ def test_what_rounding_explains(found: Fact, sentence: str) -> None:
             "matmul alone: mine gives 1 gradients, expected 2",
         ),
         (
-            fact("gradient_of_op", op="mul", number=2, mismatch=None),
+            fact("gradient_of_op", op="mul", number=2, mismatch=None, ones=False),
             "the gradient of mul's tensor 2, for a random incoming gradient",
         ),
         (
-            fact("gradient_of_op", op="mul", number=2, mismatch=fact("gradient_missing")),
+            fact("gradient_of_op", op="mul", number=2, mismatch=None, ones=True),
+            "the gradient of mul's tensor 2, for an incoming gradient of ones",
+        ),
+        (
+            fact("gradient_of_op", op="mul", number=2, mismatch=fact("gradient_missing"), ones=False),
             "the gradient of mul's tensor 2, for a random incoming gradient: no gradient arrived, one was expected",
         ),
     ],

@@ -103,6 +103,27 @@ def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
     return narrow(input, dim, start, length)
 
 
+@composite(method=False, samples="select_copy(randn(2, 3), 1, 0); select_copy(randn(2, 3), -2, -1)")
+def select_copy(input: Any, dim: int, index: int) -> Any:
+    """A copy of `select`."""
+    return ops.select(input, dim, index)
+
+
+@composite(
+    method=False,
+    samples="slice_copy(randn(2, 5), 1, 1, 4, 2); slice_copy(randn(3)); slice_copy(randn(2, 5), -1, -3)",
+)
+def slice_copy(input: Any, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
+    """A copy of `slice`."""
+    return ops.slice(input, dim, start, end, step)
+
+
+@composite(method=False, samples="view_as_real_copy(complex(randn(2), randn(2)))")
+def view_as_real_copy(input: Any) -> Any:
+    """A copy of `view_as_real`."""
+    return ops.view_as_real(input)
+
+
 # Pieces ----------------------------------------------------------------------------------------------
 
 
@@ -128,6 +149,18 @@ def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> Any:
 def split_with_sizes_copy(input: Any, split_sizes: Any, dim: int = 0) -> Any:
     """Copies of what `split_with_sizes` gives."""
     return split(input, list(split_sizes), dim)
+
+
+@composite(samples="unsafe_split_with_sizes(randn(5), [2, 3]); unsafe_split_with_sizes(randn(2, 5), (1, 4), 1)")
+def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> Any:
+    """`split_with_sizes`."""
+    return split(input, list(split_sizes), dim)
+
+
+@composite(method=False, samples="split_copy(randn(5, 2), 2); split_copy(randn(2, 5), 3, 1)")
+def split_copy(tensor: Any, split_size: int, dim: int = 0) -> Any:
+    """Copies of what `split` gives, in pieces of one size."""
+    return split(tensor, integer(split_size, "a size"), dim)
 
 
 def _split_along(name: str, input: Any, sections: Any, dim: int, least: int) -> Any:

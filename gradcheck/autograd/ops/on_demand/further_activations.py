@@ -42,6 +42,16 @@ def prelu(input: Any, weight: Any) -> Any:
     return ops.where(input > 0, input, slope * input)
 
 
+@functional(kinks="0", samples="rrelu(randn(2, 3)); rrelu(tensor([-1.0, 0.0, 2.0]), 0.2, 0.6)")
+def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:
+    """`leaky_relu` with the slope in the middle; in training it is random, between `lower` and `upper`."""
+    if training:
+        raise Unsupported("rrelu is random in training, so no two engines can agree on it")
+    if lower > upper:
+        raise ArgumentError(f"rrelu takes a lower bound of at most the upper one, not {lower} and {upper}")
+    return ops.leaky_relu(input, (lower + upper) / 2)
+
+
 def _hard_part(input: Any, name: str) -> Any:
     if input.dtype.kind != "f":
         raise DtypeMismatch(f"{name} takes real floating numbers, not {input.dtype}")
@@ -102,10 +112,13 @@ def _dropout(name: str, default: bool) -> None:
     def drop(input: Any, p: float = 0.5, training: bool = default) -> Any:
         if (training and 0 < p < 1) or (training and p == 1 and "alpha" in name):
             raise Unsupported(f"{name} is random in training, so no two engines can agree on it")
+        if name == "dropout1d" and input.ndim not in (2, 3):
+            raise ShapeMismatch(f"dropout1d takes (N, C) or (N, C, l), not {list(input.shape)}")
         return ops.dropout(input, p, training)
 
 
 for _name, _default in {
+    "dropout1d": True,
     "dropout2d": True,
     "dropout3d": True,
     "alpha_dropout": False,
@@ -161,7 +174,7 @@ def _bags(indices: Any, offsets: Any, include_last: bool) -> tuple[np.ndarray, n
     starts = np.asarray(ops.detach(offsets))
     if starts.size and starts[0]:
         raise ArgumentError(f"embedding_bag: the first bag begins at 0, not at {starts[0]}")
-    return rows, starts if include_last else np.append(starts, len(rows))
+    return rows, np.append(starts[:-1] if include_last else starts, len(rows))  # torch's last bag goes to the end, too
 
 
 @functional(

@@ -195,6 +195,18 @@ def vander(x: Any, *, N: int | None = None) -> Any:
 
 
 @composite(
+    variadic="matrices",
+    method=False,
+    samples="chain_matmul(randn(2, 3), randn(3, 4), randn(4, 2)); chain_matmul(randn(2, 3))",
+)
+def chain_matmul(matrices: Any) -> Any:
+    """`linalg.multi_dot` of matrices, or of one alone."""
+    if any(matrix.ndim != 2 for matrix in matrices):
+        raise ShapeMismatch(f"chain_matmul takes matrices, not {[list(matrix.shape) for matrix in matrices]}")
+    return matrices[0] if len(matrices) == 1 else getattr(ops, "linalg.multi_dot")(matrices)
+
+
+@composite(
     name="linalg.cond", method=False, kinks="equal singular values",
     samples=f"{{}}({REGULAR}); {{}}(randn(3, 2)); {{}}(randn(3, 2), -2)",
 )  # fmt: skip

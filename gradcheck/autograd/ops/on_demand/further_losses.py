@@ -134,7 +134,7 @@ def _sequences(targets: Any, lengths: np.ndarray) -> list[np.ndarray]:
 
 def _extended(targets: list[np.ndarray], blank: int) -> tuple[np.ndarray, np.ndarray]:
     """(N, 2 S + 1): the labels with blanks around them; and where two steps forward skip a blank between labels."""
-    longest = max(map(len, targets), default=0)
+    longest = max(map(len, targets))
     labels = np.full((len(targets), 2 * longest + 1), blank)
     for row, target in zip(labels, targets, strict=True):
         row[1 : 2 * len(target) : 2] = target
@@ -170,7 +170,7 @@ def ctc_loss(
 ) -> Any:  # fmt: skip
     """Minus the logarithm of the probability that (T, N, C) or (T, C) read without repeats and blanks is the target."""
     scores = log_probs if log_probs.ndim == 3 else ops.unsqueeze(log_probs, 1)
-    if scores.ndim != 3 or scores.dtype.kind != "f":
+    if scores.ndim != 3 or scores.dtype.kind != "f" or 0 in scores.shape:
         raise ShapeMismatch(f"ctc_loss takes log-probabilities of (T, N, C) or (T, C), not {list(log_probs.shape)}")
     steps, sizes = (
         np.asarray(ops.detach(x) if hasattr(x, "dtype") else x).reshape(-1) for x in (input_lengths, target_lengths)

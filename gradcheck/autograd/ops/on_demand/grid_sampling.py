@@ -1,4 +1,4 @@
-"""Pixels at places between pixels: `grid_sample`, of images and of volumes.
+"""Pixels at places between pixels: `grid_sample`, of images and of volumes; and the places: `affine_grid`.
 
 Jaderberg and others: Spatial transformer networks, 2015. A composition: where a place falls is arithmetic, what stands
 there an index.
@@ -14,6 +14,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite
+from gradcheck.autograd.ops.common.dims import integer
 from gradcheck.autograd.ops.common.functional import functional, one_dtype
 from gradcheck.autograd.ops.indexing import getitem
 from gradcheck.errors import ArgumentError, ShapeMismatch
@@ -162,3 +163,55 @@ def _sampler(dims: int, samples: str) -> None:
 
 _sampler(2, "{}(randn(1, 2, 3, 4), uniform(-0.9, 0.9, [1, 2, 2, 2]), 0, 0, False)")
 _sampler(3, "{}(randn(1, 1, 2, 3, 2), uniform(-0.9, 0.9, [1, 1, 2, 1, 3]), 0, 1, True)")
+
+
+@composite(
+    name="grid_sampler",
+    method=False,
+    kinks=_KINKS,
+    elements=_elements,
+    samples="""
+        {}(randn(1, 2, 3, 4), uniform(-0.9, 0.9, [1, 2, 2, 2]), 0, 0, False);
+        {}(randn(1, 1, 2, 3, 2), uniform(-0.9, 0.9, [1, 1, 2, 1, 3]), 0, 1, True)
+    """,
+)
+def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: int, align_corners: bool) -> Any:
+    """`grid_sample`, with its mode and padding by number, as it lists them."""
+    by_dimensions = "grid_sampler_3d" if input.ndim == 5 else "grid_sampler_2d"
+    return getattr(ops, by_dimensions)(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+# A grid ----------------------------------------------------------------------------------------------
+
+
+def _affine_sizes(theta: Any, size: Any) -> list[int]:
+    """(N, C, *out), checked against (N, dims, dims + 1)."""
+    sizes = [integer(n, "a size") for n in size]
+    dims = len(sizes) - 2
+    if dims not in (2, 3) or min(sizes) < 1:
+        raise ShapeMismatch(f"affine_grid takes sizes (N, C, h, w) or (N, C, d, h, w), not {sizes}")
+    if tuple(theta.shape) != (sizes[0], dims, dims + 1):
+        raise ShapeMismatch(f"affine_grid: maps of {list(theta.shape)} for sizes {sizes}")
+    one_dtype("affine_grid", theta)
+    return sizes
+
+
+@functional(
+    elements=lambda theta, size, align_corners: prod(map(int, size[2:])) * int(size[0]) * (len(size) - 2),
+    samples="""
+        {}(randn(2, 2, 3), (2, 1, 3, 4), align_corners=False); {}(randn(1, 2, 3), [1, 2, 1, 3], True);
+        {}(randn(1, 3, 4), [1, 1, 2, 3, 2], False)
+    """,
+)
+def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
+    """Where the map `theta` of (N, dims, dims + 1) takes the pixels of an image of `size`: places for `grid_sample`,
+    (N, *out, dims) with x first."""
+    sizes = _affine_sizes(theta, size)
+    lines = []
+    for count in reversed(sizes[2:]):
+        line = np.linspace(-1, 1, count) if count > 1 else np.zeros(1)
+        lines.append(line if align_corners or count == 1 else line * (count - 1) / count)
+    axes = np.meshgrid(*reversed(lines), indexing="ij")[::-1]
+    places = np.stack([*axes, np.ones_like(axes[0])], -1).reshape(-1, len(lines) + 1)
+    found = places.astype(theta.dtype) @ ops.transpose(theta, 1, 2)
+    return ops.reshape(found, (sizes[0], *sizes[2:], len(lines)))

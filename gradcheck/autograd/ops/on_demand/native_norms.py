@@ -42,7 +42,7 @@ def native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any,
         raise ShapeMismatch(f"native_layer_norm: weight and bias must have the shape {sizes}")
     if not prod(map(int, input.shape)):
         blank = ops.zeros([*input.shape[: -len(sizes)], *[1] * len(sizes)], dtype=input.dtype)
-        return _scaled(input, weight, bias), blank, blank
+        return _scaled(input, weight, bias), blank, blank * np.nan
     normal, mean, scale = _normal(input, tuple(range(-len(sizes), 0)), eps)
     return _scaled(normal, weight, bias), ops.detach(mean), ops.detach(scale)
 

@@ -102,6 +102,28 @@ _transposed(1, "{}(randn(2, 3, 4), randn(3, 2, 3)); {}(randn(4, 3), randn(4, 1, 
 _transposed(2, "{}(randn(1, 2, 3, 2), randn(2, 3, 2, 3), randn(3), stride=(2, 1), padding=1, dilation=(1, 2))")
 _transposed(3, "{}(randn(1, 2, 2, 1, 2), randn(2, 1, 2, 2, 1), stride=2)")
 
+
+def _check_tbc(input: Any, weight: Any, bias: Any, pad: int) -> None:
+    one_dtype("conv_tbc", input, weight, bias)
+    if (input.ndim, weight.ndim, bias.ndim) != (3, 3, 1):
+        shapes = f"{list(input.shape)}, {list(weight.shape)} and {list(bias.shape)}"
+        raise ShapeMismatch(f"conv_tbc takes (l, N, in), (k, in, out) and (out,), not {shapes}")
+
+
+@composite(
+    method=False,
+    elements=lambda input, weight, bias, pad: (
+        prod(map(int, weight.shape)) * int(input.shape[1]) * (int(input.shape[0]) + 2 * pad)
+    ),
+    samples="conv_tbc(randn(5, 2, 3), randn(2, 3, 4), randn(4)); conv_tbc(randn(3, 1, 2), randn(3, 2, 1), randn(1), 1)",
+)
+def conv_tbc(input: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
+    """`conv1d` of (l, N, in) with kernels of (k, in, out): time comes first, channels last."""
+    _check_tbc(input, weight, bias, pad)
+    turned = ops.conv1d(ops.permute(input, (1, 2, 0)), ops.permute(weight, (2, 1, 0)), bias, 1, pad)
+    return ops.permute(turned, (2, 0, 1))
+
+
 # Adaptive maximum ------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.modes import default_dtype
-from gradcheck.autograd.op import composite, op, row
+from gradcheck.autograd.op import composite, elementwise, op, row
 from gradcheck.autograd.ops.common.arguments import require_floating
 from gradcheck.autograd.ops.common.dims import canonical
 from gradcheck.autograd.ops.comparison_where import where
@@ -58,6 +58,16 @@ nextafter = _of_two(
     (lambda g, y, x, other: where(x == other, 0, g), lambda g, y, x, other: g * 0), takes="f",
     floating=False, kinks="equal numbers", samples="nextafter(tensor([0.0, 1.0]), tensor([1.0, -1.0]))",
 )  # fmt: skip
+
+
+@elementwise(
+    (lambda g, y, x, values: g * 0, lambda g, y, x, values: where(x == 0, g, 0)), takes="bif", domain=_TWO, kinks="0",
+    uniform=True,
+    samples="heaviside(tensor([-1.0, 0.0, 2.0, nan]), tensor([0.3, 0.5, 0.7, 0.9])); heaviside(randn(2, 3), randn(3))",
+)  # fmt: skip
+def heaviside(input: Any, values: Any) -> Any:
+    """1 above 0, `values` at 0, and 0 elsewhere; torch itself has no gradient of it."""
+    return np.where(input == 0, values, input > 0).astype(input.dtype, copy=False)
 
 
 @composite(samples="ldexp(randn(3), tensor([1, 0, -2])); ldexp(randn(2, 3), randn(3))")

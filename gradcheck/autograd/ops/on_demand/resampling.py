@@ -186,6 +186,17 @@ def interpolate(
     return _resampled(input, sizes, mode, bool(align_corners), antialias)
 
 
+@functional(
+    elements=_elements,
+    samples="{}(randn(1, 1, 3, 4), (5, 2), mode='bilinear', align_corners=True); {}(randn(1, 1, 3), None, 2)",
+)
+def upsample(
+    input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
+) -> Any:
+    """`interpolate`."""
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
 @functional(elements=_elements, samples="{}(randn(1, 1, 3, 4), (5, 2)); {}(randn(1, 1, 2, 2), scale_factor=2)")
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """`interpolate` with mode "bilinear" and `align_corners`."""

@@ -32,7 +32,7 @@ def _window(window: Any, width: int, n_fft: int, dtype: Any, name: str) -> Any:
         {}(randn(2, 12), 4, 2, window=rand(4), center=False, return_complex=True);
         {}(randn(12), n_fft=4, win_length=3, window=detach(rand(3)), normalized=True, return_complex=True)
     """,
-    elements=lambda input, n_fft, *_: prod(map(int, input.shape)) * n_fft,
+    elements=lambda input, n_fft, *_: prod(map(int, input.shape[:-1])) * (int(input.shape[-1]) + 1) * n_fft,
 )
 def stft(
     input: Any, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Any = None,

@@ -76,6 +76,27 @@ def mvlgamma(input: Any, p: int) -> Any:
     return ops.sum(lgamma(shifted), -1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
+def _gamma_density(g: Any, y: Any, a: Any, x: Any) -> Any:
+    """The density of the gamma distribution of shape `a`."""
+    return g * exp((a - 1) * log(x) - x - lgamma(a))
+
+
+#: Both without a gradient by the shape, which torch refuses to take.
+_SHARES = (
+    "{}(detach(uniform(0.5, 3, [4])), uniform(0.2, 4, [4])); {}(detach(uniform(1, 3, [])), uniform(0.2, 4, [2, 3]))"
+)
+igamma = _real(
+    "igamma", "The share of the gamma function of `input` that the integral up to `other` has; by `input` it has no "
+    "derivative here, nor in torch.", lambda input, other: special("gammainc", input, other),
+    (None, _gamma_density), aliases=("special.gammainc",), domain=(), samples=_SHARES, kinks="other = 0",
+)  # fmt: skip
+igammac = _real(
+    "igammac", "What `igamma` leaves to 1.", lambda input, other: special("gammaincc", input, other),
+    (None, lambda g, y, a, x: -_gamma_density(g, y, a, x)), aliases=("special.gammaincc",), domain=(),
+    samples=_SHARES, kinks="other = 0",
+)  # fmt: skip
+
+
 def _of_zeta(g: Any, y: Any, x: Any, q: Any) -> Any:
     return g * (-x * zeta(x + 1, q))
 

@@ -200,7 +200,12 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     return ops.reshape(turned, (*lead, c * r * r, h // r, w // r))
 
 
-@composite(torch="channel_shuffle", method=False, samples="{}(randn(2, 6, 2), 3); {}(randn(1, 4, 2, 2), groups=2)")
+@composite(
+    torch="channel_shuffle",
+    aliases=("native_channel_shuffle",),
+    method=False,
+    samples="{}(randn(2, 6, 2), 3); {}(randn(1, 4, 2, 2), groups=2)",
+)
 def channel_shuffle(input: Any, groups: int) -> Any:
     """The channels of (N, C, …) dealt out: one of each of `groups` groups after the other."""
     if input.ndim < 3 or groups < 1 or input.shape[1] % groups:

@@ -3,12 +3,13 @@ evaluated once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.modes import quiet
+from gradcheck.autograd.modes import silently
 from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.evaluate import evaluate, evaluate_node
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal
@@ -25,8 +26,64 @@ _FLOAT64 = np.dtype(np.float64)
 #: What these ops come to for two such arrays: most candidates are made of them.
 _UFUNCS = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "matmul": np.matmul}
 
+#: Those of them that treat each element by itself, of one.
+_ARITHMETIC: dict[str, Callable[[float, float], float]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+}
+
 #: The way from an expression to a part of it: which child, at each level.
 Path = tuple[int, ...]
+
+
+class Expressions:
+    """Expressions by number. A call is made when somebody asks for it: most of those that are tried are known not to
+    fit before."""
+
+    __slots__ = ("_calls", "_children", "_made")
+
+    def __init__(self, children: list[tuple[int, ...]]) -> None:
+        self._made: list[Expr | None] = []
+        self._calls: dict[int, tuple[str, tuple[str, ...]]] = {}
+        self._children = children
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    def __getitem__(self, part: int) -> Expr:
+        found = self._made[part]
+        return self._make(part) if found is None else found
+
+    def append(self, node: Expr) -> None:
+        """The next one."""
+        self._made.append(node)
+
+    def append_call(self, op: str, keys: tuple[str, ...]) -> None:
+        """The next one is a call, over children of which the last have these keywords."""
+        self._calls[len(self._made)] = (op, keys)
+        self._made.append(None)
+
+    def op(self, part: int) -> str | None:
+        """What a part calls; None for what is no call."""
+        node = self._made[part]
+        if node is None:
+            return self._calls[part][0]
+        return node.op if type(node) is Call else None
+
+    def _make(self, part: int) -> Expr:
+        waiting = [part]
+        while waiting:
+            missing = [child for child in self._children[waiting[-1]] if self._made[child] is None]
+            waiting += missing
+            if not missing:
+                last = waiting.pop()
+                op, keys = self._calls.pop(last)
+                parts = [self[child] for child in self._children[last]]
+                count = len(parts) - len(keys)
+                self._made[last] = Call(op, tuple(parts[:count]), tuple(zip(keys, parts[count:], strict=True)))
+        return self[part]
 
 
 class ExpressionPool:
@@ -35,11 +92,12 @@ class ExpressionPool:
 
     def __init__(self, names: Mapping[str, Any], gradients: Mapping[str, Any]) -> None:
         self.names, self.gradients = names, gradients
-        self.exprs: list[Expr] = []
         self.children: list[tuple[int, ...]] = []
+        self.exprs = Expressions(self.children)
         self.work = 0
         self._numbers: dict[object, int] = {}
         self._values: dict[int, Any] = {}
+        self._counted: set[int] = set()  # what `work` counts already, although it is not evaluated
 
     def add(self, root: Expr) -> int:
         """The number of an expression."""
@@ -66,8 +124,9 @@ class ExpressionPool:
         key = (Call, (op, len(args), *kwargs), children)
         number = self._numbers.get(key)
         if number is None:
-            pairs = tuple([(name, self.exprs[part]) for name, part in kwargs.items()])
-            number = self._enter(key, Call(op, tuple([self.exprs[arg] for arg in args]), pairs), children)
+            number = self._numbers[key] = len(self.exprs)
+            self.exprs.append_call(op, tuple(kwargs))
+            self.children.append(children)
         return number
 
     def literal(self, value: Any) -> int:
@@ -76,6 +135,8 @@ class ExpressionPool:
 
     def replace(self, root: int, path: Path, part: int) -> int:
         """The expression with another part at the end of the path."""
+        if not path:
+            return part
         parents = [root]
         for step in path[:-1]:
             parents.append(self.children[parents[-1]][step])
@@ -101,6 +162,10 @@ class ExpressionPool:
         known = self._values
         if part in known:
             return known[part]
+        children = self.children[part]
+        if len(children) == 2 and children[0] in known and children[1] in known:
+            known[part] = found = self._compute(part)
+            return found
         stack = [part]
         while stack:
             top = stack[-1]
@@ -118,23 +183,42 @@ class ExpressionPool:
         value = self.value(part)
         return value if isinstance(value, np.ndarray) else None
 
+    def first(self, part: int) -> float | None:
+        """The first element of what a part comes to, where that can be had without the others; None where it cannot.
+        It counts as evaluated."""
+        children, known = self.children[part], self._values
+        arithmetic = _ARITHMETIC.get(self.exprs.op(part) or "") if len(children) == 2 else None
+        if arithmetic is None or part in known or part in self._counted:
+            return None
+        a, b = (known.get(child, BROKEN) for child in children)
+        if not _are_plain(a, b) or not a.size:
+            return None
+        try:
+            found: float = arithmetic(a.item(0), b.item(0))
+        except ArithmeticError:  # Python divides by no zero
+            return None
+        self._counted.add(part)
+        self.work += 1 + 3 * a.size // _ELEMENTS_A_CALL
+        return found
+
     def _compute(self, part: int) -> Any:
         values = [self._values[child] for child in self.children[part]]
+        ufunc = _UFUNCS.get(self.exprs.op(part) or "") if len(values) == 2 and _are_plain(*values) else None
+        if part in self._counted:
+            return np.asarray(silently(ufunc, *values))
         self.work += 1
         elements = 0
         for value in values:
             if value is BROKEN:
                 return BROKEN
             elements += value.size if type(value) is np.ndarray else 0
-        node = self.exprs[part]
         try:
             if not values:
-                return evaluate(node, self.names, gradients=self.gradients)
-            if len(values) == 2 and type(node) is Call and _are_plain(*values) and node.op in _UFUNCS:
-                with quiet():
-                    found = np.asarray(_UFUNCS[node.op](*values))
+                return evaluate(self.exprs[part], self.names, gradients=self.gradients)
+            if ufunc is not None:
+                found = np.asarray(silently(ufunc, *values))
             else:
-                found = evaluate_node(node, values, max_elements=MAX_ELEMENTS)
+                found = evaluate_node(self.exprs[part], values, max_elements=MAX_ELEMENTS)
         except (GradcheckError, KeyError, TypeError, ValueError):  # a change may make no sense at all
             return BROKEN
         elements += found.size if type(found) is np.ndarray else 0

@@ -98,10 +98,13 @@ class Search:
 
     def fits(self, part: int) -> bool:
         """Whether it has the wanted shape and, nearly, the wanted numbers."""
+        first = self.pool.first(part)
+        if first is not None and abs(first - self._first) > self._close:  # which tells most apart; not so with NaN
+            return False
         got, want = self.pool.array(part), self.want
         if got is None or got.shape != want.shape or got.dtype.kind not in "fc":
             return False
-        if got.size and abs(got.item(0) - self._first) > self._close:  # which tells most apart; not so with NaN
+        if got.size and abs(got.item(0) - self._first) > self._close:
             return False
         with np.errstate(invalid="ignore"):
             close = (np.abs(got - want) <= self._close) | (got == want)

@@ -42,7 +42,7 @@ def shared(e: Evidence) -> Iterator[Guess]:
             yield Guess(name, fact("mutated_shared", tensor=name), gradient, bool(np.any(gradient)))
 
 
-@hypothesis("stale", covers=("overwritten", "counted_twice", "factor", "mixed_up"))
+@hypothesis("stale", covers=("overwritten", "counted_twice", "factor", "mixed_up", "mutated"))
 def stale(e: Evidence) -> Iterator[Guess]:
     """What was there before this pass, or before zero_grad, is there again."""
     if e.earlier is None or not np.any(e.earlier) or e.earlier.shape != e.want.shape:
@@ -54,7 +54,7 @@ def stale(e: Evidence) -> Iterator[Guess]:
     yield Guess("unchanged", fact("stale_unchanged"), e.earlier)
 
 
-@hypothesis("overwritten", covers=("factor",))
+@hypothesis("overwritten", covers=("factor", "mutated"))
 def later_pass(e: Evidence) -> Iterator[Guess]:
     """This pass's gradient replaces what had accumulated."""
     if e.earlier is not None and np.any(e.earlier) and e.earlier.shape == e.want.shape:
@@ -104,6 +104,8 @@ def twice(e: Evidence) -> Iterator[Guess]:
     if len(e.uses) > 1:
         for index, use in _uses(e):
             yield Guess(index, fact("use_counted_twice", use=use.origin), e.want + use.share)
+            if len(e.uses) > 2:
+                yield Guess(("but", index), fact("all_but_one_counted_twice", use=use.origin), 2 * e.want - use.share)
     if e.uses:
         yield Guess("all", fact("uses_counted_twice", uses=len(e.uses)), 2 * e.want)
 

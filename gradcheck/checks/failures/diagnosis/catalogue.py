@@ -25,7 +25,7 @@ KINDS = [
     *("permuted", "reshaped", "broadcast_not_undone", "summed", "saved_value", "truncated", "dtype", "nan", "factor"),
 ]
 #: Kinds that no single tensor shows: they are found out by running an engine again (see `failures/engine_faults`).
-OF_ENGINES = ("not_deterministic", "input_mutated", "recursion", "not_linear")
+OF_ENGINES = ("not_deterministic", "input_mutated", "recursion", "not_linear", "matrices_alone")
 #: What is told only of code, whose entry is known (see `checks/implementations`).
 OF_CODE = ("other_formula", "branch", "factor_of_tensor")
 

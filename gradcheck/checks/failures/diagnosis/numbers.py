@@ -200,12 +200,14 @@ def truncated_arguments(e: Evidence) -> Iterator[Guess]:
         if tensor.dtype.kind == "f" and tensor.size and np.any(np.trunc(tensor) != tensor)
     }
     for position, tensor in whole.items():
-        found = fact("argument_truncated", position=position)
-        yield Guess(position, found, e.rule.with_tensors({position: tensor}))
+        found, cut_off = fact("argument_truncated", position=position), e.rule.with_tensors({position: tensor})
+        if cut_off is not None and not e.agree(cut_off, e.want):  # it may play no part
+            yield Guess(position, found, cut_off)
     incoming = e.rule.incoming
     if incoming is not None and incoming.dtype.kind == "f":
-        cut = [np.trunc(incoming)]
-        yield Guess("incoming", fact("incoming_truncated"), e.rule.answer(e.rule.application, cut))
+        cut_off = e.rule.answer(e.rule.application, [np.trunc(incoming)])
+        if cut_off is not None and not e.agree(cut_off, e.want):
+            yield Guess("incoming", fact("incoming_truncated"), cut_off)
 
 
 @hypothesis("nan", covers=("factor", "dtype"))

@@ -14,6 +14,8 @@ from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess, Rule
 from gradcheck.engines.base import Application
 from gradcheck.facts import fact
 
+#: Ops of matrices, of which one gradient is the incoming one times the other factor, in an order that matters.
+PRODUCTS = frozenset({"matmul", "mm", "bmm", "dot", "linear"})
 #: Of an op with more tensors, such as a sum of a list, only the first are exchanged or changed.
 _MOST_TENSORS = 8
 
@@ -88,7 +90,7 @@ def swapped_operands(e: Evidence) -> Iterator[Guess]:
         found = fact("arguments_swapped", one=other, other=mine, gradients=False)
         yield Guess(("operands", other), found, exchanged)
         partners = e.rule.ask(e.rule.replaced({mine: tensors[other], other: tensors[mine]}), e.rule.cotangents)
-        if len(partners) == 2 == len(tensors):
+        if len(partners) == 2 == len(tensors) and e.rule.application.op.name not in PRODUCTS:  # their factors are
             found = fact("arguments_swapped", one=other, other=mine, gradients=True)
             yield Guess(("both", other), found, partners[1 - e.rule.index])
 

@@ -133,6 +133,8 @@ def summed(e: Evidence) -> Iterator[Guess]:
     for count in range(1, len(axes) + 1):
         for chosen in combinations(axes, count):
             total = e.want.sum(chosen, keepdims=True)
+            if _is_constant(e.want, chosen):  # of equal numbers a sum is a factor
+                continue
             found = fact("summed_over", axes=chosen)
             yield Guess((chosen, "kept"), found, total)
             yield Guess((chosen, "gone"), found, total.squeeze(chosen))
@@ -146,6 +148,11 @@ def _broadcast_axes(small: tuple[int, ...], large: tuple[int, ...]) -> tuple[int
     """The axes of `large` along which `small` was repeated."""
     new = len(large) - len(small)
     return tuple(axis for axis in range(len(large)) if axis < new or small[axis - new] != large[axis])
+
+
+def _is_constant(array: np.ndarray, axes: tuple[int, ...]) -> bool:
+    first = array[tuple(slice(1) if axis in axes else slice(None) for axis in range(array.ndim))]
+    return bool(np.all(array == first))
 
 
 def _proper_parts(axes: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

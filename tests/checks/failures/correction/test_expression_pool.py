@@ -44,6 +44,20 @@ def test_calls_and_literals_are_found_again(pool: ExpressionPool) -> None:
     assert pool.call("sum", pool.add(parse("A")), dim=pool.literal(0)) == pool.add(parse("sum(A, dim=0)"))
 
 
+def test_a_call_is_made_when_it_is_asked_for(pool: ExpressionPool) -> None:
+    x = pool.add(parse("x"))
+    turned = pool.call("unsqueeze", x, pool.literal(1))
+    whole = pool.call("mul", turned, pool.call("sum", x, dim=pool.literal(0), keepdim=pool.literal(True)))
+    assert [pool.exprs.op(part) for part in (x, turned, whole)] == [None, "unsqueeze", "mul"]
+    assert to_text(pool.exprs[whole]) == "unsqueeze(x, 1) * sum(x, dim=0, keepdim=True)"
+    assert pool.exprs[whole].children[0] is pool.exprs[turned]
+    assert pool.add(parse("x.unsqueeze(1)")) == turned
+    deep = x
+    for _ in range(5_000):
+        deep = pool.call("neg", deep)
+    assert sum(1 for _ in pool.exprs[deep].walk()) == 5_001
+
+
 def test_positions_are_in_reading_order_with_paths_and_parents(pool: ExpressionPool) -> None:
     root = pool.add(parse("exp(x) + n"))
     found = [(path, to_text(pool.exprs[part]), parent) for path, part, parent in pool.positions(root)]
@@ -59,6 +73,28 @@ def test_work_counts_each_expression_once_and_large_ones_more(pool: ExpressionPo
     large = ExpressionPool({"x": np.ones(100_000)}, {})
     large.value(large.add(parse("x + x")))
     assert large.work == 2 + 300
+
+
+def test_the_first_element_is_that_of_the_value_and_counts_as_all() -> None:
+    names = {"x": np.array([3.0, 1.0] * 1000), "y": np.array([0.0, 7.0] * 1000), "n": 3, "z": np.ones(0)}
+    for text in ("x + y", "x - y", "x * y", "y / x"):
+        pool, whole = ExpressionPool(names, {}), ExpressionPool(names, {})
+        root = pool.add(parse(text))
+        assert pool.first(root) is None  # nothing is known of its parts yet
+        for child in pool.children[root]:
+            pool.value(child)
+        first = pool.first(root)
+        array = whole.array(whole.add(parse(text)))
+        assert array is not None
+        assert first == array[0]
+        assert pool.work == whole.work
+        np.testing.assert_array_equal(pool.array(root), array)
+        assert pool.work == whole.work
+    for text in ("x / y", "x + n", "n + n", "z + z", "x @ x", "exp(x)", "x"):
+        root = pool.add(parse(text))
+        for child in pool.children[root]:
+            pool.value(child)
+        assert pool.first(root) is None
 
 
 def test_what_would_be_too_large_is_broken(pool: ExpressionPool) -> None:

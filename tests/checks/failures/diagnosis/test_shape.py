@@ -120,4 +120,8 @@ def test_sums_where_there_should_be_none(got: np.ndarray, key: tuple[object, ...
 
 def test_of_many_axes_no_sums_are_tried() -> None:
     assert guessed(shape.summed, Evidence(np.ones(2), np.ones((2,) * 5))) == []
-    assert guessed(shape.summed, Evidence(np.ones(2), np.ones((2, 2, 2, 2, 1)))) != []
+    assert guessed(shape.summed, Evidence(np.ones(2), np.arange(16.0).reshape(2, 2, 2, 2, 1))) != []
+
+
+def test_a_sum_of_equal_numbers_is_a_factor() -> None:
+    assert not fitting(shape.summed, Evidence(np.full((2, 3), 12.0), np.full((2, 3), 2.0)))

@@ -1,0 +1,46 @@
+"""Parts of several results by torch's names for them: `sort(x).values` is `sort(x)[0]`.
+
+What is named is told by the op that is called, so that no attribute of anything is ever looked up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gradcheck.autograd.parts import BY_DIMENSION, PARTS
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal
+
+#: Attributes that are no parts.
+_ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "numel", "len"})
+
+
+def parts_of_names(expr: Expr) -> Iterator[Attribute]:
+    """The parts that are called by a name, of what has a name itself."""
+    return (node for node in expr.walk() if isinstance(node, Attribute) and node.name not in _ATTRIBUTES)
+
+
+class NoPart(NamedTuple):
+    """Why there is no part of this name, and what to write."""
+
+    message: str
+    hint: str
+
+
+def part(result: Expr, made: Expr, name: str, at: int = 0) -> Call | NoPart:
+    """The part of `result` that is called `name`; `made` is the call that it comes from."""
+    names = PARTS.get(made.op) if isinstance(made, Call) else None
+    if not isinstance(made, Call) or names is None:
+        several = "sort(x), max(x, dim=1), linalg.svd(x) and the like give parts"
+        return NoPart(f"'{name}' is a part of several results, and this is one", several)
+    if made.op in BY_DIMENSION and not _has_dimension(made):
+        return NoPart(f"{made.op} gives one tensor here", f"name the dimension: {made.op}(x, dim=1).{names[0]}")
+    if name not in names:
+        return NoPart(f"{made.op} has no part '{name}'", f"its parts are {', '.join('.' + one for one in names)}")
+    return Call("getitem", (result, Literal(names.index(name), at=at)), at=at)
+
+
+def _has_dimension(call: Call) -> bool:
+    """Whether a dimension stands where another tensor might."""
+    second = call.args[1] if len(call.args) > 1 else None
+    return "dim" in dict(call.kwargs) or (isinstance(second, Literal) and type(second.value) is int)
