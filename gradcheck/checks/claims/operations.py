@@ -16,7 +16,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import RAISED
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.as_recorded import as_recorded
-from gradcheck.checks.claims.cotangents import is_of_ones, operations_of
+from gradcheck.checks.claims.cotangents import is_of_ones, operations_of, with_ones
 from gradcheck.checks.claims.outcomes import outcome, place_of
 from gradcheck.checks.claims.shared_arguments import wrong_where_shared
 from gradcheck.checks.closeness.beyond_rounding import is_beyond_rounding, roughly
@@ -157,10 +157,26 @@ class _Pair:
         cotangents = [operation.cotangents for operation in operations]
         applications = [operation.application for operation in operations]
         got = self.engine.pull_back(applications, cotangents, self.point.problem.dtype)
-        for number, (operation, mine, theirs) in enumerate(zip(operations, got, want, strict=True)):
+        for number, asked in enumerate(zip(operations, got, want, strict=True)):
+            operation, mine, theirs = self._as_can_be_asked(*asked)
             for index, comparison in self.compare(operation, mine, theirs):
                 known = WrongOperation(number, operation, index, self.engine, mine, theirs)
                 yield replace(comparison, operation=known)
+
+    def _as_can_be_asked(
+        self, operation: Operation, mine: Pullback, theirs: Pullback
+    ) -> tuple[Operation, Pullback, Pullback]:
+        """The same, or with incoming gradients of ones where the engine can be given no others: a class of sums alone
+        has no products to weigh them with."""
+        is_lacking = mine.error is not None and mine.error.kind == "unsupported" and theirs.error is None
+        if not is_lacking or is_of_ones(operation):
+            return operation, mine, theirs
+        ones, dtype = with_ones(operation), self.point.problem.dtype
+        (answer,) = self.engine.pull_back([ones.application], [ones.cotangents], dtype)
+        if answer.error is not None and answer.error.kind == "unsupported":
+            return operation, mine, theirs
+        (wanted,) = self.point.engines.reference.pull_back([ones.application], [ones.cotangents], dtype)
+        return ones, answer, wanted
 
     def compare(self, operation: Operation, mine: Pullback, theirs: Pullback) -> Iterator[tuple[int, Comparison]]:
         """What is wrong, or worth a note, with the gradient's index; nothing where all agree."""

@@ -7,6 +7,7 @@ on at each arrival walks every path through n diamonds, of which there are 2^n.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
@@ -121,13 +122,16 @@ def _calls(engine: Engine, problem: Problem) -> int | None:
         nonlocal count
         count += event in ("call", "c_call") and not frame.f_code.co_filename.startswith(ours)
 
-    before = sys.getprofile()
+    before, collects = sys.getprofile(), gc.isenabled()
+    gc.disable()  # what it would clear away calls functions, too, of whoever came before
     sys.setprofile(watch)
     try:
         with comparisons() as compared:
             found = engine.evaluate(problem)
     finally:
         sys.setprofile(before)
+        if collects:
+            gc.enable()
     is_refused = found.error is not None or any(state.error is not None for state in found.states)
     return None if is_refused else count + (compared.number if compared else 0)
 

@@ -125,17 +125,17 @@ class _Repeated:
 
     def _of_operation(self, c: Comparison, one: WrongOperation) -> Comparison:
         if not self._can_be_given(one):
-            again = self._with_ones(one)
-            if again is None:
+            ones = with_ones(one.operation)
+            if not self._are_given(ones):
                 return _excused(c, fact("incoming_cannot_be_given"))
+            again = self._with(ones, one)
+            if again is None:
+                return c.subject.passed()
             c = again
         return _excused(c, fact("made_of_others")) if self._is_composed(one) else c
 
-    def _with_ones(self, one: WrongOperation) -> Comparison | None:
-        """The same gradient with an incoming gradient of ones, where a pass begins with these, and it is wrong."""
-        operation = with_ones(one.operation)
-        if not self._are_given(operation):
-            return None
+    def _with(self, operation: Operation, one: WrongOperation) -> Comparison | None:
+        """The same gradient with other incoming gradients, where it is wrong."""
         found = wrong_with(self.point, self.engine, [operation], self.context.options.tolerance)
         same = (c for c in found if c.operation is not None and c.operation.index == one.index)
         again = next(same, None)

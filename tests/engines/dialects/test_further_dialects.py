@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.op import TABLE
+from gradcheck.checks.run import run
 from gradcheck.engines.resolve import adapt
 from gradcheck.errors import Unsupported
-from tests.engines.dialects import asking, columns, figures, keeping, lazy, objects, returning, taping
+from tests.engines.dialects import asking, beginning, columns, figures, keeping, lazy, objects, returning, taping
 from tests.engines.dialects.test_dialects import judged, named
+from tests.from_text import case_of
 
 UNDERSTOOD: dict[Any, tuple[str, ...]] = {
     returning.Var: ("numbers",),
@@ -113,3 +115,20 @@ def test_values_that_recurse_too_deep_are_told_as_such() -> None:
         api.read(Deep([1.0]))
     with pytest.raises(Unsupported):
         api.read(object())
+
+
+#: A pass that begins at a total, and one from several numbers.
+TOTAL = "inputs: {a: [1, 2], b: [3, -1]}\ngraph: {c: a + b, d: c.exp(), loss: d.sum()}\n"
+SEVERAL = "inputs: {a: [1, 2], b: [3, -1]}\ngraph: {c: a + b, d: c.exp()}\nbackward: {d: [1, 1]}\n"
+
+
+@pytest.mark.parametrize(("kind", "text"), [(beginning.AtTotals, TOTAL), (beginning.WithOnes, SEVERAL)])
+def test_where_nothing_can_be_weighted_ops_alone_are_asked_with_ones(kind: type, text: str) -> None:
+    """No product is asked of a class by a case that has none; what is wrong is found all the same."""
+    (found,) = run([case_of(text)], engines=[adapt(kind, "mine")], trials=1).cases
+    assert found.status == "passed", [c for c in found.comparisons if c.status != "passed"]
+    assert {"c", "d"} <= {c.tensor for c in found.comparisons if c.what == "node"}
+    wrong = getattr(beginning, f"{kind.__name__}Wrong")
+    (found,) = run([case_of(text)], engines=[adapt(wrong, "mine")], trials=1).cases
+    assert found.status == "failed"
+    assert [c.tensor for c in found.comparisons if c.what == "node" and c.status == "failed"] == ["d"]
