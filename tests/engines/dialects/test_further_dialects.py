@@ -132,3 +132,14 @@ def test_where_nothing_can_be_weighted_ops_alone_are_asked_with_ones(kind: type,
     (found,) = run([case_of(text)], engines=[adapt(wrong, "mine")], trials=1).cases
     assert found.status == "failed"
     assert [c.tensor for c in found.comparisons if c.what == "node" and c.status == "failed"] == ["d"]
+
+
+@pytest.mark.parametrize(
+    ("graph", "root", "status"), [("y: a + b", "y", "unsupported"), ("z: a + b, y: z.exp()", "y", "failed")]
+)
+def test_what_a_total_leaves_in_its_root_is_none_of_the_classs_faults(graph: str, root: str, status: str) -> None:
+    """A second pass adds to what is no leaf, and passes it on; the class's own pass would set its root anew."""
+    steps = f"steps:\n  - backward: {{{root}: [1, 1]}}\n  - backward: {{{root}: [1, 1]}}\n"
+    text = f"inputs: {{a: [1, 2], b: [3, -1]}}\ngraph: {{{graph}}}\n{steps}"
+    (found,) = run([case_of(text)], engines=[adapt(beginning.AtTotals, "mine")], trials=1).cases
+    assert found.status == status, [c for c in found.comparisons if c.status != "passed"]
