@@ -86,7 +86,7 @@ def _is_installed(module: Any) -> bool:
 
 
 def told() -> tuple[Fact, ...]:
-    """What has been given in this process: it is said in a line."""
+    """What has been given in this process so far: an engine says in a line what it could not be imported without."""
     aside = tuple(name for name in _stood_in if name in _ASIDE)
     facts = [fact("old_names_given", names=tuple(_given))] if _given else []
     facts += [fact("stood_in_for", modules=aside)] if aside else []

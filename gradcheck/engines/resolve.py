@@ -55,6 +55,14 @@ GROUP = "gradcheck.engines"
 def engine(name: str) -> Engine:
     """The engine of this name, or that `file.py:attr` or `package.module:attr` names. Raises UsageError for an unknown
     name, or one that cannot be imported."""
+    known = missing.told()
+    found = _engine(name)
+    if isinstance(getattr(found, "provided", None), tuple):
+        found.provided = tuple(one for one in missing.told() if one not in known)  # type: ignore[attr-defined]
+    return found
+
+
+def _engine(name: str) -> Engine:
     if name in ENGINES:
         where, hint = ENGINES[name]
         module, _, kind = where.partition(":")

@@ -18,6 +18,8 @@ from tests.engines.test_resolve import TENSOR, write
 @pytest.fixture(autouse=True)
 def _nothing_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
+    for name in missing._given:  # to other tests in this process
+        monkeypatch.delattr(np, name)
     monkeypatch.setattr(missing, "_given", [])
     monkeypatch.setattr(missing, "_stood_in", [])
     modules = set(sys.modules)
@@ -39,6 +41,9 @@ def test_names_of_an_older_numpy_are_given_where_nothing_goes_without_them() -> 
     assert np.float is float  # type: ignore[attr-defined]
     assert kinds() == ["old_names_given"]
     assert found.conventions == ()  # before a case has run
+    assert [one.kind for one in found.provided] == ["old_names_given"]
+    write(Path("other.py"), TENSOR)
+    assert engine("other.py:Tensor").provided == ()
 
 
 def test_they_may_be_wanted_where_a_tensor_is_made() -> None:

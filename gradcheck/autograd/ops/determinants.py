@@ -101,7 +101,7 @@ def _inner(x: Any, y: Any) -> Any:
 @op(
     (_third, lambda g, y, x, direction: ops.det_hessian(x, g)),  # second derivatives commute
     **_OWN,
-    samples=f"det_hessian({REGULAR}, randn(3, 3)); det_hessian(randn(2, 1, 3, 3), randn(2, 1, 3, 3))",
+    samples=f"det_hessian({REGULAR}, randn(3, 3)); det_hessian(randn(3, 1, 3, 3), randn(3, 1, 3, 3))",
 )
 def det_hessian(input: Any, direction: Any) -> Any:
     """The determinant's second derivative at `input`, applied to `direction`: how the cofactors change along it."""

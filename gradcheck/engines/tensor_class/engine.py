@@ -14,7 +14,6 @@ import numpy as np
 
 from gradcheck.autograd.op import Op
 from gradcheck.engines.base import Evaluation
-from gradcheck.engines.missing import told
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.bare import evaluated_bare, gives
@@ -53,6 +52,7 @@ class TensorClassEngine(ForeignEngine):
         self._dtype = np.dtype(np.float64)
         self._spent = False  # whether a backward pass has gone through all that has been computed
         self._complex: bool | None = None  # whether gradients of complex numbers are torch's; None until it is asked
+        self.provided: tuple[Fact, ...] = ()  # what it could not be imported without
         self._bare = False  # whether nothing is asked of the class but what the case takes
 
     @property
@@ -148,7 +148,9 @@ class TensorClassEngine(ForeignEngine):
     @property
     def conventions(self) -> tuple[Fact, ...]:
         """What the class does otherwise by design; nothing before a case has run."""
-        return () if self._capabilities is None else (*conventions_of(self._capabilities, self.api.scalar), *told())
+        return (
+            () if self._capabilities is None else (*conventions_of(self._capabilities, self.api.scalar), *self.provided)
+        )
 
     def use_dtype(self, name: str) -> None:
         """Tell values and gradients in no more precision than this from now on."""
@@ -328,9 +330,8 @@ class TensorClassEngine(ForeignEngine):
 
     def _is_given(self, roots: list[WrappedTensor]) -> bool:
         """Whether the one root is what an op has made of a leaf by giving it back: some passes go from no leaf."""
-        return len(roots) == 1 and any(
-            roots[0].tensor is leaf.tensor and roots[0] is not leaf for _, leaf in self._given
-        )
+        root = roots[0]
+        return len(roots) == 1 and any(root.tensor is leaf.tensor and root is not leaf for _, leaf in self._given)
 
     def total(self, roots: list[WrappedTensor], seeds: Seeds) -> WrappedTensor:
         """The number whose gradients are those of all roots with their incoming gradients: the sum of their products,
@@ -339,7 +340,6 @@ class TensorClassEngine(ForeignEngine):
         for root, seed in zip(roots, seeds, strict=True):
             ones = seed is None or np.all(seed == 1)
             term = root if ones else root * self.leaf(np.asarray(seed, root.dtype), False)
-            terms.append(
-                term.sum() if term.ndim and (len(roots) > 1 or not self.capabilities.starts_with_ones) else term
-            )
+            is_summed = term.ndim and (len(roots) > 1 or not self.capabilities.starts_with_ones)
+            terms.append(term.sum() if is_summed else term)
         return reduce(operator.add, terms)
