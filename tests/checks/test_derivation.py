@@ -67,21 +67,23 @@ def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("file", FILES)
 def test_every_shipped_case_takes_its_own_formulas(file: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Pasted as YAML, they hold in a run against torch, at the case's own numbers and wherever it generalizes: in turn
-    those by children, and those that are expanded. On all sides of each comparison in some themes alone."""
+    """Pasted as YAML, they hold in a run against torch, at the case's own numbers and wherever it generalizes: by
+    children, and expanded where that makes others. On all sides of each comparison in some themes alone."""
     if not file.startswith(SEARCHED):
         request.getfixturevalue("no_search")
     text = (CASES / file).read_text(encoding="utf-8")
     documents = [part for part in re.split(r"^---\n", text, flags=re.MULTILINE) if part.strip()]
     cases = load([str(CASES / file)]).cases
     assert len(documents) == len(cases)
-    changed = [
-        _CLAIMS.sub("", document + "\n") + render(explained(case, bool(number % 2)), "yaml")
-        for number, (document, case) in enumerate(zip(documents, cases, strict=True))
-        if case.name not in NOT_TAKEN
-    ]
-    (tmp_path / "pasted.yaml").write_text("---\n".join(changed), encoding="utf-8")
-    result = run([tmp_path / "pasted.yaml"])
+    pasted: dict[str, list[str]] = {"by-children.yaml": [], "expanded.yaml": []}
+    for document, case in zip(documents, cases, strict=True):
+        if case.name not in NOT_TAKEN:
+            claims = dict.fromkeys(render(explained(case, expand), "yaml") for expand in (False, True))
+            for into, claim in zip(pasted.values(), claims, strict=False):
+                into.append(_CLAIMS.sub("", document + "\n") + claim)
+    for name, changed in pasted.items():
+        (tmp_path / name).write_text("---\n".join(changed), encoding="utf-8")
+    result = run([tmp_path / name for name, changed in pasted.items() if changed])
     assert {case.status for case in result.cases} == {"passed"}, [
         (case.name, [(c.tensor, c.formula, c.mismatch) for c in case.comparisons if c.status != "passed"], case.errors)
         for case in result.cases
