@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ContextDecorator, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ContextDecorator, nullcontext
 from contextvars import ContextVar, Token, copy_context
 from typing import Any
 
@@ -73,14 +73,19 @@ class no_grad(ContextDecorator):  # noqa: N801 - used as a function is
         return no_grad()
 
 
-@contextmanager
-def using_default_dtype(dtype: np.dtype) -> Iterator[None]:
+class using_default_dtype:  # noqa: N801 - used as a function is
     """Make `dtype` what `ones(3)`, or an integer divided by an integer, comes out as."""
-    token = _default_dtype.set(dtype)
-    try:
-        yield
-    finally:
-        _default_dtype.reset(token)
+
+    __slots__ = ("_dtype", "_token")
+
+    def __init__(self, dtype: np.dtype) -> None:
+        self._dtype = dtype
+
+    def __enter__(self) -> None:
+        self._token = _default_dtype.set(self._dtype)
+
+    def __exit__(self, *error: object) -> None:
+        _default_dtype.reset(self._token)
 
 
 def quiet() -> AbstractContextManager[None]:

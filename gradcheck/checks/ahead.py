@@ -11,9 +11,8 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from functools import partial
-from itertools import islice
+from itertools import groupby, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -26,14 +25,16 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.limits import limit_of
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.pipeline import Begun, advance
+from gradcheck.checks.points import OwnPoint
 from gradcheck.checks.warned import Ear, heard_by
 from gradcheck.engines.base import Engine
+from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.language.case import Case, Work
 from gradcheck.language.evaluation.evaluate import program
 from gradcheck.language.expr.nodes import Call
 
 #: So many cases are begun together, as long as their tensors have no more elements, those of the graphs included.
-MOST, ELEMENTS = 32, 1 << 17
+MOST, ELEMENTS = 256, 1 << 17
 #: Engines whose answers depend on nothing but the problem, by module and name: what is made of them may do more.
 _PLAIN = frozenset({("gradcheck.engines.core", "Core"), ("gradcheck.engines.torch", "Torch")})
 
@@ -45,10 +46,7 @@ class _Beginning(NamedTuple):
     options: Options
     engines: Engines
     begun: Begun
-
-    def session(self) -> AbstractContextManager[None]:
-        """What holds while it is checked."""
-        return using_default_dtype(dtypes.real_of(dtypes.BY_NAME[self.options.apply(self.case).dtype]))
+    dtype: np.dtype  # what holds while it is checked: what numbers without a dtype take
 
 
 def begun_together(work: Sequence[Work], options: Options, engines: Engines) -> Iterator[tuple[Work, Begun | None]]:
@@ -74,7 +72,8 @@ def _beginnings(items: Iterable[Work], options: Options, engines: Engines) -> It
             asked = theirs.only(item.only)
             plain = all(map(_is_plain, asked.all)) and limit_of(chosen.timeout, theirs.tested) is None
             if asked.tested and plain and not any(_draws(claim.expr) for claim in item.graph.values()):
-                yield at, _Beginning(item, chosen, theirs, Begun())
+                dtype = dtypes.real_of(dtypes.BY_NAME[chosen.apply(item).dtype])
+                yield at, _Beginning(item, chosen, theirs, Begun(), dtype)
 
 
 def _is_plain(engine: Engine) -> bool:
@@ -95,6 +94,7 @@ def _begin(several: list[_Beginning]) -> None:
         left = _each(several, _drawn, ear, ELEMENTS)
         places = max((len(one.engines.all) for one in left), default=0)
         for place in range(places):
+            left = _each(left, partial(_forward, place), ear, ELEMENTS)
             left = _each(left, partial(_evaluated, place), ear, ELEMENTS)
         left = _each(left, _advanced, ear, ELEMENTS)
         for place in range(places):
@@ -106,18 +106,19 @@ def _each(several: list[_Beginning], take: Callable[[_Beginning], int], ear: Ear
     """Those that could be taken a step further; all others stay where they are, or have to begin anew. A step says how
     many elements it has looked at, and there is room for so many."""
     left = []
-    for one in several:
-        ear.told, start = one.begun.warned, time.perf_counter()
-        try:
-            with one.session():
-                room -= take(one)
-        except Exception:  # which is told when the case has its turn
-            one.begun.context = None
-        else:
-            left.append(one)
-        one.begun.seconds += time.perf_counter() - start
-        if room < 0:
-            break
+    for dtype, alike in groupby(several, lambda one: one.dtype):
+        with using_default_dtype(dtype):
+            for one in alike:
+                ear.told, start = one.begun.warned, time.perf_counter()
+                try:
+                    room -= take(one)
+                except Exception:  # which is told when the case has its turn
+                    one.begun.context = None
+                else:
+                    left.append(one)
+                one.begun.seconds += time.perf_counter() - start
+                if room < 0:
+                    return left
     return left
 
 
@@ -127,14 +128,21 @@ def _drawn(one: _Beginning) -> int:
     return _elements((*problem.inputs.values(), *problem.constants.values()))
 
 
+def _forward(place: int, one: _Beginning) -> int:
+    context = one.begun.context
+    assert context is not None
+    engines, own = context.engines.all, context.points.own
+    if place >= len(engines) or not isinstance(engine := engines[place], DefineByRun):
+        return 0
+    return own.begin(engine) if isinstance(own, OwnPoint) else 0
+
+
 def _evaluated(place: int, one: _Beginning) -> int:
     context = one.begun.context
     assert context is not None
-    engines = context.engines.all
-    if place >= len(engines):
-        return 0
-    states = context.points.own.evaluation(engines[place]).states
-    return _elements(value for state in states for value in state.values.values())
+    if place < len(context.engines.all):
+        context.points.own.evaluation(context.engines.all[place])
+    return 0
 
 
 def _asked(place: int, one: _Beginning) -> int:

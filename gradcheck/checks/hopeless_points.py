@@ -12,8 +12,9 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.tolerance import epsilon
-from gradcheck.checks.points import Point, Points, unusable
+from gradcheck.checks.points import Point, Points
 from gradcheck.checks.result import UNSETTLED, Comparison
+from gradcheck.checks.usable_points import unusable
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.raised import raise_precision, raised

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.conditioning import Conditioning
 from gradcheck.checks.options import Engines
 from gradcheck.checks.other_numbers import scaled, varied
@@ -24,6 +23,7 @@ from gradcheck.checks.size_freedom import pinned_sizes, structural_sizes, stuck_
 from gradcheck.engines.base import Application, Engine, Evaluation
 from gradcheck.engines.core import Core, applications_of
 from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.recording import Recorder
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
@@ -137,13 +137,23 @@ class OwnPoint(Point):
 
     _of_core: Recorder | None = None
     _records: dict[str, Recorder] | None = None
+    _begun: GraphRun | None = None
+
+    def begin(self, engine: DefineByRun) -> int:
+        """Evaluate the graph alone, which has so many elements; this engine's evaluation, when it is asked for, goes on
+        from there. Raises GradcheckError."""
+        self._begun = run = engine.begin(self.problem, engine.recorder())
+        return sum([array.size for array in run.values.values()])
 
     def _evaluate(self, engine: Engine) -> Evaluation:
-        recorder = engine.recorder() if isinstance(engine, DefineByRun) else None
+        run, self._begun = self._begun, None
         is_core = isinstance(engine, Core)
-        if not isinstance(engine, DefineByRun) or recorder is None or (is_core and self._of_core is not None):
+        if not isinstance(engine, DefineByRun) or (is_core and self._of_core is not None):
             return super()._evaluate(engine)
-        found = engine.evaluate(self.problem, recorder=recorder)
+        recorder = engine.recorder() if run is None else run.recorder
+        if recorder is None:
+            return super()._evaluate(engine)
+        found = engine.evaluate(self.problem, recorder=recorder) if run is None else engine.finish(run)
         if recorder.closed:  # what only calls itself an engine of this kind may not have recorded anything
             self._records = {**(self._records or {}), engine.name: recorder}
             self._of_core = recorder if is_core else self._of_core
@@ -317,23 +327,3 @@ def claims_fit(point: Point) -> bool:
     except (GradcheckError, ValueError):
         return False
     return True
-
-
-def unusable(point: Point) -> Fact | None:
-    """Why a drawn point cannot be used: the graph is not defined there, or a step does not raise what it should."""
-    if not point.want.states:
-        return fact("said", text=str(point.want.error))
-    for step, state in zip(point.problem.case.steps, point.want.states, strict=False):
-        kind = state.error.kind if state.error else None
-        if kind != step.raises:
-            return fact("said", text=str(state.error)) if state.error else fact("not_raised_here", error=step.raises)
-    return None
-
-
-def is_telling(point: Point) -> bool:
-    """Whether the gradients that formulas claim have elements that are numbers, and not 0."""
-    if not point.is_complete:
-        return False
-    gradients = point.scope(point.last).gradients
-    told = [wide(gradients[name]) for name in point.problem.case.formulas if name in gradients]
-    return all(bool(np.any(np.isfinite(array) & (array != 0))) for array in told)

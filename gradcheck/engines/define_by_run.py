@@ -88,6 +88,18 @@ class DefineByRun(GradientBackend):
         with self.session(problem.dtype):
             return self.run_of(problem, recorder).evaluation()
 
+    def begin(self, problem: Problem, recorder: Recorder | None) -> GraphRun:
+        """The same with the graph alone evaluated, for `finish` to go on with. Raises GradcheckError."""
+        with self.session(problem.dtype):
+            run = self.run_of(problem, recorder)
+            run.run_graph()
+            return run
+
+    def finish(self, run: GraphRun) -> Evaluation:
+        """What every step comes to, of what has begun."""
+        with self.session(run.problem.dtype):
+            return run.evaluation()
+
     def forward_values(self, problem: Problem) -> list[Mapping[str, np.ndarray]]:
         """All values once; none where the graph cannot be evaluated."""
         with self.session(problem.dtype):

@@ -33,6 +33,7 @@ class GraphRun:
     tensors    inputs and graph entries, by name, once the graph is evaluated; parts of a tuple as `m[0]`
     values     the arrays of all of these, and of graph entries that are plain numbers
     failed_at  the graph entry that is being evaluated, or at which evaluation broke; empty otherwise
+    evaluated  whether the graph has been evaluated
     """
 
     def __init__(
@@ -52,12 +53,14 @@ class GraphRun:
         self.tensors: dict[str, Any] = {}
         self.values: dict[str, np.ndarray] = {}
         self.failed_at = ""
+        self.evaluated = False
 
     def evaluation(self) -> Evaluation:
         """The states after each step, up to and including the first that raised unexpectedly."""
         name = self.engine.name
         try:
-            self.run_graph()
+            if not self.evaluated:
+                self.run_graph()
         except GradcheckError as error:
             return Evaluation(name, (), as_tensor_error(error), self.failed_at)
         states: list[State] = []
@@ -134,7 +137,7 @@ class GraphRun:
                     values[part] = plain(tensor)
                 else:
                     values[part] = _number(part, tensor)
-        self.failed_at = ""
+        self.failed_at, self.evaluated = "", True
         self.leaves, self._arrays, self.tensors, self.values = leaves, arrays, tensors, values
 
     def computed(self, name: str, claim: Claim, names: Mapping[str, Any]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,11 +106,18 @@ def has_named(call: Call, kind: type) -> bool:
 # Arguments ------------------------------------------------------------------------------------------
 
 
-def flat(values: Iterable[Any]) -> Iterator[Any]:
+def flat(values: Collection[Any]) -> Iterable[Any]:
     """Every value, in order, also those in lists and tuples."""
     for value in values:
         if isinstance(value, (list, tuple)):
-            yield from flat(value)
+            return _flattened(values)
+    return values
+
+
+def _flattened(values: Iterable[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _flattened(value)
         else:
             yield value
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -53,6 +53,29 @@ def _settle(dtype: torch.dtype, threads: int, recording: bool, warning: bool) ->
     torch.set_warn_always(warning)
 
 
+class _Session:
+    """What holds while a case runs; a class, since a generator's context costs several small ops."""
+
+    __slots__ = ("_device", "_engine", "_known", "_mine")
+
+    def __init__(self, engine: Torch, settings: tuple[torch.dtype, int, bool, bool]) -> None:
+        self._engine, self._device, self._mine = engine, engine.device, settings
+
+    def __enter__(self) -> None:
+        self._known, self._engine._spent = _settings(), []
+        if self._mine != self._known:
+            _settle(*self._mine)
+        if self._device is not None:
+            self._device.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        if self._device is not None:
+            self._device.__exit__(*error)
+        self._engine._spent = []
+        if self._mine != self._known:
+            _settle(*self._known)
+
+
 class Torch(DefineByRun):
     """PyTorch, on one thread while a case runs; on the CPU, unless it is given another device."""
 
@@ -68,21 +91,7 @@ class Torch(DefineByRun):
     def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
         """The case's dtype is torch's default, gradients are recorded, warnings given each time; all of it is restored
         afterwards."""
-        return self._settled(dtype)
-
-    @contextmanager
-    def _settled(self, dtype: np.dtype) -> Iterator[None]:
-        known, mine = _settings(), _of_session(dtype)
-        self._spent = []
-        if mine != known:
-            _settle(*mine)
-        try:
-            with nullcontext() if self.device is None else self.device:
-                yield
-        finally:
-            self._spent = []
-            if mine != known:
-                _settle(*known)
+        return _Session(self, _of_session(dtype))
 
     def _is_settled(self, dtype: np.dtype) -> bool:
         """Whether all is as it is in a session, inside which another need not be begun."""

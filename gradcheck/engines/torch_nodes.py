@@ -33,14 +33,16 @@ def _through(call: Call, cotangent: np.ndarray) -> Shares:
     if node is None or _PLAIN.get(result.dtype) is not cotangent.dtype or result.shape != cotangent.shape:
         return None
     tensors = [value for value in flat(call.args) if type(value) is _Tensor and value.requires_grad]
-    edges = node.next_functions
-    leading = [number for number, (function, _) in enumerate(edges) if function is not None]
-    if len(leading) != len(tensors) or not all(map(_leads_to, [edges[n] for n in leading], tensors)):
+    edges = [(number, edge) for number, edge in enumerate(node.next_functions) if edge[0]]
+    if len(edges) != len(tensors):
         return None
+    for (_, edge), tensor in zip(edges, tensors, strict=True):
+        if not _leads_to(edge, tensor):
+            return None
     try:
         given = node(torch.from_numpy(cotangent.copy()))
         given = given if type(given) is tuple else (given,)
-        return [_share(given[number], tensor) for number, tensor in zip(leading, tensors, strict=True)]
+        return [_share(given[number], tensor) for (number, _), tensor in zip(edges, tensors, strict=True)]
     except (RuntimeError, TypeError, AttributeError):  # what it has saved is freed, or there is no gradient there
         return None
 

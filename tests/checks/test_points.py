@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from gradcheck.checks.points import ATTEMPTS, Point, draw_until, unusable
+from gradcheck.checks.points import ATTEMPTS, Point, draw_until
 from gradcheck.checks.result import Trial
+from gradcheck.checks.usable_points import unusable
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.core import Core
 from gradcheck.facts import Fact, fact

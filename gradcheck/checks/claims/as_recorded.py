@@ -2,6 +2,7 @@
 
 Each engine pulls the same random gradient through its own record of each op, which needs no second run. That these were
 made at each engine's own numbers, a rounding apart, matters at kinks alone, where the numbers must be the same.
+An op of which two arguments are one tensor was recorded so, and is asked so.
 Whatever does not agree here, or was not recorded as one op, is looked at closely, on the same numbers for both.
 """
 
@@ -14,11 +15,10 @@ import numpy as np
 
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.claims.cotangents import Normal
-from gradcheck.checks.claims.shared_arguments import wrong_where_shared
 from gradcheck.checks.closeness.compare import all_agree
 from gradcheck.checks.closeness.tolerance import between_engines
 from gradcheck.checks.points import Point
-from gradcheck.engines.base import Application, Engine, Pullback
+from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun, Shares
 from gradcheck.engines.recording import Call, application_of, flat
@@ -71,7 +71,7 @@ def as_recorded(point: Point, engine: Engine, run: StatedTolerance | None) -> Ag
         if one is not None and another is not None
     }
     both = list(known.values())
-    if not _all_agree(both, point, run) or _differs_where_shared(both, engine, point):
+    if not _all_agree(both, point, run):
         return None
     rest = [application_of(mine.calls[n]) for n in told.flowing if n not in known]
     return Agreeing(tuple(dict.fromkeys([mine.calls[n].owner for n in told.flowing])), rest)
@@ -142,20 +142,3 @@ def _all_agree(known: Sequence[_Both], point: Point, run: StatedTolerance | None
     pairs = [pair for both in known for pair in zip(both.got, both.want, strict=True)]
     stated = point.problem.case.engine_tolerance
     return all_agree(pairs, lambda want: between_engines(want.dtype, stated, run))
-
-
-def _differs_where_shared(known: Sequence[_Both], engine: Engine, point: Point) -> bool:
-    """Whether an op is wrong of which several arguments are one tensor."""
-    several = [both for both in known if len(both.got) > 1 and _has_one_twice(both.mine)]
-    if not several:
-        return False
-    applications = [application_of(both.mine) for both in several]
-    cotangents = [[both.cotangent] for both in several]
-    apart = [Pullback(tuple(both.want)) for both in several]
-    wrong = wrong_where_shared(applications, cotangents, apart, (engine, point.problem.dtype))
-    return next(iter(wrong), None) is not None
-
-
-def _has_one_twice(call: Call) -> bool:
-    tensors = [id(value) for value in flat(call.args) if type(value) is Tensor]
-    return len(set(tensors)) < len(tensors)

@@ -12,8 +12,9 @@ from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated import Claims
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import hopeless, is_finite
-from gradcheck.checks.points import Point, unusable
+from gradcheck.checks.points import Point
 from gradcheck.checks.result import UNSETTLED, Comparison
+from gradcheck.checks.usable_points import unusable
 from gradcheck.language.case import Claim
 from gradcheck.language.trials import speaks_of_root
 

@@ -17,10 +17,11 @@ from gradcheck.checks.claims.stated import Claims, check_identity
 from gradcheck.checks.claims.wrong_formulas import WrongFormula, says_nothing, try_to_refute
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import hopeless, inside, is_finite, says_something
-from gradcheck.checks.points import Point, is_telling, unusable
+from gradcheck.checks.points import Point
 from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.checks.size_conditions import needed
 from gradcheck.checks.size_freedom import sizes_that_stay
+from gradcheck.checks.usable_points import is_telling, unusable
 from gradcheck.facts import Fact, fact
 from gradcheck.language.structures import Structure
 from gradcheck.language.trials import (

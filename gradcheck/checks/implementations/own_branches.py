@@ -19,8 +19,9 @@ from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import hopeless, is_finite
 from gradcheck.checks.implementations.undefined import is_undefined
-from gradcheck.checks.points import Point, unusable
+from gradcheck.checks.points import Point
 from gradcheck.checks.result import Comparison
+from gradcheck.checks.usable_points import unusable
 from gradcheck.facts import fact
 from gradcheck.language.problem import Problem
 from gradcheck.language.random import stream

@@ -29,9 +29,10 @@ from gradcheck.checks.mutation.core_mutations import (
 )
 from gradcheck.checks.mutation.formula_mutations import mutations_of
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.points import Point, unusable
+from gradcheck.checks.points import Point
 from gradcheck.checks.power import Mutant, Power
 from gradcheck.checks.result import UNSETTLED, CaseResult
+from gradcheck.checks.usable_points import unusable
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, StatedTolerance
 from gradcheck.language.expr.printer import to_text

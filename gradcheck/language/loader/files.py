@@ -11,16 +11,19 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import NamedTuple, TypeAlias
 
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.case import STDIN, Case, Loaded
 from gradcheck.language.loader.build import build
 from gradcheck.language.loader.compose import Composer
-from gradcheck.language.loader.document import DEFAULT, Limits
+from gradcheck.language.loader.document import DEFAULT, Document, Limits
 from gradcheck.language.loader.text import decode, documents
 from gradcheck.language.suggest import did_you_mean, nearest
 
 SUFFIXES = (".yaml", ".yml")
+#: So many files are read at a time, as long as they have no more characters.
+_FILES, _CHARACTERS = 64, 1 << 18
 #: So that opening a pipe does not wait for a writer.
 _FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
 
@@ -162,26 +165,49 @@ def load(
     cases: dict[str, Case] = {}
     errors: list[InvalidCase] = []
     with _uncollected():
-        for target in discover(paths):
-            found, wrong = ([], [target]) if isinstance(target, InvalidCase) else _load_target(target, limits)
-            cases.update({case.id: case for case in found})
-            errors += wrong
+        for several in _read_together(discover(paths), limits):
+            for found, wrong in _load_together(several, limits):
+                cases.update({case.id: case for case in found})
+                errors += wrong
     wanted = None if select is None else set(select)
     return Loaded(tuple(c for c in cases.values() if wanted is None or c.id in wanted), tuple(errors))
 
 
 def load_text(text: str, file: str, limits: Limits = DEFAULT) -> tuple[list[Case], list[InvalidCase]]:
     """The valid cases of a file, and the errors of the others by position. A file without a case is an error."""
+    return _built(_composed(text, file, limits), file, limits)
+
+
+class _Composed(NamedTuple):
+    """One document of a file, None where it could not be read, and what is wrong with it so far."""
+
+    document: Document | None
+    errors: list[InvalidCase]
+
+
+def _composed(text: str, file: str, limits: Limits) -> Iterator[_Composed]:
     composer = Composer(file, limits)
+    for piece, first in documents(text):
+        composer.errors = []
+        try:
+            yield _Composed(composer.compose(piece, first), composer.errors)
+        except InvalidCase as error:
+            yield _Composed(None, [*composer.errors, error])
+
+
+def _built(composed: Iterable[_Composed], file: str, limits: Limits) -> tuple[list[Case], list[InvalidCase]]:
     cases: dict[str, Case] = {}
     errors: list[InvalidCase] = []
     stem = "stdin" if file == STDIN else os.path.splitext(os.path.basename(file))[0]
     number = 0
-    for piece, first in documents(text):
+    for document, wrong in composed:
         number += 1
-        case, wrong = _load_document(composer, piece, first, stem if number == 1 else f"{stem}-{number}")
         errors += wrong
-        if case is None:
+        if document is None:
+            continue
+        case, further = build(document, file, stem if number == 1 else f"{stem}-{number}", limits)
+        errors += further
+        if case is None or wrong:
             continue
         if case.name in cases:
             place = case.places.get("name", case.place)
@@ -207,12 +233,48 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-def _load_target(target: Target, limits: Limits) -> tuple[list[Case], list[InvalidCase]]:
+#: A path and the text that is there, or why there is none.
+_Read: TypeAlias = "tuple[Target, str] | InvalidCase"
+
+
+def _read_together(targets: Iterable[Target | InvalidCase], limits: Limits) -> Iterator[list[_Read]]:
+    """What is there, a few small files at a time."""
+    several: list[_Read] = []
+    size = 0
+    for target in targets:
+        found = target if isinstance(target, InvalidCase) else _read(target, limits)
+        several.append(found)
+        size += 0 if isinstance(found, InvalidCase) else len(found[1])
+        if len(several) >= _FILES or size >= _CHARACTERS:
+            yield several
+            several, size = [], 0
+    yield several
+
+
+def _read(target: Target, limits: Limits) -> _Read:
     try:
-        text = decode(read(target.file, limits), target.file)
+        return target, decode(read(target.file, limits), target.file)
     except InvalidCase as error:
-        return [], [error]
-    cases, errors = load_text(text, target.file, limits)
+        return error
+
+
+def _load_together(several: list[_Read], limits: Limits) -> Iterator[tuple[list[Case], list[InvalidCase]]]:
+    """The cases and errors of each file. First all are taken apart, then all are built: a processor has at hand what it
+    has just used."""
+    apart = [
+        one if isinstance(one, InvalidCase) else (one[0], list(_composed(one[1], one[0].file, limits)))
+        for one in several
+    ]
+    for one in apart:
+        if isinstance(one, InvalidCase):
+            yield [], [one]
+        else:
+            target, composed = one
+            yield _asked_for(target, *_built(composed, target.file, limits))
+
+
+def _asked_for(target: Target, cases: list[Case], errors: list[InvalidCase]) -> tuple[list[Case], list[InvalidCase]]:
+    """Those that the target names, and what is wrong as far as that is its business."""
     if target.name is None:
         return cases, errors
     named = [case for case in cases if case.name == target.name]
@@ -221,18 +283,6 @@ def _load_target(target: Target, limits: Limits) -> tuple[list[Case], list[Inval
     known = [case.name for case in cases]
     hint = did_you_mean(target.name, known, f"its cases are {', '.join(known[:10])}")
     return [], [InvalidCase(f"no case is named '{target.name}'", place=Place(target.file), hint=hint)]
-
-
-def _load_document(composer: Composer, piece: str, first: int, name: str) -> tuple[Case | None, list[InvalidCase]]:
-    composer.errors = []
-    try:
-        document = composer.compose(piece, first)
-    except InvalidCase as error:
-        return None, [*composer.errors, error]
-    if document is None:
-        return None, composer.errors
-    case, errors = build(document, composer.file, name, composer.limits)
-    return (case if not composer.errors else None), composer.errors + errors
 
 
 def _shown(errors: list[InvalidCase], most: int) -> list[InvalidCase]:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import pytest
 
 from gradcheck.checks.claims.other_choices import OtherChoices
-from gradcheck.checks.points import Point, is_telling
+from gradcheck.checks.points import Point
+from gradcheck.checks.usable_points import is_telling
 from tests.checks.build import context_of
 
 CASE = """{{dims: {{n: 4}}, inputs: {{x: 'randn(n)'}}, constants: {{t: 'randint(0, 9, (n,))'}}, graph: {{y: {graph}}},
