@@ -137,16 +137,19 @@ class OwnPoint(Point):
 
     _of_core: Recorder | None = None
     _records: dict[str, Recorder] | None = None
-    _begun: GraphRun | None = None
+    _begun: tuple[Engine | None, GraphRun | None] = (None, None)
 
     def begin(self, engine: DefineByRun) -> int:
         """Evaluate the graph alone, which has so many elements; this engine's evaluation, when it is asked for, goes on
         from there. Raises GradcheckError."""
-        self._begun = run = engine.begin(self.problem, engine.recorder())
+        run = engine.begin(self.problem, engine.recorder())
+        self._begun = engine, run
         return sum([array.size for array in run.values.values()])
 
     def _evaluate(self, engine: Engine) -> Evaluation:
-        run, self._begun = self._begun, None
+        (whose, run), self._begun = self._begun, (None, None)
+        if whose is not engine:
+            run = None
         is_core = isinstance(engine, Core)
         if not isinstance(engine, DefineByRun) or (is_core and self._of_core is not None):
             return super()._evaluate(engine)

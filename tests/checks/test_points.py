@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
-from gradcheck.checks.points import ATTEMPTS, Point, draw_until
+from gradcheck.checks.points import ATTEMPTS, OwnPoint, Point, draw_until
 from gradcheck.checks.result import Trial
-from gradcheck.checks.usable_points import unusable
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.core import Core
 from gradcheck.facts import Fact, fact
@@ -134,15 +134,6 @@ def test_a_point_that_was_not_kept_is_an_error() -> None:
         context_of(GENERAL).points.at(Trial(9, 0, {}))
 
 
-def test_where_the_graph_is_not_defined_a_point_is_unusable() -> None:
-    assert unusable(point_of(GENERAL)) is None
-    broken = unusable(point_of("{inputs: {x: [1, 2]}, graph: {y: 'x.reshape(3, 1)', z: y.sum()}}"))
-    assert broken is not None
-    assert broken.kind == "said"
-    asked = "{inputs: {x: [1, 2]}, graph: {y: x * x}, steps: [{backward: {y: [1, 1]}, raises: backward_twice}]}"
-    assert unusable(point_of(asked)) == fact("not_raised_here", error="backward_twice")
-
-
 def test_nearby_points_are_kept() -> None:
     points = context_of(GENERAL).points
     assert points.nearby(points.own, 0) is points.own
@@ -199,3 +190,19 @@ def test_what_rounding_explains_is_measured_once_for_claims_of_the_same_steps() 
     assert with_a_step.let
     assert point.claiming(with_a_step).conditioning is not point.conditioning
     assert "s" in point.claiming(with_a_step).scope(0)
+
+
+def test_an_evaluation_that_has_begun_is_gone_on_with_by_its_engine_alone() -> None:
+    point, plain = context_of(GENERAL).points.own, context_of(GENERAL).points.own
+    reference, core = point.engines.all
+    assert isinstance(point, OwnPoint)
+    assert isinstance(core, Core)
+    assert point.begin(core) == 6
+    for engine in (reference, core):
+        found, wants = point.evaluation(engine), plain.evaluation(engine)
+        assert (found.engine, found.error) == (engine.name, None)
+        for name, gradient in wants.states[-1].gradients.items():
+            assert np.array_equal(found.states[-1].gradients[name], gradient)
+    record = point.record(core)
+    assert record is not None
+    assert [call.op.name for call in record.calls] == ["mul"]
