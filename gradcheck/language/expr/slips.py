@@ -68,19 +68,19 @@ _MISSING = "an operator is missing: a product is written * by elements, @ of mat
 _MISSING_INSIDE = "a comma is missing, or an operator: a product is written * by elements, @ of matrices"
 _STATEMENTS = frozenset({"assert", "return", "let", "var", "def", "const", "print"})
 #: Whatever stands in closed quotation marks, unless the first ends a word, as Matlab's transpose does.
-_QUOTED = re.compile(r"(?<![\w)\]])(['\"]).*?\1")
+_QUOTED = r"(?<![\w)\]])(['\"]).*?\1"
 _WORDS = frozenset(
     ["and", "or", "not", "in", "is", "if", "else", "for", "lambda", "await", "async", "None", "True", "False"]
 )
 
-#: A habit: what it looks like, and what is said of what matched.
-_Habit = tuple[re.Pattern[str], Callable[[re.Match[str]], Slip | None]]
+#: A habit: what it looks like, compiled when an expression is wrong, and what is said of what matched.
+_Habit = tuple[str, Callable[[re.Match[str]], Slip | None]]
 
 
 def find_slip(text: str) -> Slip | None:
     """The first thing in a text, which is no expression, that is known as a habit from elsewhere."""
-    plain = _QUOTED.sub(lambda found: "0" * len(found[0]), text)
-    found = [slip for pattern, tell in HABITS for match in pattern.finditer(plain) if (slip := tell(match))]
+    plain = re.sub(_QUOTED, lambda found: "0" * len(found[0]), text)
+    found = [slip for pattern, tell in HABITS for match in re.finditer(pattern, plain) if (slip := tell(match))]
     return min(found, key=lambda slip: slip.at, default=None)
 
 
@@ -158,40 +158,40 @@ def _row(found: re.Match[str]) -> Slip:
 
 
 HABITS: tuple[_Habit, ...] = (
-    (re.compile(r"^\s*[-+]?[\d.]+(?:\s+[-+]?[\d.]+)+\s*$"), _row),
-    (re.compile(r"(\w*)(\^\s*(?:\{\s*\\?(?:T|top|intercal)\s*\}|\\(?:top|intercal)\b|T\b))"), _transposed),
-    (re.compile(r"(\w+|(?<=[)\]]))(\.?')(?!\w)"), _transposed),
-    (re.compile(r"(?P<mark>//|%)(?=(?: +[A-Za-z']+){2,} *$)"),
+    (r"^\s*[-+]?[\d.]+(?:\s+[-+]?[\d.]+)+\s*$", _row),
+    (r"(\w*)(\^\s*(?:\{\s*\\?(?:T|top|intercal)\s*\}|\\(?:top|intercal)\b|T\b))", _transposed),
+    (r"(\w+|(?<=[)\]]))(\.?')(?!\w)", _transposed),
+    (r"(?P<mark>//|%)(?=(?: +[A-Za-z']+){2,} *$)",
      lambda found: Slip(found.start("mark"), f"{found['mark']} begins no comment", "a comment begins with #")),
-    (re.compile(r"(?<!\w)(\w++)\(\s*+:\s*+\)"),
+    (r"(?<!\w)(\w++)\(\s*+:\s*+\)",
      lambda found: Slip(found.start(), f"{found[0]} is not part of the language",
                         Hint(f"write {found[1]}.flatten()", found[0], f"{found[1]}.flatten()"))),
-    (re.compile(r"\.\^"), _says(".^ is not part of the language", "a power is written **", "**")),
-    (re.compile(r"(?<![\d.])\.\*\*?"), _says(".* is not part of the language", "a product by elements is written *",
-                                            "*")),
-    (re.compile(r"(?<![\d.])\./"), _says("./ is not part of the language", "a quotient by elements is written /", "/")),
-    (re.compile(r"\\(\w+)"), _latex),
-    (re.compile("|".join(map(re.escape, (*SIGNS, *_FUNCTIONS)))), _sign),
-    (re.compile(r"\|\|([^|]+)\|\|"), _norm),
-    (re.compile(r"(?<![\w)\]] )(?<![\w)\]])\|([^|]+)\|"), _bars),
-    (re.compile(r"&&"), _says("&& is not part of the language", "write &, with brackets: (x > 0) & (x < 1)", "&")),
-    (re.compile(r"(?<=[\w)\]\d] )\|\|(?= ?[\w(])(?![^|]*\|\|)"),
+    (r"\.\^", _says(".^ is not part of the language", "a power is written **", "**")),
+    (r"(?<![\d.])\.\*\*?", _says(".* is not part of the language", "a product by elements is written *",
+                                 "*")),
+    (r"(?<![\d.])\./", _says("./ is not part of the language", "a quotient by elements is written /", "/")),
+    (r"\\(\w+)", _latex),
+    ("|".join(map(re.escape, (*SIGNS, *_FUNCTIONS))), _sign),
+    (r"\|\|([^|]+)\|\|", _norm),
+    (r"(?<![\w)\]] )(?<![\w)\]])\|([^|]+)\|", _bars),
+    (r"&&", _says("&& is not part of the language", "write &, with brackets: (x > 0) & (x < 1)", "&")),
+    (r"(?<=[\w)\]\d] )\|\|(?= ?[\w(])(?![^|]*\|\|)",
      _says("|| is not part of the language", "write |, with brackets: (x < 0) | (x > 1)", "|")),
-    (re.compile(r"(?<=[\w)\]])!(?!=)"), _says("! is not part of the language", "a factorial is exp(lgamma(x + 1))")),
-    (re.compile(r"!(?!=)"), _says("! is not part of the language", "the opposite of a mask is ~mask")),
-    (re.compile(r"\?"), _says("a conditional with ? is not part of the language", "write where(condition, x, y)")),
-    (re.compile(r"\s*;\s*\Z"), _says("a semicolon ends no expression", "leave it out", "")),
-    (re.compile(r";"), _says("a semicolon parts no expressions", "write each on a line of its own, with a name")),
-    (re.compile(r"(?<=[(,\s])(dim|axis|keepdim|keepdims|dtype)\s*(:)\s*(\w+)"), _keyword),
-    (re.compile(r"(?<=einsum\()\s*\w+(?:,\w+)*\s*->\s*\w*"),
+    (r"(?<=[\w)\]])!(?!=)", _says("! is not part of the language", "a factorial is exp(lgamma(x + 1))")),
+    (r"!(?!=)", _says("! is not part of the language", "the opposite of a mask is ~mask")),
+    (r"\?", _says("a conditional with ? is not part of the language", "write where(condition, x, y)")),
+    (r"\s*;\s*\Z", _says("a semicolon ends no expression", "leave it out", "")),
+    (r";", _says("a semicolon parts no expressions", "write each on a line of its own, with a name")),
+    (r"(?<=[(,\s])(dim|axis|keepdim|keepdims|dtype)\s*(:)\s*(\w+)", _keyword),
+    (r"(?<=einsum\()\s*\w+(?:,\w+)*\s*->\s*\w*",
      lambda found: Slip(found.start(), "the equation of einsum is a text",
                         Hint(f"write '{found[0].strip()}'", found[0], f"'{found[0].strip()}'"))),
-    (re.compile(r"\b(exp|log|sin|cos|tanh|sqrt)\s*\^\s*(\w+)"),
+    (r"\b(exp|log|sin|cos|tanh|sqrt)\s*\^\s*(\w+)",
      lambda found: Slip(found.start(), f"'{found[1]}' is a function", f"write {found[1]}({found[2]})")),
-    (re.compile(r"(?<=\w)\{"), _says("braces are no index and no call", "write x[0] for an element, f(x) for a call")),
-    (re.compile(r"->|=>"), _says("an arrow is not part of the language", "write the result alone")),
-    (re.compile(r"[-+*/@]="), _says("an assignment is not part of the language", "give the result a name of its own")),
-    (re.compile(r"(?<![\w.])(\d+(?:\.\d*)?|\.\d+)([A-Za-z_]\w*)"), _stuck),
-    (re.compile(r"(?P<left>\w+|[)\]]) +(?P<right>(?:[^\W\d]\w*|\d+))"), _juxtaposed),
-    (re.compile(r"(?P<left>[)\]]) *(?P<right>(?:[^\W\d]\w*|\d+))"), _juxtaposed),
+    (r"(?<=\w)\{", _says("braces are no index and no call", "write x[0] for an element, f(x) for a call")),
+    (r"->|=>", _says("an arrow is not part of the language", "write the result alone")),
+    (r"[-+*/@]=", _says("an assignment is not part of the language", "give the result a name of its own")),
+    (r"(?<![\w.])(\d+(?:\.\d*)?|\.\d+)([A-Za-z_]\w*)", _stuck),
+    (r"(?P<left>\w+|[)\]]) +(?P<right>(?:[^\W\d]\w*|\d+))", _juxtaposed),
+    (r"(?P<left>[)\]]) *(?P<right>(?:[^\W\d]\w*|\d+))", _juxtaposed),
 )  # fmt: skip
