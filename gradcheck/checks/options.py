@@ -232,16 +232,15 @@ def quoted(text: str) -> str:
 @dataclass(frozen=True, slots=True)
 class Engines:
     """The engines of a run: those that are tested, and the one that they are compared with; and where overrides name
-    others, these, by what they name."""
+    others, these, by what they name. `all` are the reference and those that are tested, each once."""
 
     tested: tuple[Engine, ...]
     reference: Engine
     others: Mapping[EngineNames, Engines] = field(default_factory=dict, compare=False)
+    all: tuple[Engine, ...] = field(init=False, compare=False, repr=False)
 
-    @property
-    def all(self) -> tuple[Engine, ...]:
-        """The reference first; each once."""
-        return tuple(dict.fromkeys((self.reference, *self.tested)))
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "all", tuple(dict.fromkeys((self.reference, *self.tested))))
 
     @property
     def every(self) -> tuple[Engine, ...]:
