@@ -23,7 +23,7 @@ record ops.
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -183,7 +183,7 @@ def parts_of(engine: Engine, application: Application, dtype: np.dtype) -> Parts
 # Tensors one by one ---------------------------------------------------------------------------------
 
 
-class TensorBackend(Protocol):
+class TensorBackend(ABC):
     """Whoever computes with tensors of one type: plain NumPy, or an engine."""
 
     #: Applies ops.
@@ -203,7 +203,7 @@ class TensorBackend(Protocol):
         """The tensor's values; memory may be shared."""
 
 
-class GradientBackend(TensorBackend, Protocol):
+class GradientBackend(TensorBackend):
     """One that records a graph while it computes. Its tensors have `requires_grad`, `grad` and `retain_grad()`."""
 
     name: str
