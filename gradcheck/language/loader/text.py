@@ -129,7 +129,7 @@ def resolve(text: str) -> Scalar:
 def _number(text: str) -> Scalar:
     if len(text) > _LONGEST and (_INTEGER.fullmatch(text) or _OTHER_BASE.fullmatch(text)):
         raise OverflowError(f"the number {_short(text)} has {len(text)} digits")
-    if _INTEGER.fullmatch(text):
+    if "." not in text and _INTEGER.fullmatch(text):
         return int(text)
     if _FLOAT.fullmatch(text):
         value = float(text)
