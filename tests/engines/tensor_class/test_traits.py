@@ -6,7 +6,7 @@ from typing import Any
 
 from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.capabilities import Capabilities
-from tests.engines.dialects import answering, diseases, sound
+from tests.engines.dialects import answering, diseases, keeping, sound
 
 
 class Anew(sound.Tensor):
@@ -29,6 +29,11 @@ def test_numpys_functions_are_a_classs_own_where_gradients_go_through_them() -> 
     assert learned(answering.Array).answers_numpy
     assert not learned(answering.Detaching).answers_numpy
     assert not learned(sound.Tensor).answers_numpy
+
+
+def test_a_precision_is_not_told_by_whole_numbers() -> None:
+    """Of its lessons the sum alone is right, whose gradient is ones."""
+    assert learned(keeping.SingleLater).dtype == "float32"
 
 
 def learned(kind: type) -> Capabilities:
