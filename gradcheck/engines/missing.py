@@ -41,13 +41,14 @@ _OLD_NAMES: dict[str, Any] = {
 }
 #: By which Numba compiles nothing: its functions are run as they are written, and no case waits for a compiler.
 UNCOMPILED = ("NUMBA_DISABLE_JIT", "1")
-#: Modules with which is drawn, shown, or read what is trained on.
+#: Modules with which is drawn, shown, or read what is trained on, or which compute on a device that is not there.
 _ASIDE = frozenset(
     (
         *("matplotlib", "graphviz", "pygraphviz", "pydot", "networkx", "seaborn", "plotly", "PIL", "imageio", "cv2"),
         *("IPython", "ipywidgets", "streamlit", "gradio", "tqdm", "colorama", "termcolor", "wandb", "prettytable"),
         *("pandas", "sklearn", "torchvision", "datasets", "requests", "tensorboardX", "dill", "loguru", "manim"),
         *("h5py", "gym", "gymnasium", "pygame", "nltk", "psutil", "hypothesis", "torchviz", "torchsummary", "fire"),
+        *("pyopencl", "pycuda"),
     )
 )
 _given: list[str] = []
