@@ -81,9 +81,12 @@ def provided(load: Callable[[], Any]) -> Any:
 
 
 def _is_installed(module: Any) -> bool:
-    """Whether it is a library's, or Python's own: some of these cannot be imported twice."""
-    file = str(getattr(module, "__file__", None) or "")
-    return not file.endswith(".py") or any(file.startswith(path) for path in sysconfig.get_paths().values())
+    """Whether it is a library's, or Python's own: some of these cannot be imported twice. A package without a file is
+    where its folders are."""
+    file = getattr(module, "__file__", None)
+    places = [str(place) for place in ([file] if file else getattr(module, "__path__", ()))]
+    compiled = file is not None and not str(file).endswith(".py")
+    return compiled or all(any(place.startswith(path) for path in sysconfig.get_paths().values()) for place in places)
 
 
 def told() -> tuple[Fact, ...]:
