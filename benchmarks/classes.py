@@ -22,13 +22,15 @@ import yaml
 HERE = Path(__file__).parent
 #: Seconds a class.
 LIMIT = 240
+#: Verdicts by hand that hold in every way of asking.
+EVERYWHERE = ("wrong", "raises", "wrong of another gradient")
 #: Folders of a checkout from which its own scripts import.
 SOURCES = ("", "src", "python", "hw1/python", "hw2/python", "hw2/hw2/python", "steps")
 
 
 def judged(checkout: Path, spec: str) -> dict[str, Any]:
     """What becomes of the cases, and the kinds of mistakes that were named."""
-    from benchmarks.classes_by_hand import as_steps, asked
+    from benchmarks.classes_by_hand import as_steps, verdict
     from gradcheck import run
     from gradcheck.engines.resolve import engine, load_object
     from gradcheck.language.loader import load_text
@@ -56,7 +58,7 @@ def judged(checkout: Path, spec: str) -> dict[str, Any]:
             **({"raises": raising} if raising else {}),
             **({"wrong of one tensor twice": shared} if shared else {}),
         },
-        "by hand": {case.name: asked(kind, documents[case.name], mine.api.scalar)[0] for case in failed},
+        "by hand": {case.name: verdict(kind, documents, case.name, mine.api.scalar)[0] for case in failed},
     }
 
 
@@ -90,9 +92,10 @@ def row(name: str, spec: str, found: dict[str, Any]) -> str:
     if "error" in found:
         return f"| {name} | `{spec}` | not loaded: {found['error'][:60]} | | |"
     told = ", ".join(f"{kind.replace('_', ' ')} ({count})" for kind, count in sorted(found["kinds"].items()))
-    again = [answer in ("wrong", "raises") for answer in found["by hand"].values()]
-    others = ", ".join(case for case, answer in found["by hand"].items() if answer not in ("wrong", "raises"))
-    by_hand = f"{sum(again)} of {len(again)}" + (f", not: {others}" if others else "") if again else ""
+    answers = found["by hand"]
+    others = ", ".join(f"{case} ({answer})" for case, answer in answers.items() if answer not in EVERYWHERE)
+    again = sum(answer in EVERYWHERE for answer in answers.values())
+    by_hand = f"{again} of {len(answers)}" + (f", {others}" if others else "") if answers else ""
     return f"| {name} | `{spec}` | {' / '.join(map(str, found['counts']))} | {by_hand} | {told} |"
 
 

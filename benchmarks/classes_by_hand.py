@@ -2,8 +2,11 @@
 
 Each expression of a case is Python, so torch evaluates it as it stands, and so does the class, in as many ways as
 people write: with and without the flag for gradients, `sum(0)` or `sum(axis=0)`, methods or functions, an incoming
-gradient as an argument, assigned, or as a product with the root. Where one way is right, a verdict of gradcheck's
-that the class is wrong is gradcheck's own mistake.
+gradient as an argument, assigned, or as a product with the root. A way is the class's own where it is right on a simple
+case with an incoming gradient other than ones (`PROBES`). `verdict` says what comes of a case: `right`; `wrong`, or
+`raises`, in every way; `wrong of another gradient`, where it may be right under ones, but in no way of its own under
+other numbers; `wrong in one way of its own`. Where it is right, a verdict of gradcheck's that the class is wrong is
+gradcheck's own mistake.
 """
 
 from __future__ import annotations
@@ -25,6 +28,11 @@ import torch
 SEEDS = ("array", "tensor", "assigned array", "assigned tensor", "product and sum", "product", "ones")
 #: Passes over the same graph again, where the first was right: what hangs on the order of a set may be right by chance.
 TIMES = 4
+#: Cases by which it is seen which ways are a class's own; and, of those with a step that clears, which way of that is.
+PROBES = ("add vectors", "mul", "sub", "neg", "pow", "matmul square", "exp", "tanh", "relu")
+CLEARING_PROBES = ("zeroing",)
+#: By which the incoming gradients of a case are multiplied, element after element, to be others.
+WEIGHTS = (0.7, -1.3, 2.1, 0.3, -0.6, 1.7)
 ATTRIBUTES = ("cached_data", "data", "_data", "arr", "array", "value", "_value", "values", "val", "cached", "v", "x")
 GRADIENTS = ("grad", "_grad", "gradient", "grads", "_gradient", "g", "dv")
 PASSES = (
@@ -58,6 +66,7 @@ class Way:
 
     def __init__(self, kind: Any, flags: dict[str, bool], seed: str, zeroing: str, is_scalar: bool) -> None:
         self.kind, self.flags, self.seed, self.zeroing, self.is_scalar = kind, flags, seed, zeroing, is_scalar
+        self.divides = False  # whether the mean of an array of numbers is a quotient
         home = sys.modules[kind.__module__]
         here = os.getcwd()
         others = [m for m in list(sys.modules.values()) if str(getattr(m, "__file__", "")).startswith(here)]
@@ -94,16 +103,19 @@ class Way:
         for _ in range(5):
             if value is None:
                 return np.array(np.nan)
+            if isinstance(value, torch.Tensor):
+                return value.detach().double().numpy()
             if isinstance(value, (np.ndarray, np.generic, int, float, list, tuple, memoryview)):
                 return np.asarray(value, float)
-            inner = next((getattr(value, name) for name in ATTRIBUTES if hasattr(value, name)), None)
+            held = [getattr(value, name) for name in ATTRIBUTES if hasattr(value, name)]
+            inner = next((one for one in held if type(one) is not type(value)), None)  # `data` may be a tensor again
             value = inner() if callable(inner) else value.numpy() if inner is None else inner
         raise CannotSay("its values")
 
     def is_single(self, tensor: Any) -> bool:
         """Whether its numbers are not of double precision."""
-        held = next((getattr(tensor, name) for name in ATTRIBUTES if hasattr(tensor, name)), None)
-        return getattr(held, "dtype", None) == np.float32
+        held = (getattr(tensor, name) for name in ATTRIBUTES if hasattr(tensor, name))
+        return any(str(getattr(one, "dtype", "")).endswith("float32") for one in held)
 
     def gradient(self, tensor: Any) -> np.ndarray:
         """Not a number where there is none."""
@@ -287,13 +299,20 @@ class Spoken:
             beside = getattr(self.beside, name)(*args, **settings)
             want = beside.detach().numpy()
             if self.way.is_scalar:
-                return Spoken(self.way, _of_numbers(self.value, name, args, settings), beside)
-            return Spoken(self.way, self.way.word(name, self.value, want, *args, **settings), beside)
+                return Spoken(self.way, _of_numbers(self.value, name, settings, self.way.divides, *args), beside)
+            try:
+                value = self.way.word(name, self.value, want, *args, **settings)
+            except CannotSay:
+                if name != "mean" or args or settings:
+                    raise
+                total = self.way.word("sum", self.value, want * self.beside.numel())
+                value = self.way.operator("mul", total, 1 / self.beside.numel())
+            return Spoken(self.way, value, beside)
 
         return called
 
     def _transposed(self) -> Spoken:
-        tensor = self.value
+        tensor, problem = self.value, None
         for name in ("T", "transpose", "t", "permute"):
             found = getattr(tensor, name, None)
             for given in ((), (1, 0), ((1, 0),)):
@@ -301,9 +320,11 @@ class Spoken:
                     value = found(*given) if callable(found) else found
                     if self.way.plain(value).shape == self.way.plain(tensor).shape[::-1]:
                         return Spoken(self.way, value, self.beside.T)
-                except Exception:
+                except TypeError:  # it takes others
                     continue
-        raise CannotSay("transpose")
+                except Exception as error:
+                    problem = problem or error
+        raise problem or CannotSay("transpose")
 
     def __getitem__(self, index: Any) -> Spoken:
         plain = index.beside.long().numpy() if isinstance(index, Spoken) else index
@@ -317,14 +338,18 @@ for _name in ("add", "sub", "mul", "truediv", "matmul", "pow"):
 Spoken.__neg__ = lambda self: self._said("neg", self)  # type: ignore[attr-defined]
 
 
-def _of_numbers(numbers: np.ndarray, name: str, args: Any, settings: Any) -> np.ndarray:
+def _of_numbers(numbers: np.ndarray, name: str, settings: Any, divides: bool, *args: Any) -> np.ndarray:
     if name == "sum":
         return np.asarray(numbers.sum(settings.get("dim"), keepdims=settings.get("keepdim", False)), object)
     if name == "mean":
-        return np.asarray(numbers.sum() * (1 / numbers.size), object)
+        total = numbers.sum()
+        return np.asarray(total / numbers.size if divides else total * (1 / numbers.size), object)
     if name == "reshape":
         return numbers.reshape(*args)
-    if name in ("max", "softmax"):
+    if name == "softmax":
+        powers = _of_numbers(numbers, "exp", {}, divides)
+        return np.asarray(powers / powers.sum(settings["dim"], keepdims=True), object)
+    if name == "max" or not all(hasattr(number, name) for number in numbers.reshape(-1)):
         raise CannotSay(name)
     found = np.empty(numbers.shape, object)
     for index in np.ndindex(numbers.shape):
@@ -343,7 +368,44 @@ def ways(kind: Any, is_scalar: bool) -> Iterator[Way]:
         names = []
     flags = [{name: True} for name in names if "grad" in name or name in ("is_leaf", "trainable")] + [{}]
     for flag, seed, zeroing in product(flags, ("ones",) if is_scalar else SEEDS, ("assigned", "method")):
-        yield Way(kind, flag, seed, zeroing, is_scalar)
+        for divides in (False, True) if is_scalar else (False,):
+            way = Way(kind, flag, seed, zeroing, is_scalar)
+            way.divides = divides
+            yield way
+
+
+def verdict(kind: Any, cases: dict[str, dict[str, Any]], name: str, is_scalar: bool) -> tuple[str, str]:
+    """What comes of a case, and how: see above."""
+    case = cases[name]
+    answer = asked(kind, case, is_scalar)
+    if answer[0] != "right":
+        return answer
+    own = _right_ones(kind, [cases[one] for one in PROBES], is_scalar)
+    if any(step[0] == "zero" for step in case["steps"]):
+        clearing = _right_ones(kind, [cases[one] for one in CLEARING_PROBES], is_scalar)
+        own = [n for n in own if n in clearing] or own
+    weighted = [
+        (n, _outcome(way, {**case, "weighted": True})) for n, way in enumerate(ways(kind, is_scalar)) if n in own
+    ]
+    wrong = [what for _, what in weighted if isinstance(what, str)]
+    if wrong and not any(what is None for _, what in weighted):
+        return "wrong of another gradient", wrong[0]
+    plain = (_outcome(way, case) for n, way in enumerate(ways(kind, is_scalar)) if n in own)
+    wrong = [what for what in (*plain, *wrong) if isinstance(what, str)]
+    return ("wrong in one way of its own", wrong[0]) if wrong else answer
+
+
+def _right_ones(kind: Any, probes: list[dict[str, Any]], is_scalar: bool) -> list[int]:
+    """Which of the ways are right on any of these cases."""
+    return [n for n, way in enumerate(ways(kind, is_scalar)) if any(_outcome(way, probe) is None for probe in probes)]
+
+
+def _outcome(way: Way, case: dict[str, Any]) -> str | Exception | None:
+    """What differs from torch first, None where nothing does; or what is raised."""
+    try:
+        return _differs(way, case)
+    except Exception as error:
+        return error
 
 
 def asked(kind: Any, case: dict[str, Any], is_scalar: bool) -> tuple[str, str]:
@@ -388,6 +450,11 @@ def _differs(way: Way, case: dict[str, Any]) -> str | None:
                 one.beside.grad = None
         elif step[0] == "backward":
             roots = [(names[root], np.asarray(seed, float)) for root, seed in step[1].items() if root in names]
+            if case.get("weighted"):
+                shapes = [tuple(root.beside.shape) for root, _ in roots]
+                roots = [
+                    (root, seed * np.resize(WEIGHTS, shape)) for (root, seed), shape in zip(roots, shapes, strict=True)
+                ]
             way.backward([(root.value, seed) for root, seed in roots])
             torch.autograd.backward(
                 [root.beside for root, _ in roots], [torch.tensor(seed) for _, seed in roots], retain_graph=True
@@ -451,7 +518,7 @@ def _compared(way: Way, case: dict[str, Any], names: dict[str, Spoken], roots: A
 
 def _alike(got: np.ndarray, want: np.ndarray, single: bool) -> bool:
     alike = got.shape == want.shape or got.size == want.size == 1
-    rtol, atol = (1e-4, 1e-6) if single else (1e-9, 1e-11)
+    rtol, atol = (1e-4, 1e-6) if single else (1e-10, 1e-15)
     return alike and np.allclose(got.reshape(want.shape), want, rtol, atol)
 
 

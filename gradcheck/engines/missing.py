@@ -75,18 +75,22 @@ def provided(load: Callable[[], Any]) -> Any:
             cause = error.__cause__ if isinstance(error, UsageError) else error
             if cause is None or not provide(cause):
                 raise
-            for name in set(sys.modules) - before:
-                if not _is_installed(sys.modules[name]):
-                    del sys.modules[name]
+            anew = [name for name in set(sys.modules) - before if not _is_installed(sys.modules[name])]
+            for name in anew:  # the folders of one are looked up by way of another
+                del sys.modules[name]
 
 
 def _is_installed(module: Any) -> bool:
     """Whether it is a library's, or Python's own: some of these cannot be imported twice. A package without a file is
-    where its folders are."""
+    where its folders are; one inside of what has failed is nowhere."""
     file = getattr(module, "__file__", None)
-    places = [str(place) for place in ([file] if file else getattr(module, "__path__", ()))]
-    compiled = file is not None and not str(file).endswith(".py")
-    return compiled or all(any(place.startswith(path) for path in sysconfig.get_paths().values()) for place in places)
+    if file is not None and not str(file).endswith(".py"):
+        return True
+    try:
+        places = [str(place) for place in ([file] if file else getattr(module, "__path__", ()))]
+    except KeyError:
+        return False
+    return all(any(place.startswith(path) for path in sysconfig.get_paths().values()) for place in places)
 
 
 def told() -> tuple[Fact, ...]:
