@@ -5,7 +5,8 @@ people write: with and without the flag for gradients, `sum(0)` or `sum(axis=0)`
 gradient as an argument, assigned, or as a product with the root. A way is the class's own where it is right on a simple
 case with an incoming gradient other than ones (`PROBES`). `verdict` says what comes of a case: `right`; `wrong`, or
 `raises`, in every way; `wrong of another gradient`, where it may be right under ones, but in no way of its own under
-other numbers; `wrong in one way of its own`. Where it is right, a verdict of gradcheck's that the class is wrong is
+other numbers; `wrong in one way of its own`; `cannot say`, where no case is right in any way: then this script may not
+know how to ask. Where it is right, a verdict of gradcheck's that the class is wrong is
 gradcheck's own mistake.
 """
 
@@ -33,7 +34,21 @@ PROBES = ("add vectors", "mul", "sub", "neg", "pow", "matmul square", "exp", "ta
 CLEARING_PROBES = ("zeroing",)
 #: By which the incoming gradients of a case are multiplied, element after element, to be others.
 WEIGHTS = (0.7, -1.3, 2.1, 0.3, -0.6, 1.7)
-ATTRIBUTES = ("cached_data", "data", "_data", "arr", "array", "value", "_value", "values", "val", "cached", "v", "x")
+ATTRIBUTES = (
+    "cached_data",
+    "data",
+    "_data",
+    "arr",
+    "array",
+    "value",
+    "_value",
+    "values",
+    "val",
+    "cached",
+    "primal",
+    "v",
+    "x",
+)
 GRADIENTS = ("grad", "_grad", "gradient", "grads", "_gradient", "g", "dv")
 PASSES = (
     *("backward", "backprop", "backward_pass", "backpropagate", "run_backward", "compute_gradients", "backwards"),
@@ -211,13 +226,19 @@ class Way:
         if self.is_scalar:
             total = None
             for one, weight in zip(root.reshape(-1), np.broadcast_to(seed, root.shape).reshape(-1), strict=True):
-                term = one if weight == 1 else one * float(weight)
+                term = one if weight == 1 else self._times(one, float(weight))
                 total = term if total is None else total + term
             return total
         if not np.all(seed == 1):
             root = root * self.made(seed)
         summed = self.seed == "product and sum" and self.plain(root).ndim > 0
         return root.sum() if summed else root
+
+    def _times(self, one: Any, weight: float) -> Any:
+        try:
+            return one * weight
+        except (TypeError, AttributeError):
+            return one * self.kind(weight)
 
     def _seeded(self, root: Any, seed: np.ndarray) -> None:
         shaped = seed.reshape(self.plain(root).shape)
@@ -378,9 +399,12 @@ def verdict(kind: Any, cases: dict[str, dict[str, Any]], name: str, is_scalar: b
     """What comes of a case, and how: see above."""
     case = cases[name]
     answer = asked(kind, case, is_scalar)
+    own = _right_ones(kind, [cases[one] for one in PROBES], is_scalar)
+    if answer[0] in ("wrong", "raises"):
+        speaks = own or any(asked(kind, one, is_scalar)[0] == "right" for one in cases.values())
+        return answer if speaks else ("cannot say", "nothing is right")
     if answer[0] != "right":
         return answer
-    own = _right_ones(kind, [cases[one] for one in PROBES], is_scalar)
     if any(step[0] == "zero" for step in case["steps"]):
         clearing = _right_ones(kind, [cases[one] for one in CLEARING_PROBES], is_scalar)
         own = [n for n in own if n in clearing] or own
