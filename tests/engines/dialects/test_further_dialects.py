@@ -22,6 +22,7 @@ from tests.engines.dialects import (
     objects,
     returning,
     taping,
+    training,
 )
 from tests.engines.dialects.test_dialects import judged, named
 from tests.from_text import case_of
@@ -40,6 +41,7 @@ UNDERSTOOD: dict[Any, tuple[str, ...]] = {
     asking.OneByOne: ("reuse",),
     asking.Calculated: ("products", "bare"),
     taping.Watched: ("products", "reuse"),
+    training.Tensor: ("numbers", "products", "reuse"),
     answering.Array: ("numbers", "bare", "reuse"),
     keeping.Named: ("bare", "a row"),
     keeping.Bare: ("numbers", "bare", "two uses"),
@@ -63,6 +65,13 @@ def test_what_is_elsewhere_is_found(kind: type, name: str) -> None:
 )
 def test_a_disease_is_named_there(kind: type) -> None:
     found = judged(kind, "reuse")
+    assert found.status == "failed"
+    assert "overwritten" in named(found)
+
+
+def test_an_optimizer_that_overwrites_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training.Optimizer, "added", lambda self, so_far, more: more)
+    found = judged(training.Tensor, "reuse")
     assert found.status == "failed"
     assert "overwritten" in named(found)
 
