@@ -30,7 +30,7 @@ SOURCES = ("", "src", "python", "hw1/python", "hw2/python", "hw2/hw2/python", "s
 
 def judged(checkout: Path, spec: str) -> dict[str, Any]:
     """What becomes of the cases, and the kinds of mistakes that were named."""
-    from benchmarks.classes_by_hand import as_steps, verdict
+    from benchmarks.classes_by_hand import as_steps, verdicts
     from gradcheck import run
     from gradcheck.engines.resolve import engine, load_object
     from gradcheck.language.loader import load_text
@@ -49,6 +49,7 @@ def judged(checkout: Path, spec: str) -> dict[str, Any]:
     kind = kind if isinstance(kind, type) else mine.api.tensor_type
     told = {case.name: {c.mismatch.kind for c in case.comparisons if c.mismatch is not None} for case in failed}
     unnamed = [case for case in failed if not any(c.diagnoses for c in case.comparisons)]
+    names = [case.name for case in failed]
     shared = sum("wrong_where_shared" in told[case.name] for case in unnamed)
     raising = len(unnamed) - shared
     return {
@@ -58,7 +59,7 @@ def judged(checkout: Path, spec: str) -> dict[str, Any]:
             **({"raises": raising} if raising else {}),
             **({"wrong of one tensor twice": shared} if shared else {}),
         },
-        "by hand": {case.name: verdict(kind, documents, case.name, mine.api.scalar)[0] for case in failed},
+        "by hand": {name: answer for name, (answer, _) in verdicts(kind, documents, names, mine.api.scalar).items()},
     }
 
 

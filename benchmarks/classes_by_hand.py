@@ -3,7 +3,7 @@
 Each expression of a case is Python, so torch evaluates it as it stands, and so does the class, in as many ways as
 people write: with and without the flag for gradients, `sum(0)` or `sum(axis=0)`, methods or functions, an incoming
 gradient as an argument, assigned, or as a product with the root. A way is the class's own where it is right on a simple
-case with an incoming gradient other than ones (`PROBES`). `verdict` says what comes of a case: `right`; `wrong`, or
+case with an incoming gradient other than ones (`PROBES`). `verdicts` says what comes of a case: `right`; `wrong`, or
 `raises`, in every way; `wrong of another gradient`, where it may be right under ones, but in no way of its own under
 other numbers; `wrong in one way of its own`; `cannot say`, where no case is right in any way: then this script may not
 know how to ask. Where it is right, a verdict of gradcheck's that the class is wrong is
@@ -395,27 +395,34 @@ def ways(kind: Any, is_scalar: bool) -> Iterator[Way]:
             yield way
 
 
-def verdict(kind: Any, cases: dict[str, dict[str, Any]], name: str, is_scalar: bool) -> tuple[str, str]:
-    """What comes of a case, and how: see above."""
-    case = cases[name]
-    answer = asked(kind, case, is_scalar)
+def verdicts(
+    kind: Any, cases: dict[str, dict[str, Any]], names: list[str], is_scalar: bool
+) -> dict[str, tuple[str, str]]:
+    """What comes of some of the cases, and how: see above."""
+    if not names:
+        return {}
     own = _right_ones(kind, [cases[one] for one in PROBES], is_scalar)
-    if answer[0] in ("wrong", "raises"):
-        speaks = own or any(asked(kind, one, is_scalar)[0] == "right" for one in cases.values())
-        return answer if speaks else ("cannot say", "nothing is right")
+    clearing = _right_ones(kind, [cases[one] for one in CLEARING_PROBES], is_scalar)
+    speaks = bool(own) or any(asked(kind, one, is_scalar)[0] == "right" for one in cases.values())
+    found = {}
+    for name in names:
+        case = cases[name]
+        clears = any(step[0] == "zero" for step in case["steps"])
+        mine = ([n for n in own if n in clearing] or own) if clears else own
+        found[name] = _verdict(kind, case, is_scalar, mine) if speaks else ("cannot say", "nothing is right")
+    return found
+
+
+def _verdict(kind: Any, case: dict[str, Any], is_scalar: bool, own: list[int]) -> tuple[str, str]:
+    answer = asked(kind, case, is_scalar)
     if answer[0] != "right":
         return answer
-    if any(step[0] == "zero" for step in case["steps"]):
-        clearing = _right_ones(kind, [cases[one] for one in CLEARING_PROBES], is_scalar)
-        own = [n for n in own if n in clearing] or own
-    weighted = [
-        (n, _outcome(way, {**case, "weighted": True})) for n, way in enumerate(ways(kind, is_scalar)) if n in own
-    ]
-    wrong = [what for _, what in weighted if isinstance(what, str)]
-    if wrong and not any(what is None for _, what in weighted):
+    mine = [way for n, way in enumerate(ways(kind, is_scalar)) if n in own]
+    weighted = [_outcome(way, {**case, "weighted": True}) for way in mine]
+    wrong = [what for what in weighted if isinstance(what, str)]
+    if wrong and None not in weighted:
         return "wrong of another gradient", wrong[0]
-    plain = (_outcome(way, case) for n, way in enumerate(ways(kind, is_scalar)) if n in own)
-    wrong = [what for what in (*plain, *wrong) if isinstance(what, str)]
+    wrong = [what for what in (*(_outcome(way, case) for way in mine), *wrong) if isinstance(what, str)]
     return ("wrong in one way of its own", wrong[0]) if wrong else answer
 
 
