@@ -46,7 +46,6 @@ def judged(checkout: Path, spec: str) -> dict[str, Any]:
     kinds = Counter(kind for case in failed for kind in {d.kind for c in case.comparisons for d in c.diagnoses})
     documents = {document["name"]: as_steps(document) for document in yaml.safe_load_all(text)}
     kind = load_object(spec)
-    kind = kind if isinstance(kind, type) else mine.api.tensor_type
     told = {case.name: {c.mismatch.kind for c in case.comparisons if c.mismatch is not None} for case in failed}
     unnamed = [case for case in failed if not any(c.diagnoses for c in case.comparisons)]
     names = [case.name for case in failed]

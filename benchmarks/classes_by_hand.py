@@ -16,7 +16,7 @@ import inspect
 import operator
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from itertools import product
 from typing import Any
@@ -49,11 +49,14 @@ ATTRIBUTES = (
     "v",
     "x",
 )
+GIVING = ("numpy", "to_numpy", "tolist")
 GRADIENTS = ("grad", "_grad", "gradient", "grads", "_gradient", "g", "dv")
 PASSES = (
     *("backward", "backprop", "backward_pass", "backpropagate", "run_backward", "compute_gradients", "backwards"),
     *("backwardPropagation", "back_propagate", "__back__"),
 )
+#: Methods of a tape that run one, of the root and a list of leaves.
+TAPED = ("gradient", "gradients", "backward")
 #: Functions that run a pass of tensors that have no method for it: of the root alone, or of a list of leaves as well.
 FUNCTIONS = ("get_gradients", "gradients", "compute_gradients", "calcGradients", "backward", "grad")
 #: Where the gradient of the root is put, of tensors that compute their own when they are asked.
@@ -85,8 +88,11 @@ class Way:
         home = sys.modules[kind.__module__]
         here = os.getcwd()
         others = [m for m in list(sys.modules.values()) if str(getattr(m, "__file__", "")).startswith(here)]
-        self.homes = [home, *others, kind]
-        self.returned: dict[Any, Any] = {}  # what passes have given back
+        self.type = kind if isinstance(kind, type) else type(kind([1.0]))  # `kind` may be a function that makes tensors
+        answers = any(hasattr(self.type, name) for name in ("__array_ufunc__", "__array_function__"))
+        self.homes = [home, *others, self.type, *([np] if answers else [])]
+        self.tape: Any = None
+        self.returned: dict[int, Any] = {}  # what passes have given back
         self.leaves: list[Any] = []
 
     def made(self, number: Any) -> Any:
@@ -97,12 +103,17 @@ class Way:
             for index in np.ndindex(array.shape):
                 found[index] = self._one(float(array[index]))
             return found
+        found, problem = [], None
         for given in (array.copy(), array.tolist()):
             try:
-                return self._one(given)
+                found.append(self._one(given))
+                if self.plain(found[-1]).shape == array.shape:
+                    break
             except Exception as error:
-                problem = error
-        raise problem
+                problem = problem or error
+        if not found:
+            raise problem or CannotSay("a tensor")
+        return found[-1] if self.plain(found[-1]).shape == array.shape else found[0]
 
     def _one(self, given: Any) -> Any:
         tensor = self.kind(given, **self.flags)
@@ -124,7 +135,9 @@ class Way:
                 return np.asarray(value, float)
             held = [getattr(value, name) for name in ATTRIBUTES if hasattr(value, name)]
             inner = next((one for one in held if type(one) is not type(value)), None)  # `data` may be a tensor again
-            value = inner() if callable(inner) else value.numpy() if inner is None else inner
+            if inner is None:
+                inner = next((getattr(value, name) for name in GIVING if hasattr(value, name)), None)
+            value = inner() if callable(inner) else inner
         raise CannotSay("its values")
 
     def is_single(self, tensor: Any) -> bool:
@@ -139,10 +152,10 @@ class Way:
         return self._gradient(tensor)
 
     def _gradient(self, tensor: Any) -> np.ndarray:
-        found = next((getattr(tensor, name) for name in GRADIENTS if hasattr(tensor, name)), None)
-        if found is None and tensor in self.returned:
-            found = self.returned[tensor]
-        return self.plain(found() if callable(found) and not isinstance(found, self.kind) else found)
+        found = next((one for _, one in _held(tensor, GRADIENTS)), None)
+        if found is None:
+            found = self.returned.get(id(tensor))
+        return self.plain(found() if callable(found) and not isinstance(found, self.type) else found)
 
     # What is said -----------------------------------------------------------------------------------
 
@@ -153,7 +166,7 @@ class Way:
             return getattr(operator, name)(*given)
         except TypeError as error:
             problem = error
-        given = [one if isinstance(one, self.kind) else self.made(one) for one in given]
+        given = [one if isinstance(one, self.type) else self.made(one) for one in given]
         with suppress(TypeError):
             return getattr(operator, name)(*given)
         for word in WORDS[name]:
@@ -251,14 +264,44 @@ class Way:
             if not np.all(seed == 1):
                 raise CannotSay("an incoming gradient")
             return self._pass(root)
-        given = self.made(shaped) if self.seed.endswith("tensor") else shaped.copy()
+        given = self._without_flags(shaped) if self.seed.endswith("tensor") else shaped.copy()
         if self.seed.startswith("assigned"):
-            name = next((name for name in GRADIENTS if hasattr(root, name)), "grad")
+            name = next((name for name, _ in _held(root, GRADIENTS)), "grad")
             setattr(root, name, given)
             return self._pass(root)
         return self._pass(root, given)
 
+    def _without_flags(self, array: np.ndarray) -> Any:
+        try:
+            made = self.kind(array.copy())
+            if self.plain(made).shape == array.shape:
+                return made
+        except Exception:
+            pass
+        return self.kind(array.tolist())
+
+    def begin(self) -> None:
+        """Record on a tape, where the class has one and no pass of its own."""
+        self.end()
+        if any(hasattr(self.type, name) for name in PASSES):
+            return
+        kinds = [one for home in self.homes for one in list(vars(home).values()) if isinstance(one, type)]
+        tapes = (one for one in kinds if hasattr(one, "__enter__") and any(hasattr(one, name) for name in TAPED))
+        kind = next(tapes, None)
+        if kind is not None:
+            self.tape = kind()
+            self.tape.__enter__()
+
+    def end(self) -> None:
+        """Record no more."""
+        if self.tape is not None:
+            self.tape.__exit__(None, None, None)
+        self.tape = None
+
     def _pass(self, root: Any, *given: Any) -> None:
+        if self.tape is not None:
+            run = next(getattr(self.tape, name) for name in TAPED if hasattr(self.tape, name))
+            return self._give(zip(self.leaves, run(root, list(self.leaves), *given), strict=True))
         method = next((getattr(root, name) for name in PASSES if callable(getattr(root, name, None))), None)
         functions = (getattr(home, name, None) for home in self.homes for name in FUNCTIONS)
         function = next((one for one in functions if callable(one)), None)
@@ -271,10 +314,13 @@ class Way:
             found = {leaf: _of_one(function, root, leaf, given) for leaf in self.leaves}
         else:
             found = method(*given) if method is not None else function(root, *given)
-        for key, gradient in found.items() if isinstance(found, Mapping) else ():
-            gradient = self.plain(gradient)
-            self.returned[key] = self.returned[key] + gradient if key in self.returned else gradient
-        return None
+        return self._give(found.items() if isinstance(found, Mapping) else ())
+
+    def _give(self, pairs: Iterable[tuple[Any, Any]]) -> None:
+        for tensor, gradient in pairs:
+            if gradient is not None:
+                given, key = self.plain(gradient), id(tensor)
+                self.returned[key] = self.returned[key] + given if key in self.returned else given
 
     def zero(self, tensors: list[Any], initial: dict[int, Any]) -> None:
         """By the tensors' own method, or by what they began with."""
@@ -285,9 +331,16 @@ class Way:
                 if self.zeroing == "method" and callable(method):
                     method()
                     continue
-                name = next((name for name in GRADIENTS if hasattr(one, name)), "grad")
-                before = initial.get(id(one), getattr(one, name))
+                name = next((name for name, _ in _held(one, GRADIENTS)), "grad")
+                before = initial.get(id(one), getattr(one, name, None))
                 setattr(one, name, before.copy() if isinstance(before, np.ndarray) else before)
+
+
+def _held(thing: Any, names: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    """What can be read of these attributes."""
+    for name in names:
+        with suppress(Exception):
+            yield name, getattr(thing, name)
 
 
 def _of_one(function: Callable[..., Any], root: Any, leaf: Any, given: tuple[Any, ...]) -> Any:
@@ -459,6 +512,14 @@ def asked(kind: Any, case: dict[str, Any], is_scalar: bool) -> tuple[str, str]:
 
 def _differs(way: Way, case: dict[str, Any]) -> str | None:
     """What differs from torch first; None where nothing does."""
+    way.begin()
+    try:
+        return _first_difference(way, case)
+    finally:
+        way.end()
+
+
+def _first_difference(way: Way, case: dict[str, Any]) -> str | None:
     names: dict[str, Spoken] = {}
     first: dict[int, Any] = {}
     problem = None
@@ -520,8 +581,7 @@ def _remember(way: Way, names: dict[str, Spoken], first: dict[int, Any]) -> None
         for tensor in one.value.reshape(-1) if way.is_scalar else (one.value,):
             if any(hasattr(tensor, name) for name in ASKED):
                 continue
-            name = next((name for name in GRADIENTS if hasattr(tensor, name)), "grad")
-            found = getattr(tensor, name, None)
+            found = next((one for _, one in _held(tensor, GRADIENTS)), None)
             first.setdefault(id(tensor), found.copy() if isinstance(found, np.ndarray) else found)
 
 
