@@ -20,7 +20,7 @@ ATTRIBUTES = (
     *("v", "x"),
 )
 GIVING = ("numpy", "to_numpy", "tolist")
-GRADIENTS = ("grad", "_grad", "gradient", "grads", "_gradient", "g", "dv")
+GRADIENTS = ("grad", "_grad", "gradient", "grads", "_gradient", "derivative", "_derivative", "adjoint", "g", "dv")
 PASSES = (
     *("backward", "backprop", "backward_pass", "backpropagate", "run_backward", "compute_gradients", "backwards"),
     *("backwardPropagation", "back_propagate", "__back__"),
@@ -100,10 +100,14 @@ class Way:
                 return value.detach().double().numpy()
             if isinstance(value, (np.ndarray, np.generic, int, float, list, tuple, memoryview)):
                 return np.asarray(value, float)
-            held = [getattr(value, name) for name in ATTRIBUTES if hasattr(value, name)]
-            inner = next((one for one in held if type(one) is not type(value)), None)  # `data` may be a tensor again
+            with suppress(Exception):  # some have a method that says it
+                given = next(getattr(value, name) for name in GIVING if callable(getattr(value, name, None)))()
+                if isinstance(given, (np.ndarray, np.generic)):
+                    return np.asarray(given, float)
+            values = [one for _, one in held(value, ATTRIBUTES)]
+            inner = next((one for one in values if type(one) is not type(value)), None)  # `data` may be a tensor again
             if inner is None:
-                inner = next((getattr(value, name) for name in GIVING if hasattr(value, name)), None)
+                inner = next((one for _, one in held(value, GIVING)), None)
             value = inner() if callable(inner) else inner
         raise CannotSay("its values")
 
