@@ -19,7 +19,8 @@ ATTRIBUTES = (
     *("cached_data", "data", "_data", "arr", "array", "value", "_value", "values", "val", "cached", "primal"),
     *("v", "x"),
 )
-GIVING = ("numpy", "to_numpy", "tolist")
+#: Methods that give values; the last computes what is not computed before.
+GIVING = ("numpy", "to_numpy", "tolist", "eval")
 GRADIENTS = ("grad", "_grad", "gradient", "grads", "_gradient", "derivative", "_derivative", "adjoint", "g", "dv")
 PASSES = (
     *("backward", "backprop", "backward_pass", "backpropagate", "run_backward", "compute_gradients", "backwards"),
@@ -201,7 +202,10 @@ class Way:
             for root, seed in roots:
                 term = self._weighted(root, seed)
                 total = term if total is None else total + term
-            self._pass(total)
+            try:
+                self._pass(total)
+            except TypeError:  # it has to be told what to begin with
+                self._pass(total, 1.0)
             return
         for root, seed in roots:
             self._seeded(root, seed)
