@@ -9,14 +9,14 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
 import torch
 
 ATTRIBUTES = (
-    *("cached_data", "data", "_data", "arr", "array", "value", "_value", "values", "val", "cached", "primal"),
+    *("cached_data", "data", "_data", "arr", "array", "value", "_value", "values", "val", "cached", "primal", "matrix"),
     *("v", "x"),
 )
 #: Methods that give values; the last computes what is not computed before.
@@ -106,7 +106,11 @@ class Way:
                 if isinstance(given, (np.ndarray, np.generic)):
                     return np.asarray(given, float)
             values = [one for _, one in held(value, ATTRIBUTES)]
-            inner = next((one for one in values if type(one) is not type(value)), None)  # `data` may be a tensor again
+            numbers = (
+                one for one in values if isinstance(one, (np.ndarray, np.generic, int, float, list, torch.Tensor))
+            )
+            others = (one for one in values if type(one) is not type(value))  # `data` may be a tensor again
+            inner = next(chain(numbers, others), None)
             if inner is None:
                 inner = next((one for _, one in held(value, GIVING)), None)
             value = inner() if callable(inner) else inner
