@@ -124,7 +124,9 @@ def ways(kind: Any, is_scalar: bool) -> Iterator[Way]:
         names = [p.name for p in list(inspect.signature(kind).parameters.values())[1:]]
     except (TypeError, ValueError):
         names = []
-    flags = [{name: True} for name in names if "grad" in name or name in ("is_leaf", "trainable")] + [{}]
+    flags = [
+        {name: True} for name in names if "grad" in name or name in ("is_leaf", "trainable", "diff", "differentiable")
+    ] + [{}]
     for flag, seed, zeroing in product(flags, ("ones",) if is_scalar else SEEDS, ("assigned", "method")):
         for divides in (False, True) if is_scalar else (False,):
             way = Way(kind, flag, seed, zeroing, is_scalar)
@@ -265,14 +267,16 @@ def _remember(way: Way, names: dict[str, Spoken], first: dict[int, Any]) -> None
         for tensor in one.value.reshape(-1) if way.is_scalar else (one.value,):
             if any(hasattr(tensor, name) for name in ASKED):
                 continue
-            found = next((one for _, one in held(tensor, GRADIENTS)), None)
+            made_up = any(isinstance(inspect.getattr_static(type(tensor), one, None), property) for one in GRADIENTS)
+            found = None if made_up else next((one for _, one in held(tensor, GRADIENTS)), None)
             first.setdefault(id(tensor), found.copy() if isinstance(found, np.ndarray) else found)
 
 
 def _compared(way: Way, case: dict[str, Any], names: dict[str, Spoken], roots: Any) -> str | None:
     """What of values and gradients differs, but for the gradients of these roots, and those that it does not keep."""
+    single = any(way.is_single(names[name].value) for name in case.get("inputs", {}) if name in names)
     for name, one in names.items():
-        if not _alike(value := way.plain(one.value), want := one.beside.detach().numpy(), way.is_single(one.value)):
+        if not _alike(value := way.plain(one.value), want := one.beside.detach().numpy(), single):
             return f"{name} is {value.tolist()} and not {want.tolist()}"
     for name, one in names.items():
         if name in roots or one.beside.grad is None:
@@ -286,7 +290,7 @@ def _compared(way: Way, case: dict[str, Any], names: dict[str, Spoken], roots: A
             continue
         if not is_leaf and (np.isnan(got).all() or not np.any(got)):
             continue
-        if not _alike(got, want, way.is_single(one.value)):
+        if not _alike(got, want, single):
             return f"gradient of {name} is {got.tolist()} and not {want.tolist()}"
     return None
 
