@@ -17,7 +17,7 @@ import torch
 
 ATTRIBUTES = (
     *("cached_data", "data", "_data", "arr", "array", "value", "_value", "values", "val", "cached", "primal", "matrix"),
-    *("v", "x"),
+    *("v", "x", "item"),
 )
 #: Methods that give values; the last computes what is not computed before.
 GIVING = ("numpy", "to_numpy", "tolist", "eval")
