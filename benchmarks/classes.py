@@ -9,13 +9,10 @@ shipped with gradcheck.
 
 from __future__ import annotations
 
-import importlib.abc
-import importlib.machinery
 import json
 import os
 import signal
 import sys
-import types
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -23,92 +20,35 @@ from typing import Any
 import yaml
 
 HERE = Path(__file__).parent
-#: Seconds a class, and what a class may import that has nothing to do with gradients.
+#: Seconds a class.
 LIMIT = 240
-STUBS = frozenset(
-    (
-        *("matplotlib", "graphviz", "PIL", "colorama", "tqdm", "networkx", "pygraphviz", "datasets", "requests"),
-        *("sklearn", "pandas", "seaborn", "torchvision", "streamlit", "plotly", "IPython", "dill"),
-    )
-)
-#: What does the same on a graphics card: a stub only where nothing can be imported without it.
-CARDS = frozenset(("cupy", "pyopencl"))
+#: Verdicts by hand that hold in every way of asking.
+EVERYWHERE = ("wrong", "raises", "wrong of another gradient")
 #: Folders of a checkout from which its own scripts import.
 SOURCES = ("", "src", "python", "hw1/python", "hw2/python", "hw2/hw2/python", "steps")
 
 
-class _Anything:
-    """Whatever is asked of it, it is that."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _Anything()
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _Anything()
-
-    def __or__(self, other: Any) -> Any:  # in annotations
-        return self
-
-    __ror__ = __or__
-
-
-class _Stub(types.ModuleType):
-    def __init__(self, name: str) -> None:
-        super().__init__(name)
-        self.__path__: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _Anything()
-
-
-class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Empty modules for what is not there and is only drawn, or shown, with."""
-
-    def __init__(self, names: frozenset[str] = STUBS) -> None:
-        self.names = names
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        is_stub = name.split(".")[0] in self.names
-        return importlib.machinery.ModuleSpec(name, self, is_package=True) if is_stub else None
-
-    def create_module(self, spec: Any) -> types.ModuleType:
-        return _Stub(spec.name)
-
-    def exec_module(self, module: types.ModuleType) -> None:
-        return None
-
-
 def judged(checkout: Path, spec: str) -> dict[str, Any]:
     """What becomes of the cases, and the kinds of mistakes that were named."""
-    from benchmarks.classes_by_hand import as_steps, asked
+    from benchmarks.classes_by_hand import as_steps, verdicts
     from gradcheck import run
     from gradcheck.engines.resolve import engine, load_object
-    from gradcheck.errors import UsageError
     from gradcheck.language.loader import load_text
 
-    sys.meta_path.append(_Finder())
     os.chdir(checkout)
     sys.path += [str(checkout / folder) for folder in SOURCES if (checkout / folder).is_dir()]
     text = (HERE / "classes.yaml").read_text()
     cases, errors = load_text(text, "classes.yaml")
     assert not errors
-    try:
-        mine: Any = engine(spec)
-    except UsageError:
-        sys.meta_path.append(_Finder(CARDS))
-        mine = engine(spec)
+    mine: Any = engine(spec)
     result = run(cases, engines=[mine], trials=1, timeout=20)
     failed = [case for case in result.cases if case.status in ("failed", "crashed")]
     kinds = Counter(kind for case in failed for kind in {d.kind for c in case.comparisons for d in c.diagnoses})
     documents = {document["name"]: as_steps(document) for document in yaml.safe_load_all(text)}
     kind = load_object(spec)
-    kind = kind if isinstance(kind, type) else mine.api.tensor_type
     told = {case.name: {c.mismatch.kind for c in case.comparisons if c.mismatch is not None} for case in failed}
     unnamed = [case for case in failed if not any(c.diagnoses for c in case.comparisons)]
+    names = [case.name for case in failed]
     shared = sum("wrong_where_shared" in told[case.name] for case in unnamed)
     raising = len(unnamed) - shared
     return {
@@ -118,7 +58,7 @@ def judged(checkout: Path, spec: str) -> dict[str, Any]:
             **({"raises": raising} if raising else {}),
             **({"wrong of one tensor twice": shared} if shared else {}),
         },
-        "by hand": {case.name: asked(kind, documents[case.name], mine.api.scalar)[0] for case in failed},
+        "by hand": {name: answer for name, (answer, _) in verdicts(kind, documents, names, mine.api.scalar).items()},
     }
 
 
@@ -152,9 +92,10 @@ def row(name: str, spec: str, found: dict[str, Any]) -> str:
     if "error" in found:
         return f"| {name} | `{spec}` | not loaded: {found['error'][:60]} | | |"
     told = ", ".join(f"{kind.replace('_', ' ')} ({count})" for kind, count in sorted(found["kinds"].items()))
-    again = [answer in ("wrong", "raises") for answer in found["by hand"].values()]
-    others = ", ".join(case for case, answer in found["by hand"].items() if answer not in ("wrong", "raises"))
-    by_hand = f"{sum(again)} of {len(again)}" + (f", not: {others}" if others else "") if again else ""
+    answers = found["by hand"]
+    others = ", ".join(f"{case} ({answer})" for case, answer in answers.items() if answer not in EVERYWHERE)
+    again = sum(answer in EVERYWHERE for answer in answers.values())
+    by_hand = f"{again} of {len(answers)}" + (f", {others}" if others else "") if answers else ""
     return f"| {name} | `{spec}` | {' / '.join(map(str, found['counts']))} | {by_hand} | {told} |"
 
 

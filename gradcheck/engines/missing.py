@@ -41,13 +41,14 @@ _OLD_NAMES: dict[str, Any] = {
 }
 #: By which Numba compiles nothing: its functions are run as they are written, and no case waits for a compiler.
 UNCOMPILED = ("NUMBA_DISABLE_JIT", "1")
-#: Modules with which is drawn, shown, or read what is trained on.
+#: Modules with which is drawn, shown, or read what is trained on, or which compute on a device that is not there.
 _ASIDE = frozenset(
     (
         *("matplotlib", "graphviz", "pygraphviz", "pydot", "networkx", "seaborn", "plotly", "PIL", "imageio", "cv2"),
         *("IPython", "ipywidgets", "streamlit", "gradio", "tqdm", "colorama", "termcolor", "wandb", "prettytable"),
         *("pandas", "sklearn", "torchvision", "datasets", "requests", "tensorboardX", "dill", "loguru", "manim"),
         *("h5py", "gym", "gymnasium", "pygame", "nltk", "psutil", "hypothesis", "torchviz", "torchsummary", "fire"),
+        *("pyopencl", "pycuda"),
     )
 )
 _given: list[str] = []
@@ -74,15 +75,22 @@ def provided(load: Callable[[], Any]) -> Any:
             cause = error.__cause__ if isinstance(error, UsageError) else error
             if cause is None or not provide(cause):
                 raise
-            for name in set(sys.modules) - before:
-                if not _is_installed(sys.modules[name]):
-                    del sys.modules[name]
+            anew = [name for name in set(sys.modules) - before if not _is_installed(sys.modules[name])]
+            for name in anew:  # the folders of one are looked up by way of another
+                del sys.modules[name]
 
 
 def _is_installed(module: Any) -> bool:
-    """Whether it is a library's, or Python's own: some of these cannot be imported twice."""
-    file = str(getattr(module, "__file__", None) or "")
-    return not file.endswith(".py") or any(file.startswith(path) for path in sysconfig.get_paths().values())
+    """Whether it is a library's, or Python's own: some of these cannot be imported twice. A package without a file is
+    where its folders are; one inside of what has failed is nowhere."""
+    file = getattr(module, "__file__", None)
+    if file is not None and not str(file).endswith(".py"):
+        return True
+    try:
+        places = [str(place) for place in ([file] if file else getattr(module, "__path__", ()))]
+    except KeyError:
+        return False
+    return all(any(place.startswith(path) for path in sysconfig.get_paths().values()) for place in places)
 
 
 def told() -> tuple[Fact, ...]:

@@ -87,7 +87,25 @@ def test_what_was_half_imported_begins_anew() -> None:
     write(Path("half") / "__init__.py", "")
     write(Path("half") / "first.py", "SEEN = []\n")
     write(
-        Path("half") / "second.py", "from half.first import SEEN\nSEEN.append(1)\nassert len(SEEN) == 1\nimport manim\n"
+        Path("half") / "second.py",
+        "import half.folder.fourth\nfrom half.first import SEEN\nSEEN.append(1)\nassert len(SEEN) == 1\nimport manim\n",
     )
+    write(Path("half") / "folder" / "fourth.py", "")
     write(Path("half") / "third.py", "from half import second\n" + TENSOR)
     assert engine("half/third.py:Tensor").name == "third.Tensor"
+
+
+def test_so_does_what_is_in_a_folder_that_does_not_say_that_it_is_a_package() -> None:
+    """What its first try has left on the folder's module is from before."""
+    write(Path("hollow") / "inner" / "helper.py", "from hollow import third\ndef kind(): return third.Tensor\n")
+    write(Path("hollow") / "third.py", "from hollow.inner import helper\nimport manim\n" + TENSOR)
+    found = engine("hollow/third.py:Tensor")
+    assert sys.modules["hollow.inner.helper"].kind() is found.api.tensor_type
+    assert sys.modules["hollow"].inner.helper.third is sys.modules["hollow.third"]
+
+
+def test_so_does_a_package_that_has_failed_itself() -> None:
+    write(Path("failing") / "__init__.py", "import failing.folder.inner\nimport manim\n")
+    write(Path("failing") / "folder" / "inner.py", "")
+    write(Path("failing") / "third.py", TENSOR)
+    assert engine("failing/third.py:Tensor").name == "third.Tensor"

@@ -32,6 +32,7 @@ class Api:
     base_type        of everything with such a backward pass: what ops return may be of another class than operands
     flag             the constructor's parameter for gradients; empty where there is none
     flag_if_wanted   its value where a gradient is wanted
+    keeping          the constructor's parameter by which a tensor keeps its gradient; empty where there is no other
     flags            all that may be it, and their values, the likeliest first
     data_name        the constructor's parameter for the data, where it is not the first alone that has to be given
     others           what is given besides, by parameter: functions that make it
@@ -58,6 +59,7 @@ class Api:
     base_type: type = object
     flag: str = ""
     flag_if_wanted: bool = True
+    keeping: str = ""
     flags: tuple[tuple[str, bool], ...] = (("", True),)
     data_name: str = ""
     others: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
@@ -82,6 +84,7 @@ class Api:
     def make(self, array: np.ndarray, requires_grad: bool) -> Any:
         """A new tensor with a copy of the array. Raises whatever the class raises."""
         flags = {self.flag: requires_grad is self.flag_if_wanted} if self.flag else {}
+        flags |= {self.keeping: True} if self.keeping and requires_grad else {}
         if self.scalar:
             return self._marked(self.constructed(array.item(), flags), requires_grad)
         if self.lists:
@@ -242,7 +245,8 @@ class Api:
         homes = [self.module, sys.modules.get(getattr(self.tensor_type, "__module__", ""))]
         homes += self.modules((*dialects.PASS_MODULES, *dialects.SUBMODULES))
         found = list(dict.fromkeys(home for home in homes if home is not None))
-        return passes_of(self.tensor_type, self.make(np.array(0.5), True), self.gradient_name, found)
+        made = self.make(np.array(0.5 if self.scalar else [0.5]), True)
+        return passes_of(self.tensor_type, made, self.gradient_name, found)
 
     @property
     def retaining(self) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 
 from gradcheck.autograd.op import Op
 from gradcheck.engines.tensor_class.dialects import AMBIGUOUS, KEYWORDS, SYNONYMS
+from gradcheck.engines.tensor_class.guard import ANYTHING
 from gradcheck.language.evaluation.scalars import ARITHMETIC
 
 #: An op's arguments in the signature's order, as the library takes them.
@@ -38,18 +39,28 @@ class Absent(Exception):
 
 
 class Library(NamedTuple):
-    """Where names are looked up: methods on the tensor, functions in modules (or in a class)."""
+    """Where names are looked up: methods on the tensor, functions in modules (or in a class), and, after all these,
+    functions of `others` that ask the tensor what they come to: NumPy's, of a class with `__array_ufunc__`."""
 
     modules: tuple[Any, ...]
     methods: bool = True
+    others: tuple[Any, ...] = ()
 
     def function(self, name: str) -> Callable[..., Any]:
         """The first public function of this name. Raises Absent."""
-        for module in self.modules:
-            found: Any = getattr(module, name, None)
+        function: Callable[..., Any] = getattr(self.home(name), name)
+        return function
+
+    def home(self, name: str) -> Any:
+        """What has the first public function of this name. Raises Absent, also where a module's own way of finding it
+        raises."""
+        for module in (*self.modules, *self.others):
+            try:
+                found = getattr(module, name, None)
+            except ANYTHING:
+                continue
             if callable(found):
-                function: Callable[..., Any] = found
-                return function
+                return module
         raise Absent(name)
 
 

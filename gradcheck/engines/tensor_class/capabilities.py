@@ -31,6 +31,7 @@ class Capabilities:
     total                the shape of a single number from which a pass starts
     tracks_constants     constants have to be made as inputs are
     spares_constants     what is made without the flag has no gradient afterwards
+    answers_numpy        NumPy's functions are its own: it says what they come to, with gradients
     dtype                in which it computes, whatever it is given
     misunderstood        why nothing can be asked of it; empty where it is understood
     """
@@ -48,6 +49,7 @@ class Capabilities:
     total: Shape = ()
     tracks_constants: bool = False
     spares_constants: bool = True
+    answers_numpy: bool = False
     dtype: str = "float64"
     misunderstood: str = ""
 

@@ -18,6 +18,8 @@ FLAGS = (
     *("diff", "isdiff", "learnable", "watch", "watched", "isleaf", "isparam", "isparameter", "isvariable"),
 )
 OPPOSITE_FLAGS = ("constant", "isconstant", "nograd", "frozen", "stopgradient", "stopgrad")
+#: The constructor's flag by which a tensor keeps its gradient, where that is another than the one that asks for it.
+KEEPING_FLAGS = ("keepgrad", "keepsgrad", "retaingrad", "retainsgrad", "storegrad")
 #: Where there is no such flag: an attribute that is False on a new tensor, and True where a gradient is wanted.
 MARKS = ("requires_grad",)
 #: Where there is neither: a method that asks for one.
@@ -74,10 +76,12 @@ NO_PASS_WORDS = (
 ENABLING = ("enable_autograd", "init_autograd", "setup_autograd", "activate_autograd")
 #: Words of classes that record what is done to tensors.
 TAPES = ("tape", "graph", "engine", "autograd", "autodiff", "recorder")
+#: Words of classes that are made of the leaves, and may run a pass.
+TRAINERS = ("optimizer", "optimiser", "optim", "sgd", "trainer", "solver")
 #: Modules that may have any of these, below the package and below the class's own module.
 PASS_MODULES = (
     *("grad", "gradient", "gradients", "autograd", "autodiff", "backprop", "backward", "engine", "tape", "graph"),
-    *("differentiate", "core", "core.grad"),
+    *("differentiate", "core", "core.grad", "optimizer", "optimizers", "optim"),
 )
 #: Its parameter that keeps the graph, and others that are no incoming gradient either.
 RETAINING = ("retain_graph", "keep_graph", "retain")

@@ -28,7 +28,7 @@ def api_of(constructor: Callable[..., Any], name: str, module: ModuleType | None
     """How a class, or a function that makes tensors, is used. Raises UsageError where it is no Tensor class. A `module`
     that was named may have its class from another."""
     api = Api(constructor, name, module=module)
-    api.flags = _flags(constructor)
+    api.flags, api.keeping = _flags(constructor), _keeping(constructor)
     made = _made(api)
     api.tensor_type = type(made)
     if isinstance(constructor, type) and isinstance(made, constructor):
@@ -120,6 +120,14 @@ def _flags(constructor: Callable[..., Any]) -> tuple[tuple[str, bool], ...]:
     found = [(name, plain[name] not in dialects.OPPOSITE_FLAGS) for name in dict.fromkeys((*known, *others))]
     more = [p.name for p in parameters if p.default is False and p.name not in dict(found)]
     return (*found, ("", True), *((name, True) for name in more))
+
+
+def _keeping(constructor: Callable[..., Any]) -> str:
+    try:
+        names = list(inspect.signature(constructor).parameters)[1:]
+    except (TypeError, ValueError):
+        return ""
+    return next((name for name in names if name.lower().replace("_", "") in dialects.KEEPING_FLAGS), "")
 
 
 def _first(api: Api) -> Any:

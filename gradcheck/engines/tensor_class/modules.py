@@ -9,6 +9,8 @@ from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 
+import numpy as np
+
 from gradcheck.engines.tensor_class.guard import ANYTHING
 
 
@@ -22,6 +24,12 @@ def modules_of(homes: Sequence[str], submodules: Sequence[str], neighbours: Sequ
                 names |= dict.fromkeys((base, *(f"{base}.{sub}" for sub in submodules)))
     found = [module for name in names if (module := _module(name)) is not None]
     return found + [module for home in homes for module in _neighbours(sys.modules.get(home), neighbours)]
+
+
+def says_what_numpy_comes_to(kind: type) -> bool:
+    """Whether a class is asked what NumPy's functions of its tensors come to; of one that is an array NumPy knows."""
+    protocol = ("__array_ufunc__", "__array_function__")
+    return any(getattr(kind, name, None) not in (None, getattr(np.ndarray, name)) for name in protocol)
 
 
 def _neighbours(home: ModuleType | None, names: Sequence[str]) -> Iterator[ModuleType]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from types import ModuleType
 from typing import Any
 
 from gradcheck.autograd.op import lookup
 from gradcheck.engines.tensor_class import dialects
+from gradcheck.engines.tensor_class.guard import ANYTHING
 from gradcheck.engines.tensor_class.members import vars_of
 from gradcheck.engines.tensor_class.passes import Manner, Pass, Tape, by_asking
 
@@ -39,6 +41,7 @@ def passes_of(kind: type, made: Any, gradient_name: str, homes: Sequence[ModuleT
     yield from ways
     for tape in _tapes(homes, kind):
         yield from tape
+    yield from _by_trainers(homes, made)
     if gradient_name and _computes(kind, gradient_name):
         yield from (by_asking(name) for name in _empty(made) if name != gradient_name)
     for way in ways:  # of the leaf, by the root
@@ -103,6 +106,25 @@ def _tapes(homes: Sequence[ModuleType], tensors: type) -> Iterator[Iterator[Pass
             tape = Tape(kind)
             for name in _methods(kind):
                 yield iter(tape.passes(name))
+
+
+def _by_trainers(homes: Sequence[ModuleType], made: Any) -> Iterator[Pass]:
+    """By what is made of parameters, as optimizers are: of a list of them, or a dictionary by their names. A parameter
+    may have to be of another class, which is made of a tensor."""
+    kinds = dict.fromkeys(value for home in homes for value in list(vars(home).values()) if isinstance(value, type))
+    trainers = [kind for kind in kinds if not set(words_of(kind.__name__)).isdisjoint(dialects.TRAINERS)]
+    parameters = [made]
+    for kind in kinds if trainers else ():
+        if issubclass(kind, type(made)) and kind is not type(made):
+            with suppress(*ANYTHING):  # it is made of something else
+                parameters.append(kind(made))
+    for trainer in trainers:
+        names = [name for name in dialects.BACKWARDS if callable(getattr(trainer, name, None))]
+        for given in ([one] if listed else {"parameter": one} for one in parameters for listed in (True, False)):
+            with suppress(*ANYTHING):  # it wants something else
+                mine = trainer(given)
+                yield from (Pass(getattr(mine, name)) for name in names)
+                break
 
 
 def _computes(kind: type, name: str) -> bool:

@@ -44,6 +44,11 @@ class Pass:
         """Whether gradients are given back, leaf by leaf."""
         return self.manner != "alone"
 
+    @property
+    def records(self) -> bool:
+        """Whether ops are recorded between its beginning and its end."""
+        return self.begin is not _nothing
+
     def parameters(self) -> list[str]:
         """What may be given besides the root and the leaves."""
         try:

@@ -138,7 +138,7 @@ class _Writer:
     def _import(self, function: str) -> None:
         """From where the library has it; from the engine's own module under the name that the person gave it."""
         home = sys.modules.get(self.api.constructor.__module__)
-        owner = next(module for module in self.engine.library.modules if callable(getattr(module, function, None)))
+        owner = self.engine.library.home(function)
         if isinstance(owner, type):
             raise Unsupported("a function of the class")
         names = self.imports.setdefault(self.module if owner is home else owner.__name__, [])

@@ -173,3 +173,33 @@ class Single:
         self.grad = self.grad + np.float32(gradient)
         for maker, factor in self.makers:
             maker.backward(gradient * factor)
+
+
+class SingleLater(Tensor):
+    """Its gradients are in single precision, which shows once one is asked for; it is not made from single numbers."""
+
+    def __init__(self, data: Any, parents: Any = (), rule: Any = None) -> None:
+        assert isinstance(data, (np.ndarray, list))
+        super().__init__(data, parents, rule)
+
+    @property
+    def grad(self) -> Any:
+        if self._grad is None:
+            self._grad = np.zeros(self.data.shape, np.float32)
+        return self._grad
+
+    @grad.setter
+    def grad(self, gradient: Any) -> None:
+        self._grad = gradient
+
+    def receive(self, gradient: Any) -> None:
+        self.grad += gradient
+
+    def lifted(self, other: Any) -> Any:
+        return other if isinstance(other, Tensor) else self.new(np.asarray(other))
+
+    def sum(self) -> Any:
+        return self.new(np.asarray(self.data.sum()), (self,), lambda g: (np.broadcast_to(g, self.data.shape),))
+
+    def backward(self) -> None:  # type: ignore[override]
+        self.spread(np.ones(self.data.shape))

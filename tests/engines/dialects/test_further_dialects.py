@@ -11,7 +11,19 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.checks.run import run
 from gradcheck.engines.resolve import adapt
 from gradcheck.errors import Unsupported
-from tests.engines.dialects import asking, beginning, columns, figures, keeping, lazy, objects, returning, taping
+from tests.engines.dialects import (
+    answering,
+    asking,
+    beginning,
+    columns,
+    figures,
+    keeping,
+    lazy,
+    objects,
+    returning,
+    taping,
+    training,
+)
 from tests.engines.dialects.test_dialects import judged, named
 from tests.from_text import case_of
 
@@ -29,6 +41,8 @@ UNDERSTOOD: dict[Any, tuple[str, ...]] = {
     asking.OneByOne: ("reuse",),
     asking.Calculated: ("products", "bare"),
     taping.Watched: ("products", "reuse"),
+    training.Tensor: ("numbers", "products", "reuse"),
+    answering.Array: ("numbers", "bare", "reuse"),
     keeping.Named: ("bare", "a row"),
     keeping.Bare: ("numbers", "bare", "two uses"),
     keeping.Conjured: ("bare", "again"),
@@ -46,13 +60,28 @@ def test_what_is_elsewhere_is_found(kind: type, name: str) -> None:
 
 @pytest.mark.parametrize(
     "kind",
-    [returning.Overwriting, lazy.Overwriting, asking.Overwriting, keeping.Overwriting],
+    [returning.Overwriting, lazy.Overwriting, asking.Overwriting, keeping.Overwriting, answering.Overwriting],
     ids=lambda kind: kind.__module__,
 )
 def test_a_disease_is_named_there(kind: type) -> None:
     found = judged(kind, "reuse")
     assert found.status == "failed"
     assert "overwritten" in named(found)
+
+
+def test_an_optimizer_that_overwrites_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training.Optimizer, "added", lambda self, so_far, more: more)
+    found = judged(training.Tensor, "reuse")
+    assert found.status == "failed"
+    assert "overwritten" in named(found)
+
+
+def test_numpys_functions_are_a_classs_own_where_it_says_what_they_come_to() -> None:
+    text = "inputs: {a: [1, 2], b: [3, -1]}\ngraph: {c: a * b, d: sin(c)}\nbackward: {d: [1, 1]}\n"
+    (found,) = run([case_of(text)], engines=[adapt(answering.Array, "mine")], trials=1).cases
+    assert found.status == "passed", [c for c in found.comparisons if c.status != "passed"]
+    (found,) = run([case_of(text)], engines=[adapt(answering.Detaching, "mine")], trials=1).cases
+    assert found.status == "unsupported"
 
 
 def test_what_asks_too_little_is_wrong_and_no_more_is_asked_of_it() -> None:

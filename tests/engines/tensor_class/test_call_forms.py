@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -114,6 +114,12 @@ def test_functions_are_looked_up_in_order() -> None:
     first, second = SimpleNamespace(f=len, g=3), SimpleNamespace(f=max, g=min)
     library = Library((first, second))
     assert (library.function("f"), library.function("g")) == (len, min)
+    with pytest.raises(Absent):
+        library.function("h")
+    broken = ModuleType("broken")
+    broken.__getattr__ = lambda name: 1 / 0  # type: ignore[method-assign, assignment]
+    library = Library((broken, first), others=(second,))
+    assert (library.function("f"), library.function("g"), library.home("g")) == (len, min, second)
     with pytest.raises(Absent):
         library.function("h")
 

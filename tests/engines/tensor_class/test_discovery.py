@@ -10,6 +10,7 @@ import pytest
 
 from gradcheck.engines.tensor_class.discovery import api_of
 from gradcheck.errors import UsageError
+from tests.engines.dialects import sound, training
 from tests.engines.tensor_class.plain import Plain
 
 X = np.array([1.0, 2.0])
@@ -202,3 +203,10 @@ def test_values_may_have_to_be_computed_first(how: str) -> None:
 
     api = api_of(Plain, "Lazy")
     np.testing.assert_array_equal(api.read(Lazy(X)), X)
+
+
+def test_what_keeps_a_gradient_may_be_another_flag_than_what_asks_for_one() -> None:
+    api = api_of(training.Tensor, "Tensor")
+    assert (api.flag, api.keeping) == ("requires_grad", "keep_grad")
+    assert [api.make(np.ones(2), wanted).keep_grad for wanted in (True, False)] == [True, False]
+    assert not api_of(sound.Tensor, "Tensor").keeping

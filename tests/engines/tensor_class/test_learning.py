@@ -10,7 +10,7 @@ import pytest
 from gradcheck.checks.result import CaseResult
 from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.capabilities import Capabilities
-from tests.engines.dialects import diseases, sound
+from tests.engines.dialects import sound
 
 BACKWARD = "def backward(self, gradient=None):"
 KEEP = "            tensor.grad = whole if"
@@ -63,22 +63,6 @@ class Doubles(sound.Tensor):
 def test_a_class_that_is_off_by_one_factor_in_most_ops_is_understood() -> None:
     can = learned(Doubles)
     assert (can.misunderstood, can.seed) == ("", "array")
-
-
-class Anew(sound.Tensor):
-    """What is no leaf begins each pass without a gradient."""
-
-    def spread(self, seed: Any) -> None:
-        for tensor in self.order():
-            tensor.grad = None if tensor.parents else tensor.grad
-        super().spread(seed)
-
-
-def test_whether_passes_add_to_what_is_no_leaf_is_learned() -> None:
-    assert not learned(Anew).adds_to_intermediates
-    assert learned(sound.Tensor).adds_to_intermediates
-    sick = type("Sick", (diseases.Overwrites, sound.Tensor), {})
-    assert learned(sick).adds_to_intermediates
 
 
 def learned(kind: type) -> Capabilities:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from gradcheck.engines.tensor_class.modules import modules_of
+from gradcheck.engines.tensor_class.modules import modules_of, says_what_numpy_comes_to
+from tests.engines.dialects import answering, sound
 
 
 def test_a_package_has_submodules_by_usual_names_and_what_breaks_is_not_there(
@@ -31,3 +33,9 @@ def test_a_file_alone_has_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyP
     __import__("alone_here")
     found = modules_of(["alone_here", "builtins"], (), ("beside_here", "nothing"))
     assert [one.__name__ for one in found] == ["alone_here", "beside_here"]
+
+
+def test_an_array_leaves_it_to_numpy_what_its_functions_come_to() -> None:
+    kinds = (answering.Array, answering.Detaching, sound.Tensor, type("Array", (np.ndarray,), {}))
+    assert [says_what_numpy_comes_to(kind) for kind in kinds] == [True, True, False, False]
+    assert not says_what_numpy_comes_to(type("Refusing", (), {"__array_ufunc__": None}))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gradcheck.engines.tensor_class.pass_lookup import may_be_a_pass, passes_of, words_of
+from tests.engines.dialects import training
 
 
 @pytest.mark.parametrize(
@@ -86,3 +87,9 @@ def test_a_gradient_that_is_kept_is_not_asked_for() -> None:
             self.grad = None
 
     assert not [way for way in passes_of(Kept, Kept(), "grad", []) if way.attribute]
+
+
+def test_what_is_made_of_parameters_may_run_a_pass_where_it_is_no_base_alone() -> None:
+    home = home_of(**{name: value for name, value in vars(training).items() if isinstance(value, type)})
+    found = [way.function for way in passes_of(training.Tensor, training.Tensor([1.0]), "grad", [home])]
+    assert [(type(way.__self__), way.__name__) for way in found] == [(training.SGD, "backward")]  # type: ignore[attr-defined]
