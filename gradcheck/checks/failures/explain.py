@@ -266,9 +266,13 @@ def _blame_fault(failures: PointFailures, engine: Engine, fault: localize.Fault,
     diagnoses = why(evidence_of_accumulation(fault, engine, points, failures.point))
     diagnoses = tell_apart(diagnoses, engine, failures.reference)
     cause = localize.wrong_accumulation(fault, failures.operations, uses)
-    for place in failures.failed_here((ClaimKind.GRADIENT,), engine.name):
-        c = failures.comparisons[place]
-        if (c.tensor, c.step) == (fault.tensor, fault.step):
+    places = failures.failed_here((ClaimKind.GRADIENT,), engine.name)
+    there = [place for place in places if failures.comparisons[place].tensor == fault.tensor]
+    if not there:  # where it shows has been excused: what follows from it tells of it
+        behind = failures.flow(fault.step).below(fault.tensor)
+        there = [place for place in places if failures.comparisons[place].tensor in behind][:1]
+    for place in there:
+        if failures.comparisons[place].step == fault.step:
             failures.blame(place, cause, diagnoses)
 
 

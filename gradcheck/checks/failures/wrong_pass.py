@@ -1,8 +1,8 @@
-"""Which wrong way through a graph an engine goes: of a case, by the gradients of its inputs, or of a small graph of
+"""Which wrong way through a graph an engine goes: of a case, by the gradients of its inputs, or of small graphs of
 single numbers, on which every way that is known gives something else.
 
-The small graph is asked more than once: an engine whose classes keep operands in a set takes them in another order each
-time, and what would be chance in its answers is one disease in some order each time.
+The small graphs are asked more than once: an engine whose classes keep operands in a set takes them in another order
+each time, and what would be chance in its answers is one disease in some order each time.
 """
 
 from __future__ import annotations
@@ -40,12 +40,16 @@ from gradcheck.language.sampling import literal_problem
 
 #: The cause of all that goes wrong in a backward pass as a whole.
 BACKWARD_PASS = Cause(fact("the_backward_pass"), fact("goes_wrong_through_graph"))
-#: A graph in which every tensor but two is used again, and one a third time: of two uses, what is passed on at each
+#: Graphs in which every tensor but two is used again, and one a third time: of two uses, what is passed on at each
 #: arrival is what comes of counting one of them twice, and what is passed on at the first what comes of dropping one.
 #: Sums come last, whose operands may share an array; and of two operands, one of which is made of the other, either
-#: stands first, for one may be met too early.
+#: stands first, for one may be met too early. A second graph, since on any one some two ways happen to agree, or one
+#: happens to be right.
 _INPUTS = {"a": [1.5], "b": [-2.0]}
-_GRAPH = {"c": "a * b", "d": "c * a", "e": "d * c", "f": "d + e", "g": "f + a"}
+_GRAPHS = (
+    {"c": "a * b", "d": "c * a", "e": "d * c", "f": "d + e", "g": "f + a"},
+    {"c": "b * a", "d": "c + b", "e": "b + d", "f": "c * e"},
+)
 #: How often that is asked of an engine at each point.
 _TIMES = 2
 
@@ -83,7 +87,7 @@ def of_case(points: Points, point: Point, engine: Engine, step: int) -> Diagnosi
 
 
 def of_small_graph(engine: Engine, reference: Engine, passes: int = 1) -> Diagnosis | None:
-    """The wrong pass that gives what the engine has for the small graph, after so many; None where it is right there,
+    """The wrong pass that gives what the engine has for the small graphs, after so many; None where it is right there,
     or where no known one gives that."""
     try:
         seen = _of_small_graph(engine, reference, passes)
@@ -102,32 +106,40 @@ def is_right_on_small_graph(engine: Engine, reference: Engine) -> bool:
 
 
 def _of_small_graph(engine: Engine, reference: Engine, passes: int) -> list[_Seen]:
-    """What the engine makes of it, at several points and more than once. Raises what is in CANNOT."""
-    problem = _small_graph(passes, own_dtype(engine))
-    points = Points(problem, Engines((engine,), reference))
-    with using_default_dtype(real_of(problem.dtype)):
-        problems = [points.nearby(points.own, number).problem for number in range(MORE_POINTS + 1)]
-        return [_seen(one, engine.evaluate(one), passes - 1) for one in problems for _ in range(_TIMES)]
+    """What the engine makes of them, at several points and more than once. Raises what is in CANNOT."""
+    seen: list[_Seen] = []
+    for problem in _small_graphs(passes, own_dtype(engine)):
+        points = Points(problem, Engines((engine,), reference))
+        with using_default_dtype(real_of(problem.dtype)):
+            problems = [points.nearby(points.own, number).problem for number in range(MORE_POINTS + 1)]
+            seen += [_seen(one, engine.evaluate(one), passes - 1) for one in problems for _ in range(_TIMES)]
+    return seen
 
 
 @lru_cache
-def _small_graph(passes: int, dtype: str | None) -> Problem:
-    return literal_problem("reuse", _INPUTS, _GRAPH, {"g": [1.0]}, passes, dtype)
+def _small_graphs(passes: int, dtype: str | None) -> tuple[Problem, ...]:
+    return tuple(literal_problem("reuse", _INPUTS, graph, {list(graph)[-1]: [1.0]}, passes, dtype) for graph in _GRAPHS)
 
 
 def _named(seen: Sequence[_Seen], *, in_any_order: bool = False) -> Diagnosis | None:
-    for wrong in WRONG_PASSES:
-        if (wrong.in_any_order or not in_any_order) and _explains(wrong, seen, in_any_order):
-            return Diagnosis(wrong.kind, wrong.told, "confirmed", fact("computed_at_points", points=len(seen)))
+    """The first that gives all that was seen: with operands as they are written, then the other way round; or, in any
+    order, with an order for each. By recursion, the first to arrive is the last of the other way round, so that what
+    overwrites may look like what passes on the first alone: what is as written is likelier."""
+    for order in (None,) if in_any_order else (AS_WRITTEN, BACKWARDS):
+        for wrong in WRONG_PASSES:
+            if (wrong.in_any_order or not in_any_order) and _explains(wrong, seen, order):
+                return Diagnosis(wrong.kind, wrong.told, "confirmed", fact("computed_at_points", points=len(seen)))
     return None
 
 
-def _explains(wrong: WrongPass, seen: Sequence[_Seen], in_any_order: bool) -> bool:
-    """Whether a wrong pass gives all that was seen; where operands are taken in any order, in one for each."""
-    if in_any_order:
-        return all(any(map(one.fits, results(one.graph, wrong, list(one.graph.orders())))) for one in seen)
+def _explains(wrong: WrongPass, seen: Sequence[_Seen], order: int | None) -> bool:
+    """Whether one of its passes gives all that was seen, in this order of operands or, of None, in one for each."""
     return any(
-        all(any(map(one.fits, results(one.graph, wrong, [order]))) for one in seen) for order in (AS_WRITTEN, BACKWARDS)
+        all(
+            any(map(one.fits, results(one.graph, run, one.graph.orders() if order is None else [order])))
+            for one in seen
+        )
+        for run in wrong.runs
     )
 
 

@@ -7,9 +7,8 @@ a class keeps them in a set, it is another for every op and every run.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -218,6 +217,11 @@ def _adding_later_ones_twice(totals: Totals, tensor: Tensor, share: np.ndarray) 
     _add(totals, tensor, 2 * share if tensor in totals else share)
 
 
+def _kept_twice(graph: Graph) -> Totals:
+    """What arrives is kept twice, and passed on once, or begins as twice what was given."""
+    return {tensor: 2 * total for tensor, total in _in_order(graph, _add).items()}
+
+
 def _once_for_each(graph: Graph) -> Totals:
     """The whole gradient is passed on once for everything that has arrived."""
     totals, visits = graph.totals(), dict.fromkeys(graph.roots, 1)
@@ -266,6 +270,7 @@ WRONG_PASSES = (
     WrongPass("passed_on_early", _FIRST, _early(once=True, at_turn=False)),
     WrongPass("counted_twice", fact("passed_on_once_for_each"), (_once_for_each,)),
     WrongPass("counted_twice", fact("counted_twice_everywhere"), (lambda graph: _in_order(graph, _adding_twice),)),
+    WrongPass("counted_twice", fact("all_come_out_twice"), (_kept_twice,)),
     WrongPass("counted_twice", fact("later_ones_counted_twice"), _LATER_TWICE),
     WrongPass("stale", fact("stale_everywhere"), (_left_over, lambda graph: _left_over(graph, anew=True))),
     WrongPass("overwritten", fact("overwritten_everywhere"), _LATEST),
@@ -274,9 +279,9 @@ WRONG_PASSES = (
 )
 
 
-def results(graph: Graph, wrong: WrongPass, orders: Collection[int]) -> Iterator[Totals]:
-    """What all passes of one kind come to, in these orders of operands."""
-    for run, order in product(wrong.runs, orders):
+def results(graph: Graph, run: Pass, orders: Iterable[int]) -> Iterator[Totals]:
+    """What a pass comes to, in each of these orders of operands."""
+    for order in orders:
         found = run(Graph(graph.roots, graph.seeds, graph.earlier, graph.numbers, order))
         if found is not None:
             yield found

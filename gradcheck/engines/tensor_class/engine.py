@@ -230,7 +230,7 @@ class TensorClassEngine(ForeignEngine):
         new: Any = tensor.initial if gradient is None else gradient
         if gradient is not None and gradient.size == 1:  # a single number may have dimensions there
             new = gradient = gradient.reshape(np.shape(self.values_of(self.start_of(tensor))))
-        if gradient is not None and self.api.is_tensor(self.api.gradient(tensor.tensor)):
+        if gradient is not None and self.api.keeps_tensors(tensor.tensor):
             new = self.api.make(gradient, False)
         with translating("setting a gradient"):
             self.api.set_gradient(tensor.tensor, new, gradient is None)
