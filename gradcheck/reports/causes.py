@@ -18,6 +18,8 @@ from gradcheck.reports.findings import BAD, Finding, findings
 EVERYWHERE = frozenset(
     ("mutated", "stale", "overwritten", "use_dropped", "counted_twice", "passed_on_early", "broadcast_not_undone")
 )
+#: Of a rule that raises an error: it is not known why, or it is made for matrices.
+_OF_REFUSALS = ("", "matrices_alone")
 #: Those of them that a tensor with two uses shows.
 _OF_USES = ("overwritten", "use_dropped", "counted_twice", "mutated")
 _NUMBERS = re.compile(r"\d+")
@@ -51,8 +53,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Causes:
-    """What is wrong with a run: groups over several cases, those with most cases first; then what single cases have of
-    their own, as `(case, members)`."""
+    """What is wrong with a run: groups over several cases, those with most cases first, but those in which an op does
+    no worse than refuse last; then what single cases have of their own, as `(case, members)`."""
 
     groups: tuple[Group, ...]
     cases: tuple[tuple[CaseResult, tuple[Member, ...]], ...]
@@ -72,12 +74,21 @@ def causes(result: RunResult) -> Causes:
     groups = [_group(key, found) for key, found in shared.items()]
     if len(engines) > 1:
         groups = [replace(group, engine=_engine(group.lead)) for group in groups]
-    groups.sort(key=lambda group: -len(group.members))
+    groups.sort(key=lambda group: (_refuses(group), -len(group.members)))
     own: dict[int, list[Member]] = {}
     for member in members:
         if id(member) not in grouped:
             own.setdefault(id(member.case), []).append(member)
     return Causes(tuple(groups), tuple((case, tuple(own[id(case)])) for case in _worst_first(bad) if id(case) in own))
+
+
+def _refuses(group: Group) -> bool:
+    """Whether an op has no wrong number anywhere, but raises an error for operands of some shapes."""
+    causes = [lead.cause for lead in group.leads]
+    return bool(causes) and all(
+        cause is not None and inner(cause.what).kind in ("rule_fails", "it_raises") and diagnosed(lead) in _OF_REFUSALS
+        for cause, lead in zip(causes, group.leads, strict=True)
+    )
 
 
 def _engine(member: Member) -> str:

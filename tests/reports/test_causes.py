@@ -53,7 +53,7 @@ def test_what_fails_otherwise_stays_apart() -> None:
     found = titles(
         *(case(name, wrong("exp", raises)) for name in "ab"), *(case(name, wrong("exp", ALONE)) for name in "cd")
     )
-    assert found == [("exp, its gradient rule raises an error", ["a", "b"]), ("exp, its gradient", ["c", "d"])]
+    assert found == [("exp, its gradient", ["c", "d"]), ("exp, its gradient rule raises an error", ["a", "b"])]
 
 
 def test_a_mistake_of_the_whole_engine_is_one_whatever_ops_show_it() -> None:

@@ -107,7 +107,8 @@ def conform(
     disease = _disease(engine, properties)
     judged = [case for case in results.cases if disease is None or not is_of_pass(case)]
     ops_of = {case.tags[0]: parts for case in judged if (parts := wrong_parts_of(case))}
-    by_op, told = _by_op(results, disease is not None), conventions(engine)
+    seen = (one for run in (found, results) if run is not None for _, one in run.conventions)
+    by_op, told = _by_op(results, disease is not None), tuple(dict.fromkeys((*conventions(engine), *seen)))
     return Conformance(engine.name, found, by_op, results, properties, told, cost, ops_of, disease)
 
 

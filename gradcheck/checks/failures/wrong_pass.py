@@ -79,11 +79,15 @@ class _Seen(NamedTuple):
         )
 
 
+#: What was seen at one point: of the case, or of each small graph.
+_Point = tuple[_Seen, ...]
+
+
 def of_case(points: Points, point: Point, engine: Engine, step: int) -> Diagnosis | None:
     """The wrong pass that gives what the engine has at this point and at those nearby; None where there is none."""
     near = [points.nearby(point, number) for number in range(MORE_POINTS + 1)]
-    seen = [_seen(one.problem, one.evaluation(engine), step) for one in near]
-    return None if seen[0].is_right else _named(seen)
+    seen = [(_seen(one.problem, one.evaluation(engine), step),) for one in near]
+    return None if seen[0][0].is_right else _named(seen)
 
 
 def of_small_graph(engine: Engine, reference: Engine, passes: int = 1) -> Diagnosis | None:
@@ -91,7 +95,7 @@ def of_small_graph(engine: Engine, reference: Engine, passes: int = 1) -> Diagno
     or where no known one gives that."""
     try:
         seen = _of_small_graph(engine, reference, passes)
-        found = None if all(one.is_right for one in seen) else _named(seen) or _named(seen, in_any_order=True)
+        found = None if _is_right(seen) else _named(seen) or _named(seen, in_any_order=True)
     except CANNOT:
         return None
     return None if found is None else replace(found, evidence=fact("shown_by_small_graph"))
@@ -100,20 +104,26 @@ def of_small_graph(engine: Engine, reference: Engine, passes: int = 1) -> Diagno
 def is_right_on_small_graph(engine: Engine, reference: Engine) -> bool:
     """Whether it is; True where it cannot be asked."""
     try:
-        return all(one.is_right for one in _of_small_graph(engine, reference, 1))
+        return _is_right(_of_small_graph(engine, reference, 1))
     except CANNOT:
         return True
 
 
-def _of_small_graph(engine: Engine, reference: Engine, passes: int) -> list[_Seen]:
+def _is_right(seen: Sequence[_Point]) -> bool:
+    return all(one.is_right for point in seen for one in point)
+
+
+def _of_small_graph(engine: Engine, reference: Engine, passes: int) -> list[_Point]:
     """What the engine makes of them, at several points and more than once. Raises what is in CANNOT."""
-    seen: list[_Seen] = []
-    for problem in _small_graphs(passes, own_dtype(engine)):
-        points = Points(problem, Engines((engine,), reference))
-        with using_default_dtype(real_of(problem.dtype)):
-            problems = [points.nearby(points.own, number).problem for number in range(MORE_POINTS + 1)]
-            seen += [_seen(one, engine.evaluate(one), passes - 1) for one in problems for _ in range(_TIMES)]
-    return seen
+    found = [_of_graph(problem, engine, reference, passes) for problem in _small_graphs(passes, own_dtype(engine))]
+    return list(zip(*found, strict=True))
+
+
+def _of_graph(problem: Problem, engine: Engine, reference: Engine, passes: int) -> list[_Seen]:
+    points = Points(problem, Engines((engine,), reference))
+    with using_default_dtype(real_of(problem.dtype)):
+        problems = [points.nearby(points.own, number).problem for number in range(MORE_POINTS + 1)]
+        return [_seen(one, engine.evaluate(one), passes - 1) for one in problems for _ in range(_TIMES)]
 
 
 @lru_cache
@@ -121,23 +131,25 @@ def _small_graphs(passes: int, dtype: str | None) -> tuple[Problem, ...]:
     return tuple(literal_problem("reuse", _INPUTS, graph, {list(graph)[-1]: [1.0]}, passes, dtype) for graph in _GRAPHS)
 
 
-def _named(seen: Sequence[_Seen], *, in_any_order: bool = False) -> Diagnosis | None:
+def _named(seen: Sequence[_Point], *, in_any_order: bool = False) -> Diagnosis | None:
     """The first that gives all that was seen: with operands as they are written, then the other way round; or, in any
     order, with an order for each. By recursion, the first to arrive is the last of the other way round, so that what
     overwrites may look like what passes on the first alone: what is as written is likelier."""
     for order in (None,) if in_any_order else (AS_WRITTEN, BACKWARDS):
         for wrong in WRONG_PASSES:
-            if (wrong.in_any_order or not in_any_order) and _explains(wrong, seen, order):
+            is_asked = wrong.in_any_order or not in_any_order
+            if is_asked and all(_explains(wrong, point, order) for point in seen):
                 return Diagnosis(wrong.kind, wrong.told, "confirmed", fact("computed_at_points", points=len(seen)))
     return None
 
 
-def _explains(wrong: WrongPass, seen: Sequence[_Seen], order: int | None) -> bool:
-    """Whether one of its passes gives all that was seen, in this order of operands or, of None, in one for each."""
+def _explains(wrong: WrongPass, point: _Point, order: int | None) -> bool:
+    """Whether one of its passes gives all that was seen there, in this order of operands or, of None, in one for each.
+    Where a pass begins at a total that is made of its root, another may show than where it begins at the root."""
     return any(
         all(
             any(map(one.fits, results(one.graph, run, one.graph.orders() if order is None else [order])))
-            for one in seen
+            for one in point
         )
         for run in wrong.runs
     )
