@@ -8,6 +8,7 @@ each time, and what would be chance in its answers is one disease in some order 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
@@ -45,11 +46,14 @@ BACKWARD_PASS = Cause(fact("the_backward_pass"), fact("goes_wrong_through_graph"
 #: Sums come last, whose operands may share an array; and of two operands, one of which is made of the other, either
 #: stands first, for one may be met too early. A second graph, since on any one some two ways happen to agree, or one
 #: happens to be right.
-_INPUTS = {"a": [1.5], "b": [-2.0]}
+_INPUTS = {"a": 1.5, "b": -2.0}
 _GRAPHS = (
     {"c": "a * b", "d": "c * a", "e": "d * c", "f": "d + e", "g": "f + a"},
     {"c": "b * a", "d": "c + b", "e": "b + d", "f": "c * e"},
 )
+#: As what its numbers are given, and whether an incoming gradient is: what cannot be asked in one form is in the next,
+#: and what has no name where a total gives the incoming gradient, where a pass begins at the root.
+_FORMS = ((1, True), (0, False), (2, True))
 #: How often that is asked of an engine at each point.
 _TIMES = 2
 
@@ -93,30 +97,35 @@ def of_case(points: Points, point: Point, engine: Engine, step: int) -> Diagnosi
 def of_small_graph(engine: Engine, reference: Engine, passes: int = 1) -> Diagnosis | None:
     """The wrong pass that gives what the engine has for the small graphs, after so many; None where it is right there,
     or where no known one gives that."""
-    try:
-        seen = _of_small_graph(engine, reference, passes)
-        found = None if _is_right(seen) else _named(seen) or _named(seen, in_any_order=True)
-    except CANNOT:
-        return None
-    return None if found is None else replace(found, evidence=fact("shown_by_small_graph"))
+    for form in _FORMS:
+        try:
+            seen = _of_small_graph(engine, reference, passes, form)
+            if _is_right(seen):
+                return None
+            found = _named(seen) or _named(seen, in_any_order=True)
+        except CANNOT:
+            continue
+        if found is not None:
+            return replace(found, evidence=fact("shown_by_small_graph"))
+    return None
 
 
 def is_right_on_small_graph(engine: Engine, reference: Engine) -> bool:
     """Whether it is; True where it cannot be asked."""
-    try:
-        return _is_right(_of_small_graph(engine, reference, 1))
-    except CANNOT:
-        return True
+    for form in _FORMS:
+        with suppress(*CANNOT):
+            return _is_right(_of_small_graph(engine, reference, 1, form))
+    return True
 
 
 def _is_right(seen: Sequence[_Point]) -> bool:
     return all(one.is_right for point in seen for one in point)
 
 
-def _of_small_graph(engine: Engine, reference: Engine, passes: int) -> list[_Point]:
+def _of_small_graph(engine: Engine, reference: Engine, passes: int, form: tuple[int, bool]) -> list[_Point]:
     """What the engine makes of them, at several points and more than once. Raises what is in CANNOT."""
-    found = [_of_graph(problem, engine, reference, passes) for problem in _small_graphs(passes, own_dtype(engine))]
-    return list(zip(*found, strict=True))
+    problems = _small_graphs(passes, own_dtype(engine), form)
+    return list(zip(*(_of_graph(problem, engine, reference, passes) for problem in problems), strict=True))
 
 
 def _of_graph(problem: Problem, engine: Engine, reference: Engine, passes: int) -> list[_Seen]:
@@ -127,8 +136,14 @@ def _of_graph(problem: Problem, engine: Engine, reference: Engine, passes: int) 
 
 
 @lru_cache
-def _small_graphs(passes: int, dtype: str | None) -> tuple[Problem, ...]:
-    return tuple(literal_problem("reuse", _INPUTS, graph, {list(graph)[-1]: [1.0]}, passes, dtype) for graph in _GRAPHS)
+def _small_graphs(passes: int, dtype: str | None, form: tuple[int, bool]) -> tuple[Problem, ...]:
+    """In a form: of how many dimensions the numbers are, and whether an incoming gradient is given."""
+    dimensions, is_given = form
+    inputs = {name: np.full((1,) * dimensions, number).tolist() for name, number in _INPUTS.items()}
+    incoming = np.ones((1,) * dimensions).tolist() if is_given else None
+    return tuple(
+        literal_problem("reuse", inputs, graph, {list(graph)[-1]: incoming}, passes, dtype) for graph in _GRAPHS
+    )
 
 
 def _named(seen: Sequence[_Point], *, in_any_order: bool = False) -> Diagnosis | None:

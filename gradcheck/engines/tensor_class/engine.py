@@ -228,6 +228,8 @@ class TensorClassEngine(ForeignEngine):
         if tensor.tensor is None or tensor.unread:
             return
         new: Any = tensor.initial if gradient is None else gradient
+        if gradient is not None and self.api.remembers:
+            raise Unsupported(f"{self.name} adds nothing to a gradient that is there", lacks="gradients that add up")
         if gradient is not None and gradient.size == 1:  # a single number may have dimensions there
             new = gradient = gradient.reshape(np.shape(self.values_of(self.start_of(tensor))))
         if gradient is not None and self.api.keeps_tensors(tensor.tensor):
