@@ -207,8 +207,10 @@ def _merged(known: dict[Hashable, Member]) -> dict[Hashable, Hashable]:
     first |= {key: key for key in known if _is_everywhere(key)}
     first |= {key: key for key in known if isinstance(key, tuple) and key[2:3] == ("value_is_wrong",)}
     ends: dict[Hashable, Hashable] = {}
+    same = _of_one_function(known)
     for key in known:
-        end, seen = key, {key}
+        end = same.get(key, key)
+        seen = {key, end}
         while end in made:
             following = next((first[part] for part in made[end] if first.get(part, end) not in seen), None)
             if following is None:
@@ -217,6 +219,18 @@ def _merged(known: dict[Hashable, Member]) -> dict[Hashable, Hashable]:
             end = following
         ends[key] = end
     return ends
+
+
+def _of_one_function(known: dict[Hashable, Member]) -> dict[Hashable, Hashable]:
+    """For the key of an op, that of the first for which an engine calls the same function, where both show the same
+    mistake: its `dot`, which is `matmul`, and `mm`."""
+    first: dict[Hashable, Hashable] = {}
+    found: dict[Hashable, Hashable] = {}
+    for key, member in known.items():
+        lead = member.finding.lead if member.finding else None
+        if lead is not None and lead.code is not None and op_of(lead) and diagnosed(lead):
+            found[key] = first.setdefault((lead.engine, lead.code, diagnosed(lead)), key)
+    return found
 
 
 def _is_everywhere(key: Hashable) -> TypeGuard[tuple[str, str]]:

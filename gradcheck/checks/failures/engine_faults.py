@@ -29,7 +29,7 @@ from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import literal_problem
 
 #: How often an engine is asked again whether it answers the same, and about how many ops.
-_REPEATS, _OPS = 4, 20
+_REPEATS, _OPS = 6, 20
 
 _RECURSION = Diagnosis("recursion", fact("recursion_engine"), confidence="confirmed")
 _BY_CHANCE = Diagnosis("not_deterministic", fact("not_deterministic_engine"), confidence="confirmed")

@@ -201,11 +201,6 @@ class Api:
         self.gives_tensors = self.is_tensor(found)
         return self._as_array(found)
 
-    @property
-    def remembers(self) -> bool:
-        """Whether a gradient is computed when it is asked for first, and is what it was then for ever."""
-        return self.running is not None and bool(self.running.attribute)
-
     def keeps_tensors(self, tensor: Any) -> bool:
         """Whether its gradient is a tensor, too; where it has none, whether the last that was read is."""
         found = self.gradient(tensor)
