@@ -209,15 +209,14 @@ def _merged(known: dict[Hashable, Member]) -> dict[Hashable, Hashable]:
     ends: dict[Hashable, Hashable] = {}
     same = _of_one_function(known)
     for key in known:
-        end = same.get(key, key)
-        seen = {key, end}
+        end, seen = key, {key}
         while end in made:
             following = next((first[part] for part in made[end] if first.get(part, end) not in seen), None)
             if following is None:
                 break
             seen.add(following)
             end = following
-        ends[key] = end
+        ends[key] = same.get(end, end)
     return ends
 
 

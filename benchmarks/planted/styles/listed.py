@@ -50,9 +50,7 @@ class Matrix:
 
     def sum(self):
         rows, columns = self.shape
-        return self._new(
-            [[sum(map(sum, self.data))]], (self,), lambda g: ([[g[0][0]] * columns for _ in range(rows)],)
-        )
+        return self._new([[sum(map(sum, self.data))]], (self,), lambda g: ([[g[0][0]] * columns for _ in range(rows)],))
 
     def exp(self):
         e = mapped(math.exp, self.data)

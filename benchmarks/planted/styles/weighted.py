@@ -60,23 +60,25 @@ class Var:
         # zeroing: self.gradient = 0.0
 
     def backward(self):
-        adjoints = [0.0] * (self.index + 1)
-        # left_over: adjoints = [node.grad for node in NODES[: self.index + 1]]
+        adjoints = dict.fromkeys(ordered(self.index), 0.0)
+        # left_over: adjoints = {place: NODES[place].grad for place in ordered(self.index)}
         adjoints[self.index] = 1.0
-        places = range(self.index, -1, -1)
-        # early: places = ordered(self.index)
-        for place in places:
+        for place in sorted(adjoints, reverse=True):
+            # early: for place in adjoints:
             for parent, weight in NODES[place].links:
                 adjoints[parent] += weight * adjoints[place]
-                # overwritten: adjoints[parent] = weight * adjoints[place] or adjoints[parent]
+                # overwritten: adjoints[parent] = weight * adjoints[place]
                 # twice: adjoints[parent] += weight * adjoints[place] * (2 if adjoints[parent] else 1)
-        for node, adjoint in zip(NODES, adjoints):
-            node.grad += adjoint
-            # left_over: node.grad = adjoint
+        for place, adjoint in adjoints.items():
+            NODES[place].grad += adjoint
+            # left_over: NODES[place].grad = adjoint
 
 
 def ordered(root):
-    found = [root]
+    found, seen = [root], {root}
     for place in found:
-        found += [parent for parent, _ in NODES[place].links if parent not in found]
+        for parent, _ in NODES[place].links:
+            if parent not in seen:
+                seen.add(parent)
+                found.append(parent)
     return found

@@ -29,7 +29,7 @@ _FEWER = 4_000
 #: deep graph may well take such an engine longer than any case.
 PATIENCE = 60.0
 _RTOL = 1e-10
-ACCUMULATES = "repeated backward accumulates"
+ACCUMULATES, FORGETS = "repeated backward accumulates", "zeroing forgets"
 
 _X = np.array([[0.5, -1.25, 2.0], [1.5, 0.75, -0.3]])
 _FIRST = np.array([[1.0, -0.5, 0.25], [0.3, 2.0, -1.1]])
@@ -150,7 +150,7 @@ def _told_of_growth(growth: Growth) -> Fact:
 PROPERTIES: dict[str, Callable[[Engine], None]] = {
     "linear in the incoming gradient": _linear,
     ACCUMULATES: _accumulates,
-    "zeroing forgets": _zeroing,
+    FORGETS: _zeroing,
     "inputs are not changed": _keeps_inputs,
     "independent of the order of construction": _order,
     f"graphs of {NODES:,} nodes": _deep,

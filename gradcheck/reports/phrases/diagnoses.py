@@ -127,6 +127,8 @@ phrases(
         "begins as twice what it is",
         "later_ones_counted_twice": "counted twice: what arrives at a tensor after the first is added a second time",
         "shown_by_small_graph": "two small graphs show it: this pass gives what came out there, at 3 points",
+        "stale_after_zeroing": "stale: what is to be forgotten between two passes is still there in the second",
+        "shown_by_property": "'{name}' fails, and gradients add up without it",
         "stale_everywhere": "stale: what earlier passes have left in intermediate tensors is passed on again",
         "overwritten_everywhere": "accumulated by overwriting: what arrives at a tensor replaces what has arrived "
         "there",
