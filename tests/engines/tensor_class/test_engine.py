@@ -15,6 +15,8 @@ from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.engines.tensor_class.scalars import ScalarClassEngine
 from gradcheck.errors import NonScalarBackward, Unsupported, UsageError
+from tests.checks.failures.test_traversals import judged
+from tests.engines.dialects import arrays, asking
 
 Variant = Callable[..., type]
 Check = Callable[..., CaseResult]
@@ -231,3 +233,34 @@ def test_an_op_that_gives_its_operand_back_is_no_root(variant: Variant, check: C
     text = "inputs: {x: [1, 2]}\ngraph: {y: 'x.reshape(2) * x', z: y.sum()}\n"
     found = check(kind, text)
     assert found.status == "passed", found.comparisons
+
+
+#: A second pass after new values: what x had is kept, and added to.
+_AGAIN = (
+    "inputs: {x: [1, 2]}\ngraph: {y: x * x}\n"
+    "steps: [{backward: {y: [1, 1]}}, {forward: {x: [10, 0]}}, {backward: {y: [1, 1]}}]\n"
+)
+
+
+class Kept(arrays.GivenTensors):
+    """What it has is asked for what only its tensors have."""
+
+    def plain(self) -> Any:
+        return self.data
+
+    def receive(self, gradient: Any) -> None:
+        self.grad = self.new(gradient if self.grad is None else self.grad.plain() + gradient)
+
+
+def test_what_is_kept_over_new_values_is_a_tensor_where_gradients_are() -> None:
+    found = judged(Kept, _AGAIN)
+    assert found.status == "passed"
+    assert {c.status for c in found.comparisons if c.step == 2} == {"passed"}
+
+
+def test_to_what_a_class_computes_once_nothing_is_added() -> None:
+    """A number that has a gradient answers with it, whatever is made of it later."""
+    found = judged(asking.Asks, _AGAIN)
+    assert found.status == "unsupported"
+    said = [c.mismatch["got_outcome"]["text"] for c in found.comparisons if c.mismatch]
+    assert said == ["Asks adds nothing to a gradient that is there"]
