@@ -235,9 +235,10 @@ def _adding_later_ones_twice(totals: Totals, tensor: Tensor, share: np.ndarray) 
     _add(totals, tensor, 2 * share if tensor in totals else share)
 
 
-def _kept_twice(graph: Graph) -> Totals:
-    """What arrives is kept twice, and passed on once, or begins as twice what was given."""
-    return {tensor: 2 * total for tensor, total in _in_order(graph, _add).items()}
+def _kept_twice(graph: Graph) -> Totals | None:
+    """What arrives is kept twice, and passed on once, or begins as twice what was given. In a second pass that is what
+    the first has left, too."""
+    return None if graph.earlier else {tensor: 2 * total for tensor, total in _in_order(graph, _add).items()}
 
 
 def _once_for_each(graph: Graph, *, kept: bool = False) -> Totals:
