@@ -12,10 +12,10 @@ BENCHMARKS = (
     *("chain", "small", "middle", "scale", "matmul", "startup", "files", "again", "parallel", "linear", "peers"),
     *("diagnosis", "probing", "proof", "power", "steady", "textbook", "exam", "spellings", "fuzz", "opinfo"),
     "mutation",
-    *("code", "layers", "page"),
+    *("planted", "code", "layers", "page"),
 )
 #: Those that take options of their own, and run alone then.
-WITH_OPTIONS = ("exam", "fuzz", "probing", "opinfo", "mutation")
+WITH_OPTIONS = ("exam", "fuzz", "probing", "opinfo", "mutation", "planted")
 #: Where a benchmark stands, if not in a module of its name.
 ELSEWHERE = {"spellings": "exam.spellings"}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gradcheck.checks.attempts import attempt, failure_of
@@ -14,7 +14,7 @@ from gradcheck.checks.result import CaseResult, Failure
 from gradcheck.checks.warned import Ear, heard_by
 from gradcheck.engines.base import conventions
 from gradcheck.errors import InvalidCase
-from gradcheck.facts import fact
+from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case
 
 #: Adds something to the result of a case.
@@ -44,7 +44,7 @@ def _checked(
     try:
         with deadline(limit_of(options.timeout, engines.tested, bool(case.implementations))):
             found = _told(check_case(case, options, engines, begun), case, options, engines, further)
-            return _with_output(found, engines)
+            return _with_conventions(_with_output(found, engines), engines)
     except InvalidCase as error:
         found = result(case, options, "invalid", errors=(_failure(error),))
     except KeyboardInterrupt:
@@ -83,8 +83,19 @@ def _with_output(found: CaseResult, engines: Engines) -> CaseResult:
 
 def _with_conventions(found: CaseResult, engines: Engines) -> CaseResult:
     """The same with what engines do otherwise by design, as far as they were found out."""
-    told = tuple((engine.name, said) for engine in engines.tested if (said := conventions(engine)))
+    asked = ((engine.name, (*conventions(engine), *_at_kinks(found, engine.name))) for engine in engines.tested)
+    told = tuple((name, said) for name, said in asked if said)
     return replace(found, conventions=told) if told else found
+
+
+def _at_kinks(found: CaseResult, engine: str) -> Iterator[Fact]:
+    """The ops whose subgradient an engine chooses otherwise where there is no derivative."""
+    ops = (
+        c.operation.application.op.name
+        for c in found.comparisons
+        if c.engine == engine and c.status == "not_differentiable" and c.operation is not None
+    )
+    yield from (fact("takes_another_subgradient", op=op) for op in dict.fromkeys(ops))
 
 
 def _failure(error: InvalidCase) -> Failure:

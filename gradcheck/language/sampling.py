@@ -87,17 +87,18 @@ def graph_values(case: Case, names: Mapping[str, Any]) -> dict[str, Any]:
 
 def literal_problem(
     name: str,
-    inputs: Mapping[str, Sequence[float]],
+    inputs: Mapping[str, Sequence[Any]],
     graph: Mapping[str, str],
-    incoming: Mapping[str, Sequence[float]],
+    incoming: Mapping[str, Sequence[Any] | None],
     passes: int = 1,
     dtype: str | None = None,
 ) -> Problem:
-    """A problem of our own: vectors, entries as texts, the incoming gradient of each root, how many passes, and the
-    dtype in which an engine computes where it has one of its own."""
+    """A problem of our own: arrays as lists, entries as texts, the incoming gradient of each root, if any, how many
+    passes, and the dtype in which an engine computes where it has one of its own."""
     entries = {entry: Claim(text, parse(text)) for entry, text in graph.items()}
     leaves = {leaf: Value(array=np.array(numbers)) for leaf, numbers in inputs.items()}
-    step = Step("backward", roots={root: Value(array=np.array(numbers)) for root, numbers in incoming.items()})
+    given = {root: None if numbers is None else Value(array=np.array(numbers)) for root, numbers in incoming.items()}
+    step = Step("backward", roots=given)
     case = Case(id=name, name=name, place=Place(), inputs=leaves, graph=entries, steps=(step,) * passes)
     return draw(case if dtype is None else replace(case, dtype=dtype))
 

@@ -18,6 +18,8 @@ from gradcheck.reports.findings import BAD, Finding, findings
 EVERYWHERE = frozenset(
     ("mutated", "stale", "overwritten", "use_dropped", "counted_twice", "passed_on_early", "broadcast_not_undone")
 )
+#: Of a rule that raises an error: it is not known why, or it is made for matrices.
+_OF_REFUSALS = ("", "matrices_alone")
 #: Those of them that a tensor with two uses shows.
 _OF_USES = ("overwritten", "use_dropped", "counted_twice", "mutated")
 _NUMBERS = re.compile(r"\d+")
@@ -51,8 +53,8 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Causes:
-    """What is wrong with a run: groups over several cases, those with most cases first; then what single cases have of
-    their own, as `(case, members)`."""
+    """What is wrong with a run: groups over several cases, those with most cases first, but those in which an op does
+    no worse than refuse last; then what single cases have of their own, as `(case, members)`."""
 
     groups: tuple[Group, ...]
     cases: tuple[tuple[CaseResult, tuple[Member, ...]], ...]
@@ -72,12 +74,21 @@ def causes(result: RunResult) -> Causes:
     groups = [_group(key, found) for key, found in shared.items()]
     if len(engines) > 1:
         groups = [replace(group, engine=_engine(group.lead)) for group in groups]
-    groups.sort(key=lambda group: -len(group.members))
+    groups.sort(key=lambda group: (_refuses(group), -len(group.members)))
     own: dict[int, list[Member]] = {}
     for member in members:
         if id(member) not in grouped:
             own.setdefault(id(member.case), []).append(member)
     return Causes(tuple(groups), tuple((case, tuple(own[id(case)])) for case in _worst_first(bad) if id(case) in own))
+
+
+def _refuses(group: Group) -> bool:
+    """Whether an op has no wrong number anywhere, but raises an error for operands of some shapes."""
+    causes = [lead.cause for lead in group.leads]
+    return bool(causes) and all(
+        cause is not None and inner(cause.what).kind in ("rule_fails", "it_raises") and diagnosed(lead) in _OF_REFUSALS
+        for cause, lead in zip(causes, group.leads, strict=True)
+    )
 
 
 def _engine(member: Member) -> str:
@@ -196,6 +207,7 @@ def _merged(known: dict[Hashable, Member]) -> dict[Hashable, Hashable]:
     first |= {key: key for key in known if _is_everywhere(key)}
     first |= {key: key for key in known if isinstance(key, tuple) and key[2:3] == ("value_is_wrong",)}
     ends: dict[Hashable, Hashable] = {}
+    same = _of_one_function(known)
     for key in known:
         end, seen = key, {key}
         while end in made:
@@ -204,8 +216,20 @@ def _merged(known: dict[Hashable, Member]) -> dict[Hashable, Hashable]:
                 break
             seen.add(following)
             end = following
-        ends[key] = end
+        ends[key] = same.get(end, end)
     return ends
+
+
+def _of_one_function(known: dict[Hashable, Member]) -> dict[Hashable, Hashable]:
+    """For the key of an op, that of the first for which an engine calls the same function, where both show the same
+    mistake: its `dot`, which is `matmul`, and `mm`."""
+    first: dict[Hashable, Hashable] = {}
+    found: dict[Hashable, Hashable] = {}
+    for key, member in known.items():
+        lead = member.finding.lead if member.finding else None
+        if lead is not None and lead.code is not None and op_of(lead) and diagnosed(lead):
+            found[key] = first.setdefault((lead.engine, lead.code, diagnosed(lead)), key)
+    return found
 
 
 def _is_everywhere(key: Hashable) -> TypeGuard[tuple[str, str]]:

@@ -140,6 +140,15 @@ def test_what_engines_print_goes_with_the_case() -> None:
     assert dict(checked(Loud()).output) == {"loud": "hello"}
 
 
+def test_conventions_are_told_of_a_case_that_passes() -> None:
+    class Half(Core):
+        name = "half"
+        conventions = (fact("computes_in", dtype="float32"),)
+
+    found = checked(Half())
+    assert (found.status, found.conventions) == ("passed", (("half", Half.conventions),))
+
+
 def test_a_file_that_cannot_be_read_is_a_result_with_all_its_errors() -> None:
     errors = [InvalidCase("no", place=Place("a.yaml", 1, 2), hint="try yes"), InvalidCase("nor this")]
     found = unreadable(errors)

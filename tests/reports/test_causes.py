@@ -47,13 +47,22 @@ def test_an_op_in_several_cases_is_one_and_most_cases_come_first() -> None:
     ]
 
 
+def test_ops_for_which_one_function_is_called_are_one() -> None:
+    """`mm` and `matmul`, for which a class has its `dot`; with another mistake, or another function, they are two."""
+    dot, other = Place("mine.py", 12), Place("mine.py", 20)
+    first = case("a", wrong("matmul", kind="sign", code=dot))
+    assert [names for _, names in titles(first, case("b", wrong("mm", kind="sign", code=dot)))] == [["a", "b"]]
+    assert titles(first, case("b", wrong("mm", kind="sign", code=other))) == []
+    assert titles(first, case("b", wrong("mm", kind="factor", code=dot))) == []
+
+
 def test_what_fails_otherwise_stays_apart() -> None:
     raises = fact("rule_fails")
     assert titles(case("a", wrong("exp", raises)), case("b", wrong("exp", ALONE))) == []
     found = titles(
         *(case(name, wrong("exp", raises)) for name in "ab"), *(case(name, wrong("exp", ALONE)) for name in "cd")
     )
-    assert found == [("exp, its gradient rule raises an error", ["a", "b"]), ("exp, its gradient", ["c", "d"])]
+    assert found == [("exp, its gradient", ["c", "d"]), ("exp, its gradient rule raises an error", ["a", "b"])]
 
 
 def test_a_mistake_of_the_whole_engine_is_one_whatever_ops_show_it() -> None:

@@ -10,13 +10,13 @@ from typing import Literal
 from gradcheck.autograd.modes import quiet
 from gradcheck.checks.conformance.cost import Cost, cost_of
 from gradcheck.checks.conformance.op_cases import op_cases
-from gradcheck.checks.conformance.properties import ACCUMULATES, Finding, check_properties
+from gradcheck.checks.conformance.properties import ACCUMULATES, FORGETS, Finding, check_properties
 from gradcheck.checks.failures.wrong_pass import of_small_graph
 from gradcheck.checks.result import CaseResult, CaseStatus, Diagnosis, RunResult
 from gradcheck.checks.run import Source, run
 from gradcheck.engines.base import Engine, conventions
 from gradcheck.engines.torch import Torch
-from gradcheck.facts import Fact
+from gradcheck.facts import Fact, fact
 from gradcheck.shown import Shown
 
 Standing = Literal["right", "wrong", "lacking"]
@@ -107,7 +107,8 @@ def conform(
     disease = _disease(engine, properties)
     judged = [case for case in results.cases if disease is None or not is_of_pass(case)]
     ops_of = {case.tags[0]: parts for case in judged if (parts := wrong_parts_of(case))}
-    by_op, told = _by_op(results, disease is not None), conventions(engine)
+    seen = (one for run in (found, results) if run is not None for _, one in run.conventions)
+    by_op, told = _by_op(results, disease is not None), tuple(dict.fromkeys((*conventions(engine), *seen)))
     return Conformance(engine.name, found, by_op, results, properties, told, cost, ops_of, disease)
 
 
@@ -117,12 +118,16 @@ def _is_of_engine(case: CaseResult) -> bool:
 
 
 def _disease(engine: Engine, properties: Sequence[Finding]) -> Diagnosis | None:
-    """What is wrong with its backward pass as a whole: with one, or with one that follows another."""
-    reference = Torch()
-    accumulates = all(one.status != "fails" for one in properties if one.name == ACCUMULATES)
+    """What is wrong with its backward pass as a whole: with one, with one that follows another, or with what should
+    have been forgotten between the two."""
+    reference, failing = Torch(), {one.name for one in properties if one.status == "fails"}
     with quiet():
         found = of_small_graph(engine, reference)
-        return found if found is not None or accumulates else of_small_graph(engine, reference, 2)
+        if found is None and ACCUMULATES in failing:
+            found = of_small_graph(engine, reference, 2)
+    if found is None and FORGETS in failing and ACCUMULATES not in failing:
+        return Diagnosis("stale", fact("stale_after_zeroing"), "confirmed", fact("shown_by_property", name=FORGETS))
+    return found
 
 
 def _as_asked(case: CaseResult) -> CaseResult:

@@ -13,6 +13,7 @@ from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import ROUNDINGS, epsilon
+from gradcheck.checks.failures.composition import parts
 from gradcheck.checks.failures.diagnosis.catalogue import confirmed
 from gradcheck.checks.failures.evidence import evidence_of_accumulation
 from gradcheck.checks.failures.localize import Fault
@@ -28,7 +29,7 @@ from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import literal_problem
 
 #: How often an engine is asked again whether it answers the same, and about how many ops.
-_REPEATS, _OPS = 4, 20
+_REPEATS, _OPS = 6, 20
 
 _RECURSION = Diagnosis("recursion", fact("recursion_engine"), confidence="confirmed")
 _BY_CHANCE = Diagnosis("not_deterministic", fact("not_deterministic_engine"), confidence="confirmed")
@@ -53,15 +54,31 @@ def is_unreliable(failures: PointFailures, engine: Engine, wrong: Sequence[Wrong
 
 
 def counts_all_twice(failures: PointFailures, engine: Engine, wrong: Sequence[WrongOperation]) -> bool:
-    """Tell of an engine that adds everything twice, so that every op alone is off by 2; whether it is one."""
-    pairs = [(one.mine.gradients[one.index], one.theirs.gradients[one.index]) for one in wrong if not one.mine.error]
-    if not pairs or len(pairs) < len(wrong) or any(g is None or w is None or not _equal(g, 2 * w) for g, w in pairs):
+    """Tell of an engine that counts everything twice, so that every op alone is off by 2, and one that it makes of
+    others by what comes of that; whether it is one."""
+    doubled = [one for one in wrong if _is_doubled(one)]
+    if not doubled or not all(one in doubled or _is_made(failures, engine, one) for one in wrong):
         return False
     found = of_small_graph(engine, failures.reference)
     if found is None or found.kind != "counted_twice":
         return False
     _blame(failures, engine, BACKWARD_PASS, found)
     return True
+
+
+def _is_doubled(one: WrongOperation) -> bool:
+    """Whether an op's gradient is twice what it should be, or twice that."""
+    pairs = zip(one.mine.gradients[one.index :], one.theirs.gradients[one.index :], strict=False)
+    got, want = next(pairs, (None, None))
+    if one.mine.error or got is None or want is None:
+        return False
+    return any(_equal(got, np.asarray(factor * want)) for factor in (2, 4))
+
+
+def _is_made(failures: PointFailures, engine: Engine, one: WrongOperation) -> bool:
+    """Whether an engine makes an op of others."""
+    made = parts(failures, engine, one.application)
+    return not one.mine.error and bool(made.called or made.methods)
 
 
 def _blame(failures: PointFailures, engine: Engine, cause: Cause, diagnosis: Diagnosis) -> None:

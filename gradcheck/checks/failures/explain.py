@@ -230,7 +230,8 @@ def _explain_shared(failures: PointFailures, engine: Engine) -> None:
 
 
 def _explain_accumulation(failures: PointFailures, engine: Engine, wrong: Sequence[WrongOperation]) -> None:
-    """Tell of the tensors at which contributions that are right come to a gradient that is not."""
+    """Tell of the tensors at which contributions that are right come to a gradient that is not; of what is left where
+    some ops are wrong, it is these."""
     places = failures.failed_here((ClaimKind.GRADIENT,), engine.name)
     if not places:
         return
@@ -251,6 +252,10 @@ def _explain_accumulation(failures: PointFailures, engine: Engine, wrong: Sequen
         return
     wrong_at = {one.application.owner for one in wrong} | _shared_at(failures, engine)
     own = [fault for fault in found if not wrong_at & localize.heard(flow, gradients, fault.tensor)]
+    by_total = {fault.tensor for fault in own if wrong and _is_by_total(failures, engine, fault)}
+    for tensor in by_total:
+        failures.gradients_follow_from(localize.origin_of(wrong[0]), engine, flow.below(tensor) | {tensor})
+    own = [fault for fault in own if fault.tensor not in by_total]
     for fault in islice(localize.first(own, flow), MOST):
         uses = len(followed.received.get(flow.tensors[fault.tensor], ()))
         _blame_fault(failures, engine, fault, uses)
@@ -261,14 +266,29 @@ def _explain_accumulation(failures: PointFailures, engine: Engine, wrong: Sequen
                 failures.follow_from(fault.origin, [place])
 
 
+def _is_by_total(failures: PointFailures, engine: Engine, fault: localize.Fault) -> bool:
+    """Whether it is at a root whose incoming gradient is given by a total that ops which are wrong have made wrong."""
+    gives, seeds = getattr(engine, "gives", None), failures.point.problem.seeds[fault.step]
+    if gives is None or fault.tensor not in seeds:
+        return False
+    values = failures.point.evaluation(engine).states[fault.step].values
+    return not gives([values[root] for root in seeds], list(seeds.values()))
+
+
 def _blame_fault(failures: PointFailures, engine: Engine, fault: localize.Fault, uses: int) -> None:
     points = failures.context.points
     diagnoses = why(evidence_of_accumulation(fault, engine, points, failures.point))
     diagnoses = tell_apart(diagnoses, engine, failures.reference)
     cause = localize.wrong_accumulation(fault, failures.operations, uses)
-    for place in failures.failed_here((ClaimKind.GRADIENT,), engine.name):
-        c = failures.comparisons[place]
-        if (c.tensor, c.step) == (fault.tensor, fault.step):
+    places = failures.failed_here((ClaimKind.GRADIENT,), engine.name)
+    there = [place for place in places if failures.comparisons[place].tensor == fault.tensor]
+    if not there:  # where it shows has been excused: what follows from it tells of it
+        behind = failures.flow(fault.step).below(fault.tensor)
+        behind_it = (failures.comparisons[place] for place in places)
+        untold = [not c.consequence_of and not c.cause and c.tensor in behind for c in behind_it]
+        there = [place for place, is_untold in zip(places, untold, strict=True) if is_untold][:1]
+    for place in there:
+        if failures.comparisons[place].step == fault.step:
             failures.blame(place, cause, diagnoses)
 
 

@@ -7,9 +7,8 @@ a class keeps them in a set, it is another for every op and every run.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -199,8 +198,21 @@ def _when_ready(graph: Graph, receive: Receive, *, wait: bool = True) -> Totals 
     return None
 
 
+def _by_creation(graph: Graph, receive: Receive) -> Totals:
+    """Every tensor before whatever was made before it."""
+    totals = graph.totals()
+    for tensor in sorted(graph.numbers, key=lambda tensor: -graph.numbers[tensor]):
+        for operand, share in graph.shares(tensor, totals[tensor]) if tensor in totals else ():
+            receive(totals, operand, share)
+    return totals
+
+
 def _replacing(totals: Totals, tensor: Tensor, share: np.ndarray) -> None:
     totals[tensor] = share
+
+
+def _keeping_first(totals: Totals, tensor: Tensor, share: np.ndarray) -> None:
+    totals.setdefault(tensor, share)
 
 
 def _adding_in_place(totals: Totals, tensor: Tensor, share: np.ndarray) -> None:
@@ -214,18 +226,29 @@ def _adding_twice(totals: Totals, tensor: Tensor, share: np.ndarray) -> None:
     _add(totals, tensor, 2 * share)
 
 
+def _all_twice(graph: Graph) -> Totals:
+    """Whatever arrives is added twice, and so is what roots are given."""
+    return {tensor: 2 * total for tensor, total in _in_order(graph, _adding_twice).items()}
+
+
 def _adding_later_ones_twice(totals: Totals, tensor: Tensor, share: np.ndarray) -> None:
     _add(totals, tensor, 2 * share if tensor in totals else share)
 
 
-def _once_for_each(graph: Graph) -> Totals:
-    """The whole gradient is passed on once for everything that has arrived."""
+def _kept_twice(graph: Graph) -> Totals | None:
+    """What arrives is kept twice, and passed on once, or begins as twice what was given. In a second pass that is what
+    the first has left, too."""
+    return None if graph.earlier else {tensor: 2 * total for tensor, total in _in_order(graph, _add).items()}
+
+
+def _once_for_each(graph: Graph, *, kept: bool = False) -> Totals:
+    """The whole gradient is passed on once for everything that has arrived, and `kept` as often."""
     totals, visits = graph.totals(), dict.fromkeys(graph.roots, 1)
     for tensor in graph.ordered():
         for operand, share in graph.shares(tensor, totals[tensor]) if tensor in totals else ():
             visits[operand] = visits.get(operand, 0) + visits[tensor]
             _add(totals, operand, visits[tensor] * share)
-    return totals
+    return {tensor: visits[tensor] * total for tensor, total in totals.items()} if kept else totals
 
 
 def _left_over(graph: Graph, *, anew: bool = False) -> Totals | None:
@@ -248,7 +271,11 @@ _LATEST: tuple[Pass, ...] = (
     lambda graph: _in_order(graph, _replacing),
     lambda graph: _when_ready(graph, _replacing),
     lambda graph: _when_ready(graph, _replacing, wait=False),
+    lambda graph: _by_creation(graph, _replacing),
+    lambda graph: _by_creation(graph, _keeping_first),
 )
+_FOR_EACH: tuple[Pass, ...] = (_once_for_each, lambda graph: _once_for_each(graph, kept=True))
+_ALL_TWICE: tuple[Pass, ...] = (lambda graph: _in_order(graph, _adding_twice), _all_twice)
 _LATER_TWICE: tuple[Pass, ...] = (
     lambda graph: _in_order(graph, _adding_later_ones_twice),
     lambda graph: _when_ready(graph, _adding_later_ones_twice),
@@ -264,8 +291,9 @@ _EACH, _FIRST = fact("passed_on_each_arrival"), fact("passed_on_when_first_met")
 WRONG_PASSES = (
     WrongPass("passed_on_early", _EACH, (*_early(once=False, at_turn=False), *_early(once=False, at_turn=True))),
     WrongPass("passed_on_early", _FIRST, _early(once=True, at_turn=False)),
-    WrongPass("counted_twice", fact("passed_on_once_for_each"), (_once_for_each,)),
-    WrongPass("counted_twice", fact("counted_twice_everywhere"), (lambda graph: _in_order(graph, _adding_twice),)),
+    WrongPass("counted_twice", fact("passed_on_once_for_each"), _FOR_EACH),
+    WrongPass("counted_twice", fact("counted_twice_everywhere"), _ALL_TWICE),
+    WrongPass("counted_twice", fact("all_come_out_twice"), (_kept_twice,)),
     WrongPass("counted_twice", fact("later_ones_counted_twice"), _LATER_TWICE),
     WrongPass("stale", fact("stale_everywhere"), (_left_over, lambda graph: _left_over(graph, anew=True))),
     WrongPass("overwritten", fact("overwritten_everywhere"), _LATEST),
@@ -274,9 +302,9 @@ WRONG_PASSES = (
 )
 
 
-def results(graph: Graph, wrong: WrongPass, orders: Collection[int]) -> Iterator[Totals]:
-    """What all passes of one kind come to, in these orders of operands."""
-    for run, order in product(wrong.runs, orders):
+def results(graph: Graph, run: Pass, orders: Iterable[int]) -> Iterator[Totals]:
+    """What a pass comes to, in each of these orders of operands."""
+    for order in orders:
         found = run(Graph(graph.roots, graph.seeds, graph.earlier, graph.numbers, order))
         if found is not None:
             yield found

@@ -51,6 +51,7 @@ class Api:
     clearing         its own method that forgets one tensor's gradient, or should; empty where gradients are assigned
     leaves           the tensors of this graph that want a gradient, and were made of nothing else
     passed           whether a pass has been run, and no gradient been cleared since
+    gives_tensors    whether the gradient that was read last is a tensor, too
     """
 
     constructor: Callable[..., Any]
@@ -78,6 +79,7 @@ class Api:
     akin: dict[type, bool] = field(default_factory=dict)
     leaves: Callable[[], list[Any]] = list
     passed: bool = False
+    gives_tensors: bool = False
 
     # Making -------------------------------------------------------------------------------------
 
@@ -197,7 +199,15 @@ class Api:
     def gradient_array(self, tensor: Any) -> np.ndarray | None:
         """The same as an array."""
         found = self.gradient(tensor)
-        return None if found is None else self._as_array(found)
+        if found is None:
+            return None
+        self.gives_tensors = self.is_tensor(found)
+        return self._as_array(found)
+
+    def keeps_tensors(self, tensor: Any) -> bool:
+        """Whether its gradient is a tensor, too; where it has none, whether the last that was read is."""
+        found = self.gradient(tensor)
+        return self.gives_tensors if found is None else self.is_tensor(found)
 
     def _as_array(self, gradient: Any) -> np.ndarray | None:
         return self.read(gradient) if self.is_tensor(gradient) else self.plain(gradient)

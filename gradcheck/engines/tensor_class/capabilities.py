@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gradcheck.engines.tensor_class.api import Api
+from gradcheck.errors import Unsupported
 
 Seed = Literal["array", "tensor", "assigned array", "assigned tensor", "none"]
 Shape = tuple[int, ...]
@@ -74,3 +75,10 @@ def _as_taken(api: Api, seed: Seed, incoming: np.ndarray) -> Any:
     if seed.endswith("tensor"):
         return api.make(incoming, False)
     return float(incoming.reshape(-1)[0]) if api.scalar else api.stored(incoming)
+
+
+def refuse_to_carry(api: Api, gradient: np.ndarray | None) -> None:
+    """Unsupported for a gradient to which others are to be added, where one is computed when it is asked for first and
+    stays what it was then."""
+    if gradient is not None and api.running is not None and api.running.attribute:
+        raise Unsupported(f"{api.name} adds nothing to a gradient that is there", lacks="gradients that add up")

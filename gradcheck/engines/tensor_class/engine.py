@@ -17,7 +17,7 @@ from gradcheck.engines.tensor_class.backward import BackwardEngine
 from gradcheck.engines.tensor_class.bare import evaluated_bare, gives
 from gradcheck.engines.tensor_class.call_forms import Form, Library, Shape
 from gradcheck.engines.tensor_class.calls import Calls
-from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities
+from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, refuse_to_carry
 from gradcheck.engines.tensor_class.comparisons import Count, counted
 from gradcheck.engines.tensor_class.conventions import conventions_of
 from gradcheck.engines.tensor_class.guard import EngineError, Output, said, translating
@@ -203,8 +203,7 @@ class TensorClassEngine(BackwardEngine):
     def gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
         if tensor.tensor is None or not (tensor.requires_grad or self.capabilities.spares_constants):
             return None
-        found = self.raw_gradient(tensor)
-        if found is None:
+        if (found := self.raw_gradient(tensor)) is None:
             return None
         is_seed = found.size == 1 and any(tensor is one for one in self._started)
         if found.shape != tensor.shape and (is_seed or (found.ndim == 0 and not found)):
@@ -221,10 +220,11 @@ class TensorClassEngine(BackwardEngine):
     def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None:
         if tensor.tensor is None or tensor.unread:
             return
+        refuse_to_carry(self.api, gradient)
         new: Any = tensor.initial if gradient is None else gradient
         if gradient is not None and gradient.size == 1:  # a single number may have dimensions there
             new = gradient = gradient.reshape(np.shape(self.values_of(self.start_of(tensor))))
-        if gradient is not None and self.api.is_tensor(self.api.gradient(tensor.tensor)):
+        if gradient is not None and self.api.keeps_tensors(tensor.tensor):
             new = self.api.make(gradient, False)
         with translating("setting a gradient"):
             self.api.set_gradient(tensor.tensor, new, gradient is None)

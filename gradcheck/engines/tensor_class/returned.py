@@ -35,15 +35,25 @@ class Returned:
         return None if found is None else found[1]
 
     def put(self, tensor: Any, gradient: np.ndarray | None) -> bool:
-        """Forget a tensor's gradient, or have another in its place; whether there was one."""
+        """Forget a tensor's gradient, or have another in its place, to which passes add; whether there was one, or
+        could be."""
         place = next((place for place in _places(tensor) if place in self._found), None)
+        if gradient is None:
+            return self._found.pop(place, None) is not None
+        if place is None and self._found:
+            place, key = self._new_place(tensor)
+        elif place is not None:
+            key = self._found[place][0]
         if place is None:
             return False
-        if gradient is None:
-            del self._found[place]
-        else:
-            self._found[place] = self._found[place][0], np.array(gradient)
+        self._found[place] = key, np.array(gradient)
         return True
+
+    def _new_place(self, tensor: Any) -> tuple[Any, Any]:
+        """Where the gradient of a tensor would be that has none yet, and by what it is called: as others are."""
+        is_by_key = any(key is place for place, (key, _) in self._found.items())
+        places = list(_places(tensor))[1:] if is_by_key else [id(tensor)]
+        return (None, None) if not places else (places[0], places[0] if is_by_key else tensor)
 
     def forget(self) -> None:
         """A graph is begun."""

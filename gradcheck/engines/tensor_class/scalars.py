@@ -15,6 +15,7 @@ from gradcheck.engines.base import Application, Cotangents, Parts, Pullback
 from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.calls import Calls, as_python
+from gradcheck.engines.tensor_class.capabilities import refuse_to_carry
 from gradcheck.engines.tensor_class.engine import Seeds, TensorClassEngine
 from gradcheck.engines.tensor_class.guard import translating
 from gradcheck.engines.tensor_class.hypotheses import A, B
@@ -136,6 +137,7 @@ class ScalarClassEngine(TensorClassEngine):
     def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None:
         if tensor.tensor is None or tensor.unread:
             return
+        refuse_to_carry(self.api, gradient)
         with translating("setting a gradient"):
             for index in np.ndindex(tensor.shape):
                 if self.api.is_tensor(tensor.tensor[index]):

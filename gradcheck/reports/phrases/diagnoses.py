@@ -123,8 +123,12 @@ phrases(
         "passed_on_once_for_each": "counted twice: a tensor passes its whole gradient on once for everything that has "
         "arrived there, not once",
         "counted_twice_everywhere": "counted twice: everything that arrives at a tensor is added a second time",
+        "all_come_out_twice": "counted twice: every gradient is kept twice and passed on once, or the incoming one "
+        "begins as twice what it is",
         "later_ones_counted_twice": "counted twice: what arrives at a tensor after the first is added a second time",
-        "shown_by_small_graph": "a graph of five operations shows it: this pass gives what came out there, at 3 points",
+        "shown_by_small_graph": "two small graphs show it: this pass gives what came out there, at 3 points",
+        "stale_after_zeroing": "stale: what is to be forgotten between two passes is still there in the second",
+        "shown_by_property": "'{name}' fails, and gradients add up without it",
         "stale_everywhere": "stale: what earlier passes have left in intermediate tensors is passed on again",
         "overwritten_everywhere": "accumulated by overwriting: what arrives at a tensor replaces what has arrived "
         "there",

@@ -49,6 +49,7 @@ phrases(
         "sets_roots_anew": "each pass sets the gradient of what it starts from anew",
         "keeps_no_graph": "a graph is good for one pass",
         "takes_no_incoming_gradient": "a pass takes no incoming gradient: other than ones are multiplied in beforehand",
+        "takes_another_subgradient": "{op} takes another subgradient than torch where there is no derivative",
         "old_names_given": lambda found: (
             "it is written for an older NumPy, and was given the names that newer ones lack, such as np."
             + found["names"][0]

@@ -156,6 +156,27 @@ def test_what_is_left_over_from_an_earlier_pass_is_named_where_passes_do_not_add
 
 
 @shallow
+def test_what_is_not_forgotten_is_named() -> None:
+    sick: Any = type("Sick", (diseases.ClearsNothing, sound.Tensor), {})
+    found = conform(adapt(sick, "mine"), ops=["mul"])
+    assert found.backward_pass is not None
+    assert (found.backward_pass.kind, found.backward_pass.message.kind) == ("stale", "stale_after_zeroing")
+    assert not found.holds
+    assert found.ops["mul"] == "right"
+
+
+@shallow
+def test_another_subgradient_is_a_convention(tmp_path: Path) -> None:
+    (tmp_path / "case.yaml").write_text(
+        "inputs: {a: [1, 0]}\ngraph: {y: relu(a)}\nbackward: {y: [1, 2]}\n", encoding="utf-8"
+    )
+    sick: Any = type("Sick", (diseases.OpensAtZero, sound.Tensor), {})
+    found = conform(adapt(sick, "mine"), [tmp_path], ops=["mul"])
+    assert [(one.kind, one["op"]) for one in found.conventions] == [("takes_another_subgradient", "relu")]
+    assert found.holds
+
+
+@shallow
 def test_cases_about_code_say_nothing_of_an_engine(tmp_path: Path) -> None:
     (tmp_path / "case.yaml").write_text(
         "inputs: {x: [1, 2]}\ngraph: {y: x * x}\nbackward: {y: [1, 1]}\nimplementations: {y: code.py:f}\n"

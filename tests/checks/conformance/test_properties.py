@@ -9,8 +9,9 @@ import pytest
 from gradcheck.checks.conformance import properties
 from gradcheck.checks.conformance.properties import PROPERTIES, Finding, check_properties
 from gradcheck.engines.core import Core
-from gradcheck.engines.resolve import engine
+from gradcheck.engines.resolve import adapt, engine
 from gradcheck.errors import Unsupported
+from tests.checks.conformance.test_growth import Listed
 from tests.paths import wrong_engine
 
 pytestmark = pytest.mark.usefixtures("shallow")
@@ -120,3 +121,41 @@ def test_an_endless_loop_is_told_as_out_of_time() -> None:
 
     whys = [one.why for one in check_properties(Endless(), timeout=0.05)]
     assert [why and (why.kind, why["seconds"]) for why in whys] == [("ran_out_of_time", 0.05)] * len(PROPERTIES)
+
+
+class Noting(Core):
+    """The core, which notes of how many numbers' chains it is asked."""
+
+    name = "noting"
+
+    def __init__(self, refuses: int) -> None:
+        super().__init__()
+        self.refuses, self.depths = refuses, list[int]()
+
+    def evaluate(self, problem: Any, *args: Any, **kwargs: Any) -> Any:
+        (claim, *_) = problem.case.graph.values()
+        depth = sum(1 for _ in claim.expr.walk())
+        if depth > 2_500:
+            self.depths.append(depth)
+        if depth > self.refuses:
+            raise RecursionError("too deep")
+        return super().evaluate(problem, *args, **kwargs)
+
+
+def test_what_fewer_nodes_are_too_many_for_is_not_asked_for_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(properties, "NODES", 12_000)
+    deep = f"graphs of {100_000:,} nodes"
+    engine = Noting(2_500)
+    assert by_name(check_properties(engine))[deep].status == "fails"
+    assert len(set(engine.depths)) == 1
+    engine = Noting(10**6)
+    assert by_name(check_properties(engine))[deep].status == "holds"
+    assert len(set(engine.depths)) == 2
+
+
+def test_a_deep_graph_is_not_asked_for_where_work_grows_faster(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(properties, "_FEWER", 500)
+    found = by_name(check_properties(adapt(Listed, "mine")))[f"graphs of {100_000:,} nodes"]
+    assert found.status == "unsupported"
+    assert found.why is not None
+    assert found.why.kind == "work_grows_faster"

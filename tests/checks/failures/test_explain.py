@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -11,8 +13,10 @@ from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.engines.core import Core
 from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, failed
+from tests.checks.failures.test_traversals import judged
 from tests.checks.mutants import WrongSweep
 from tests.conftest import WithForward, WithRules
+from tests.engines.dialects import sound
 
 CHAIN = """
     inputs: {x: "randn(2, 3)", w: "randn(3, 3)", v: "randn(3, 4)"}
@@ -305,3 +309,29 @@ def test_what_explains_a_failure_may_fail_itself_and_the_rest_is_told(
     told = {kind for c in failed(case, "formula") for kind in kinds(c)}
     expected = {"_find_causes": "path_dropped", "suggest": "did_you_mean", "refute": "counterexample"}
     assert told == set(expected.values()) - {expected[broken]}
+
+
+class Retaining(sound.Tensor):
+    """Gradients of what is no leaf are kept where that is asked for; each factor of a product gets its own value."""
+
+    is_kept = False
+
+    def retain_grad(self) -> None:
+        self.is_kept = True
+
+    def receive(self, gradient: Any) -> None:
+        if self.is_kept or not self.parents:
+            super().receive(gradient)
+
+    def __mul__(self, other: Any) -> Any:
+        other = self.lifted(other)
+        return self.new(self.data * other.data, (self, other), lambda g: (g * self.data, g * other.data))
+
+
+def test_what_a_total_makes_wrong_at_its_root_is_no_cause_of_its_own() -> None:
+    """The pass begins at a total of both roots, which is made by a product that is wrong."""
+    found = judged(
+        Retaining,
+        "inputs: {x: [1, 2, 3]}\ngraph: {y: x * 10, loss: (y * y).sum()}\nbackward: {y: [1000, 2000, 3000], loss: 1}\n",
+    )
+    assert {c.cause.origin.kind for c in found.comparisons if c.status == "failed" and c.cause} == {"op_at"}

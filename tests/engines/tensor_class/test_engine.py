@@ -15,6 +15,8 @@ from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.engines.tensor_class.scalars import ScalarClassEngine
 from gradcheck.errors import UsageError
+from tests.checks.failures.test_traversals import judged
+from tests.engines.dialects import arrays, asking
 
 Variant = Callable[..., type]
 Check = Callable[..., CaseResult]
@@ -163,3 +165,34 @@ def test_a_pass_begins_with_an_array_only_where_every_op_lets_it(variant: Varian
     kind = variant(NO_SEED, seeding, one)
     assert not adapt(kind, "mine").capabilities.starts_with_ones
     assert check(kind, "inputs: {x: [1, 2]}\ngraph: {y: x + x}\nbackward: {y: [1, 1]}\n").status == "passed"
+
+
+#: A second pass after new values: what x had is kept, and added to.
+_AGAIN = (
+    "inputs: {x: [1, 2]}\ngraph: {y: x * x}\n"
+    "steps: [{backward: {y: [1, 1]}}, {forward: {x: [10, 0]}}, {backward: {y: [1, 1]}}]\n"
+)
+
+
+class Kept(arrays.GivenTensors):
+    """What it has is asked for what only its tensors have."""
+
+    def plain(self) -> Any:
+        return self.data
+
+    def receive(self, gradient: Any) -> None:
+        self.grad = self.new(gradient if self.grad is None else self.grad.plain() + gradient)
+
+
+def test_what_is_kept_over_new_values_is_a_tensor_where_gradients_are() -> None:
+    found = judged(Kept, _AGAIN)
+    assert found.status == "passed"
+    assert {c.status for c in found.comparisons if c.step == 2} == {"passed"}
+
+
+def test_to_what_a_class_computes_once_nothing_is_added() -> None:
+    """A number that has a gradient answers with it, whatever is made of it later."""
+    found = judged(asking.Asks, _AGAIN)
+    assert found.status == "unsupported"
+    said = [c.mismatch["got_outcome"]["text"] for c in found.comparisons if c.mismatch]
+    assert said == ["Asks adds nothing to a gradient that is there"]

@@ -52,3 +52,16 @@ def test_what_is_cleared_or_carried_over() -> None:
     again = added({a: [1.0]})
     again.forget()
     assert again.of(a) is None
+
+
+def test_what_is_carried_over_to_a_new_tensor_is_added_to() -> None:
+    old, new = Node(), Node()
+    found = added({old: [1.0]})
+    assert found.put(new, np.array([5.0]))
+    found.add([(new, [2.0])], is_tensor, lambda one: np.asarray(one, float))
+    assert found.of(new) == [7.0]
+    named = added({"x": [1.0]})
+    assert named.put(Node(name="y"), np.array([5.0]))
+    named.add([("y", [2.0])], is_tensor, lambda one: np.asarray(one, float))
+    assert named.of(Node(name="y")) == [7.0]
+    assert not Returned().put(new, np.array([5.0]))  # passes give nothing back

@@ -61,14 +61,17 @@ def forward_value(e: Evidence) -> Iterator[Guess]:
 
 @hypothesis("swapped", covers=("operand_transposed",))
 def swapped_gradients(e: Evidence) -> Iterator[Guess]:
-    """The gradient of another tensor of the same op."""
+    """The gradient of another tensor of the same op. Where the two are one, it may as well be what another mistake
+    makes of its own."""
     if e.rule is None:
         return
-    mine = e.rule.index
+    mine, tensors = e.rule.index, e.rule.tensors
     for index, other in enumerate(e.rule.wants[:_MOST_TENSORS]):
         if index != mine and other is not None:
             reduced = other if other.shape == e.want.shape else _reduced(other, e.want.shape)
-            yield Guess(("gradient", index), fact("gradient_of_other_tensor", got=index, want=mine), reduced)
+            found = fact("gradient_of_other_tensor", got=index, want=mine)
+            is_one = len(tensors) == len(e.rule.wants) and np.array_equal(tensors[index], e.rule.tensor)
+            yield Guess(("gradient", index), found, reduced, not is_one)
 
 
 @hypothesis("swapped", covers=("operand_transposed",))

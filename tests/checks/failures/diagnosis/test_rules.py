@@ -169,3 +169,12 @@ def test_layer_norm_as_if_its_statistics_were_constants() -> None:
 
 def test_the_weight_of_layer_norm_has_no_such_term() -> None:
     assert guessed(rules.layer_norm, of_rule(rule(LAYER, 1))) == []
+
+
+def test_of_one_tensor_in_both_places_the_other_gradient_is_no_proof() -> None:
+    """Of x @ x, the first one's gradient is that of the second with its factors in the wrong order."""
+    square = rule(case("x: 'randn(3, 3)'", "x @ x", "3, 3"))
+    given = Evidence(np.zeros((3, 3)), np.ones((3, 3)), rule=square)
+    assert [guess.sure for guess in rules.swapped_gradients(given)] == [False]
+    given = Evidence(np.zeros((3, 3)), np.ones((3, 3)), rule=MATMUL)
+    assert [guess.sure for guess in rules.swapped_gradients(given)] == [True]
