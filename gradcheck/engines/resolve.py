@@ -17,9 +17,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import metadata, util
+from importlib.machinery import SourceFileLoader
 from itertools import takewhile
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from gradcheck.engines import missing
@@ -282,15 +283,25 @@ def _alone(path: Path) -> ModuleType:
     spec = util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise UsageError(f"{path.name} is no Python file")
+    loader = _Afresh(name, str(path)) if type(spec.loader) is SourceFileLoader else spec.loader
     module = util.module_from_spec(spec)
     sys.modules[name] = module
     try:
         with _importable(path.parent):
-            spec.loader.exec_module(module)
+            loader.exec_module(module)
     except BaseException:
         del sys.modules[name]
         raise
     return module
+
+
+class _Afresh(SourceFileLoader):
+    """Without bytecode, which Python takes for that of a file as long and changed within the same second."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        code: CodeType = self.source_to_code(self.get_data(path), path)
+        return code
 
 
 @contextmanager
