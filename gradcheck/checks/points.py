@@ -168,6 +168,12 @@ class OwnPoint(Point):
             self._applications = self._of_core.applications()
         return super().applications
 
+    def let_go(self, engine: Engine) -> None:
+        """Forget an engine's record, and what was asked of it."""
+        if self._records is not None:
+            self._records.pop(engine.name, None)
+        self.asked.clear()
+
     def record(self, engine: Engine) -> Recorder | None:
         self.evaluation(engine)
         return None if self._records is None else self._records.get(engine.name)

@@ -26,6 +26,7 @@ from gradcheck.language.evaluation.scalars import ARITHMETIC
 _Tensor = torch.Tensor
 _NUMBERS = (int, float, complex, bool)
 _DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in dtypes.BY_NAME}
+_REAL = (torch.float64, torch.float32)
 #: What a number becomes in a case of each dtype.
 _DEFAULTS = {dtype: _DTYPES[dtypes.real_of(dtype).name] for dtype in dtypes.BY_NAME.values() if dtype.kind in "fVc"}
 #: What torch raises when a call, or a backward pass, cannot be done.
@@ -105,6 +106,8 @@ class Torch(DefineByRun):
         """The tensor's values, sharing its memory."""
         if tensor.requires_grad:
             tensor = tensor.detach()
+        if self.device is None and tensor.dtype in _REAL and not (tensor.is_neg() or tensor._is_zerotensor()):
+            return tensor.numpy()
         if tensor._is_zerotensor():
             tensor = torch.zeros(tensor.shape, dtype=tensor.dtype)
         if self.device is not None:

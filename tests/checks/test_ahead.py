@@ -84,6 +84,14 @@ def test_items_come_in_their_order_however_many_there_are(monkeypatch: pytest.Mo
     assert [one is not None and one.context is not None for _, one in found[-4:]] == [True, False, True, True]
 
 
+def test_the_references_graph_is_let_go_where_all_agrees() -> None:
+    for one in begun([case_of(f"name: c{n}\n{RIGHT}") for n in range(2)]):
+        assert one is not None
+        assert one.context is not None
+        own = one.context.points.own
+        assert (own.record(one.context.engines.reference), own.asked) == (None, {})
+
+
 def test_one_case_alone_is_not_begun() -> None:
     (only,) = begun([case_of(RIGHT)])
     assert only is not None

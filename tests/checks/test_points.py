@@ -206,3 +206,14 @@ def test_an_evaluation_that_has_begun_is_gone_on_with_by_its_engine_alone() -> N
     record = point.record(core)
     assert record is not None
     assert [call.op.name for call in record.calls] == ["mul"]
+
+
+def test_a_record_that_is_let_go_is_none() -> None:
+    own = context_of(GENERAL).points.own
+    reference, core = own.engines.all
+    assert isinstance(own, OwnPoint)
+    assert own.record(reference) is not None
+    own.asked["known", "core"] = 1
+    own.let_go(reference)
+    assert (own.record(reference), own.asked) == (None, {})
+    assert own.record(core) is not None

@@ -41,6 +41,10 @@ def discover(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Target | Inval
 
     Hidden directories are left out, and links to directories are not followed.
     """
+    paths = list(paths)
+    if len(paths) == 1:
+        yield from _targets(os.fspath(paths[0]))
+        return
     seen: set[tuple[str, str | None]] = set()
     for path in paths:
         for target in _targets(os.fspath(path)):

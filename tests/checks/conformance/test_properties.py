@@ -114,6 +114,7 @@ def test_only_who_may_never_return_has_a_limit_unasked(
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_endless_loop_is_told_as_out_of_time() -> None:
     """Where the time is up in what somebody has the collector call, that says so, and it is told the next time."""
+
     class Endless(Core):
         name = "endless"
 
