@@ -34,7 +34,7 @@ from gradcheck.language.evaluation.evaluate import program
 from gradcheck.language.expr.nodes import Call
 
 #: So many cases are begun together, as long as their tensors have no more elements, those of the graphs included.
-MOST, ELEMENTS = 1_024, 1 << 18
+MOST, ELEMENTS = 512, 1 << 17
 #: Engines whose answers depend on nothing but the problem, by module and name: what is made of them may do more.
 _PLAIN = frozenset({("gradcheck.engines.core", "Core"), ("gradcheck.engines.torch", "Torch")})
 
