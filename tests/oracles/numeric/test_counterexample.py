@@ -362,3 +362,18 @@ def test_a_shape_that_comes_of_what_is_written_out_is_no_counterexample() -> Non
     shown = counterexample(case, "x", wrong, of_shape=False)
     assert shown is not None
     assert (shown.inputs["x"].shape, shown.index is None) == ((3,), False)
+
+
+def test_gradients_that_are_known_otherwise_only_spare_measuring() -> None:
+    """What they do not know, a gradient where none flows, is measured; where the formula holds by them, nothing is."""
+    case = case_of("{dims: {n: 3}, inputs: {x: 'randn(n)', w: 'randn(n)'}, graph: {u: w * 2, z: (x * x).sum()}}")
+    for text in ("3 * x", "3 * x + 0 * grad(u)"):
+        assert counterexample(case, "x", claim(text), quick=by_core) == counterexample(case, "x", claim(text))
+    asked: list[int] = []
+    assert (
+        counterexample(
+            case, "x", claim("3 * x"), quick=lambda problem: asked.append(1) or {"x": 3 * problem.inputs["x"]}
+        )
+        is None
+    )
+    assert asked
