@@ -19,7 +19,7 @@ MOST_PARAMETERS = 6
 MIRRORED = ("checks", "engines", "oracles")
 #: The clock is read to limit a case by what the user asked for, and to show how long something took.
 READS_THE_CLOCK = {
-    "checks/ahead.py",
+    "checks/in_steps.py",
     "checks/limits.py",
     "checks/pipeline.py",
     "checks/run.py",

@@ -14,7 +14,7 @@ from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.pipeline import Begun
 from gradcheck.checks.recalled import Known, Recalled
 from gradcheck.checks.result import CaseResult
-from gradcheck.checks.runner import Further, check_one, unreadable
+from gradcheck.checks.runner import Further, check_one, finish_one, unreadable
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.language.case import Case, Work
 
@@ -24,9 +24,12 @@ def in_turn(
 ) -> Iterator[CaseResult]:
     """The result of each, by the reference's `answers` as far as there are any."""
     check = checker(options, engines)
+    finish = None if _further(options) else finish_one
     with ready(options, engines):
-        for item, begun in begun_together(work, options, engines):
-            if answers is None or not isinstance(item, Case):
+        for item, begun in begun_together(work, options, engines, finish):
+            if begun is not None and begun.result is not None:
+                yield begun.result
+            elif answers is None or not isinstance(item, Case):
                 yield check(item, begun)
             else:
                 found, learned = recalling(engines, answers.about(item), partial(check, item, begun))

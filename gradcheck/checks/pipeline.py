@@ -71,12 +71,13 @@ STAGES: tuple[Stage, ...] = (
 @dataclass(slots=True)
 class Begun:
     """A case that has gone a part of its way, together with others (`ahead`): its context, the stages behind it, what
-    was warned of meanwhile, and how long it took."""
+    was warned of meanwhile, how long it took; and its result, where that is known."""
 
     context: Context | None = None
     stages: int = 0
     warned: list[Fact] = field(default_factory=list)
     seconds: float = 0.0
+    result: CaseResult | None = None
 
 
 def check_case(case: Case, options: Options, engines: Engines, begun: Begun | None = None) -> CaseResult:
@@ -160,6 +161,14 @@ def advance(begun: Begun, context: Context) -> None:
         found = [comparison for comparison in stage.check(context) if context.is_asked(comparison)]
         context.found += found
     begun.stages += 1
+
+
+def is_nearly_done(begun: Begun) -> bool:
+    """Whether all that was found agrees, and nothing is left to look at."""
+    context = begun.context
+    if context is None or context.errors or {found.status for found in context.found} != {"passed"}:
+        return False
+    return not any(stage.applies(context) for stage in STAGES[begun.stages :])
 
 
 def _in_own_dtype(case: Case, options: Options, engines: Engines) -> Context:

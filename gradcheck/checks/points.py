@@ -64,6 +64,9 @@ class Point:
         self._evaluations: dict[str, Evaluation] = {} if evaluations is None else evaluations
         self._applications: list[Application] | None = None
         self.asked: dict[tuple[str, ...], Any] = {}  # what the engines' records were asked (`as_recorded`)
+        # Engines of which it is known, by a look at many points at once, that all agrees, and that all ops alone do.
+        self.agreeing: set[str] = set()
+        self.agreeing_alone: set[str] = set()
         self._scopes: dict[int, Scope] = {}
         self._same: Point | None = None  # the same point of a case whose claims speak of the same steps
         self._of_graph: Point | None = None  # the same point of a case with the same graph
@@ -146,10 +149,13 @@ class OwnPoint(Point):
         self._begun = engine, run
         return sum([array.size for array in run.values.values()])
 
+    def begun(self, engine: Engine) -> GraphRun | None:
+        """What has begun, if it is this engine's."""
+        whose, run = self._begun
+        return run if whose is engine else None
+
     def _evaluate(self, engine: Engine) -> Evaluation:
-        (whose, run), self._begun = self._begun, (None, None)
-        if whose is not engine:
-            run = None
+        run, self._begun = self.begun(engine), (None, None)
         is_core = isinstance(engine, Core)
         if not isinstance(engine, DefineByRun) or (is_core and self._of_core is not None):
             return super()._evaluate(engine)

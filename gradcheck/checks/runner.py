@@ -54,6 +54,12 @@ def _checked(
     return _with_conventions(_with_output(replace(found, seconds=time.perf_counter() - start), engines), engines)
 
 
+def finish_one(case: Case, options: Options, engines: Engines, begun: Begun) -> CaseResult:
+    """The result of what is begun, where somebody listens already. Raises whatever is raised on the way."""
+    found = _with_conventions(_with_output(check_case(case, options, engines, begun), engines), engines)
+    return replace(found, warnings=tuple(begun.warned)) if begun.warned else found
+
+
 def broken(case: Case, options: Options, error: BaseException) -> CaseResult:
     """The result of a case that broke, by what nobody expected, or by a limit."""
     return result(case, options, "crashed", errors=(failure_of(error, case.place),))

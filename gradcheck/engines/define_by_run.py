@@ -24,7 +24,7 @@ from gradcheck.engines.base import (
     Pullback,
     as_tensor_error,
 )
-from gradcheck.engines.graph_run import GraphRun
+from gradcheck.engines.graph_run import GraphRun, pass_together
 from gradcheck.engines.recording import Call, Recorder, rebuild
 from gradcheck.errors import GradcheckError, TensorError, Unsupported
 from gradcheck.language.problem import Problem
@@ -94,6 +94,12 @@ class DefineByRun(GradientBackend):
             run = self.run_of(problem, recorder)
             run.run_graph()
             return run
+
+    def pass_together(self, runs: Sequence[GraphRun]) -> None:
+        """Take a backward pass that is the only step of each, of what has begun, for all of them at once. Raises what
+        the passes do."""
+        with self.session(runs[0].problem.dtype):
+            pass_together(runs)
 
     def finish(self, run: GraphRun) -> Evaluation:
         """What every step comes to, of what has begun."""

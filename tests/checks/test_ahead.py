@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd import TABLE
-from gradcheck.checks import ahead
+from gradcheck.checks import ahead, in_steps
 from gradcheck.checks.ahead import begun_together
 from gradcheck.checks.in_turn import checker, in_turn, ready
 from gradcheck.checks.options import Options, Override, engines_of
@@ -116,7 +116,7 @@ def test_what_draws_numbers_is_not_begun() -> None:
 
 
 def test_large_tensors_are_left_for_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ahead, "ELEMENTS", 8)
+    monkeypatch.setattr(in_steps, "ELEMENTS", 8)
     work = [case_of(f"name: c{n}\n{RIGHT}") for n in range(4)]
     found = begun(work)
     stages = [one.stages for one in found if one is not None]
@@ -129,7 +129,7 @@ def test_warnings_belong_to_their_case(monkeypatch: pytest.MonkeyPatch) -> None:
         warnings.warn(f"careful with {array.size}", UserWarning, stacklevel=1)
         return np.sinh(array)
 
-    _exchange(monkeypatch, "sinh", warn)
+    exchange(monkeypatch, "sinh", warn)
     work = [case_of(f"name: c{n}\ninputs: {{x: randn({n})}}\ngraph: {{y: sinh(x).sum()}}\n") for n in (2, 3, 2)]
     found = list(in_turn(work, Options(), engines_of(Options())))
     assert [[one["text"] for one in case.warnings] for case in found] == [
@@ -145,7 +145,7 @@ def test_what_breaks_is_told_of_its_case_alone(monkeypatch: pytest.MonkeyPatch) 
             raise AssertionError("nobody expected this")
         return np.cosh(array)
 
-    _exchange(monkeypatch, "cosh", breaks)
+    exchange(monkeypatch, "cosh", breaks)
     work = [case_of(f"name: c{n}\ninputs: {{x: randn({n})}}\ngraph: {{y: cosh(x).sum()}}\n") for n in (2, 3, 4)]
     found = list(in_turn(work, Options(), engines_of(Options())))
     assert [one.status for one in found] == ["passed", "crashed", "passed"]
@@ -163,15 +163,15 @@ def test_the_time_of_a_case_has_what_was_begun() -> None:
     assert all(checker(Options(), engines)(item, one).seconds > 999 for item, one in found)
 
 
-def _exchange(monkeypatch: pytest.MonkeyPatch, name: str, forward: Callable[[np.ndarray], Any]) -> None:
+def exchange(monkeypatch: pytest.MonkeyPatch, name: str, forward: Callable[[np.ndarray], Any]) -> None:
     """Another forward for an op of the core."""
     monkeypatch.setitem(TABLE, name, replace(TABLE[name], forward=forward))
 
 
 def test_a_run_of_files_begins_them_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[int] = []
-    known = ahead._begin
-    monkeypatch.setattr(ahead, "_begin", lambda several: (counted.append(len(several)), known(several))[1])
+    known = ahead.begin
+    monkeypatch.setattr(ahead, "begin", lambda several, *rest: (counted.append(len(several)), known(several, *rest))[1])
     from gradcheck.checks.run import run
 
     for number in range(3):

@@ -9,13 +9,13 @@ Whatever does not agree here, or was not recorded as one op, is looked at closel
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.claims.cotangents import Normal
-from gradcheck.checks.closeness.compare import all_agree
+from gradcheck.checks.closeness.compare import Pair, all_agree
 from gradcheck.checks.closeness.tolerance import between_engines
 from gradcheck.checks.points import Point
 from gradcheck.engines.base import Application, Engine
@@ -30,21 +30,14 @@ _PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
 _MOST = 4_000
 
 
+_Both: TypeAlias = dict[int, tuple[list[np.ndarray], list[np.ndarray]]]
+
+
 class Agreeing(NamedTuple):
     """The graph entries that ops stand in, all of which agree but for the `rest`, of which the records do not tell."""
 
     owners: tuple[str, ...]
     rest: list[Application]
-
-
-class _Both(NamedTuple):
-    """One call as two engines have recorded it, with a gradient for its result, and what each makes of that."""
-
-    mine: Call
-    theirs: Call
-    cotangent: np.ndarray
-    got: list[np.ndarray]
-    want: list[np.ndarray]
 
 
 class _Told(NamedTuple):
@@ -58,23 +51,35 @@ class _Told(NamedTuple):
 
 def as_recorded(point: Point, engine: Engine, run: StatedTolerance | None) -> Agreeing | None:
     """What agrees in the records of the core and the reference; None where they have none, or something differs."""
-    reference = point.engines.reference
-    if not isinstance(engine, Core) or not isinstance(reference, DefineByRun) or engine is reference:
+    both, told, record = _both(point, engine), _told(point, engine), point.record(engine)
+    if both is None or told is None or record is None:
         return None
-    got, want = shares(point, engine, engine), shares(point, engine, reference)
-    mine, theirs, told = point.record(engine), point.record(reference), _told(point, engine)
-    if got is None or want is None or mine is None or theirs is None or told is None:
+    if engine.name not in point.agreeing_alone and not _all_agree(pairs_alone(point, engine), point, run):
         return None
-    known = {
-        number: _Both(mine.calls[number], theirs.calls[number], cotangent, one, another)
-        for number, cotangent, one, another in zip(told.numbers, told.cotangents, got, want, strict=True)
-        if one is not None and another is not None
-    }
-    both = list(known.values())
-    if not _all_agree(both, point, run):
+    rest = [application_of(record.calls[n]) for n in told.flowing if n not in both]
+    return Agreeing(tuple(dict.fromkeys([record.calls[n].owner for n in told.flowing])), rest)
+
+
+def pairs_alone(point: Point, engine: Engine) -> list[Pair] | None:
+    """What the records of the core and the reference make of the same, in pairs; None where they have none, or not
+    both of everything."""
+    both = _both(point, engine)
+    if both is None or any(len(one) != len(another) for one, another in both.values()):
         return None
-    rest = [application_of(mine.calls[n]) for n in told.flowing if n not in known]
-    return Agreeing(tuple(dict.fromkeys([mine.calls[n].owner for n in told.flowing])), rest)
+    return [pair for one, another in both.values() for pair in zip(one, another, strict=True)]
+
+
+def _both(point: Point, engine: Engine) -> _Both | None:
+    """By the numbers of calls, what both make of the gradient of the result."""
+    key = ("both", engine.name)
+    if key not in point.asked:
+        got, want = shares(point, engine, engine), shares(point, engine, point.engines.reference)
+        told, found = _told(point, engine), None
+        if got is not None and want is not None and told is not None:
+            asked = zip(told.numbers, got, want, strict=True)
+            found = {number: (one, other) for number, one, other in asked if one is not None and other is not None}
+        point.asked[key] = found
+    return point.asked[key]  # type: ignore[no-any-return]
 
 
 def shares(point: Point, engine: Engine, asked: Engine) -> list[Shares] | None:
@@ -135,10 +140,7 @@ def _is_tensor(value: Any) -> bool:
     return hasattr(value, "requires_grad")
 
 
-def _all_agree(known: Sequence[_Both], point: Point, run: StatedTolerance | None) -> bool:
+def _all_agree(pairs: Sequence[Pair] | None, point: Point, run: StatedTolerance | None) -> bool:
     """Whether all gradients do."""
-    if any(len(both.got) != len(both.want) for both in known):
-        return False
-    pairs = [pair for both in known for pair in zip(both.got, both.want, strict=True)]
     stated = point.problem.case.engine_tolerance
-    return all_agree(pairs, lambda want: between_engines(want.dtype, stated, run))
+    return pairs is not None and all_agree(pairs, lambda want: between_engines(want.dtype, stated, run))

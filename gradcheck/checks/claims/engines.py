@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.outcomes import compare_outcomes, compare_with_case, place_of
-from gradcheck.checks.closeness.compare import all_agree, compare_quietly, holds
+from gradcheck.checks.closeness.compare import Pair, all_agree, compare_quietly, holds
 from gradcheck.checks.closeness.rounding import allow_rounding
 from gradcheck.checks.closeness.tolerance import EXACT, Tolerance, base, between_engines
 from gradcheck.checks.context import Context
@@ -38,7 +38,8 @@ def check(context: Context) -> Iterator[Comparison]:
 
 def check_engine(point: Point, got: Evaluation, run: StatedTolerance | None) -> list[Comparison]:
     """What one engine's evaluation claims at one point, against the reference's, rounding allowed for."""
-    found = compare_evaluations(point.problem, got, point.want, run, point.trial)
+    known = got.engine in point.agreeing
+    found = compare_evaluations(point.problem, got, point.want, run, point.trial, known_to_agree=known)
     return [_where_defined(point, c) for c in allow_rounding(found, point.conditioning)]
 
 
@@ -53,37 +54,54 @@ def compare_evaluations(
     want: Evaluation,
     run: StatedTolerance | None = None,
     trial: Trial | None = None,
+    *,
+    known_to_agree: bool = False,
 ) -> list[Comparison]:
     """Every claim that one engine's evaluation makes about another's: outcomes, values, gradients, step by step.
 
-    NumPy's warnings are expected to be off.
+    `known_to_agree`: all arrays that `both_have`. NumPy's warnings are expected to be off.
     """
     case = problem.case
-    pair = _Pair(case, got.engine, want.engine, trial, run)
-    found = [*compare_outcomes(case, got, want), *_changed(problem, got, pair)]
+    held = _Held(case, got.engine, want.engine, trial, run, known_to_agree)
+    found = [*compare_outcomes(case, got, want), *_changed(problem, got, held)]
     for index, (mine, theirs) in enumerate(zip(got.states, want.states, strict=False)):
-        pair.look(mine, theirs)
+        if not known_to_agree:
+            held.agrees = all_agree(_both_have(mine, theirs), held.tolerance)
         is_forward = case.steps[index].action == "forward"
         one_raised = bool(mine.error) != bool(theirs.error)
         if (index == 0 and not is_forward) or (is_forward and not one_raised):
-            found += pair.values(index, mine, theirs)
+            found += held.values(index, mine, theirs)
         if not one_raised:  # else `outcomes` has said it; only one of them has run the step
-            found += pair.gradients(index, mine, theirs)
+            found += held.gradients(index, mine, theirs)
     return found
 
 
-def _changed(problem: Problem, got: Evaluation, pair: _Pair) -> Iterator[Comparison]:
+def both_have(got: Evaluation, want: Evaluation) -> list[Pair]:
+    """Every array that two evaluations have both, of all steps; what is one array, as inputs are, left out."""
+    return [pair for mine, theirs in zip(got.states, want.states, strict=False) for pair in _both_have(mine, theirs)]
+
+
+def _both_have(mine: State, theirs: State) -> list[Pair]:
+    return [
+        (array, other)
+        for got, want in ((mine.values, theirs.values), (mine.gradients, theirs.gradients))
+        for name, array in got.items()
+        if array is not None and (other := want.get(name)) is not None and other is not array
+    ]
+
+
+def _changed(problem: Problem, got: Evaluation, held: _Held) -> Iterator[Comparison]:
     """Inputs and constants are nobody's to change."""
     if not got.changed:
         return
     given = {**problem.inputs, **problem.constants}
     for name, now in got.changed.items():
-        found = compare_quietly(now, given[name], EXACT, replace(pair.subject(ClaimKind.VALUE, name, 0), trial=None))
+        found = compare_quietly(now, given[name], EXACT, replace(held.subject(ClaimKind.VALUE, name, 0), trial=None))
         yield replace(found, mismatch=fact("input_changed", engine=got.engine, tensor=name))
 
 
 @dataclass(slots=True)
-class _Pair:
+class _Held:
     """An engine and the reference, and what they are held to."""
 
     case: Case
@@ -91,26 +109,16 @@ class _Pair:
     reference: str
     trial: Trial | None
     run: StatedTolerance | None
+    agrees: bool  # whether all that both have at a step does: then nothing is compared one by one
     _tolerances: dict[np.dtype, Tolerance] = field(default_factory=dict)
     _any: Subject = field(init=False)
-    _agrees: bool = False
 
     def __post_init__(self) -> None:
         place = self.case.place
         self._any = Subject(ClaimKind.VALUE, "", 0, self.engine, self.reference, place, "", self.trial)
 
-    def look(self, mine: State, theirs: State) -> None:
-        """Find out whether all that both have agrees: then nothing is compared one by one."""
-        pairs = [
-            (array, other)
-            for got, want in ((mine.values, theirs.values), (mine.gradients, theirs.gradients))
-            for name, array in got.items()
-            if array is not None and (other := want.get(name)) is not None
-        ]
-        self._agrees = all_agree(pairs, self.tolerance)
-
     def _compared(self, got: np.ndarray | None, want: np.ndarray | None, subject: Subject) -> Comparison:
-        if self._agrees and got is not None and want is not None:
+        if self.agrees and got is not None and want is not None:
             return holds(want, subject)
         return compare_quietly(got, want, self.tolerance(want), subject)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from itertools import chain, repeat
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -24,6 +25,11 @@ _ROUNDINGS = 16.0
 _ALIKE = 1e-3
 #: Arrays of more elements are compared each alone: to put them together would cost more than to ask again.
 _MOST_AT_ONCE = 4_000
+#: So many cases' arrays are put together: the processor has them at hand.
+_AT_ONCE = 16
+
+#: What was got and what was wanted.
+Pair: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 
 def compare(
@@ -77,7 +83,7 @@ def agree(got: np.ndarray, want: np.ndarray, tolerance: Tolerance) -> bool:
     return near and bool(np.maximum.reduce(error, axis=None) < _INFINITY)
 
 
-def all_agree(pairs: Iterable[tuple[np.ndarray, np.ndarray]], tolerance: Callable[[np.ndarray], Tolerance]) -> bool:
+def all_agree(pairs: Iterable[Pair], tolerance: Callable[[np.ndarray], Tolerance]) -> bool:
     """Whether each of two arrays is of one shape and dtype and agrees, by the `tolerance` of the second; those of one
     dtype are compared at once.
 
@@ -85,20 +91,35 @@ def all_agree(pairs: Iterable[tuple[np.ndarray, np.ndarray]], tolerance: Callabl
     be off.
     """
     sides: dict[np.dtype, tuple[list[np.ndarray], list[np.ndarray]]] = {}
+    last: np.dtype | None = None
+    mine: list[np.ndarray] = []
+    theirs: list[np.ndarray] = []
     for got, want in pairs:
         dtype = want.dtype
         if got.shape != want.shape or got.dtype != dtype or want.size > _MOST_AT_ONCE:
             return False
-        if dtype not in sides:
-            sides[dtype] = ([], [])
-        listed = sides[dtype]
-        listed[0].append(got.ravel())
-        listed[1].append(want.ravel())
+        if dtype is not last:
+            mine, theirs = sides.setdefault(dtype, ([], []))
+            last = dtype
+        mine.append(got)
+        theirs.append(want)
     for mine, theirs in sides.values():
         allowed = tolerance(theirs[0])
-        if allowed.measured or not agree(np.concatenate(mine), np.concatenate(theirs), allowed):
+        if allowed.measured:
+            return False
+        if not agree(np.concatenate(mine, axis=None), np.concatenate(theirs, axis=None), allowed):
             return False
     return True
+
+
+def each_agrees(several: Sequence[Sequence[Pair]], tolerance: Callable[[np.ndarray], Tolerance]) -> Iterator[bool]:
+    """`all_agree` of each of several, a few at once: mostly all of them do."""
+    for start in range(0, len(several), _AT_ONCE):
+        some = several[start : start + _AT_ONCE]
+        if all_agree(chain.from_iterable(some), tolerance):
+            yield from repeat(True, len(some))
+        else:
+            yield from [all_agree(pairs, tolerance) for pairs in some]
 
 
 def holds(want: np.ndarray, subject: Subject) -> Comparison:
