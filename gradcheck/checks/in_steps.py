@@ -23,7 +23,7 @@ from gradcheck.checks.closeness.compare import Pair, each_agrees
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.pipeline import Begun, advance, is_nearly_done
+from gradcheck.checks.pipeline import Begun, advance, is_done
 from gradcheck.checks.points import OwnPoint, Point
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.warned import Ear, heard_by
@@ -83,7 +83,7 @@ def begin(several: Sequence[Beginning], dtype: np.dtype, finish: Finish | None) 
             left = _each(left, _advanced, ear)
         left = _each(left, _let_go, ear)
         if finish is not None:
-            _each([one for one in left if is_nearly_done(one.begun)], partial(_finished, finish), ear)
+            _each([one for one in left if is_done(one.begun)], partial(_finished, finish), ear)
 
 
 def _each(several: Iterable[Beginning], take: Callable[[Beginning], int], ear: Ear) -> list[Beginning]:

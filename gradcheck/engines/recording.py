@@ -48,9 +48,10 @@ class Recorder:
     def flowing(self) -> list[int]:
         """Which of the core's calls are those through which gradients flow; none twice."""
         found = [number for number, call in enumerate(self.calls) if _needs_gradient(call.result)]
-        several = Counter(self.calls[number].op for number in found)
-        if len(several) == len(found):
+        ops = [self.calls[number].op for number in found]
+        if len(set(ops)) == len(ops):
             return found
+        several = Counter(ops)
         keys = {_call_key(self.calls[n]) if several[self.calls[n].op] > 1 else n: n for n in reversed(found)}
         return sorted(keys.values())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, repeat
 from typing import Any, TypeAlias
@@ -83,40 +83,40 @@ def agree(got: np.ndarray, want: np.ndarray, tolerance: Tolerance) -> bool:
     return near and bool(np.maximum.reduce(error, axis=None) < _INFINITY)
 
 
-def all_agree(pairs: Iterable[Pair], tolerance: Callable[[np.ndarray], Tolerance]) -> bool:
+def all_agree(pairs: Sequence[Pair], tolerance: Callable[[np.ndarray], Tolerance]) -> bool:
     """Whether each of two arrays is of one shape and dtype and agrees, by the `tolerance` of the second; those of one
     dtype are compared at once.
 
     False means only that a closer look is needed: at each alone, where any is large. NumPy's warnings are expected to
     be off.
     """
-    sides: dict[np.dtype, tuple[list[np.ndarray], list[np.ndarray]]] = {}
-    last: np.dtype | None = None
-    mine: list[np.ndarray] = []
-    theirs: list[np.ndarray] = []
-    for got, want in pairs:
-        dtype = want.dtype
-        if got.shape != want.shape or got.dtype != dtype or want.size > _MOST_AT_ONCE:
-            return False
-        if dtype is not last:
-            mine, theirs = sides.setdefault(dtype, ([], []))
-            last = dtype
-        mine.append(got)
-        theirs.append(want)
-    for mine, theirs in sides.values():
+    got, want = [one for one, _ in pairs], [other for _, other in pairs]
+    kinds = [array.dtype for array in want]
+    if [array.shape for array in got] != [array.shape for array in want] or [array.dtype for array in got] != kinds:
+        return False
+    if max([array.size for array in want], default=0) > _MOST_AT_ONCE:
+        return False
+    several = dict.fromkeys(kinds)
+    for dtype in several:
+        mine, theirs = got, want
+        if len(several) > 1:
+            mine, theirs = ([array for array in side if array.dtype == dtype] for side in (got, want))
         allowed = tolerance(theirs[0])
-        if allowed.measured:
-            return False
-        if not agree(np.concatenate(mine, axis=None), np.concatenate(theirs, axis=None), allowed):
+        if allowed.measured or not agree(_joined(mine, dtype), _joined(theirs, dtype), allowed):
             return False
     return True
+
+
+def _joined(arrays: Sequence[np.ndarray], dtype: np.dtype) -> np.ndarray:
+    """All their elements, in a third of the time that NumPy takes to put small arrays together."""
+    return np.frombuffer(b"".join([array.tobytes() for array in arrays]), dtype)
 
 
 def each_agrees(several: Sequence[Sequence[Pair]], tolerance: Callable[[np.ndarray], Tolerance]) -> Iterator[bool]:
     """`all_agree` of each of several, a few at once: mostly all of them do."""
     for start in range(0, len(several), _AT_ONCE):
         some = several[start : start + _AT_ONCE]
-        if all_agree(chain.from_iterable(some), tolerance):
+        if all_agree(list(chain.from_iterable(some)), tolerance):
             yield from repeat(True, len(some))
         else:
             yield from [all_agree(pairs, tolerance) for pairs in some]

@@ -22,6 +22,7 @@ from yaml.scanner import Scanner
 
 from gradcheck.errors import Hint, InvalidCase, Place
 from gradcheck.language.loader.document import BROKEN, Branch, Document, Limits, Mark, Spot
+from gradcheck.language.loader.number_lists import NumberList, Numbers, find_lists, quoted
 from gradcheck.language.loader.slips import find_slips
 from gradcheck.language.loader.text import resolve
 
@@ -55,6 +56,7 @@ class Composer:
         self.file = file
         self.limits = limits
         self.errors: list[InvalidCase] = []
+        self.lists: dict[int, NumberList] = {}  # of numbers, by where they begin, that have not come yet
         self.values = 0  # in all the documents of the file so far
 
     def compose(self, text: str, first: int) -> Document | None:
@@ -62,8 +64,9 @@ class Composer:
         self.first = first
         self.incomplete = False
         self.told: Counter[str] = Counter()
+        found = self._quickly(text)
         try:
-            data, root = self._build(Parser(text))
+            data, root = self._build(Parser(text)) if found is None else found
         except yaml.YAMLError as error:
             told = self._slips(text, error) or [self._syntax_error(error)]
             self.errors += told[:-1]
@@ -71,6 +74,22 @@ class Composer:
         if root is None:
             return None
         return Document(self.file, text, first, data, root, broken=bool(self.errors), incomplete=self.incomplete)
+
+    def _quickly(self, text: str) -> tuple[Any, Spot | None] | None:
+        """The same with lists of numbers read at once; None where there are none, or anything is wrong."""
+        self.lists = find_lists(text)
+        if not self.lists:
+            return None
+        values = self.values
+        try:
+            found = self._build(Parser(quoted(text, self.lists)))
+        except (yaml.YAMLError, InvalidCase):
+            found = None
+        if found is None or self.lists or self.errors:
+            self.lists, self.errors, self.values, self.incomplete = {}, [], values, False
+            self.told.clear()
+            return None
+        return found
 
     def _build(self, parser: Any) -> tuple[Any, Spot | None]:
         """The loop over the events, with its own stack: nothing recursive, however deep the nesting."""
@@ -122,12 +141,24 @@ class Composer:
             value = event.value
             if event.implicit[0]:
                 value = self._resolved(value, mark)
+            elif self.lists and (known := self._list_at(mark, depth)) is not None:
+                return known.data, Numbers(mark, known.text)
         self.values += 1
         if self.values > self.limits.numbers:
             raise self._error(f"the file writes out more than {self.limits.numbers:,} values", mark, _TOO_MANY)
         if kind is MappingStartEvent:
             return {}, Branch(mark, {}, {})
         return ([], Branch(mark, None, [])) if kind is SequenceStartEvent else (value, mark)
+
+    def _list_at(self, mark: Mark, depth: int) -> NumberList | None:
+        """The list of numbers that a quoted text stands for, unless it may be beyond the limits."""
+        known = self.lists.get(mark.index)
+        if known is None:
+            return None
+        if depth + known.depth > self.limits.depth or self.values + known.values > self.limits.numbers:
+            return None
+        self.values += known.values
+        return self.lists.pop(mark.index)
 
     def _too_deep(self) -> str:
         return f"nested more than {self.limits.depth} deep"
