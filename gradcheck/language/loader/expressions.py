@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
@@ -235,8 +235,8 @@ class _Site(NamedTuple):
         if op is None or not all(name in sizes for part in call.children for name in free_names(part)):
             return True
         try:
-            args = tuple(evaluate(part, sizes) for part in call.args)
-            kwargs = {key: evaluate(part, sizes) for key, part in call.kwargs}
+            args = tuple([_value(part, sizes) for part in call.args])
+            kwargs = {key: _value(part, sizes) for key, part in call.kwargs}
             budget.check(op, args, kwargs, self.expressions.elements)
         except TooLarge as error:
             self.scope.refuse(error.message, self.place(call.at), error.hint)
@@ -279,6 +279,10 @@ class _Site(NamedTuple):
             self.scope.refuse(error.message, self.place(call.at), error.hint)
             return False
         return True
+
+
+def _value(part: Expr, sizes: Mapping[str, int]) -> Any:
+    return part.value if type(part) is Literal else evaluate(part, sizes)
 
 
 def _tensors_in(expr: Expr) -> Iterator[str]:
