@@ -30,18 +30,28 @@ _PLAIN = frozenset({("gradcheck.engines.core", "Core"), ("gradcheck.engines.torc
 def begun_together(
     work: Sequence[Work], options: Options, engines: Engines, finish: Finish | None = None
 ) -> Iterator[tuple[Work, Begun | None]]:
-    """Each item with what is begun of it, if anything is. Where hardly anything is left to do, `finish` does it."""
+    """Each item with what is begun of it, if anything is. Where hardly anything is left to do, `finish` does it.
+    Raises KeyboardInterrupt after what had finished."""
     rest = iter(work)
     limited = bool(options.overridden("memory"))
     while items := list(islice(rest, MOST)):
         found = {} if limited else dict(_beginnings(items, options, engines))
-        if len(found) > 1:
-            for dtype in dict.fromkeys(one.dtype for one in found.values()):
-                begin([one for one in found.values() if one.dtype == dtype], dtype, finish)
+        stopped: KeyboardInterrupt | None = None
+        try:
+            if len(found) > 1:
+                for dtype in dict.fromkeys(one.dtype for one in found.values()):
+                    begin([one for one in found.values() if one.dtype == dtype], dtype, finish)
+        except KeyboardInterrupt as interrupt:
+            stopped = interrupt
         pairs = deque((item, found[at].begun if at in found else None) for at, item in enumerate(items))
         found.clear()
         while pairs:
-            yield pairs.popleft()
+            item, begun = pairs.popleft()
+            if stopped is not None and (begun is None or begun.result is None):
+                raise stopped
+            yield item, begun
+        if stopped is not None:
+            raise stopped
 
 
 def _beginnings(items: Iterable[Work], options: Options, engines: Engines) -> Iterator[tuple[int, Beginning]]:

@@ -16,14 +16,15 @@ from typing import TypeAlias
 import numpy as np
 
 from gradcheck.autograd.modes import quiet, using_default_dtype
-from gradcheck.checks.claims import operations
+from gradcheck.checks.agreed import agreed
 from gradcheck.checks.claims.as_recorded import pairs_alone, shares
 from gradcheck.checks.claims.engines import both_have
 from gradcheck.checks.closeness.compare import Pair, each_agrees
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
+from gradcheck.checks.expected_failure import judged
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.pipeline import Begun, advance, is_done
+from gradcheck.checks.pipeline import Begun, advance, is_done, result
 from gradcheck.checks.points import OwnPoint, Point
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.warned import Ear, heard_by
@@ -75,11 +76,12 @@ def begin(several: Sequence[Beginning], dtype: np.dtype, finish: Finish | None) 
             _pass(left, place, ear)
             left = _each(left, partial(_evaluated, place), ear)
         _look(left, _evaluations, lambda point: point.agreeing)
-        left = _each(left, _advanced, ear)
         for place in places:
             left = _each(left, partial(_asked, place), ear)
         _look(left, pairs_alone, lambda point: point.agreeing_alone)
-        for _ in range(2):
+        if finish is not None:
+            left = [one for one in _each(left, _agreed, ear) if one.begun.result is None]
+        for _ in range(3):
             left = _each(left, _advanced, ear)
         left = _each(left, _let_go, ear)
         if finish is not None:
@@ -131,10 +133,19 @@ def _evaluated(place: int, one: Beginning) -> int:
 def _asked(place: int, one: Beginning) -> int:
     """What ops alone come to (`as_recorded`), by one engine after the other."""
     context, asked = one.context, one.engine(place)
-    if asked is not None and operations.applies(context):
+    if asked is not None and context.options.mode != "forward":
         for engine in context.engines.tested:
             if asked in (engine, context.engines.reference):
                 shares(context.points.own, engine, asked)
+    return 0
+
+
+def _agreed(one: Beginning) -> int:
+    """The result of a case in which all agrees, and of which there is no more to say."""
+    if (known := agreed(one.context)) is not None:
+        one.begun.context = None  # which is all that it has computed
+        found = result(one.case, one.options, "passed", seconds=one.begun.seconds, warnings=tuple(one.begun.warned))
+        one.begun.result = judged(found.later(known.comparisons), one.case, one.options.today)
     return 0
 
 

@@ -163,6 +163,18 @@ def advance(begun: Begun, context: Context) -> None:
     begun.stages += 1
 
 
+def claims_beyond_engines(context: Context) -> bool:
+    """Whether there is anything to look at but one backward pass, and what engines say of that."""
+    case = context.case
+    step = case.steps[0]
+    if len(case.steps) != 1 or step.action != "backward" or step.raises is not None:
+        return True
+    if any((level.values or level.expected or level.checks) for level in (step, case)):
+        return True
+    beyond = STAGES[STAGES.index(stated) + 1 :]
+    return any(stage.applies(context) for stage in beyond)
+
+
 def is_done(begun: Begun) -> bool:
     """Whether all that was found agrees, and no stage is left that has anything to look at."""
     context = begun.context

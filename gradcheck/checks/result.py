@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
@@ -260,7 +260,7 @@ class CaseResult(Shown):
     reason: str = ""  # of skip, xfail
     tags: tuple[str, ...] = ()
     errors: tuple[Failure, ...] = ()
-    comparisons: tuple[Comparison, ...] = ()
+    comparisons: tuple[Comparison, ...] = field(default_factory=tuple)
     incomplete: tuple[Failure, ...] = ()  # what should have explained the verdict, and failed itself
     smallest: Reproduction | None = None
     power: Power | None = None  # where that was asked for
@@ -271,6 +271,28 @@ class CaseResult(Shown):
     conventions: tuple[tuple[str, tuple[Fact, ...]], ...] = ()  # by engine, what it does otherwise by design
     cached: bool = False  # whether an earlier run came to it
     case: Case | None = field(default=None, repr=False, compare=False)  # as it was run, where it could be read
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """The comparisons, where they are made when somebody looks at them (`later`)."""
+            if name == "comparisons" and (make := vars(self).get("_make")) is not None:
+                made = tuple(make())
+                vars(self)["comparisons"] = made
+                return made
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def later(self, make: Callable[[], Iterable[Comparison]]) -> CaseResult:
+        """The same with comparisons that are made when somebody looks at them."""
+        fields = {**vars(self), "_make": make}
+        del fields["comparisons"]
+        return _made(CaseResult, fields)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """With all comparisons, for whoever reads it elsewhere."""
+        state = {**vars(self), "comparisons": self.comparisons}
+        state.pop("_make", None)
+        return state
 
     @property
     def wrong_references(self) -> tuple[str, ...]:

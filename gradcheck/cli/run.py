@@ -209,7 +209,7 @@ def _run(selection: Loaded, given: dict[str, Any], told: Callable[[CaseResult], 
 
     results, is_own = itertools.count(), click.get_current_context().find_root().obj is not None
     if is_own:
-        gc.freeze()  # what is loaded stays, as what is imported by the first result does: no need to search it for cycles
+        gc.freeze()  # what is loaded stays, and need not be searched for cycles
     total = len(selection.cases) + len({error.place.file for error in selection.errors})
     with Progress(total, sys.stderr if is_terminal(sys.stderr) else None) as progress:
 

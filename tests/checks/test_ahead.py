@@ -13,7 +13,9 @@ import pytest
 
 from gradcheck.autograd import TABLE
 from gradcheck.checks import ahead, in_steps
+from gradcheck.checks.agreed import Agreed
 from gradcheck.checks.ahead import begun_together
+from gradcheck.checks.context import Context
 from gradcheck.checks.in_turn import checker, in_turn, ready
 from gradcheck.checks.options import Options, Override, engines_of
 from gradcheck.checks.pipeline import Begun
@@ -178,3 +180,19 @@ def test_a_run_of_files_begins_them_together(tmp_path: Path, monkeypatch: pytest
         (tmp_path / f"{number}.yaml").write_text(RIGHT, encoding="utf-8")
     assert [one.status for one in run(tmp_path).cases] == ["passed"] * 3
     assert counted == [3]
+
+
+def test_an_interrupt_leaves_what_had_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    work = [case_of(f"name: c{number}\n{RIGHT}") for number in range(4)]
+    known = in_steps.agreed
+
+    def agreed(context: Context) -> Agreed | None:
+        if context.case.name == "c2":
+            raise KeyboardInterrupt
+        return known(context)
+
+    monkeypatch.setattr(in_steps, "agreed", agreed)
+    found = in_turn(work, Options(), engines_of(Options()))
+    assert [next(found).name, next(found).name] == ["c0", "c1"]
+    with pytest.raises(KeyboardInterrupt):
+        next(found)

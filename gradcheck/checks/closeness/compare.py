@@ -128,12 +128,13 @@ def holds(want: np.ndarray, subject: Subject) -> Comparison:
 
 
 @lru_cache(maxsize=64)
-def _dtype_name(dtype: np.dtype) -> str:
+def name_of(dtype: np.dtype) -> str:
+    """A dtype's name, which NumPy makes anew each time."""
     return dtype.name
 
 
 def _name(array: np.ndarray) -> str:
-    return _dtype_name(array.dtype)  # NumPy makes the name anew each time
+    return name_of(array.dtype)
 
 
 def _without(got: np.ndarray | None, want: np.ndarray | None, subject: Subject) -> Comparison:
