@@ -145,7 +145,7 @@ class OwnPoint(Point):
     def begin(self, engine: DefineByRun) -> int:
         """Evaluate the graph alone, which has so many elements; this engine's evaluation, when it is asked for, goes on
         from there. Raises GradcheckError."""
-        run = engine.begin(self.problem, engine.recorder())
+        run = engine.begin(self.problem, engine.recorder(), measured=any(found.states for found in self._evaluations.values()))
         self._begun = engine, run
         return sum([array.size for array in run.values.values()])
 

@@ -88,11 +88,14 @@ class DefineByRun(GradientBackend):
         with self.session(problem.dtype):
             return self.run_of(problem, recorder).evaluation()
 
-    def begin(self, problem: Problem, recorder: Recorder | None) -> GraphRun:
-        """The same with the graph alone evaluated, for `finish` to go on with. Raises GradcheckError."""
+    def begin(self, problem: Problem, recorder: Recorder | None, *, measured: bool = False) -> GraphRun:
+        """The same with the graph alone evaluated, for `finish` to go on with; `measured`, if another engine has
+        evaluated it already. Raises GradcheckError."""
         with self.session(problem.dtype):
             run = self.run_of(problem, recorder)
+            run.measured = measured
             run.run_graph()
+            run.measured = False  # whatever it is evaluated on next
             return run
 
     def pass_together(self, runs: Sequence[GraphRun]) -> None:

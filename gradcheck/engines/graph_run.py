@@ -20,6 +20,7 @@ from gradcheck.engines.base import Evaluation, GradientBackend, State, as_tensor
 from gradcheck.engines.recording import Recorder
 from gradcheck.errors import ArgumentError, GradcheckError, TensorError
 from gradcheck.language.case import Claim, Step
+from gradcheck.language.evaluation.budget import MAX_ELEMENTS
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import Host
 from gradcheck.language.problem import Problem
@@ -34,6 +35,7 @@ class GraphRun:
     values     the arrays of all of these, and of graph entries that are plain numbers
     failed_at  the graph entry that is being evaluated, or at which evaluation broke; empty otherwise
     evaluated  whether the graph has been evaluated
+    measured   whether somebody has evaluated it on the same numbers, so that no result is too large
     passed     whether its first step, a backward pass, has been taken together with others' (`pass_together`)
     """
 
@@ -54,7 +56,7 @@ class GraphRun:
         self.tensors: dict[str, Any] = {}
         self.values: dict[str, np.ndarray] = {}
         self.failed_at = ""
-        self.evaluated, self.passed = False, False
+        self.evaluated, self.measured, self.passed = False, False, False
 
     def evaluation(self) -> Evaluation:
         """The states after each step, up to and including the first that raised unexpectedly."""
@@ -159,7 +161,7 @@ class GraphRun:
 
     def computed(self, name: str, claim: Claim, names: Mapping[str, Any]) -> Any:
         """What an entry comes to over the names above it."""
-        return evaluate(claim.expr, names, self._host)
+        return evaluate(claim.expr, names, self._host, max_elements=None if self.measured else MAX_ELEMENTS)
 
     def _zero_grad(self, names: tuple[str, ...]) -> None:
         inside = tuple(f"{name}[" for name in names)

@@ -18,7 +18,11 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.in_turn import in_turn
 from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.runner import finish_one
+from gradcheck.engines.core import Core
+from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.torch import Torch
+from gradcheck.errors import TooLarge
+from gradcheck.language.sampling import draw
 from tests.checks.test_ahead import RIGHT, exchange
 from tests.from_text import case_of
 
@@ -97,3 +101,19 @@ def test_a_rule_that_is_wrong_alone_is_found_among_many_that_agree(monkeypatch: 
     found = list(in_turn(work, Options(), engines_of(Options())))
     assert [one.status for one in found] == ["passed", "failed", "passed"]
     assert {c.what for c in found[1].comparisons if c.status == "failed"} == {ClaimKind.NODE}
+
+
+@pytest.mark.parametrize("engine", [Core(), Torch()])
+def test_only_the_same_numbers_are_not_measured_again(engine: DefineByRun) -> None:
+    problem = draw(case_of("inputs: {x: 'randn(3)'}\ngraph: {y: '(x.reshape(-1, 1) * x.reshape(1, -1)).sum()'}\n"))
+    run = engine.begin(problem, None, measured=True)
+    with pytest.raises(TooLarge):
+        run.forward({"x": np.ones(20_000)})
+
+
+def test_what_is_too_large_is_so_for_each_engine() -> None:
+    text = "name: c{}\ninputs: {{x: 'randn({})'}}\ngraph: {{y: '(x.reshape(-1, 1) * x.reshape(1, -1)).sum()'}}\n"
+    work = [case_of(text.format(number, number)) for number in (2, 20_000)]
+    found = list(in_turn(work, Options(), engines_of(Options())))
+    assert [one.status for one in found] == ["passed", "failed"]
+    assert {error.kind for error in found[1].errors} == {"too_large"}
