@@ -16,7 +16,7 @@ from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.closeness.compare import name_of
 from gradcheck.checks.context import Context
 from gradcheck.checks.pipeline import claims_beyond_engines
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Engine
 from gradcheck.language.case import Case

@@ -17,7 +17,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.options import Engines
 from gradcheck.checks.passes import Passes
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.verified import Verified, Way
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.core import Core

@@ -12,7 +12,8 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.tolerance import epsilon
-from gradcheck.checks.points import Point, Points
+from gradcheck.checks.point import Point
+from gradcheck.checks.points import Points
 from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.checks.usable_points import unusable
 from gradcheck.engines.base import Engine, Evaluation

@@ -25,7 +25,7 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.expected_failure import judged
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.pipeline import Begun, advance, is_done, result
-from gradcheck.checks.points import OwnPoint, Point
+from gradcheck.checks.point import OwnPoint, Point
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.warned import Ear, heard_by
 from gradcheck.engines.base import Engine

@@ -12,7 +12,7 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.derivation import simplifier
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.passes import names_at, pass_alone
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.engines.core import Core
 from gradcheck.errors import GradcheckError

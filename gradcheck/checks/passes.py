@@ -10,7 +10,8 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.checks.options import Engines
-from gradcheck.checks.points import Point, draw_until
+from gradcheck.checks.point import Point
+from gradcheck.checks.points import draw_until
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Step, Value

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.facts import Fact, fact
 
 

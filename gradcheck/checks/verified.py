@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated import Claims
 from gradcheck.checks.passes import Passes, misses
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim

@@ -11,7 +11,7 @@ from gradcheck.autograd.modes import quiet
 from gradcheck.checks.claims.formulas import check_formulas
 from gradcheck.checks.claims.stated import Claims
 from gradcheck.checks.options import Engines
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.engines.core import Core
 from gradcheck.language.case import Case
 from gradcheck.language.expr.parser import parse

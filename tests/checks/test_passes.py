@@ -7,7 +7,7 @@ import pytest
 
 from gradcheck.checks.options import Engines
 from gradcheck.checks.passes import TRIALS, Passes, misses, names_at, pass_alone
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.engines.core import Core
 from gradcheck.facts import Fact, fact
 from gradcheck.language.sampling import draw

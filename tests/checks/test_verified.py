@@ -7,7 +7,7 @@ import pytest
 from gradcheck.checks import verified
 from gradcheck.checks.options import Engines
 from gradcheck.checks.passes import Passes
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.verified import Verified, Way
 from gradcheck.engines.core import Core
 from gradcheck.facts import Fact, fact

@@ -15,7 +15,7 @@ from gradcheck.checks.branches.comparison import Margin, Site
 from gradcheck.checks.branches.incoming import opposite_incoming
 from gradcheck.checks.branches.search import BranchSearch
 from gradcheck.checks.branches.sites import margins_at, rounds
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.errors import GradcheckError
 from gradcheck.language.problem import Problem
 

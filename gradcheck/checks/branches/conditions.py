@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcheck.checks.branches.comparison import EQUAL, Site
 from gradcheck.checks.branches.sites import claims_of, margins_at
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.expr.nodes import Call

@@ -13,7 +13,7 @@ from gradcheck.checks.branches.comparison import EQUAL, Margin, Site
 from gradcheck.checks.branches.search import BranchSearch
 from gradcheck.checks.branches.showing import showing
 from gradcheck.checks.branches.sites import branching, has_no_slope, margins_at, sides, touches
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.usable_points import is_telling
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case

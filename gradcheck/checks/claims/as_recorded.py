@@ -17,7 +17,7 @@ from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.claims.cotangents import Normal
 from gradcheck.checks.closeness.compare import Pair, all_agree
 from gradcheck.checks.closeness.tolerance import between_engines
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun, Shares

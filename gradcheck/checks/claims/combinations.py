@@ -12,7 +12,7 @@ from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated import Claims
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import hopeless, is_finite
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.checks.usable_points import unusable
 from gradcheck.language.case import Claim

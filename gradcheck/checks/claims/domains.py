@@ -15,7 +15,7 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.overflow import overflowed
 from gradcheck.checks.context import Context
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.regions import region
 from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.facts import Fact, fact

@@ -14,7 +14,7 @@ from gradcheck.checks.closeness.rounding import allow_rounding
 from gradcheck.checks.closeness.tolerance import EXACT, Tolerance, base, between_engines
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import is_nowhere_defined, nothing_claimed
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison, Subject, Trial
 from gradcheck.engines.base import Evaluation, State
 from gradcheck.facts import fact

@@ -13,7 +13,7 @@ from gradcheck.checks.closeness.overflow import leaves_range
 from gradcheck.checks.closeness.rounding import allow_in_double_precision, judged, roughly_judged
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import is_nowhere_defined, nothing_claimed, without_range
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
 from gradcheck.errors import GradcheckError

@@ -20,7 +20,7 @@ from gradcheck.checks.claims.tangents import Judge
 from gradcheck.checks.closeness.conditioning import allowances, is_low, most_allowed
 from gradcheck.checks.closeness.rounding import allow
 from gradcheck.checks.closeness.tolerance import between_engines, epsilon
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.core import Core

@@ -16,7 +16,7 @@ from gradcheck.checks.claims.formulas import difference_of, explained
 from gradcheck.checks.closeness.beyond_rounding import surely_allowed
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import is_finite
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.usable_points import unusable
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact

@@ -16,7 +16,7 @@ from gradcheck.checks.closeness.overflow import leaves_range
 from gradcheck.checks.closeness.tolerance import Tolerance, between_engines
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import is_nowhere_defined, without_range
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.raised import raise_precision

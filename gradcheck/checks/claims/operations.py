@@ -26,7 +26,7 @@ from gradcheck.checks.closeness.rounding import allow
 from gradcheck.checks.closeness.tolerance import Tolerance, between_engines, epsilon
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import is_all_nan
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison, Operation, Subject, WrongOperation
 from gradcheck.engines.base import ILL_DEFINED, Application, Engine, Pullback
 from gradcheck.engines.core import Core

@@ -10,7 +10,8 @@ from itertools import islice, product
 from gradcheck.checks.branches.of_constants import ConstantBranches
 from gradcheck.checks.branches.of_sizes import SizeBranches
 from gradcheck.checks.hopeless_points import inside
-from gradcheck.checks.points import Point, Points
+from gradcheck.checks.point import Point
+from gradcheck.checks.points import Points
 from gradcheck.checks.usable_points import is_telling
 from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem

@@ -19,7 +19,7 @@ from gradcheck.checks.branches.incoming import scaled_incoming
 from gradcheck.checks.claims.certificates import proved
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import is_finite
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.usable_points import is_telling, unusable
 from gradcheck.facts import Fact, fact
 from gradcheck.language.problem import Problem

@@ -16,7 +16,7 @@ from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.claims.tangents import Judge
 from gradcheck.checks.closeness.rounding import allow
 from gradcheck.checks.closeness.tolerance import Tolerance, between_engines
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Engine
 from gradcheck.engines.core import Core

@@ -18,7 +18,7 @@ from gradcheck.checks.closeness.conditioning import Conditioning
 from gradcheck.checks.closeness.rounding import allow_rounding, at_most
 from gradcheck.checks.closeness.tolerance import Tolerance, base, of_claim
 from gradcheck.checks.context import Context
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.checks.scope import Scope
 from gradcheck.engines.base import Evaluation, State

@@ -17,7 +17,7 @@ from gradcheck.checks.claims.stated import Claims, check_identity
 from gradcheck.checks.claims.wrong_formulas import WrongFormula, says_nothing, try_to_refute
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import hopeless, inside, is_finite, says_something
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.checks.size_conditions import needed
 from gradcheck.checks.size_freedom import sizes_that_stay

@@ -9,7 +9,7 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.domains import is_undefined
 from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated import Claims
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import fact
 from gradcheck.language.case import Claim, StatedTolerance

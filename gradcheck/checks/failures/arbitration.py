@@ -27,7 +27,7 @@ from gradcheck.checks.failures.one_sided import at_a_kink
 from gradcheck.checks.failures.point_failures import CANNOT
 from gradcheck.checks.failures.wrong_ops import WrongOps
 from gradcheck.checks.failures.wrong_steps import claim_of
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison, WrongOperation
 from gradcheck.engines.raised import raise_array, raise_precision
 from gradcheck.engines.recording import arrays, rebuild

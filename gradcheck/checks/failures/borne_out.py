@@ -7,7 +7,7 @@ import numpy as np
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.failures.point_failures import CANNOT
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.raised import raise_precision
 from gradcheck.oracles.numeric.audit import FULL, audit, refuted

@@ -8,7 +8,7 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.context import Context
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
 from gradcheck.errors import GradcheckError

@@ -16,7 +16,7 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.failures.nearby import GraphNearby, Nearby, OpNearby
 from gradcheck.checks.failures.point_failures import CANNOT
 from gradcheck.checks.failures.subgradients import Subgradients
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Evaluation
 from gradcheck.facts import Fact, fact

@@ -21,7 +21,7 @@ from gradcheck.checks.failures.conventions import gradients_of
 from gradcheck.checks.failures.nearby import GraphNearby
 from gradcheck.checks.failures.point_failures import CANNOT
 from gradcheck.checks.failures.wrong_steps import claim_of
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
 from gradcheck.engines.raised import raise_precision

@@ -17,7 +17,8 @@ from gradcheck.checks.failures.diagnosis.evidence import Ask, Evidence, Rule, ov
 from gradcheck.checks.failures.gradient_flow import Followed, GradientFlow
 from gradcheck.checks.failures.localize import Fault, added, faults
 from gradcheck.checks.other_numbers import scaled_array
-from gradcheck.checks.points import Point, Points
+from gradcheck.checks.point import Point
+from gradcheck.checks.points import Points
 from gradcheck.checks.result import Operation, WrongOperation
 from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.recording import arrays

@@ -30,7 +30,7 @@ from gradcheck.checks.failures.rounded_numbers import tell_rounded
 from gradcheck.checks.failures.spots import part_of
 from gradcheck.checks.failures.wrong_steps import blame_steps
 from gradcheck.checks.failures.wrong_values import cannot_go_forward, has_wrong_values
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Cause, Comparison, WrongOperation
 from gradcheck.engines.base import Engine
 from gradcheck.errors import GradcheckError

@@ -12,7 +12,8 @@ from functools import cached_property
 from gradcheck.checks.branches.coverage import BranchCoverage
 from gradcheck.checks.hopeless_points import is_finite
 from gradcheck.checks.other_numbers import with_other_literals
-from gradcheck.checks.points import EQUAL, GENERIC, Point, Points, draw_until
+from gradcheck.checks.point import Point
+from gradcheck.checks.points import EQUAL, GENERIC, Points, draw_until
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.expr.nodes import Expr

@@ -13,7 +13,7 @@ from gradcheck.checks.failures.explaining_points import ExplainingPoints
 from gradcheck.checks.failures.factor_in_sizes import tested
 from gradcheck.checks.failures.point_failures import why
 from gradcheck.checks.failures.wrong_steps import claims_at, mended, with_reason, wrong_formulas
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.language.case import Claim
 
 #: So many formulas of one case are diagnosed.

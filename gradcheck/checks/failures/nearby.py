@@ -16,7 +16,7 @@ import numpy as np
 from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.closeness.tolerance import epsilon
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import WrongOperation
 from gradcheck.engines.base import Engine
 from gradcheck.engines.raised import raise_array, raise_precision

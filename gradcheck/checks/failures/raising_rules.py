@@ -21,7 +21,7 @@ from gradcheck.checks.failures.diagnosis.evidence import Evidence, over
 from gradcheck.checks.failures.diagnosis.rules import PRODUCTS
 from gradcheck.checks.failures.evidence import asking, evidence_of_operation
 from gradcheck.checks.failures.point_failures import CANNOT
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Diagnosis, Operation, WrongOperation
 from gradcheck.engines.base import Application
 from gradcheck.engines.recording import arrays

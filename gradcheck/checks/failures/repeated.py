@@ -22,7 +22,7 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.failures.composition import wrong_parts
 from gradcheck.checks.failures.point_failures import CANNOT, PointFailures
 from gradcheck.checks.failures.wrong_pass import is_right_on_small_graph
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison, Operation, WrongOperation
 from gradcheck.engines.base import Engine, Evaluation, State
 from gradcheck.facts import Fact, fact

@@ -17,7 +17,7 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.operations import check_operations
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.failures.point_failures import CANNOT
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.engines.core import Core

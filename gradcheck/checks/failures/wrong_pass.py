@@ -32,7 +32,8 @@ from gradcheck.checks.failures.wrong_passes import (
     results,
 )
 from gradcheck.checks.options import Engines
-from gradcheck.checks.points import Point, Points
+from gradcheck.checks.point import Point
+from gradcheck.checks.points import Points
 from gradcheck.checks.result import Cause, Diagnosis
 from gradcheck.engines.base import Engine, Evaluation, own_dtype
 from gradcheck.facts import fact

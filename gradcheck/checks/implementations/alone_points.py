@@ -19,7 +19,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.options import Engines
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison, Trial
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Step

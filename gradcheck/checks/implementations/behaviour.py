@@ -19,7 +19,7 @@ from gradcheck.checks.implementations import own_rules
 from gradcheck.checks.implementations.chance import apart, by_chance
 from gradcheck.checks.implementations.questions import BEYOND, SUBSETS, Question, questions
 from gradcheck.checks.implementations.undefined import is_undefined
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
 from gradcheck.facts import Fact, fact

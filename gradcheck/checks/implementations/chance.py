@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.checks.implementations.second import no_rounding
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.engines.base import Evaluation
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.failures.diagnosis.catalogue import matches
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.implementations.relations import Relation, Seen, held
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Diagnosis
 from gradcheck.facts import fact
 from gradcheck.language.problem import Problem

@@ -24,7 +24,7 @@ from gradcheck.checks.implementations.inside_entry import explained_inside
 from gradcheck.checks.implementations.other_formula import OtherFormulas, Seen
 from gradcheck.checks.implementations.relations import related
 from gradcheck.checks.implementations.second import no_rounding
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.errors import Place
 from gradcheck.facts import fact

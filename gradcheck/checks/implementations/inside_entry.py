@@ -19,7 +19,7 @@ from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.failures.diagnosis.catalogue import CATALOGUE, matches
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Rule
 from gradcheck.checks.failures.evidence import asking
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Diagnosis
 from gradcheck.engines.base import Application
 from gradcheck.engines.core import Core

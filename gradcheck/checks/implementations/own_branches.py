@@ -19,7 +19,7 @@ from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import hopeless, is_finite
 from gradcheck.checks.implementations.undefined import is_undefined
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.usable_points import unusable
 from gradcheck.facts import fact

@@ -12,7 +12,7 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.implementations.own_noise import OwnNoise
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Subject
 from gradcheck.errors import GradcheckError
 from gradcheck.language.random import stream

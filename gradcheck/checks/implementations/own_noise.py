@@ -14,7 +14,7 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.rounding import allow
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.implementations.chance import by_chance
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Evaluation
 from gradcheck.facts import fact

@@ -22,7 +22,7 @@ from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.context import Context
 from gradcheck.checks.implementations.chance import by_chance
 from gradcheck.checks.implementations.own_noise import OwnNoise
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.define_by_run import DefineByRun

@@ -11,7 +11,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import is_finite
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.usable_points import unusable
 from gradcheck.language.case import Step
 from gradcheck.language.problem import Problem

@@ -17,7 +17,7 @@ from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.failures.diagnosis.catalogue import matches
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.implementations.tape_factors import factors_on_tape
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Diagnosis
 from gradcheck.facts import Fact, fact
 

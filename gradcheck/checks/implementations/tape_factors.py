@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.implementations.inside_entry import MOST_OPS, Tape, outputs_of
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 
 _Function = Callable[[np.ndarray], np.ndarray]
 

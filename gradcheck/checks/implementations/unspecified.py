@@ -25,7 +25,8 @@ from gradcheck.checks.implementations.own_gradient import OwnGradient
 from gradcheck.checks.implementations.own_noise import OwnNoise, is_deaf, is_less_precise
 from gradcheck.checks.implementations.second import of_second_order_too
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.points import Point, Points
+from gradcheck.checks.point import Point
+from gradcheck.checks.points import Points
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
 from gradcheck.facts import fact

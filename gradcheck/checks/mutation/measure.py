@@ -29,7 +29,7 @@ from gradcheck.checks.mutation.core_mutations import (
 )
 from gradcheck.checks.mutation.formula_mutations import mutations_of
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.power import Mutant, Power
 from gradcheck.checks.result import UNSETTLED, CaseResult
 from gradcheck.checks.usable_points import unusable

@@ -7,7 +7,7 @@ import pytest
 from gradcheck.checks.branches.comparison import Site
 from gradcheck.checks.branches.conditions import condition
 from gradcheck.checks.branches.sites import branching, margins_at, sides
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from tests.checks.build import context_of, point_of
 
 

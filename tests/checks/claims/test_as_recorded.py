@@ -10,7 +10,7 @@ import pytest
 from gradcheck.autograd.op import TABLE
 from gradcheck.checks.claims.as_recorded import as_recorded
 from gradcheck.checks.claims.operations import check_operations
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.engines.core import Core
 from gradcheck.engines.torch import Torch
 from tests.checks.build import point_of

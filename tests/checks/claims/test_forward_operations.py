@@ -7,7 +7,7 @@ import numpy as np
 from gradcheck.autograd.op import TABLE
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.forward_operations import check_operations, directions_of, subject_of
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.reports.phrases import say
 from tests.checks.build import point_of

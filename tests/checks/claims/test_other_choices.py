@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from gradcheck.checks.claims.other_choices import OtherChoices
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.usable_points import is_telling
 from tests.checks.build import context_of
 

@@ -19,7 +19,8 @@ from gradcheck.checks.failures.evidence import (
 )
 from gradcheck.checks.failures.gradient_flow import GradientFlow
 from gradcheck.checks.failures.localize import Fault, added
-from gradcheck.checks.points import Point, Points
+from gradcheck.checks.point import Point
+from gradcheck.checks.points import Points
 from gradcheck.checks.result import WrongOperation
 from gradcheck.facts import fact
 from tests.checks.build import context_of

@@ -8,7 +8,7 @@ import pytest
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.explaining_points import ExplainingPoints
 from gradcheck.checks.pipeline import STAGES
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from tests.checks.build import context_of
 
 PRODUCT = """

@@ -6,7 +6,7 @@ import numpy as np
 
 from gradcheck.checks.claims.cotangents import operations_of
 from gradcheck.checks.failures.nearby import GraphNearby, OpNearby
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import WrongOperation
 from tests.checks.build import context_of
 

@@ -8,7 +8,7 @@ import pytest
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.failures.wrong_ops import WrongOps
 from gradcheck.checks.options import Engines
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.core import Core
 from gradcheck.engines.torch import Torch

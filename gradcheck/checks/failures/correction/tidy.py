@@ -12,7 +12,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.claims.stated import Claims
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool, is_op
-from gradcheck.checks.points import Point
+from gradcheck.checks.point import Point
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name

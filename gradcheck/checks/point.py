@@ -1,0 +1,160 @@
+"""A point: a problem with what the engines make of it. Where points are, `points` says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from gradcheck.checks.closeness.conditioning import Conditioning
+from gradcheck.checks.options import Engines
+from gradcheck.checks.result import Trial
+from gradcheck.checks.scope import Scope
+from gradcheck.engines.base import Application, Engine, Evaluation
+from gradcheck.engines.core import Core, applications_of
+from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.graph_run import GraphRun
+from gradcheck.engines.recording import Recorder
+from gradcheck.language.case import Case
+from gradcheck.language.problem import Problem
+
+
+class Point:
+    """A problem with the engines' evaluations of it, the reference's conditioning, and the names that claims may use.
+
+    Each is computed when first asked for, and kept. `trial` says how the problem was drawn, None for the case's own.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        engines: Engines,
+        trial: Trial | None = None,
+        evaluations: dict[str, Evaluation] | None = None,
+    ) -> None:
+        """`evaluations` are known ones, by the engines' names."""
+        self.problem, self.engines, self.trial = problem, engines, trial
+        self.is_blurred = False  # whether rounding explains what some formula is off by here
+        self._evaluations: dict[str, Evaluation] = {} if evaluations is None else evaluations
+        self._applications: list[Application] | None = None
+        self.asked: dict[tuple[str, ...], Any] = {}  # what the engines' records were asked (`as_recorded`)
+        # Engines of which it is known, by a look at many points at once, that all agrees, and that all ops alone do.
+        self.agreeing: set[str] = set()
+        self.agreeing_alone: set[str] = set()
+        self._scopes: dict[int, Scope] = {}
+        self._same: Point | None = None  # the same point of a case whose claims speak of the same steps
+        self._of_graph: Point | None = None  # the same point of a case with the same graph
+
+    def evaluation(self, engine: Engine) -> Evaluation:
+        """What an engine makes of the problem."""
+        found = self._evaluations.get(engine.name)
+        if found is None:
+            found = self._evaluations[engine.name] = self._evaluate(engine)
+        return found
+
+    def _evaluate(self, engine: Engine) -> Evaluation:
+        return engine.evaluate(self.problem)
+
+    def evaluations(self) -> dict[str, Evaluation]:
+        """Those of all engines, by name, the reference's first."""
+        return {engine.name: self.evaluation(engine) for engine in self.engines.all}
+
+    @property
+    def want(self) -> Evaluation:
+        """The reference's evaluation."""
+        return self.evaluation(self.engines.reference)
+
+    @cached_property
+    def conditioning(self) -> Conditioning:
+        """What rounding explains here."""
+        if self._same is not None:
+            return self._same.conditioning
+        known = None if self._of_graph is None else self._of_graph.conditioning
+        return Conditioning(self.engines.reference, self.problem, self.want, known)
+
+    @property
+    def applications(self) -> list[Application]:
+        """The ops that the graph applies here, through which gradients flow; none where it cannot be computed."""
+        if self._applications is None:
+            self._applications = applications_of(self.problem)
+        return self._applications
+
+    def record(self, engine: Engine) -> Recorder | None:
+        """The calls of an engine's evaluation, of its tensors; None where there is no record."""
+        return None
+
+    def scope(self, step: int) -> Scope:
+        """What names stand for after a step, by the reference."""
+        if step not in self._scopes:
+            self._scopes[step] = Scope(self.problem, self.want.states[step])
+        return self._scopes[step]
+
+    def claiming(self, case: Case) -> Point:
+        """The same point of a case with the same graph and other claims; evaluations are shared, and where steps of
+        derivations are the same, what they come to and what rounding explains, too."""
+        made = Point(replace(self.problem, case=case), self.engines, self.trial, self._evaluations)
+        if case.let == self.problem.case.let:
+            made._same, made._scopes = self, self._scopes
+        made._of_graph = self
+        return made
+
+    @property
+    def last(self) -> int:
+        """The case's last step, which claims at the top level are about."""
+        return len(self.problem.case.steps) - 1
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the reference has run every step."""
+        return len(self.want.states) == len(self.problem.case.steps)
+
+
+class OwnPoint(Point):
+    """The case's own numbers, where engines that can note which ops they apply to which tensors."""
+
+    _of_core: Recorder | None = None
+    _records: dict[str, Recorder] | None = None
+    _begun: tuple[Engine | None, GraphRun | None] = (None, None)
+
+    def begin(self, engine: DefineByRun) -> int:
+        """Evaluate the graph alone, which has so many elements; this engine's evaluation, when it is asked for, goes on
+        from there. Raises GradcheckError."""
+        measured = any(found.states for found in self._evaluations.values())
+        run = engine.begin(self.problem, engine.recorder(), measured=measured)
+        self._begun = engine, run
+        return sum([array.size for array in run.values.values()])
+
+    def begun(self, engine: Engine) -> GraphRun | None:
+        """What has begun, if it is this engine's."""
+        whose, run = self._begun
+        return run if whose is engine else None
+
+    def _evaluate(self, engine: Engine) -> Evaluation:
+        run, self._begun = self.begun(engine), (None, None)
+        is_core = isinstance(engine, Core)
+        if not isinstance(engine, DefineByRun) or (is_core and self._of_core is not None):
+            return super()._evaluate(engine)
+        recorder = engine.recorder() if run is None else run.recorder
+        if recorder is None:
+            return super()._evaluate(engine)
+        found = engine.evaluate(self.problem, recorder=recorder) if run is None else engine.finish(run)
+        if recorder.closed:  # what only calls itself an engine of this kind may not have recorded anything
+            self._records = {**(self._records or {}), engine.name: recorder}
+            self._of_core = recorder if is_core else self._of_core
+        return found
+
+    @property
+    def applications(self) -> list[Application]:
+        if self._applications is None and self._of_core is not None:
+            self._applications = self._of_core.applications()
+        return super().applications
+
+    def let_go(self, engine: Engine) -> None:
+        """Forget an engine's record, and what was asked of it."""
+        if self._records is not None:
+            self._records.pop(engine.name, None)
+        self.asked.clear()
+
+    def record(self, engine: Engine) -> Recorder | None:
+        self.evaluation(engine)
+        return None if self._records is None else self._records.get(engine.name)

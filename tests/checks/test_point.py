@@ -1,0 +1,94 @@
+"""Points: what engines make of a problem is computed once, and records belong to their engines."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gradcheck.checks.point import OwnPoint
+from gradcheck.engines.base import Evaluation
+from gradcheck.engines.core import Core
+from gradcheck.language.problem import Problem
+from tests.checks.build import context_of, point_of
+from tests.from_text import case_of
+
+GENERAL = """
+    dims: {n: 3}
+    inputs: {x: "randn(n)"}
+    graph: {y: x * x}
+    backward: {y: "randn(n)"}
+    formulas: {x: 2 * x * grad(y)}
+"""
+
+
+def test_a_point_evaluates_once() -> None:
+    point = point_of(GENERAL)
+    assert point.want is point.want
+    assert set(point.evaluations()) == {"torch", "core"}
+    assert point.conditioning is point.conditioning
+    assert [application.op.name for application in point.applications] == ["mul"]
+
+
+def test_the_core_notes_which_ops_it_applies_while_it_runs() -> None:
+    point = point_of(GENERAL)
+    point.evaluation(point.engines.tested[0])
+    assert point.applications[0].owner == "y"
+
+
+def test_a_core_that_records_nothing_leaves_the_ops_to_the_right_one() -> None:
+    class Silent(Core):
+        name = "silent"
+
+        def evaluate(self, problem: Problem, *args: Any, **kwargs: Any) -> Evaluation:
+            return Core().evaluate(problem)
+
+    point = point_of(GENERAL, engines=(Silent(),))
+    point.evaluation(point.engines.tested[0])
+    assert [application.op.name for application in point.applications] == ["mul"]
+
+
+def test_a_point_with_other_claims_is_not_evaluated_again() -> None:
+    point = point_of(GENERAL)
+    other = point.claiming(case_of(GENERAL.replace("2 * x", "3 * x")))
+    assert other.want is point.want
+    assert [claim.text for claim in other.problem.case.formulas["x"]] == ["3 * x * grad(y)"]
+    assert other.trial == point.trial
+
+
+def test_what_rounding_explains_is_measured_once_for_claims_of_the_same_steps() -> None:
+    point = point_of(GENERAL)
+    other = point.claiming(case_of(GENERAL.replace("2 * x", "3 * x")))
+    assert other.conditioning is point.conditioning
+    assert other.scope(0) is point.scope(0)
+    with_a_step = case_of(GENERAL.replace("formulas:", "let: {s: 2 * x}\n    formulas:"))
+    assert with_a_step.let
+    assert point.claiming(with_a_step).conditioning is not point.conditioning
+    assert "s" in point.claiming(with_a_step).scope(0)
+
+
+def test_an_evaluation_that_has_begun_is_gone_on_with_by_its_engine_alone() -> None:
+    point, plain = context_of(GENERAL).points.own, context_of(GENERAL).points.own
+    reference, core = point.engines.all
+    assert isinstance(point, OwnPoint)
+    assert isinstance(core, Core)
+    assert point.begin(core) == 6
+    for engine in (reference, core):
+        found, wants = point.evaluation(engine), plain.evaluation(engine)
+        assert (found.engine, found.error) == (engine.name, None)
+        for name, gradient in wants.states[-1].gradients.items():
+            assert np.array_equal(found.states[-1].gradients[name], gradient)
+    record = point.record(core)
+    assert record is not None
+    assert [call.op.name for call in record.calls] == ["mul"]
+
+
+def test_a_record_that_is_let_go_is_none() -> None:
+    own = context_of(GENERAL).points.own
+    reference, core = own.engines.all
+    assert isinstance(own, OwnPoint)
+    assert own.record(reference) is not None
+    own.asked["known", "core"] = 1
+    own.let_go(reference)
+    assert (own.record(reference), own.asked) == (None, {})
+    assert own.record(core) is not None
