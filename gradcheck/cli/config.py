@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,6 @@ from gradcheck.cli.options import RUN, JobsType, SizeType
 from gradcheck.errors import Place, UsageError
 from gradcheck.language.suggest import did_you_mean
 
-#: The keys besides `paths`, each an option of `run`.
-KEYS: dict[str, click.Option] = {option.key: option.parameter() for option in RUN}
 #: What may differ from path to path: all that concerns one case alone.
 OVERRIDDEN = (
     *("engine", "reference", "dtype", "rtol", "atol", "seed", "trials"),
@@ -31,6 +30,12 @@ _PREFIX = "GRADCHECK_"
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 #: Where an override's own settings are kept among the others.
 _OVERRIDES = "overrides"
+
+
+@cache
+def keys() -> dict[str, click.Option]:
+    """The keys besides `paths`, each an option of `run`; made where something is configured."""
+    return {option.key: option.parameter() for option in RUN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +100,7 @@ def read_config(start: Path | None = None) -> dict[str, Any]:
 
 def _environment() -> dict[str, Setting]:
     """Options by names such as GRADCHECK_JOBS; several values are parted by commas."""
-    names = {_PREFIX + key.upper().replace("-", "_"): key for key in ("paths", *KEYS)}
+    names = {_PREFIX + key.upper().replace("-", "_"): key for key in ("paths", *keys())}
     found: dict[str, Setting] = {}
     for name, text in os.environ.items():
         if not name.startswith(_PREFIX):
@@ -107,7 +112,7 @@ def _environment() -> dict[str, Setting]:
         if key == "paths":
             found[key] = Setting(key, texts, text, name)
             continue
-        option = KEYS[key]
+        option = keys()[key]
         assert option.name is not None
         values = [_of_text(one, option, name) for one in (texts if option.multiple else (text,))]
         found[option.name] = Setting(key, tuple(values) if option.multiple else values[0], text, name)
@@ -166,7 +171,7 @@ class _File:
         if not isinstance(self.section, dict):
             raise UsageError(f"{self.name}: tool.gradcheck must be a table", hint="write it as [tool.gradcheck]")
         own = {key: value for key, value in self.section.items() if key != _OVERRIDES}
-        return Configured(self._settings(own, ("paths", *KEYS)), tuple(self._overrides()))
+        return Configured(self._settings(own, ("paths", *keys())), tuple(self._overrides()))
 
     def _overrides(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, Setting]]]:
         tables = self.section.get(_OVERRIDES, [])
@@ -189,7 +194,7 @@ class _File:
                 hint = did_you_mean(key, known, f"the keys are {', '.join(known)}")
                 where = self.name if self.whole else "[tool.gradcheck]"
                 raise UsageError(f"{place}: unknown key '{key}' in {where}", hint=hint)
-            option = KEYS.get(key)
+            option = keys().get(key)
             name = option.name if option is not None and option.name else key
             converted = self._paths(value, place) if option is None else self._converted(key, value, option)
             found[name] = Setting(key, converted, _shown(value), str(place))

@@ -17,7 +17,7 @@ from gradcheck.language.loader.files import split_id
 from gradcheck.language.suggest import did_you_mean
 from gradcheck.reports.text import plain
 
-_TOKEN = re.compile(r"""\s*(?:(?P<text>'[^']*'|"[^"]*")|(?P<mark>[()])|(?P<word>[^\s()'"]+))""")
+_TOKEN = r"""\s*(?:(?P<text>'[^']*'|"[^"]*")|(?P<mark>[()])|(?P<word>[^\s()'"]+))"""
 _BINDING = {"or": 1, "and": 2, "not": 3}
 _HINT = "write words with 'and', 'or', 'not' and brackets, and quote words that contain blanks"
 
@@ -147,7 +147,7 @@ def _tokens(expression: str) -> list[tuple[str, str]]:
     tokens: list[tuple[str, str]] = []
     position, end = 0, len(expression.rstrip())
     while position < end:
-        match = _TOKEN.match(expression, position)
+        match = re.compile(_TOKEN).match(expression, position)
         if match is None:
             raise _error(expression, "a quotation mark is not closed")
         position = match.end()

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import click
 
 from gradcheck.cli import options
-from gradcheck.cli.config import KEYS, Setting, configured
+from gradcheck.cli.config import Setting, configured, keys
 from gradcheck.cli.output import write_stdout
 from gradcheck.reports.text import plain
 
@@ -35,7 +35,7 @@ def command() -> None:
 def _rows(settings: Mapping[str, Setting]) -> Iterator[tuple[str, str, str]]:
     """Key, value and where that comes from."""
     yield _row("paths", settings.get("paths"), "cases")
-    for key, option in KEYS.items():
+    for key, option in keys().items():
         yield _row(key, settings.get(option.name or key), _default(option))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gradcheck.cli.config import KEYS, configured, read_config
+from gradcheck.cli.config import configured, keys, read_config
 from gradcheck.errors import UsageError
 
 
@@ -140,12 +140,12 @@ EVERY = {
 }
 
 
-@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("key", keys())
 def test_every_option_may_stand_in_the_file_and_in_the_environment(
     folder: Path, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     toml, text = EVERY[key]
-    name = str(KEYS[key].name)
+    name = str(keys()[key].name)
     (folder / "gradcheck.toml").write_text(f"{key} = {toml}\n")
     (from_file,) = configured().settings.values()
     (folder / "gradcheck.toml").unlink()

@@ -8,9 +8,8 @@ text, does not come so: then the file's own text is parsed.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from json import JSONDecoder
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradcheck.language.loader.document import Branch, Mark, Spot
 
@@ -26,8 +25,7 @@ _PIECES = re.compile(r"[\[\],]|[^\[\], \n]+")
 _decode = JSONDecoder().raw_decode
 
 
-@dataclass(slots=True)
-class NumberList:
+class NumberList(NamedTuple):
     """A list, how many values it is of, itself and the lists in it included, how deep they are, and its own text."""
 
     data: list[Any]
@@ -77,13 +75,13 @@ def quoted(text: str, lists: dict[int, NumberList]) -> str:
     return "".join([*pieces, text[done:]])
 
 
-@dataclass(slots=True, eq=False)
 class Position:
     """Where something begins, from 0."""
 
-    index: int
-    line: int
-    column: int
+    __slots__ = ("column", "index", "line")
+
+    def __init__(self, index: int, line: int, column: int) -> None:
+        self.index, self.line, self.column = index, line, column
 
 
 class Numbers(Branch):
