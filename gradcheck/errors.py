@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gradcheck.record import Record
 
-@dataclass(frozen=True, slots=True, order=True)
-class Place:
+
+@dataclass(frozen=True, slots=True, order=True, repr=False)
+class Place(Record):
     """A position in a case file; lines and columns count from 1."""
 
     file: str = ""

@@ -20,6 +20,7 @@ from click.core import ParameterSource
 from gradcheck.cli.options import RUN, JobsType, SizeType
 from gradcheck.errors import Place, UsageError
 from gradcheck.language.suggest import did_you_mean
+from gradcheck.record import Record
 
 #: What may differ from path to path: all that concerns one case alone.
 OVERRIDDEN = (
@@ -38,8 +39,8 @@ def keys() -> dict[str, click.Option]:
     return {option.key: option.parameter() for option in RUN}
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+@dataclass(frozen=True, slots=True, repr=False)
+class Setting(Record):
     """A value by the name of its parameter, as text for people, and where it was set."""
 
     key: str
@@ -48,8 +49,8 @@ class Setting:
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class Configured:
+@dataclass(frozen=True, slots=True, repr=False)
+class Configured(Record):
     """Everything that is set, by the names of parameters; and for some paths, patterns first, what else."""
 
     settings: Mapping[str, Setting] = field(default_factory=dict)

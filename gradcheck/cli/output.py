@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING
 from gradcheck.cache.folder import FOLDER, prepare
 from gradcheck.cli.files import prepare_file, refuse_inputs, resolved, write_file
 from gradcheck.errors import UsageError
+from gradcheck.record import Record
 from gradcheck.reports import Look, render
 
 if TYPE_CHECKING:
@@ -78,8 +79,8 @@ def silence_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-@dataclass(frozen=True, slots=True)
-class Outputs:
+@dataclass(frozen=True, slots=True, repr=False)
+class Outputs(Record):
     """`format` goes to `file`, None meaning stdout; `reports` are pairs of a format and a file. `verbosity` is that of
     `reports.Look`, `color` what `--color` takes."""
 

@@ -10,13 +10,14 @@ from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import free_names, gradient_names
+from gradcheck.record import Record
 
 #: What stands for the standard input in the place of a file.
 STDIN = "-"
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+@dataclass(frozen=True, slots=True, repr=False)
+class Value(Record):
     """A tensor as a file gives it: written out (`array`, an ndarray), or an expression over creators.
 
     `dtype` is the one it states for itself; empty, it takes the case's where that applies.
@@ -29,8 +30,8 @@ class Value:
     text: str = field(default="", compare=False)  # the expression, where it stands at its place just as it is
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+@dataclass(frozen=True, slots=True, repr=False)
+class Claim(Record):
     """An expression that a file states: a graph entry, a formula, an intermediate step, a check."""
 
     text: str
@@ -44,8 +45,8 @@ class Claim:
         return cls(to_text(expr), expr)
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+@dataclass(frozen=True, slots=True, repr=False)
+class Part(Record):
     """A part of what the file states: the text that begins at the claim's place, and the part's first and last place in
     it."""
 
@@ -54,8 +55,8 @@ class Part:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+@dataclass(frozen=True, slots=True, repr=False)
+class Edit(Record):
     """What to write in place of a part of a text."""
 
     start: int
@@ -67,8 +68,8 @@ class Edit:
         return f"{text[: self.start]}{self.text}{text[self.end :]}"
 
 
-@dataclass(frozen=True, slots=True)
-class StatedTolerance:
+@dataclass(frozen=True, slots=True, repr=False)
+class StatedTolerance(Record):
     """`None` leaves the dtype's own. A run that asks how near two come that agree has it `measured`."""
 
     rtol: float | None = None
@@ -76,8 +77,8 @@ class StatedTolerance:
     measured: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+@dataclass(frozen=True, slots=True, repr=False)
+class Step(Record):
     """One action, and what must be true after it. `roots` maps a root to its incoming gradient, or None for 1."""
 
     action: Literal["backward", "zero_grad", "forward"]
@@ -92,8 +93,8 @@ class Step:
     place: Place = field(default_factory=Place, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Implementation:
+@dataclass(frozen=True, slots=True, repr=False)
+class Implementation(Record):
     """Somebody's own code for an entry of the graph: a callable, or a forward and its backward.
 
     References are `FILE.py:NAME`, the file beside the case's own, or `module:NAME`; `loaded` is the callable itself, or
@@ -115,8 +116,8 @@ class Implementation:
         return self.call
 
 
-@dataclass(frozen=True, slots=True)
-class Generalize:
+@dataclass(frozen=True, slots=True, repr=False)
+class Generalize(Record):
     """How formulas are re-verified; `dims` holds inclusive bounds of sizes."""
 
     trials: int = 3
@@ -134,8 +135,8 @@ CLAIMS = (
 ERRORS = ("code_raised", "engine_error", "recursion", "not_raised", "bad_argument", "too_large")
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedFailure:
+@dataclass(frozen=True, slots=True, repr=False)
+class ExpectedFailure(Record):
     """That a case must fail, and why: in all of these claims and no others, where any are named (`formula of b`, `b`
     for any claim about it, `check`, a text of the file); until the end of a day, where there is one (ISO 8601)."""
 
@@ -144,8 +145,8 @@ class ExpectedFailure:
     until: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+@dataclass(frozen=True, slots=True, repr=False)
+class Case(Record):
     """One case. Mappings keep the file's order."""
 
     id: str  # FILE::NAME

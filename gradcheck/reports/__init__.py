@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from gradcheck.record import Record
+
 if TYPE_CHECKING:
     from gradcheck.checks.result import RunResult
 
@@ -33,8 +35,8 @@ FORMATS: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+@dataclass(frozen=True, slots=True, repr=False)
+class Look(Record):
     """How a report for people is laid out: `width` in columns; `verbosity` is 1 for -v, -1 for -q; so many of the
     slowest cases are named as `durations` says, all for 0."""
 
