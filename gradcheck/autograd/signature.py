@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gradcheck.errors import ArgumentError
-from gradcheck.record import Record
 
 #: NumPy's words for torch's; both are taken.
 KEYWORD_ALIASES = {"axis": "dim", "keepdims": "keepdim"}
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Parameter(Record):
+@dataclass(frozen=True, slots=True)
+class Parameter:
     """One parameter; `default` is `inspect.Parameter.empty` where it is required."""
 
     name: str
