@@ -8,7 +8,7 @@ told then.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from gradcheck.autograd import dtypes
@@ -28,14 +28,19 @@ _PLAIN = frozenset({("gradcheck.engines.core", "Core"), ("gradcheck.engines.torc
 
 
 def begun_together(
-    work: Sequence[Work], options: Options, engines: Engines, finish: Finish | None = None
+    work: Sequence[Work],
+    options: Options,
+    engines: Engines,
+    finish: Finish | None = None,
+    may_begin: Callable[[Case], bool] = lambda case: True,
 ) -> Iterator[tuple[Work, Begun | None]]:
-    """Each item with what is begun of it, if anything is. Where hardly anything is left to do, `finish` does it.
-    Raises KeyboardInterrupt after what had finished."""
+    """Each item that `may_begin` with what is begun of it, if anything is. Where hardly anything is left to do,
+    `finish` does it. Raises KeyboardInterrupt after what had finished."""
     rest = iter(work)
     limited = bool(options.overridden("memory"))
     while items := list(islice(rest, MOST)):
-        found = {} if limited else dict(_beginnings(items, options, engines))
+        chosen = ((at, item) for at, item in enumerate(items) if isinstance(item, Case) and may_begin(item))
+        found = {} if limited else dict(_beginnings(chosen, options, engines))
         stopped: KeyboardInterrupt | None = None
         try:
             if len(found) > 1:
@@ -54,10 +59,12 @@ def begun_together(
             raise stopped
 
 
-def _beginnings(items: Iterable[Work], options: Options, engines: Engines) -> Iterator[tuple[int, Beginning]]:
-    """Those that may be begun, by their places."""
-    for at, item in enumerate(items):
-        if isinstance(item, Case) and item.skip is None and not item.implementations:
+def _beginnings(
+    items: Iterable[tuple[int, Case]], options: Options, engines: Engines
+) -> Iterator[tuple[int, Beginning]]:
+    """Those that can be begun, by their places."""
+    for at, item in items:
+        if item.skip is None and not item.implementations:
             chosen = options.of(item)
             theirs = engines.of(chosen)
             asked = theirs.only(item.only)

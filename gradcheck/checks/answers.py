@@ -42,6 +42,12 @@ def answers_about(work: Iterable[Work], options: Options) -> Iterator[Answers | 
         answers.keep()
 
 
+def claims_nothing(case: Case) -> bool:
+    """Whether a case passes if its engines agree."""
+    claims = (case.values, case.expected, case.formulas, case.wrong_formulas, case.checks, case.xfail)
+    return not any(claims) and not any(step.values or step.expected or step.checks for step in case.steps)
+
+
 class Answers:
     """By case. `complete` says whether there are some about each."""
 
@@ -49,6 +55,7 @@ class Answers:
         self._cache, self._options = cache, options
         self._of_all = None if options.overrides else choices(options)
         self._here = options.executor is None  # what others compute, they do in surroundings of their own
+        self._keeps_results = is_known(options, cache)
         self._there: set[bytes] = set()
         self._new: dict[bytes, bytes] = {}
         self.complete = False
@@ -63,12 +70,16 @@ class Answers:
         asked = self._of_all or choices(self._options.of(case))
         return self._cache.key(b"answers", REFERENCE.encode(), asked, case.id.encode())
 
+    def needs_none(self, case: Case) -> bool:
+        """Whether nothing is known about a case, nor wanted, if it passes; and it probably does, claiming nothing."""
+        return self._keeps_results and claims_nothing(case) and self._key(case) not in self._there
+
     def about(self, case: Case) -> Known:
         """What there is about one case, and what is wanted."""
         key = self._key(case)
         known = self._cache.find([key]).get(key) if key in self._there else None
         doubted = self._here and by_chance(self._cache.doubted)
-        return Known(known, doubted, wanted=self._here, also=not is_known(self._options, self._cache))
+        return Known(known, doubted, wanted=self._here, also=not self._keeps_results)
 
     def learn(self, case: Case, learned: bytes | None) -> None:
         """What a check has needed, if there was anything new."""

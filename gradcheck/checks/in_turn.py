@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 
 from gradcheck.autograd import dtypes
@@ -24,9 +25,9 @@ def in_turn(
 ) -> Iterator[CaseResult]:
     """The result of each, by the reference's `answers` as far as there are any."""
     check = checker(options, engines)
-    finish = None if _further(options) else finish_one
     with ready(options, engines):
-        for item, begun in begun_together(work, options, engines, finish):
+        needs_none = None if answers is None else answers.needs_none
+        for item, begun in begun_of(work, options, engines, needs_none):
             if begun is not None and begun.result is not None:
                 yield begun.result
             elif answers is None or not isinstance(item, Case):
@@ -35,6 +36,23 @@ def in_turn(
                 found, learned = recalling(engines, answers.about(item), partial(check, item, begun))
                 answers.learn(item, learned)
                 yield found
+
+
+def begun_of(
+    work: Sequence[Work], options: Options, engines: Engines, needs_none: Callable[[Case], bool] | None
+) -> Iterator[tuple[Work, Begun | None]]:
+    """Each item, with what is begun of it. Of a reference that is recalled, only cases are begun that need none of its
+    answers (`needs_none`), with the engine itself; unless they pass so, they are checked by what is known."""
+    finish, reference = None if _further(options) else finish_one, engines.reference
+    if not isinstance(reference, Recalled):
+        yield from begun_together(work, options, engines, finish)
+    elif needs_none is None or not any(isinstance(item, Case) and needs_none(item) for item in work):
+        yield from ((item, None) for item in work)
+    else:
+        itself = replace(engines, reference=reference.made)
+        for item, begun in begun_together(work, options, itself, finish, needs_none):
+            is_known = begun is not None and begun.result is not None and begun.result.status == "passed"
+            yield item, begun if is_known else None
 
 
 def recalling(

@@ -15,11 +15,10 @@ from functools import partial
 from typing import Any
 
 from gradcheck.checks import workers
-from gradcheck.checks.ahead import begun_together
-from gradcheck.checks.answers import Answers, may_recall
+from gradcheck.checks.answers import Answers, claims_nothing, may_recall
 from gradcheck.checks.baseline import Baseline
 from gradcheck.checks.executors import executor_of
-from gradcheck.checks.in_turn import checker, ready, recalling
+from gradcheck.checks.in_turn import begun_of, checker, ready, recalling
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.recalled import Known, Recalled, engines_with_memory
 from gradcheck.checks.result import CaseResult
@@ -236,8 +235,15 @@ def check_chunk(settings: bytes, cases: bytes) -> bytes:
         items = Transport(workers.given).unpack(cases)
         check = checker(options, engines)
         with ready(options, engines):
-            pairs = zip(begun_together([case for case, _ in items], options, engines), items, strict=True)
-            found = [recalling(engines, known, partial(check, case, begun)) for (case, begun), (_, known) in pairs]
+            needing = {id(case) for case, known in items if known is None or known.answers is not None or known.also}
+            work = [case for case, _ in items]
+            several = begun_of(work, options, engines, lambda c: id(c) not in needing and claims_nothing(c))
+            found: list[tuple[CaseResult, bytes | None]] = []
+            for (case, begun), (_, known) in zip(several, items, strict=True):
+                if begun is not None and begun.result is not None:
+                    found.append((begun.result, None))
+                else:
+                    found.append(recalling(engines, known, partial(check, case, begun)))
         return Transport([*(case for case, _ in items), *engines.every]).pack(found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -10,14 +11,20 @@ from typing import Any
 
 import pytest
 
+from gradcheck.autograd import TABLE
 from gradcheck.cache.cache import Cache
 from gradcheck.cache.entries import Entries
 from gradcheck.cache.surroundings import Surroundings
-from gradcheck.checks import parallel, recalled
-from gradcheck.checks.answers import Answers, answers_about, may_recall
+from gradcheck.checks import ahead, parallel, recalled
+from gradcheck.checks.answers import Answers, answers_about, claims_nothing, may_recall
+from gradcheck.checks.in_turn import in_turn
 from gradcheck.checks.options import Options, Override
+from gradcheck.checks.recalled import engines_with_memory
+from gradcheck.checks.result import CaseResult
 from gradcheck.checks.run import run
+from gradcheck.checks.transport import Transport
 from gradcheck.engines.core import Core
+from gradcheck.language.case import Case
 from tests.from_text import case_of
 
 TEXT = "name: {name}\ninputs: {{x: [1, 2, 3]}}\ngraph: {{loss: (x * x).sum()}}\nformulas: {{x: {factor} * x}}"
@@ -122,3 +129,73 @@ def test_processes_load_the_reference_only_where_it_will_be_asked(
     assert plan is not None
     plan.make()
     assert ("gradcheck.engines.torch" in preloaded) is not complete
+
+
+PLAIN = "name: {name}\ninputs: {{x: 'randn(3)', w: [1, 2, {number}]}}\ngraph: {{y: {op}(x) * w, loss: y.sum()}}"
+
+
+def plain_cases(wrong: str = "exp") -> list[Case]:
+    ops = ["exp", "sin", "exp", "tanh", "exp", "sin", wrong]
+    return [case_of(PLAIN.format(name=f"c{n}", number=n, op=op)) for n, op in enumerate(ops)]
+
+
+def test_who_needs_none(cache: Cache) -> None:
+    answers = Answers(cache, Options(cache=cache))
+    plain = plain_cases()[0]
+    assert answers.needs_none(plain)
+    answers.learn(plain, b"all")
+    answers.keep()
+    answers.look_up([plain])
+    assert not answers.needs_none(plain)
+    assert not Answers(cache, Options(engines=["mine.py:A"], cache=cache)).needs_none(plain)
+    assert not Answers(cache, Options(cache=cache)).needs_none(CASES[0])
+    assert not claims_nothing(case_of(PLAIN.format(name="a", number=1, op="exp") + "\nexpected: {loss: 1}"))
+    stepped = "\nsteps: [{backward: loss, checks: [loss == loss]}]"
+    assert not claims_nothing(case_of(PLAIN.format(name="a", number=1, op="exp") + stepped))
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_cases_that_need_none_are_begun_together_with_a_cache_too(
+    cache: Cache, elsewhere: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that pass so are kept as they are; of those that do not, answers are."""
+    flipped = replace(TABLE["expm1"], rules=(lambda g, result, x: TABLE["mul"](TABLE["flip"](g, 0), TABLE["exp"](x)),))
+    monkeypatch.setitem(TABLE, "expm1", flipped)
+    begun: list[int] = []
+    monkeypatch.setattr(ahead, "begin", _counting(begun, ahead.begin))
+    work, options = [*plain_cases("expm1"), *CASES], Options(explained=False, cache=cache)
+    alone = run(work, explained=False).cases
+    assert [one.status for one in alone] == ["passed"] * 6 + ["failed", "passed", "failed", "passed"]
+    begun.clear()
+    with answers_about(work, options) as answers:
+        assert answers is not None
+        if elsewhere:
+            found = _in_a_worker(work, options, answers)
+        else:
+            found = list(in_turn(work, options, engines_with_memory(options, recalls=True), answers))
+    assert begun == [7]
+    for one, other in zip(found, alone, strict=True):
+        assert (one.id, one.status, one.errors) == (other.id, other.status, other.errors)
+        assert [(c.subject, c.status) for c in one.comparisons] == [(c.subject, c.status) for c in other.comparisons]
+    with answers_about(work, options) as answers:
+        assert answers is not None
+        assert [one.name for one in work if answers.about(one).answers is not None] == ["c6", "wrong"]
+
+
+def _in_a_worker(work: list[Case], options: Options, answers: Answers) -> list[CaseResult]:
+    """As one does its share, in this process."""
+    settings, engines = parallel._settings(options, ()), engines_with_memory(options, recalls=True)
+    items = Transport().pack([(case, answers.about(case)) for case in work])
+    sent = parallel.check_chunk(settings, items)
+    found = Transport([*work, *engines.every]).unpack(sent)
+    for case, (_, learned) in zip(work, found, strict=True):
+        answers.learn(case, learned)
+    return [one for one, _ in found]
+
+
+def _counting(begun: list[int], known: Callable[..., None]) -> Callable[..., None]:
+    def begin(several: list[Any], *rest: Any) -> None:
+        begun.append(len(several))
+        known(several, *rest)
+
+    return begin
