@@ -42,12 +42,6 @@ def answers_about(work: Iterable[Work], options: Options) -> Iterator[Answers | 
         answers.keep()
 
 
-def claims_nothing(case: Case) -> bool:
-    """Whether a case passes if its engines agree."""
-    claims = (case.values, case.expected, case.formulas, case.wrong_formulas, case.checks, case.xfail)
-    return not any(claims) and not any(step.values or step.expected or step.checks for step in case.steps)
-
-
 class Answers:
     """By case. `complete` says whether there are some about each."""
 
@@ -72,7 +66,8 @@ class Answers:
 
     def needs_none(self, case: Case) -> bool:
         """Whether nothing is known about a case, nor wanted, if it passes; and it probably does, claiming nothing."""
-        return self._keeps_results and claims_nothing(case) and self._key(case) not in self._there
+        unknown = Known(None, doubted=False, wanted=self._here, also=not self._keeps_results)
+        return unknown.needs_none(case) and self._key(case) not in self._there
 
     def about(self, case: Case) -> Known:
         """What there is about one case, and what is wanted."""

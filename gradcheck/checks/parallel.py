@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from gradcheck.checks import workers
-from gradcheck.checks.answers import Answers, claims_nothing, may_recall
+from gradcheck.checks.answers import Answers, may_recall
 from gradcheck.checks.baseline import Baseline
 from gradcheck.checks.executors import executor_of
 from gradcheck.checks.in_turn import begun_of, checker, ready, recalling
@@ -235,9 +235,9 @@ def check_chunk(settings: bytes, cases: bytes) -> bytes:
         items = Transport(workers.given).unpack(cases)
         check = checker(options, engines)
         with ready(options, engines):
-            needing = {id(case) for case, known in items if known is None or known.answers is not None or known.also}
             work = [case for case, _ in items]
-            several = begun_of(work, options, engines, lambda c: id(c) not in needing and claims_nothing(c))
+            needing = {id(case) for case, known in items if known is None or not known.needs_none(case)}
+            several = begun_of(work, options, engines, lambda case: id(case) not in needing)
             found: list[tuple[CaseResult, bytes | None]] = []
             for (case, begun), (_, known) in zip(several, items, strict=True):
                 if begun is not None and begun.result is not None:

@@ -9,6 +9,14 @@ from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.point import Point
 from tests.from_text import case_of
 
+GENERAL = """
+    dims: {n: 3}
+    inputs: {x: "randn(n)"}
+    graph: {y: x * x}
+    backward: {y: "randn(n)"}
+    formulas: {x: 2 * x * grad(y)}
+"""
+
 
 def context_of(text: str, **options: Any) -> Context:
     """The context of a case before any stage has run."""

@@ -16,7 +16,7 @@ from gradcheck.cache.cache import Cache
 from gradcheck.cache.entries import Entries
 from gradcheck.cache.surroundings import Surroundings
 from gradcheck.checks import ahead, parallel, recalled
-from gradcheck.checks.answers import Answers, answers_about, claims_nothing, may_recall
+from gradcheck.checks.answers import Answers, answers_about, may_recall
 from gradcheck.checks.in_turn import in_turn
 from gradcheck.checks.options import Options, Override
 from gradcheck.checks.recalled import engines_with_memory
@@ -149,9 +149,9 @@ def test_who_needs_none(cache: Cache) -> None:
     assert not answers.needs_none(plain)
     assert not Answers(cache, Options(engines=["mine.py:A"], cache=cache)).needs_none(plain)
     assert not Answers(cache, Options(cache=cache)).needs_none(CASES[0])
-    assert not claims_nothing(case_of(PLAIN.format(name="a", number=1, op="exp") + "\nexpected: {loss: 1}"))
+    assert not case_of(PLAIN.format(name="a", number=1, op="exp") + "\nexpected: {loss: 1}").claims_nothing
     stepped = "\nsteps: [{backward: loss, checks: [loss == loss]}]"
-    assert not claims_nothing(case_of(PLAIN.format(name="a", number=1, op="exp") + stepped))
+    assert not case_of(PLAIN.format(name="a", number=1, op="exp") + stepped).claims_nothing
 
 
 @pytest.mark.parametrize("elsewhere", [False, True])

@@ -10,16 +10,8 @@ from gradcheck.checks.point import OwnPoint
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.core import Core
 from gradcheck.language.problem import Problem
-from tests.checks.build import context_of, point_of
+from tests.checks.build import GENERAL, context_of, point_of
 from tests.from_text import case_of
-
-GENERAL = """
-    dims: {n: 3}
-    inputs: {x: "randn(n)"}
-    graph: {y: x * x}
-    backward: {y: "randn(n)"}
-    formulas: {x: 2 * x * grad(y)}
-"""
 
 
 def test_a_point_evaluates_once() -> None:

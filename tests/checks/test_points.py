@@ -10,16 +10,8 @@ from gradcheck.checks.result import Trial
 from gradcheck.facts import Fact, fact
 from gradcheck.language.problem import Problem
 from gradcheck.language.trials import Variation
-from tests.checks.build import context_of
+from tests.checks.build import GENERAL, context_of
 from tests.from_text import case_of
-
-GENERAL = """
-    dims: {n: 3}
-    inputs: {x: "randn(n)"}
-    graph: {y: x * x}
-    backward: {y: "randn(n)"}
-    formulas: {x: 2 * x * grad(y)}
-"""
 
 
 def test_a_trial_is_drawn_until_it_is_accepted_and_kept() -> None:
