@@ -24,12 +24,19 @@ class Lacking:
 def lacking(result: RunResult) -> list[Lacking]:
     """Every engine that could not express something, in the order in which they come up."""
     missing: dict[str, list[tuple[str, ...]]] = {}
+    for case in result.cases:
+        for engine, words in lacks_of(case).items():
+            missing.setdefault(engine, []).append(words)
+    asked = _asked(result) if missing else Counter()
+    return [_lacking(engine, found, asked[engine]) for engine, found in missing.items()]
+
+
+def _asked(result: RunResult) -> Counter[str]:
+    """How many cases each engine was asked to run."""
     asked: Counter[str] = Counter()
     for case in result.cases:
         asked.update({comparison.engine for comparison in case.comparisons})
-        for engine, words in lacks_of(case).items():
-            missing.setdefault(engine, []).append(words)
-    return [_lacking(engine, found, asked[engine]) for engine, found in missing.items()]
+    return asked
 
 
 def _lacking(engine: str, missing: Sequence[tuple[str, ...]], asked: int) -> Lacking:
@@ -42,7 +49,7 @@ def _lacking(engine: str, missing: Sequence[tuple[str, ...]], asked: int) -> Lac
 def lacks_of(case: CaseResult) -> dict[str, tuple[str, ...]]:
     """What each engine lacks for one case."""
     found: dict[str, dict[str, None]] = {}
-    for comparison in case.comparisons:
+    for comparison in case.noteworthy:
         if comparison.status == "unsupported" and comparison.lacks:
             found.setdefault(comparison.engine, {})[comparison.lacks] = None
     return {engine: tuple(words) for engine, words in found.items()}

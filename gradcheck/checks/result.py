@@ -283,10 +283,16 @@ class CaseResult(Shown):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def later(self, make: Callable[[], Iterable[Comparison]]) -> CaseResult:
-        """The same with comparisons that are made when somebody looks at them."""
+        """The same with comparisons that are made when somebody looks at them; all pass, and say no more than that."""
         fields = {**vars(self), "_make": make}
         del fields["comparisons"]
         return _made(CaseResult, fields)
+
+    @property
+    def noteworthy(self) -> tuple[Comparison, ...]:
+        """The comparisons of which more may be said than that they pass: none of those that are made when somebody
+        looks at them."""
+        return () if "_make" in vars(self) else self.comparisons
 
     def __getstate__(self) -> dict[str, Any]:
         """With all comparisons, for whoever reads it elsewhere."""
@@ -298,7 +304,7 @@ class CaseResult(Shown):
     def wrong_references(self) -> tuple[str, ...]:
         """Those that are wrong here, which is nobody else's failure."""
         return tuple(
-            dict.fromkeys(str(c.verdict["reference"]) for c in self.comparisons if c.verdict and c.blames_reference)
+            dict.fromkeys(str(c.verdict["reference"]) for c in self.noteworthy if c.verdict and c.blames_reference)
         )
 
 

@@ -14,7 +14,9 @@ from gradcheck.checks.agreed import Agreed, agreed
 from gradcheck.checks.context import Context
 from gradcheck.checks.in_turn import checker, in_turn, ready
 from gradcheck.checks.options import Options, engines_of
-from gradcheck.checks.result import CaseResult, Comparison
+from gradcheck.checks.result import CaseResult, Comparison, RunResult
+from gradcheck.reports import Look, render
+from gradcheck.reports.listing import MOST_CASES
 from tests.from_text import case_of
 
 RIGHT = """inputs: {x: [1, 2], w: randn(2)}
@@ -123,7 +125,7 @@ def test_comparisons_are_made_once_and_for_whoever_reads_them_elsewhere() -> Non
         yield from known.comparisons()
 
     later = found.later(make)
-    assert (later.status, calls) == ("passed", [])
+    assert (later.status, later.noteworthy, calls) == ("passed", (), [])
     assert len(later.comparisons) == len(later.comparisons) == 9
     assert calls == [1]
     assert pickle.loads(pickle.dumps(replace(found, case=None).later(make))).comparisons == later.comparisons
@@ -131,3 +133,13 @@ def test_comparisons_are_made_once_and_for_whoever_reads_them_elsewhere() -> Non
     assert replace(found.later(make), comparisons=()).comparisons == ()
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         later.nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("verbosity", [-1, 0])
+def test_a_short_report_of_many_makes_no_comparison(verbosity: int) -> None:
+    work = [replace(case_of(RIGHT), id=f"a::{number}") for number in range(MOST_CASES + 1)]
+    options = Options()
+    cases = tuple(in_turn(work, options, engines_of(options)))
+    text = render(RunResult(cases, 0.1, {}), "full", Look(verbosity=verbosity))
+    assert text.endswith(f"{MOST_CASES + 1} passed in 0.10s\n")
+    assert not any("comparisons" in vars(case) for case in cases)

@@ -62,3 +62,42 @@ def test_an_ascii_terminal_gets_escapes(cases: Path) -> None:
     (cases / "wide.yaml").write_text("name: 梯度\ninputs: {x: 1}\ngraph: {y: x + x}\n", encoding="utf-8")
     code, out, _ = call("list", "cases/wide.yaml", env={"PYTHONIOENCODING": "ascii"})
     assert (code, out) == (0, "cases/wide.yaml::\\u68af\\u5ea6\n")
+
+
+LEAVING = """
+import atexit, os, sys
+{before}
+from gradcheck.cli import main
+sys.argv = ["gradcheck", *{words!r}]
+
+
+class Late:
+    def __del__(self, write=os.write):
+        write(2, b"taken apart")
+
+
+sys.last_value = Late()  # which is the first that Python lets go
+try:
+    main()
+finally:
+    atexit.register(lambda: print("later", file=sys.stderr))
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "before", "code", "said"),
+    [
+        (["list"], "", 0, "later\n"),
+        (["validate", "nowhere"], "", 2, "later\n"),
+        (["list"], "atexit.register(lambda: print('earlier', file=sys.stderr))", 0, "later\nearlier\ntaken apart"),
+        (["run", "-q", "--no-cache"], "", 0, "later\ntaken apart"),
+    ],
+)
+def test_modules_are_taken_apart_only_where_somebody_may_count_on_it(
+    cases: Path, words: list[str], before: str, code: int, said: str
+) -> None:
+    script = LEAVING.format(before=before, words=words)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=200)
+    assert (done.returncode, done.stderr) == (code, said)
+    assert done.stdout.endswith("\n")
