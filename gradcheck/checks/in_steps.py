@@ -24,7 +24,7 @@ from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
 from gradcheck.checks.expected_failure import judged
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.pipeline import Begun, advance, is_done, result
+from gradcheck.checks.pipeline import Begun, advance, is_done, own_fields
 from gradcheck.checks.point import OwnPoint, Point
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.warned import Ear, heard_by
@@ -143,9 +143,13 @@ def _asked(place: int, one: Beginning) -> int:
 def _agreed(one: Beginning) -> int:
     """The result of a case in which all agrees, and of which there is no more to say."""
     if (known := agreed(one.context)) is not None:
-        one.begun.context = None  # which is all that it has computed
-        found = result(one.case, one.options, "passed", seconds=one.begun.seconds, warnings=tuple(one.begun.warned))
-        one.begun.result = judged(found.later(known.comparisons), one.case, one.options.today)
+        case, begun = known.case, one.begun
+        begun.context = None  # which is all that it has computed
+        own = own_fields(case, one.options)
+        found = CaseResult.agreeing(
+            known.comparisons, **own, case=case, seconds=begun.seconds, warnings=tuple(begun.warned)
+        )
+        begun.result = judged(found, case, one.options.today)
     return 0
 
 

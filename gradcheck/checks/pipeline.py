@@ -237,14 +237,17 @@ def verdict(context: Context, case: Case, seconds: float, code: Found | None = N
 
 def result(case: Case, options: Options, status: CaseStatus, **found: Any) -> CaseResult:
     """A result with everything that is the case's own; `found` are the other fields."""
-    return CaseResult(
-        id=case.id,
-        file=case.place.file,
-        name=case.name,
-        status=status,
-        place=case.place,
-        seed=options.seed_of(case),
-        reproduce=options.reproduce(case),
-        tags=case.tags,
-        **found,
-    )
+    return CaseResult(status=status, **own_fields(case, options), **found)
+
+
+def own_fields(case: Case, options: Options) -> dict[str, Any]:
+    """The fields of a result that are the case's own."""
+    return {
+        "id": case.id,
+        "file": case.place.file,
+        "name": case.name,
+        "place": case.place,
+        "seed": options.seed_of(case),
+        "reproduce": options.reproduce(case),
+        "tags": case.tags,
+    }

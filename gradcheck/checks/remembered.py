@@ -114,9 +114,10 @@ def may_be_kept(found: CaseResult) -> bool:
 
 
 def _written(found: CaseResult) -> bytes:
-    """Without the numbers that were compared, which are shown of failures alone."""
+    """Without the case, which whoever looks for it has, and the numbers that were compared, which are shown of failures
+    alone."""
     lean = tuple(_lean(c) for c in found.comparisons)
-    return Transport(left=(Problem,)).pack(replace(found, comparisons=lean, cached=True, seconds=0.0))
+    return Transport(left=(Problem,)).pack(replace(found, comparisons=lean, cached=True, seconds=0.0, case=None))
 
 
 def _lean(c: Comparison) -> Comparison:

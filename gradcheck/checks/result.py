@@ -275,30 +275,25 @@ class CaseResult(Shown):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """The comparisons, where they are made when somebody looks at them (`later`)."""
+            """The comparisons, where they are made when somebody looks at them (`agreeing`)."""
             if name == "comparisons" and (make := vars(self).get("_make")) is not None:
                 made = tuple(make())
                 vars(self)["comparisons"] = made
                 return made
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-    def later(self, make: Callable[[], Iterable[Comparison]]) -> CaseResult:
-        """The same with comparisons that are made when somebody looks at them; all pass, and say no more than that."""
-        fields = {**vars(self), "_make": make}
-        del fields["comparisons"]
-        return _made(CaseResult, fields)
+    @classmethod
+    def agreeing(cls, make: Callable[[], Iterable[Comparison]], **found: Any) -> CaseResult:
+        """The result of a case that passes, with comparisons that are made when somebody looks at them: all pass, and
+        say no more than that. `found` are further fields of it, the case's own among them; what the others are by
+        default they have from the class, as in `Subject.passed`."""
+        return _made(CaseResult, {"status": "passed", "output": {}, "_make": make, **found})
 
     @property
     def noteworthy(self) -> tuple[Comparison, ...]:
         """The comparisons of which more may be said than that they pass: none of those that are made when somebody
         looks at them."""
         return () if "_make" in vars(self) else self.comparisons
-
-    def __getstate__(self) -> dict[str, Any]:
-        """With all comparisons, for whoever reads it elsewhere."""
-        state = {**vars(self), "comparisons": self.comparisons}
-        state.pop("_make", None)
-        return state
 
     @property
     def wrong_references(self) -> tuple[str, ...]:

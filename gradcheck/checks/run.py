@@ -86,11 +86,12 @@ def run(
 def _with_cases(
     arrived: Iterator[tuple[int, CaseResult]], work: Sequence[Work], options: Options
 ) -> Iterator[tuple[int, CaseResult]]:
-    """Each result with its case, in the dtype that the run asks for: what others computed, or an earlier run has,
-    comes without."""
+    """Each result with its case, in the dtype that the run asks for: most come without."""
     for at, found in arrived:
         case = work[at]
-        yield at, changed_in(found, case=options.of(case).apply(case)) if isinstance(case, Case) else found
+        if isinstance(case, Case) and found.case is None:
+            found = changed_in(found, case=options.of(case).apply(case))
+        yield at, found
 
 
 def _results(

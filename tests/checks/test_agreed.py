@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import pytest
 
-from gradcheck.checks import agreed as module
 from gradcheck.checks.agreed import Agreed, agreed
 from gradcheck.checks.context import Context
 from gradcheck.checks.in_turn import checker, in_turn, ready
 from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.result import CaseResult, Comparison, RunResult
+from gradcheck.errors import Place
 from gradcheck.reports import Look, render
 from gradcheck.reports.listing import MOST_CASES
 from tests.from_text import case_of
@@ -112,27 +112,30 @@ def test_only_what_was_found_to_agree_does() -> None:
     assert agreed(context) is None
 
 
-def test_comparisons_are_made_once_and_for_whoever_reads_them_elsewhere() -> None:
-    (case,) = (case_of(RIGHT),)
-    found = CaseResult("a", "a", "a", "passed", case=case)
+def test_comparisons_are_made_once_also_by_whoever_reads_them_elsewhere() -> None:
+    (context,) = contexts((RIGHT,), Options())
+    known = agreed(looked_at(context))
+    assert known is not None
     calls: list[int] = []
 
     def make() -> Iterator[Comparison]:
         calls.append(1)
-        (context,) = contexts((RIGHT,), Options())
-        known = module.agreed(looked_at(context))
-        assert known is not None
         yield from known.comparisons()
 
-    later = found.later(make)
+    own = {"id": "a", "file": "a", "name": "a", "place": Place()}
+    later = CaseResult.agreeing(make, **own)
     assert (later.status, later.noteworthy, calls) == ("passed", (), [])
     assert len(later.comparisons) == len(later.comparisons) == 9
     assert calls == [1]
-    assert pickle.loads(pickle.dumps(replace(found, case=None).later(make))).comparisons == later.comparisons
-    assert copy.copy(found.later(make)) == later
-    assert replace(found.later(make), comparisons=()).comparisons == ()
+    assert later == CaseResult("a", "a", "a", "passed", comparisons=later.comparisons)
+    unmade = CaseResult.agreeing(known.comparisons, **own)
+    assert copy.copy(unmade) == later
+    elsewhere = pickle.loads(pickle.dumps(unmade))
+    assert "comparisons" not in vars(elsewhere)
+    assert elsewhere == later
+    assert replace(unmade, comparisons=()).comparisons == ()
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        later.nothing  # noqa: B018
+        getattr(later, "nothing")  # noqa: B009
 
 
 @pytest.mark.parametrize("verbosity", [-1, 0])

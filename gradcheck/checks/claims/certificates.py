@@ -37,7 +37,7 @@ _SMALL = 1e-6
 
 def applies(context: Context) -> bool:
     """Where formulas are to hold in general."""
-    return context.can_be_judged and context.case.generalize is not None and bool(context.case.formulas)
+    return context.case.generalize is not None and bool(context.case.formulas) and context.can_be_judged
 
 
 def check(context: Context) -> Iterable[Comparison]:

@@ -23,8 +23,7 @@ from gradcheck.language.case import Claim, StatedTolerance
 
 def applies(context: Context) -> bool:
     """Where there are formulas, and the reference has run every step."""
-    point = context.points.own
-    return bool(context.case.formulas) and context.can_be_judged and point.is_complete
+    return bool(context.case.formulas) and context.can_be_judged and context.points.own.is_complete
 
 
 def check(context: Context) -> Iterator[Comparison]:

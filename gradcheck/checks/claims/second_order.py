@@ -50,8 +50,10 @@ _FLOAT64 = np.dtype(np.float64)
 
 def applies(context: Context) -> bool:
     """Where the run asks for it, and the case has a backward pass."""
-    own, is_asked = context.points.own, context.options.order == 2 and context.can_be_judged
-    return is_asked and last_pass(own.problem) is not None and not is_nowhere_defined(own, own.last)
+    if context.options.order != 2 or not context.can_be_judged:
+        return False
+    own = context.points.own
+    return last_pass(own.problem) is not None and not is_nowhere_defined(own, own.last)
 
 
 def check(context: Context, confirmed: bool = True) -> Iterable[Comparison]:

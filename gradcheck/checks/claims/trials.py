@@ -41,7 +41,7 @@ _OF_CODE: tuple[Structure, ...] = ("whole", "tiny", "huge", "ascending")
 
 def applies(context: Context) -> bool:
     """Where something is to hold at other numbers, or to be refuted."""
-    return context.can_be_judged and (context.case.generalize is not None or bool(context.case.wrong_formulas))
+    return (context.case.generalize is not None or bool(context.case.wrong_formulas)) and context.can_be_judged
 
 
 def check(context: Context) -> Iterator[Comparison]:

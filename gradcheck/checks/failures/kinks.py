@@ -21,6 +21,8 @@ from gradcheck.checks.result import Comparison
 
 def applies(context: Context) -> bool:
     """Where something failed that may be at a kink, or a point is at one; and the run wants to know why."""
+    if not context.found and not context.points.at_kinks:
+        return False
     options = context.options
     looks = options.explained and options.oracle != "none" and context.can_be_judged
     return looks and next(_points(context), None) is not None
