@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import islice
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.op import Op
 from gradcheck.checks.in_steps import Beginning, Finish, begin
 from gradcheck.checks.limits import limit_of
 from gradcheck.checks.options import Engines, Options
@@ -63,15 +65,23 @@ def _beginnings(
     items: Iterable[tuple[int, Case]], options: Options, engines: Engines
 ) -> Iterator[tuple[int, Beginning]]:
     """Those that can be begun, by their places."""
+    known: dict[tuple[int, tuple[str, ...]], tuple[bool, Options]] = {}  # which are kept, so that no others have the id
     for at, item in items:
         if item.skip is None and not item.implementations:
             chosen = options.of(item)
             theirs = engines.of(chosen)
-            asked = theirs.only(item.only)
-            plain = all(map(_is_plain, asked.all)) and limit_of(chosen.timeout, theirs.tested) is None
-            if asked.tested and plain and not any(_draws(claim.expr) for claim in item.graph.values()):
+            key = (id(chosen), item.only)
+            if key not in known:
+                known[key] = _are_plain(theirs.only(item.only), theirs, chosen), chosen
+            if known[key][0] and not any(_draws(claim.expr) for claim in item.graph.values()):
                 dtype = dtypes.real_of(dtypes.BY_NAME[chosen.apply(item).dtype])
                 yield at, Beginning(item, chosen, theirs, dtype)
+
+
+def _are_plain(asked: Engines, theirs: Engines, options: Options) -> bool:
+    """Whether there are engines to ask, plain ones, and no limit to the time that all of them take."""
+    plain = all(map(_is_plain, asked.all)) and limit_of(options.timeout, theirs.tested) is None
+    return plain and bool(asked.tested)
 
 
 def _is_plain(engine: Engine) -> bool:
@@ -81,5 +91,9 @@ def _is_plain(engine: Engine) -> bool:
 
 def _draws(expr: object) -> bool:
     """Whether an expression draws numbers."""
-    called = (what.op for kind, what, _ in program(expr) if kind is Call)  # type: ignore[arg-type]
-    return any(parameter.name == "generator" for op in called for parameter in op.parameters)
+    return any(_is_random(what.op) for kind, what, _ in program(expr) if kind is Call)  # type: ignore[arg-type]
+
+
+@cache
+def _is_random(op: Op) -> bool:
+    return any(parameter.name == "generator" for parameter in op.parameters)

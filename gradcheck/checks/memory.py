@@ -24,7 +24,7 @@ _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)(b?)", re.IGNORECASE)
 #: Matrices of this size make NumPy's BLAS take its buffers, which it must not find refused: it would end the process.
 _BLAS = 128
 #: The options of glibc's `mallopt`, from its malloc.h, and what they are set to.
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+_M_MXFAST, _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = 1, -1, -3
 _KEPT = 256 * 1024**2
 #: The limits that were there before those that are in force, the outermost first, which is the user's own.
 _before: list[int] = []
@@ -44,7 +44,8 @@ def keep_heap() -> bool:
     """Let freed memory stay with the process, up to 256 MiB; whether that could be said. Only glibc can be told.
 
     It maps every array above 128 kB anew, at first, and every one above 32 MiB for good, whose pages the system has to
-    clear: for middle-sized tensors that takes longer than to compute them.
+    clear: for middle-sized tensors that takes longer than to compute them. What is small joins its free neighbours at
+    once, rather than all of it whenever an array needs room, which thousands of small graphs notice.
     """
     if not sys.platform.startswith("linux"):
         return False
@@ -54,8 +55,9 @@ def keep_heap() -> bool:
         mallopt = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError):  # another C library
         return False
-    trims, maps = mallopt(_M_TRIM_THRESHOLD, _KEPT), mallopt(_M_MMAP_THRESHOLD, _KEPT)
-    return bool(trims == maps == 1)
+    settings = {_M_TRIM_THRESHOLD: _KEPT, _M_MMAP_THRESHOLD: _KEPT, _M_MXFAST: 0}
+    answers = [mallopt(option, value) for option, value in settings.items()]
+    return set(answers) == {1}
 
 
 @cache
