@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from gradcheck.record import Record
+from gradcheck.record import Record, record
 
 
-@dataclass(frozen=True, slots=True, order=True, repr=False)
+@record(frozen=True, slots=True, order=True, repr=False)
 class Place(Record):
     """A position in a case file; lines and columns count from 1."""
 

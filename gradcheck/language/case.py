@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, NamedTuple
 
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import free_names, gradient_names
-from gradcheck.record import Record
+from gradcheck.record import Record, record
 
 #: What stands for the standard input in the place of a file.
 STDIN = "-"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record(frozen=True, slots=True, repr=False)
 class Value(Record):
     """A tensor as a file gives it: written out (`array`, an ndarray), or an expression over creators.
 
@@ -30,7 +30,7 @@ class Value(Record):
     text: str = field(default="", compare=False)  # the expression, where it stands at its place just as it is
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record(frozen=True, slots=True, repr=False)
 class Claim(Record):
     """An expression that a file states: a graph entry, a formula, an intermediate step, a check."""
 
@@ -45,7 +45,7 @@ class Claim(Record):
         return cls(to_text(expr), expr)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record(frozen=True, slots=True, repr=False)
 class Part(Record):
     """A part of what the file states: the text that begins at the claim's place, and the part's first and last place in
     it."""
@@ -55,7 +55,7 @@ class Part(Record):
     end: int
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record(frozen=True, slots=True, repr=False)
 class Edit(Record):
     """What to write in place of a part of a text."""
 
@@ -68,7 +68,7 @@ class Edit(Record):
         return f"{text[: self.start]}{self.text}{text[self.end :]}"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record(frozen=True, slots=True, repr=False)
 class StatedTolerance(Record):
     """`None` leaves the dtype's own. A run that asks how near two come that agree has it `measured`."""
 
@@ -77,7 +77,7 @@ class StatedTolerance(Record):
     measured: bool = False
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record(frozen=True, slots=True, repr=False)
 class Step(Record):
     """One action, and what must be true after it. `roots` maps a root to its incoming gradient, or None for 1."""
 
@@ -93,7 +93,7 @@ class Step(Record):
     place: Place = field(default_factory=Place, compare=False)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record(frozen=True, slots=True, repr=False)
 class Implementation(Record):
     """Somebody's own code for an entry of the graph: a callable, or a forward and its backward.
 
@@ -116,7 +116,7 @@ class Implementation(Record):
         return self.call
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record(frozen=True, slots=True, repr=False)
 class Generalize(Record):
     """How formulas are re-verified; `dims` holds inclusive bounds of sizes."""
 
@@ -135,7 +135,7 @@ CLAIMS = (
 ERRORS = ("code_raised", "engine_error", "recursion", "not_raised", "bad_argument", "too_large")
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record(frozen=True, slots=True, repr=False)
 class ExpectedFailure(Record):
     """That a case must fail, and why: in all of these claims and no others, where any are named (`formula of b`, `b`
     for any claim about it, `check`, a text of the file); until the end of a day, where there is one (ISO 8601)."""
@@ -145,7 +145,7 @@ class ExpectedFailure(Record):
     until: str = ""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record(frozen=True, slots=True, repr=False)
 class Case(Record):
     """One case. Mappings keep the file's order."""
 
