@@ -114,11 +114,13 @@ def read(file: str, limits: Limits) -> bytes:
         if file == STDIN:
             return _within(sys.stdin.buffer.read(limits.bytes + 1), file, limits)
         descriptor = os.open(file, _FLAGS)
-        with open(descriptor, "rb", buffering=0) as stream:
+        try:
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 raise InvalidCase("not a regular file", place=Place(file), hint="cases are read from files and folders")
-            raw = stream.read(min(status.st_size, limits.bytes) + 1)
+            raw = os.read(descriptor, min(status.st_size, limits.bytes) + 1)
+        finally:
+            os.close(descriptor)
     except (OSError, ValueError) as error:
         raise unreadable(file, error) from None
     return _within(raw, file, limits)
