@@ -9,6 +9,7 @@ import sys
 #: Where an engine was called for, its libraries may count on Python's own way out; without NumPy, which imports the
 #: other, there is little to take apart.
 _NOT_WITH, _NOT_WITHOUT = "gradcheck.engines.resolve", "ctypes"
+_is_ours: list[bool] = []
 
 
 def leaving() -> list[int]:
@@ -22,9 +23,15 @@ def leaving() -> list[int]:
     return code
 
 
+def only_ours() -> None:
+    """No engine was called for but ours and torch, in no other process: nobody waits for what libraries do at the end,
+    which takes torch longer than a small run."""
+    _is_ours.append(True)
+
+
 def _leave(code: list[int]) -> None:
-    """Leave by C's own `exit`, which does all but that."""
-    if not code or _NOT_WITH in sys.modules or _NOT_WITHOUT not in sys.modules:
+    """Leave by the system's call, or by C's own `exit`, which does all but taking modules apart."""
+    if not code or (not _is_ours and _NOT_WITH in sys.modules) or _NOT_WITHOUT not in sys.modules:
         return
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
@@ -34,4 +41,7 @@ def _leave(code: list[int]) -> None:
                 return
     from ctypes import PyDLL
 
+    if _is_ours:
+        PyDLL(None).fflush(None)  # what C has printed
+        os._exit(code[0])
     PyDLL(None).exit(code[0])

@@ -14,6 +14,7 @@ import click
 
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand, overrides_of
+from gradcheck.cli.leaving import only_ours
 from gradcheck.cli.output import Outputs, is_terminal, keep, write_stderr, write_stdout
 from gradcheck.engines.libraries import LIBRARIES, libraries_of
 from gradcheck.errors import UsageError
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
     from gradcheck.language.case import Loaded
 
 
+#: Engines that wait for nothing at a process's end.
+_OURS = frozenset({"core", "torch"})
+
+
 @click.command("run", cls=ConfiguredCommand)
 @options.paths
 @options.of_table(options.RUN)
@@ -40,6 +45,8 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     """
     chosen["overrides"] = _overrides()
     chosen["cache"] = _cache(chosen, click.get_current_context().find_root().obj)
+    if set(_asked(chosen)) <= _OURS and not (chosen["allow_code"] or chosen["executor"] or (chosen["jobs"] or 1) > 1):
+        only_ours()
     if not chosen.pop("watch"):
         return _checked(paths, chosen)
     from gradcheck.cli.group import guarded
@@ -112,12 +119,17 @@ def _cache(chosen: dict[str, Any], code: str | None) -> Cache | None:
     """None where it was not chosen, or nothing may be kept. `code` is what the process has begun with."""
     if not chosen["cache"] or code is None:
         return None
-    choices = [chosen, *(one.choices for one in chosen["overrides"])]
-    asked = [name for some in choices for name in (*some.get("engines", ()), some.get("reference") or "torch")]
-    libraries = libraries_of(name for name in asked if name in LIBRARIES)  # of whoever else takes part nothing is kept
+    known = (name for name in _asked(chosen) if name in LIBRARIES)  # of whoever else takes part nothing is kept
+    libraries = libraries_of(known)
     from gradcheck.cache.cache import cache_of
 
     return cache_of(code, libraries)
+
+
+def _asked(chosen: dict[str, Any]) -> list[str]:
+    """The engines and references that are named, those of overrides too."""
+    choices = [chosen, *(one.choices for one in chosen["overrides"])]
+    return [name for some in choices for name in (*some.get("engines", ()), some.get("reference") or "torch")]
 
 
 def _overrides() -> tuple[Override, ...]:

@@ -90,12 +90,16 @@ finally:
         (["list"], "", 0, "later\n"),
         (["validate", "nowhere"], "", 2, "later\n"),
         (["list"], "atexit.register(lambda: print('earlier', file=sys.stderr))", 0, "later\nearlier\ntaken apart"),
-        (["run", "-q", "--no-cache"], "", 0, "later\ntaken apart"),
+        (["run", "-q", "--no-cache"], "", 0, "later\n"),
+        (["run", "-q", "--no-cache", "-j", "2"], "", 0, "later\ntaken apart"),
+        (["run", "-q", "--no-cache", "--allow-code"], "", 0, "later\ntaken apart"),
+        (["run", "-q", "--engine", "mine.py:Tensor"], "", 0, "later\ntaken apart"),
     ],
 )
 def test_modules_are_taken_apart_only_where_somebody_may_count_on_it(
     cases: Path, words: list[str], before: str, code: int, said: str
 ) -> None:
+    Path("mine.py").write_text("from gradcheck import Tensor\n", encoding="utf-8")
     script = LEAVING.format(before=before, words=words)
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=200)
