@@ -18,6 +18,8 @@ from gradcheck.autograd.dtypes import HALVES, category
 _NUMBERS = {bool: 0, int: 1, float: 2, complex: 3}
 #: The dtypes of most numbers, which every op of two operands takes.
 _WIDE = frozenset({np.dtype(np.float64), np.dtype(np.float32), np.dtype(np.complex128)})
+#: Two that meet in a complex step: NumPy makes of them what promotion does.
+_REAL_AND_COMPLEX = frozenset({np.dtype(np.float64), np.dtype(np.complex128)})
 #: The types of arrays of which nothing but the dtype matters; whoever makes arrays of his own that are such adds them.
 ALIKE: set[type] = {np.ndarray}
 
@@ -39,17 +41,22 @@ class Settled(NamedTuple):
 
 
 def of_two(ufunc: np.ufunc, a: Any, b: Any) -> np.ndarray | None:
-    """What settling comes to where two arrays of one dtype meet, or one and a float; None where it must be asked."""
+    """What settling comes to where two arrays of one dtype meet, or a real and a complex one, or one and a float; None
+    where it must be asked."""
     if type(a) in ALIKE:
         if type(b) is float:
             b = constant(b, a.dtype) if a.dtype in _WIDE else None
-        elif type(b) not in ALIKE or a.dtype is not b.dtype or a.dtype not in _WIDE:
+        elif type(b) not in ALIKE or a.dtype not in _WIDE or not _meet(a.dtype, b.dtype):
             return None
     elif type(b) in ALIKE and type(a) is float and b.dtype in _WIDE:
         a = constant(a, b.dtype)
     else:
         return None
     return None if b is None else np.asanyarray(ufunc(a, b))
+
+
+def _meet(a: np.dtype, b: np.dtype) -> bool:
+    return a is b or {a, b} == _REAL_AND_COMPLEX
 
 
 def kinds_of(args: Sequence[Any], sequence: int | None) -> tuple[Any, ...]:

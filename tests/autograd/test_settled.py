@@ -112,3 +112,15 @@ def test_two_operands_of_one_dtype_need_no_settling(name: str) -> None:
 
 def test_a_sum_of_numbers_without_dimensions_is_an_array() -> None:
     assert type(of_two(np.add, np.ones(()), np.ones(()))) is np.ndarray
+
+
+@pytest.mark.parametrize("op", [TABLE[name] for name in CALLED if TABLE[name].ufunc is not None])
+@pytest.mark.parametrize("shape", [(), (2, 3)])
+def test_a_real_and_a_complex_array_are_as_promotion_has_them(op: Op, shape: tuple[int, ...]) -> None:
+    real, numbers = np.array([[0.5, -1.0, 3.0], [2.0, 0.0, 7.5]]), np.full(shape, 2 - 0.5j)
+    for args in ((real, numbers), (numbers, real)):
+        with quiet():
+            found = of_two(op.ufunc, *args)
+            wanted = op._promoted(list(op.bind(args, {})))
+        assert found is not None
+        np.testing.assert_array_equal(found, wanted, strict=True)
