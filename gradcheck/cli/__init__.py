@@ -12,13 +12,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from gradcheck.cli.leaving import leaving
 
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and leave with its exit code; `arguments` are the process's own unless given."""
+def main(arguments: Sequence[str] | None = None, left_with: list[int] | None = None) -> None:
+    """Run a command and leave with its exit code, which is put into `left_with`; `arguments` are the process's own
+    unless given."""
     settle_collector()
-    left_with = leaving() if arguments is None else []
     atexit.register(gc.freeze)
     words = sys.argv[1:] if arguments is None else list(arguments)
     # Who calls this with arguments is a program, which may have changed what is computed: it uses no cache.
@@ -30,8 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         keep_heap()
     from gradcheck.cli.group import gradcheck, guarded
 
-    left_with.append(guarded(gradcheck, words, code))
-    sys.exit(left_with[0])
+    found = guarded(gradcheck, words, code)
+    if left_with is not None:
+        left_with.append(found)
+    sys.exit(found)
 
 
 def settle_collector() -> None:

@@ -67,7 +67,7 @@ def test_an_ascii_terminal_gets_escapes(cases: Path) -> None:
 LEAVING = """
 import atexit, os, sys
 {before}
-from gradcheck.cli import main
+from gradcheck.{where} import main
 sys.argv = ["gradcheck", *{words!r}]
 
 
@@ -100,8 +100,16 @@ def test_modules_are_taken_apart_only_where_somebody_may_count_on_it(
     cases: Path, words: list[str], before: str, code: int, said: str
 ) -> None:
     Path("mine.py").write_text("from gradcheck import Tensor\n", encoding="utf-8")
-    script = LEAVING.format(before=before, words=words)
+    script = LEAVING.format(before=before, words=words, where="__main__")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=200)
     assert (done.returncode, done.stderr) == (code, said)
     assert done.stdout.endswith("\n")
+
+
+def test_whoever_goes_on_after_a_command_leaves_as_he_likes(cases: Path) -> None:
+    script = LEAVING.format(before="", words=["list"], where="cli").replace("finally:", "except SystemExit:")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", f"{script}\nsys.exit(7)"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=200)
+    assert (done.returncode, done.stderr) == (7, "later\ntaken apart")
