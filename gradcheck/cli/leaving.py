@@ -1,4 +1,4 @@
-"""Leaving without taking every module apart first, which takes Python as long as a case file takes to read."""
+"""Leaving without taking every module apart first, which is a tenth of what a command that runs nothing takes."""
 
 from __future__ import annotations
 
