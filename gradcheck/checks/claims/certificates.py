@@ -112,34 +112,38 @@ def proved(context: Context, failed: Collection[tuple[str, str]]) -> list[Claim]
 def _amend(
     context: Context, formula: tuple[str, Claim], proofs: Sequence[tuple[Proof, Problem]], lenient: bool
 ) -> None:
-    """Change the formula's comparison at the case's own numbers."""
+    """Change the formula's comparison at the case's own numbers; those that are off by rounding alone, wherever they
+    are about."""
     key = (formula[0], formula[1].text)
 
     def is_it(c: Comparison) -> bool:
-        return c.what is ClaimKind.FORMULA and c.trial is None and (c.tensor, c.formula) == key
+        return c.what is ClaimKind.FORMULA and (c.tensor, c.formula) == key
 
-    if all(proof.status == "proved" for proof, _ in proofs):
-        context.amend(
-            lambda c: c.what is ClaimKind.FORMULA and c.status in UNSETTLED and (c.tensor, c.formula) == key,
-            lambda c: _off_by_rounding(context, c),
-        )
-    of_it = [c for c in context.found if c.what is ClaimKind.FORMULA and (c.tensor, c.formula) == key]
-    repeated = [c.verdict for c in of_it if c.verdict is not None and c.verdict.kind == "repeats_reference"]
-    if not any(c.status in UNSETTLED for c in of_it):
-        unproved = not lenient and any(proof.status == "unsupported" for proof, _ in proofs)
-        missed = near_miss(context, *formula) if unproved and not repeated else None
-        context.amend(is_it, lambda c: _judged(c, proofs, lenient, missed) if not repeated else c.noted(repeated[0]))
+    off = [c for c in context.found if is_it(c) and c.status in UNSETTLED]
+    if off:
+        if any(proof.status != "proved" for proof, _ in proofs) or not all(_rounds(context, c) for c in off):
+            return
+        context.amend(lambda c: is_it(c) and c.status in UNSETTLED, lambda c: _off_by_rounding(context, c))
+    verdicts = [c.verdict for c in context.found if is_it(c) and c.verdict is not None]
+    repeated = next((verdict for verdict in verdicts if verdict.kind == "repeats_reference"), None)
+    unproved = not lenient and any(proof.status == "unsupported" for proof, _ in proofs)
+    missed = near_miss(context, *formula) if unproved and not repeated else None
+    context.amend(
+        lambda c: is_it(c) and c.trial is None,
+        lambda c: c.noted(repeated) if repeated else _judged(c, proofs, lenient, missed),
+    )
 
 
 def _passed_or_rounded(context: Context) -> list[tuple[str, Claim]]:
     """Each formula, with its tensor, that passed wherever it was tried, follows another convention at a kink, or is off
-    where rounding moves the numbers."""
-    formulas = [c for c in context.found if c.what is ClaimKind.FORMULA]
-    failed: set[tuple[str, str]] = set()
-    for c in formulas:
-        if c.status in UNSETTLED and (c.tensor, c.formula) not in failed and not _rounds(context, c):
-            failed.add((c.tensor, c.formula))
-    own = {(c.tensor, c.formula) for c in formulas if c.trial is None} - failed
+    where rounding moves the numbers: where it is first off, for of what is off elsewhere that is asked once it is
+    proved."""
+    first_off: dict[tuple[str, str], Comparison] = {}
+    for c in context.found:
+        if c.what is ClaimKind.FORMULA and c.status in UNSETTLED:
+            first_off.setdefault((c.tensor, c.formula), c)
+    failed = {key for key, c in first_off.items() if not _rounds(context, c)}
+    own = {(c.tensor, c.formula) for c in context.found if c.what is ClaimKind.FORMULA and c.trial is None} - failed
     listed = [(name, claim) for name, claims in context.case.formulas.items() for claim in claims]
     return [(name, claim) for name, claim in listed if (name, claim.text) in own]
 

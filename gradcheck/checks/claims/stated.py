@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -68,11 +68,13 @@ def _has_state(evaluation: Evaluation, index: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The claims about one step at one point, and the run's tolerance, if it has one."""
+    """The claims about one step at one point, and the run's tolerance, if it has one. `failed` are formulas, by tensor
+    and text, that are known to be wrong at other numbers."""
 
     point: Point
     step: int
     run: StatedTolerance | None = None
+    failed: Collection[tuple[str, str]] = ()
 
     @property
     def case(self) -> Case:

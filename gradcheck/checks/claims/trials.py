@@ -74,6 +74,7 @@ class _Elsewhere:
         self.context, self.case, self.wrong = context, context.case, wrong
         self.points = context.points
         self.run_tolerance = context.options.tolerance
+        self.failed = {(c.tensor, c.formula) for c in context.found if c.status == "failed"}
         self.found: list[Comparison] = []
         self.notes: list[Fact] = []  # why trials say nothing
         self.unvisited: list[Fact] = []  # sides of branches that no point is on
@@ -157,6 +158,9 @@ class _Elsewhere:
                 one.refuted = was
         return why
 
+    def _claims(self, point: Point) -> Claims:
+        return Claims(point, point.last, self.run_tolerance, self.failed)
+
     def _engines(self, point: Point) -> list[Comparison]:
         listed = self.context.engines.tested
         return [c for e in listed for c in check_engine(point, point.evaluation(e), self.run_tolerance)]
@@ -167,7 +171,7 @@ class _Elsewhere:
         for index, step in enumerate(self.case.steps):
             claims = Claims(point, index, self.run_tolerance) if step.checks else None
             found += [check_identity(claims, claim) for claim in step.checks if claims]
-        found += check_general(point, self.run_tolerance)
+        found += check_general(self._claims(point))
         try_to_refute(self.wrong, point, self.run_tolerance)
         return found
 
@@ -213,7 +217,7 @@ class _Elsewhere:
         return sum(self._add(self.points.redrawn(p, varied, self.count + 1), self._under_incoming) for p in starts)
 
     def _under_incoming(self, point: Point) -> list[Comparison]:
-        claims = Claims(point, point.last, self.run_tolerance)
+        claims = self._claims(point)
         found: list[Comparison] = []
         for name, listed in self.case.formulas.items():
             found += [check_formula(claims, name, c) for c in listed if speaks_of_root(self.case, c.expr)]
@@ -243,7 +247,7 @@ class _Elsewhere:
 
     def _moved(self, point: Point) -> list[Comparison]:
         try_to_refute(self.wrong, point, self.run_tolerance)
-        found = [*check_formulas(Claims(point, point.last, self.run_tolerance))]
+        found = [*check_formulas(self._claims(point))]
         found += self._engines(point) if self.is_thorough else []
         if point.problem.drawn.variation.literals is None:
             return found

@@ -52,6 +52,9 @@ WORK, ALL_WORK, _POINTS = 1_000_000_000, 3_000_000_000, 4
 #: It is off as elsewhere by so many times as much at most, relative to its elements.
 _AS_MUCH = 2.0
 
+#: Of the most that is ever allowed, where nothing is measured.
+_PART = 0.25
+
 #: Verdicts that nobody alone is wrong by.
 _OPEN = frozenset(("oracle_cannot_tell", "all_differ"))
 
@@ -101,7 +104,7 @@ class _Arbitration:
             return dispute.with_verdict(list(self._others(dispute)), dispute.allowance())
         if not c.what.is_about_gradient and c.operation is None:
             return c
-        slack = self._slack(c)
+        slack = self._slack(dispute)
         dispute = dispute.beyond(slack)
         oracle = self._oracle(c)
         estimate = self._partials(oracle, dispute.indices[: self._elements(dispute)])
@@ -138,9 +141,13 @@ class _Arbitration:
 
     def _elements(self, dispute: Dispute) -> int:
         """Of a claim that is known to be wrong, at a trial, the worst one."""
+        return 1 if self._is_wrong_elsewhere(dispute) else ELEMENTS
+
+    def _is_wrong_elsewhere(self, dispute: Dispute) -> bool:
+        """Whether it is a trial's, of a claim that is known to be wrong at the case's own numbers."""
         c, mine = dispute.comparison, dispute.answers()[0].name
         known = (o for o in self.context.found if c.trial and not o.trial and o.verdict and _about(o) == _about(c))
-        return 1 if any(o.status == "failed" and o.verdict and blames(o.verdict, mine) for o in known) else ELEMENTS
+        return any(o.status == "failed" and o.verdict and blames(o.verdict, mine) for o in known)
 
     def _against_reference(self, dispute: Dispute, c: Comparison, oracle: NumericGradient) -> Comparison:
         """No failure where the numeric oracle bears out everything that is said against the reference; nor where nobody
@@ -185,10 +192,17 @@ class _Arbitration:
         except CANNOT:
             return None
 
-    def _slack(self, c: Comparison) -> np.ndarray | None:
-        if c.operation is not None or self.point.conditioning.rough.is_nothing(c):
+    def _slack(self, dispute: Dispute) -> np.ndarray | None:
+        """What rounding may take the gradient in dispute from what is right. At a trial of a claim that is known to be
+        wrong, and is off by more than is ever allowed, a part of that: who is near one side is not near both."""
+        c, conditioning = dispute.comparison, self.point.conditioning
+        if c.operation is not None:
             return None
-        return self.point.conditioning.allowance(ClaimKind.GRADIENT, c.step, c.tensor)
+        if self._is_wrong_elsewhere(dispute) and not conditioning.may_explain(c):
+            return np.full(dispute.want.shape, _PART * conditioning.limit)
+        if conditioning.rough.is_nothing(c):
+            return None
+        return conditioning.allowance(ClaimKind.GRADIENT, c.step, c.tensor)
 
     def _others(self, dispute: Dispute) -> Iterator[Answer]:
         """What the other engines have, and what the file claims."""

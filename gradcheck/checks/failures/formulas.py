@@ -39,10 +39,12 @@ def _points(context: Context, points: ExplainingPoints, name: str, claim: Claim)
     """Where a formula is looked at: first where it is wrong, of the case's own sizes if there it is, then nearby, then
     at all others of the same sizes, where it may be right."""
     speaking, own = points.is_speaking(claim.expr), points.run.own.problem.sizes
+    failed = {(name, claim.text)}
     listed = sorted(points.fixed(speaking), key=lambda p: p.problem.sizes != own) + points.of_run(speaking)
 
     def is_wrong(point: Point) -> bool:
-        return check_formula(Claims(point, point.last, context.options.tolerance), name, claim).status == "failed"
+        claims = Claims(point, point.last, context.options.tolerance, failed)
+        return check_formula(claims, name, claim).status == "failed"
 
     first = next((point for point in listed if is_wrong(point)), None)
     if first is None:

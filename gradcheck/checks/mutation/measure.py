@@ -15,6 +15,7 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.engines import check_engine
 from gradcheck.checks.claims.formulas import check_general
 from gradcheck.checks.claims.operations import check_operations
+from gradcheck.checks.claims.stated import Claims
 from gradcheck.checks.closeness.tolerance import Tolerance, between_engines, of_claim
 from gradcheck.checks.context import Context
 from gradcheck.checks.mutation.core_mutations import (
@@ -242,7 +243,8 @@ def _fails(points: PointSet, point: Point, mutated: Case) -> bool:
     """Whether a formula, or a check that steps lead to, would not pass here."""
     if not point.is_complete:
         return False
-    return any(c.status != "passed" for c in check_general(point.claiming(mutated), points.tolerance))
+    claims = Claims(point.claiming(mutated), point.last, points.tolerance)
+    return any(c.status != "passed" for c in check_general(claims))
 
 
 # The smallest error ----------------------------------------------------------------------------------

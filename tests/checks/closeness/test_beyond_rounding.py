@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.closeness import conditioning
+from gradcheck.checks.closeness import beyond_rounding, conditioning
 from gradcheck.checks.closeness.beyond_rounding import is_beyond_rounding, roughly, surely_allowed
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.tolerance import Tolerance
@@ -88,6 +88,30 @@ def test_less_than_double_precision_is_measured(check: Check, measured: list[obj
 def test_where_rounding_is_large_it_is_measured(check: Check, measured: list[object]) -> None:
     check(WRONG.replace("[0.5, 1, 2]", "[18, 19]") % "1 / cosh(x) ** 2 + 1e-15")
     assert measured
+
+
+@pytest.mark.parametrize(("formula", "points"), [("4 * x", 1), ("2 * x + 1e-6", 5)])
+def test_what_is_known_to_be_wrong_is_looked_at_once(
+    check: Check, monkeypatch: pytest.MonkeyPatch, formula: str, points: int
+) -> None:
+    """Where it is off elsewhere by more than is ever allowed, nobody asks again how far rounding takes it."""
+    looked_at: list[int] = []
+    cores = beyond_rounding._cores
+    monkeypatch.setattr(beyond_rounding, "_cores", lambda seed: looked_at.append(seed) or cores(seed))
+    case = check(f"{{inputs: {{x: randn(3)}}, graph: {{loss: (x * x).sum()}}, formulas: {{x: {formula}}}}}")
+    assert [c.trial is None for c in failed(case, "formula")] == [True, False, False, False]
+    assert len(looked_at) == points
+
+
+def test_what_is_known_to_be_wrong_may_be_off_elsewhere_by_rounding(check: Check) -> None:
+    case = check(
+        "{inputs: {x: [0.5, 1, 2]}, graph: {loss: (x * x).sum()},"
+        " formulas: {x: '2 * x + (x == 0.5) + (x + 1e4) - x - 1e4'}}"
+    )
+    own, *others = [c for c in case.comparisons if c.what is ClaimKind.FORMULA]
+    assert own.status == "failed"
+    assert {c.status for c in others} == {"passed"}
+    assert any(c.has_note("within_rounding") for c in others)
 
 
 def test_a_structural_zero_is_none(check: Check) -> None:

@@ -62,6 +62,18 @@ def test_at_trials_one_element_shows_what_is_known(check: Check, monkeypatch: py
     assert asked[1 : 1 + len(in_trials)] == [1] * len(in_trials)
 
 
+@pytest.mark.parametrize("off", [2.5e-4, 5e-4, 0.99e-3, 1e-3, 1.01e-3, 1.5e-3, 2e-3, 4e-3])
+def test_at_trials_it_is_blamed_however_little_it_is_off(check: Check, off: float) -> None:
+    """By more, or less, or just as much as is ever allowed of rounding, a thousandth of the incoming gradient here."""
+    case = check(
+        "{inputs: {x: 'uniform(0.1, 0.4, [3])'}, graph: {y: x * x}, backward: {y: ones(3)},"
+        f" formulas: {{x: 2 * x * grad(y) + {off}}}}}"
+    )
+    assert len(failed(case, "formula")) > 3
+    for c in failed(case, "formula"):
+        assert say(c.verdict).startswith("the formula is wrong: torch, core and ")
+
+
 def test_what_shares_an_algorithm_with_a_formula_is_no_witness_of_it(check: Check, with_forward: WithForward) -> None:
     """The formula's inverse is the core's own, wrong in both."""
     with_forward("linalg.inv", lambda forward: lambda matrix: 1.01 * forward(matrix))

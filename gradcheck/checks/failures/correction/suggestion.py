@@ -104,7 +104,8 @@ def _telling(held: Sequence[Claims], name: str, wrong: Claim) -> Claims:
     """At whose numbers formulas are tried: the first where the wrong one shows, and the gradient is finite, if it is
     anywhere."""
     finite = [c for c in held if np.all(np.isfinite(wide(c.scope.gradients.get(name, np.array(np.nan)))))]
-    showing = (c for c in finite if check_formula(c, name, wrong).status == "failed")
+    failed = {(name, wrong.text)}
+    showing = (c for c in finite if check_formula(replace(c, failed=failed), name, wrong).status == "failed")
     return next(showing, (finite or held)[0])
 
 
