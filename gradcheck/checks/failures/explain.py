@@ -15,6 +15,7 @@ from gradcheck.checks.failures import localize
 from gradcheck.checks.failures.arbitration import arbitrate
 from gradcheck.checks.failures.composition import parts, taken_apart
 from gradcheck.checks.failures.consequences import explain_left_over, follow_stated
+from gradcheck.checks.failures.correction.derived import Derived
 from gradcheck.checks.failures.correction.step_edits import blame_slips_in_steps
 from gradcheck.checks.failures.correction.suggestion import refute, suggest
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
@@ -57,12 +58,13 @@ def explain(context: Context) -> None:
         contradict(context)
     if not any(c.status == "failed" for c in context.found):
         return
-    explaining = ExplainingPoints(context.points)
-    looks: dict[str, Callable[[], None]] = {"cause": partial(_find_causes, context, explaining)}
+    explaining, derived = ExplainingPoints(context.points), Derived(context.case)
+    looks: dict[str, Callable[[], None]] = {"cause": partial(_find_causes, context, explaining, derived)}
     if any(c.mismatch is not None and c.mismatch.kind == "claim_raised" for c in context.found):
         looks["part"] = partial(_tell_refused, context)
     if context.options.corrected and not context.case.fails_as_a_whole:
-        looks |= {"suggestion": partial(suggest, context, explaining), "counterexample": partial(refute, context)}
+        looks["suggestion"] = partial(suggest, context, explaining, derived)
+        looks["counterexample"] = partial(refute, context)
     for part, look in looks.items():
         if not attempt(part, look, context.lost):
             break
@@ -74,12 +76,12 @@ def _tell_refused(context: Context) -> None:
     tell_refused(context)
 
 
-def _find_causes(context: Context, explaining: ExplainingPoints) -> None:
+def _find_causes(context: Context, explaining: ExplainingPoints, derived: Derived) -> None:
     point = _telling_point(context)
     if point is not None:
         blame_steps(context, explaining)
         if context.options.corrected:
-            blame_slips_in_steps(context, explaining)
+            blame_slips_in_steps(context, explaining, derived)
         _explain_at(PointFailures(context, point))
         explain_formulas(context, explaining)
 

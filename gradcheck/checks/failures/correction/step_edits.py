@@ -14,6 +14,7 @@ import numpy as np
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.stated import Claims
 from gradcheck.checks.context import Context
+from gradcheck.checks.failures.correction.derived import Derived
 from gradcheck.checks.failures.correction.edits import edits
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.position import operands_of
@@ -45,7 +46,7 @@ class _Mended:
     standing: Fact
 
 
-def blame_slips_in_steps(context: Context, points: ExplainingPoints) -> None:
+def blame_slips_in_steps(context: Context, points: ExplainingPoints, derived: Derived) -> None:
     """Add a comparison for each step in which a slip alone makes formulas fail, as their cause: all that are made of
     it, and none of which a slip of its own explains as well."""
     case = context.case
@@ -56,7 +57,7 @@ def blame_slips_in_steps(context: Context, points: ExplainingPoints) -> None:
     waiting = [(name, claim) for name, claim in formulas if (name, claim.text) in failed]
     if not waiting:
         return
-    claims, suggester = claims_at(context, points), Suggester(context, points)
+    claims, suggester = claims_at(context, points), Suggester(context, points, derived)
     for step in case.let:
         using = [(name, claim) for name, claim in formulas if step in case.steps_of(claim.expr)]
         if not using or any(formula not in waiting for formula in using):
@@ -89,7 +90,7 @@ def _mended(suggester: Suggester, step: str, using: Sequence[_Formula], claims: 
     if shape is None or sum(1 for _ in pool.positions(root)) > MAX_PARTS:
         return None
     before = replace(case, let=dict(list(case.let.items())[: list(case.let).index(step)]))
-    derived = [expr for name, _ in using for expr in suggester.derived.get(name, ())]  # with what may be missing
+    derived = [expr for name, _ in using for expr in suggester.derived.of(name)]  # with what may be missing
     operands = operands_of(pool, before, step, derived, scopes[:SCOPES])
     fitting: list[tuple[float, int, str]] = []
     seen = {root}

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,15 +14,15 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated import Claims
 from gradcheck.checks.context import Context
-from gradcheck.checks.derivation import explain
 from gradcheck.checks.failures.borne_out import is_borne_out
+from gradcheck.checks.failures.correction.derived import Derived
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.position import operands_of
 from gradcheck.checks.failures.correction.search import Candidate, Search
 from gradcheck.checks.failures.correction.text_edit import smallest_edit
 from gradcheck.checks.failures.correction.tidy import Tidier, asks_in_vain, simplifier_at
 from gradcheck.checks.failures.correction.undefined import is_undefined_as
-from gradcheck.checks.failures.explaining_points import SEED, ExplainingPoints
+from gradcheck.checks.failures.explaining_points import ExplainingPoints
 from gradcheck.checks.failures.wrong_steps import is_step, mended, wrong_formulas
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.engines.core import Core
@@ -33,7 +32,7 @@ from gradcheck.language.case import Case, Claim
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.traverse import free_names, substituted
+from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.problem import Problem
 from gradcheck.language.symbolic.simplify.rules import Simplifier
 from gradcheck.oracles.exact.prove import prove
@@ -53,19 +52,15 @@ _NO_DERIVATION = 1.0
 _WITHOUT_STEP = 0.5
 #: A derived formula longer than this is no help in a line of a report.
 MAX_DERIVED = 160
-#: One of more parts is not looked at, steps that it shares with others written out.
-MOST_DERIVED = 120
-#: The gradients of a graph of more parts are not derived.
-MAX_GRAPH = 400
 #: The work that is spent on all counterexamples of a case.
 ALL_WORK = 2 * WORK
 
 
-def suggest(context: Context, points: ExplainingPoints) -> None:
+def suggest(context: Context, points: ExplainingPoints, derived: Derived) -> None:
     """Tell of each formula, and each step of a derivation, that is wrong what may have been meant: a diagnosis
     `did_you_mean`, or, where nothing near it is found to be right, `derived`."""
     if context.points.own.is_complete:
-        suggester = Suggester(context, points)
+        suggester = Suggester(context, points, derived)
         for place, c, claim in wrong_formulas(context):
             suggester.case = mended(context, c)
             step = c.cause.origin["name"] if c.cause is not None and is_step(c) else ""
@@ -134,8 +129,8 @@ def _tell(context: Context, place: int, found: Diagnosis | None) -> None:
 class Suggester:
     """Suggests formulas for one case, whose wrong steps may be mended from one formula to the next."""
 
-    def __init__(self, context: Context, points: ExplainingPoints) -> None:
-        self.context, self.case, self.points = context, context.case, points
+    def __init__(self, context: Context, points: ExplainingPoints, derived: Derived) -> None:
+        self.context, self.case, self.points, self.derived = context, context.case, points, derived
         self.budget = ALL
         self._wrong: Claim | None = None  # instead of which something is suggested
         self._claims: dict[tuple[bool, int], tuple[Case, list[Claims]]] = {}  # by the case, which is kept
@@ -152,14 +147,14 @@ class Suggester:
             return None
         pool = ExpressionPool(scope, scope.gradients)
         root = pool.add(claim.expr)
-        derived = self.derived.get(name, ())
+        derived = self.derived.of(name)
         operands = operands_of(pool, self._speaking(step), name, derived, [claims.scope for claims in held[:SCOPES]])
         got = pool.array(root)
         operands = replace(operands, is_broken=got is None or got.shape != want.shape)
         search = Search(pool, operands, root, want, min(EACH, self.budget))
         known = (
             claim.expr,
-            *self._plain.get(name, ()),
+            *self.derived.alone(name),
             *(c.expr for c in (*self.case.graph.values(), *self.case.let.values())),
         )
         tidier = Tidier(pool, search.fits, known, self._simplifier)
@@ -189,7 +184,7 @@ class Suggester:
 
     def derived_text(self, name: str) -> str:
         """What the rules of differentiation give, where that is short, else nothing."""
-        texts = sorted((to_text(expr) for expr in self.derived.get(name, ())), key=len)
+        texts = sorted(map(to_text, self.derived.of(name)), key=len)
         return next((text for text in texts if len(text) <= MAX_DERIVED and self._holds(name, text)), "")
 
     def _holds(self, name: str, text: str) -> bool:
@@ -243,35 +238,6 @@ class Suggester:
     @cached_property
     def _simplifier(self) -> Simplifier:
         return simplifier_at(self.points.fixed() or [self.points.run.own], self.case)
-
-    @cached_property
-    def derived(self) -> dict[str, list[Expr]]:
-        """Each tensor's gradient as formulas: by way of its children's gradients, and by inputs alone."""
-        return {name: [expr for expr, _ in listed] for name, listed in self._derived.items()}
-
-    @cached_property
-    def _plain(self) -> dict[str, list[Expr]]:
-        """Those of them that share no step with others: in these a person would divide by what they divide by."""
-        return {name: [expr for expr, shares in listed if not shares] for name, listed in self._derived.items()}
-
-    @cached_property
-    def _derived(self) -> dict[str, list[tuple[Expr, bool]]]:
-        """The same, and whether they share steps with others, which are written out."""
-        found: dict[str, list[tuple[Expr, bool]]] = {}
-        if sum(1 for claim in self.case.graph.values() for _ in claim.expr.walk()) > MAX_GRAPH:
-            return found
-        for expand in (False, True):
-            explanation = explain(self.case, SEED, expand=expand)
-            shared: dict[str, Expr] = {}
-            for name, step in explanation.let.items():
-                shared[name] = substituted(step, shared)
-            for one in explanation.formulas:
-                expr = substituted(one.expr, shared)
-                if one.lasting and sum(1 for _ in islice(expr.walk(), MOST_DERIVED + 1)) <= MOST_DERIVED:
-                    found.setdefault(one.tensor, []).append(
-                        (expr, not explanation.let.keys().isdisjoint(free_names(one.expr)))
-                    )
-        return found
 
 
 def meant(wrong: str, right: str, standing: Fact) -> Diagnosis:

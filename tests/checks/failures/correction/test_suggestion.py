@@ -7,6 +7,7 @@ import pytest
 
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.correction import suggestion
+from gradcheck.checks.failures.correction.derived import Derived
 from gradcheck.checks.failures.correction.suggestion import as_fact
 from gradcheck.checks.failures.explaining_points import ExplainingPoints
 from gradcheck.checks.pipeline import STAGES
@@ -305,7 +306,7 @@ def examined(text: str) -> Context:
 def test_suggestions_are_made_in_the_context() -> None:
     context = examined(wrong(PRODUCT, "B", "A @ grad(C)"))
     before = len(context.found)
-    assert suggestion.suggest(context, ExplainingPoints(context.points)) is None
+    assert suggestion.suggest(context, ExplainingPoints(context.points), Derived(context.case)) is None
     assert len(context.found) == before
     (c,) = [c for c in context.found if c.diagnoses]
     assert c.trial is None
