@@ -9,8 +9,21 @@ from importlib import import_module
 import numpy as np
 
 BENCHMARKS = (
-    *("chain", "small", "middle", "scale", "matmul", "startup", "files", "again", "parallel", "linear", "peers"),
-    *("diagnosis", "probing", "proof", "power", "steady", "textbook", "exam", "spellings", "fuzz", "opinfo"),
+    *(
+        "chain",
+        "small",
+        "middle",
+        "scale",
+        "matmul",
+        "startup",
+        "files",
+        "again",
+        "parallel",
+        "linear",
+        "failing",
+        "peers",
+    ),
+    *("peers", "diagnosis", "probing", "proof", "power", "steady", "textbook", "exam", "spellings", "fuzz", "opinfo"),
     "mutation",
     *("planted", "code", "layers", "page"),
 )
