@@ -88,7 +88,8 @@ def counterexample(
     """The first that can be checked by hand, from the smallest sizes upwards, if it comes soon after the first at all;
     else that. None if none is found before the budget is spent. One `of_shape` says nothing of a formula that has the
     right one: at sizes that something written out does not go with it may have another. Where by `quick`
-    ones the formula holds, nothing else is asked.
+    ones the formula holds, nothing else is asked; nor, once one is found that takes more than a pencil, where by these
+    it is another such.
 
     Of complex numbers there are none, nor of formulas that are made of complex gradients.
     """
@@ -105,8 +106,9 @@ def counterexample(
         budget.spend(_DRAWING)
         try:
             problem = with_small_integers(case, sizes, generator, integers, varies)
-            agrees = quick is not None and _agrees(problem, name, claim, quick(problem))
-            found = None if agrees else _compared(problem, name, claim, budget)
+            known = {} if quick is None else quick(problem)
+            worth = _is_worth_asking(problem, name, claim, known, only_simple=first is not None)
+            found = _compared(problem, name, claim, budget) if worth else None
         except GradcheckError:  # sizes that do not go together, or numbers outside of a function's domain
             continue
         if found is not None and found.index is None and not of_shape:
@@ -135,7 +137,13 @@ def _compared(problem: Problem, name: str, claim: Claim, budget: Budget) -> Coun
     with using_default_dtype(np.dtype(np.float64)), np.errstate(all="ignore"):
         gradients = _Gradients(problem, budget)
         claimed = _claimed(problem, claim, gradients)
-        true, error = gradients[name], gradients.errors[name]
+        return _differing(problem, claimed, gradients[name], gradients.errors[name])
+
+
+def _differing(
+    problem: Problem, claimed: np.ndarray, true: np.ndarray, error: np.ndarray | float = 0.0
+) -> Counterexample | None:
+    """Where what is claimed differs most from what is true up to so much, or None."""
     if np.iscomplexobj(claimed):  # whatever the gradients that it is made of
         return None
     if claimed.shape != true.shape:
@@ -150,21 +158,20 @@ def _compared(problem: Problem, name: str, claim: Claim, budget: Budget) -> Coun
     return _example(problem, index, _whole(float(claimed[index]), 0.0), float(true[index]))
 
 
-def _agrees(problem: Problem, name: str, claim: Claim, known: Mapping[str, np.ndarray | None]) -> bool:
-    """Whether the claim holds by gradients that are known in another way; not where one that it speaks of is not."""
+def _is_worth_asking(
+    problem: Problem, name: str, claim: Claim, known: Mapping[str, np.ndarray | None], *, only_simple: bool
+) -> bool:
+    """Whether the claim may not hold here, in numbers for a pencil where only such are asked for: by gradients that are
+    known in another way, or since one that it speaks of is not."""
     gradients = {one: array for one, array in known.items() if array is not None}
-    true = gradients.get(name)
-    if true is None:
-        return False
+    if name not in gradients:
+        return True
     with using_default_dtype(np.dtype(np.float64)), np.errstate(all="ignore"):
         try:
-            claimed = _claimed(problem, claim, gradients)
+            found = _differing(problem, _claimed(problem, claim, gradients), gradients[name])
         except GradcheckError:
-            return False
-        if claimed.shape != true.shape:
-            return False
-        gap = np.abs(claimed - true)
-        return not np.any(np.isfinite(gap) & (gap > _TOLERANCE * np.maximum(np.abs(true), 1)))
+            return True
+    return found is not None and (found.is_for_pencil or not only_simple)
 
 
 def _claimed(problem: Problem, claim: Claim, gradients: Mapping[str, np.ndarray]) -> np.ndarray:

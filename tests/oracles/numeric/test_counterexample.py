@@ -377,3 +377,20 @@ def test_gradients_that_are_known_otherwise_only_spare_measuring() -> None:
         is None
     )
     assert asked
+
+
+@pytest.mark.parametrize(("entry", "formula"), [("exp(x) * 1.1", "exp(x)"), ("sigmoid(x)", "y * (1 + y)"), ("x", "x")])
+def test_once_one_is_found_only_what_seems_simpler_is_measured(
+    monkeypatch: pytest.MonkeyPatch, entry: str, formula: str
+) -> None:
+    """Where there is none for a pencil, the first; where there is, as many as without such a glimpse or fewer."""
+    case = case_of(f"{{dims: {{n: 3}}, inputs: {{x: randn(n)}}, graph: {{y: {entry}, z: y.sum()}}}}")
+    measured: list[str] = []
+    numeric_gradient = module.numeric_gradient
+    monkeypatch.setattr(module, "numeric_gradient", lambda *a: measured.append(a[1]) or numeric_gradient(*a))
+    shown = counterexample(case, "x", claim(formula), quick=by_core)
+    glimpsed = len(measured)
+    assert shown is not None
+    assert glimpsed == (1 if not shown.is_for_pencil or formula == "x" else 2)
+    assert shown == counterexample(case, "x", claim(formula))
+    assert glimpsed <= len(measured) - glimpsed
