@@ -72,7 +72,7 @@ def _of_many(few: Timing) -> Row:
                 "run": lambda: command("-m", "gradcheck", "run", "-q", "--no-cache", name),
                 "bare": lambda: command("-m", "benchmarks.bare", str(MANY)),
             },
-            rounds=3,
+            rounds=7,
             clock=cpu_of_processes,
         )
     each = {who: (timing.median(who) - few.median(who)) / (MANY - FILES) * 1e3 for who in ("run", "bare")}
