@@ -9,20 +9,7 @@ from importlib import import_module
 import numpy as np
 
 BENCHMARKS = (
-    *(
-        "chain",
-        "small",
-        "middle",
-        "scale",
-        "matmul",
-        "startup",
-        "files",
-        "again",
-        "parallel",
-        "linear",
-        "failing",
-        "peers",
-    ),
+    *("chain", "small", "middle", "scale", "matmul", "startup", "files", "again", "parallel", "linear", "failing"),
     *("peers", "diagnosis", "probing", "proof", "power", "steady", "textbook", "exam", "spellings", "fuzz", "opinfo"),
     "mutation",
     *("planted", "code", "layers", "page"),

@@ -6,9 +6,7 @@ with gradcheck.
 
 from __future__ import annotations
 
-import gc
 import statistics
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,7 +14,7 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from benchmarks.linear import SMALLEST, case_in, chain, entries, wrong
+from benchmarks.linear import SMALLEST, case_in, chain, entries, prepared, wrong
 from benchmarks.timing import Row, Timing, race
 from gradcheck import load, run
 from gradcheck.checks.mutation.formula_mutations import mutations_of
@@ -31,14 +29,11 @@ _KINDS = 9
 
 
 def rows() -> Iterator[Row]:
-    run(SMALLEST)  # imports torch, whose objects are then not searched for cycles
-    gc.freeze()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with prepared() as folder:
         yield _chain(folder, "case that fails at the end of", 160, wrong)
         yield _chain(folder, "case that fails at the end of", 1_600, wrong)
         yield _chain(folder, "case that fails at the leaf of", 160, wrong_at_the_leaf)
-    yield _shipped()
+        yield _shipped()
 
 
 def _chain(folder: Path, what: str, size: int, make: Callable[[int], str]) -> Row:
@@ -56,14 +51,9 @@ def wrong_at_the_leaf(number: int) -> str:
 def _shipped() -> Row:
     """Some of the shipped cases, each with its first formula mutated, another way from one to the next."""
     cases, _ = load([SMALLEST.parents[1]])
-    stated = [case for case in cases if case.formulas and not (case.xfail or case.skip or case.implementations)][
-        ::_EACH
-    ]
-    timings = [
-        _timed(case, false, rounds=1)
-        for case, false in zip(stated, map(_with_wrong_formula, stated, range(len(stated))), strict=True)
-        if run(false).count("failed")
-    ]
+    stated = [case for case in cases if case.formulas and not (case.xfail or case.skip or case.implementations)]
+    pairs = [(case, _with_wrong_formula(case, number)) for number, case in enumerate(stated[::_EACH])]
+    timings = [_timed(case, false, rounds=1) for case, false in pairs if run(false).count("failed")]
     ratios = [timing.ratio("fails", "passes") for timing in timings]
     passes, fails = (sum(timing.median(name) for timing in timings) for name in ("passes", "fails"))
     ratio, above = statistics.median(ratios), sum(ratio > MOST for ratio in ratios)

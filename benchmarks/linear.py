@@ -9,6 +9,7 @@ import gc
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.timing import Row, race
@@ -23,10 +24,7 @@ MOST = 12.0
 
 
 def rows() -> Iterator[Row]:
-    run(SMALLEST)  # imports torch, whose objects are then not searched for cycles
-    gc.freeze()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with prepared() as folder:
         yield _linear(folder, "`--power` with 120 formulas", 12, formulas, lambda case: run(case, power=True))
         yield _linear(
             folder, "`--power` with 60 formulas and a step each", 6, steps, lambda case: run(case, power=True)
@@ -34,6 +32,15 @@ def rows() -> Iterator[Row]:
         yield _linear(folder, "`explain` of a product of 160 tensors", 16, factors, explain)
         yield _linear(folder, "`explain` of 1,000 entries", 100, entries, explain)
         yield _linear(folder, "failing case of 1,600 entries", 160, wrong, run)
+
+
+@contextmanager
+def prepared() -> Iterator[Path]:
+    """A folder for cases, in a process that holds torch, whose objects are not searched for cycles."""
+    run(SMALLEST)
+    gc.freeze()
+    with tempfile.TemporaryDirectory() as name:
+        yield Path(name)
 
 
 def _linear(folder: Path, what: str, size: int, make: Callable[[int], str], do: Callable[[Case], object]) -> Row:

@@ -146,7 +146,9 @@ class _Arbitration:
     def _is_wrong_elsewhere(self, dispute: Dispute) -> bool:
         """Whether it is a trial's, of a claim that is known to be wrong at the case's own numbers."""
         c, mine = dispute.comparison, dispute.answers()[0].name
-        known = (o for o in self.context.found if c.trial and not o.trial and o.verdict and _about(o) == _about(c))
+        if not c.trial:
+            return False
+        known = (o for o in self.context.found if not o.trial and o.verdict and _about(o) == _about(c))
         return any(o.status == "failed" and o.verdict and blames(o.verdict, mine) for o in known)
 
     def _against_reference(self, dispute: Dispute, c: Comparison, oracle: NumericGradient) -> Comparison:
