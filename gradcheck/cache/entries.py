@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hmac
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradcheck.cache.folder import prepare
+from gradcheck.cache.folder import open_cache
 
 if TYPE_CHECKING:
     import sqlite3
@@ -28,8 +29,8 @@ _TABLES = (
 
 
 class Entries:
-    """Those that are signed with a secret: others are not there, nor is the file of another secret looked for. No
-    connection outlives a call, so that processes can be forked."""
+    """Those that are signed with a secret: others are not there, nor is the file of another secret looked for, or
+    removed. No connection outlives a call, so that processes can be forked."""
 
     def __init__(self, folder: Path, secret: bytes, most: int = MOST) -> None:
         name = blake2b(f"entries {_FORMAT}".encode(), key=secret, digest_size=8).hexdigest()
@@ -38,7 +39,7 @@ class Entries:
     def read(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """Those of these keys that there are."""
         found: dict[bytes, bytes] = {}
-        if not self.file.is_file():
+        if not self._is_there():
             return found
         with self._open() as connection:
             connection.execute("BEGIN")
@@ -52,7 +53,7 @@ class Entries:
     def have(self, keys: Iterable[bytes]) -> list[bytes]:
         """Those of these keys under which there is something, which is not looked at."""
         found: list[bytes] = []
-        if self.file.is_file():
+        if self._is_there():
             with self._open() as connection:
                 connection.execute("BEGIN")
                 asked = "SELECT 1 FROM entries WHERE key = ?"
@@ -63,26 +64,31 @@ class Entries:
         """All of the new ones, or none; with them goes which others are still `used`."""
         most = int(self._most * LARGEST)
         rows = [(key, self._sealed(key, value)) for key, value in new.items() if len(value) <= most]
-        with suppress(OSError):
-            prepare(self.file.parent)
-            if not self.file.exists():
-                self._clear()
-            with self._open() as connection:
-                connection.execute("PRAGMA synchronous = OFF")  # what the machine loses when it stops is seen
-                connection.execute("BEGIN IMMEDIATE")
-                for statement in _TABLES:
-                    connection.execute(statement)
-                ((now,),) = connection.execute("SELECT coalesce(max(used), 0) + 1 FROM entries")
-                connection.executemany("UPDATE entries SET used = ? WHERE key = ?", [(now, key) for key in used])
-                connection.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", [(*r, now) for r in rows])
-                self._trim(connection)
-                connection.execute("COMMIT")
+        if not self._is_there(create=True):
+            return
+        with suppress(OSError), self._open() as connection:
+            connection.execute("PRAGMA synchronous = OFF")  # what the machine loses when it stops is seen
+            connection.execute("BEGIN IMMEDIATE")
+            for statement in _TABLES:
+                connection.execute(statement)
+            ((now,),) = connection.execute("SELECT coalesce(max(used), 0) + 1 FROM entries")
+            connection.executemany("UPDATE entries SET used = ? WHERE key = ?", [(now, key) for key in used])
+            connection.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", [(*r, now) for r in rows])
+            self._trim(connection)
+            connection.execute("COMMIT")
 
-    def _clear(self) -> None:
-        """Remove the files of other secrets, such as a new machine's every day; the last of them may be in use."""
-        others = sorted(self.file.parent.glob("results-*.sqlite"), key=lambda file: file.stat().st_mtime_ns)
-        for file in others[:-1]:
-            file.unlink()
+    def _is_there(self, create: bool = False) -> bool:
+        """Return whether the file is one that was made here: regular, and under no second name. SQLite follows links,
+        so it is given no name at which another kind of entry stands."""
+        try:
+            with open_cache(self.file.parent, create=create) as folder:
+                if create and folder.about(self.file.name) is None:
+                    with suppress(FileExistsError):  # by another run, at the same moment
+                        folder.create(self.file.name, b"")
+                known = folder.about(self.file.name)
+        except OSError:
+            return False
+        return known is not None and stat.S_ISREG(known.st_mode) and known.st_nlink == 1
 
     def _trim(self, connection: sqlite3.Connection) -> None:
         """An eighth at a time, as long as there is too much."""

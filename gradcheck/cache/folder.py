@@ -1,15 +1,35 @@
-"""The folder of what a run leaves for people and for the next run; never for version control."""
+"""The folder of what a run leaves for people and for the next run; never for version control.
+
+A folder that comes with somebody's cases may hold anything in its place. Nothing here follows a link, and a link in the
+place of the folder itself is refused: the run then goes on without it.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from gradcheck.safe_files import Folder
+
 FOLDER = Path(".gradcheck_cache")
+_IGNORED = ".gitignore"
 
 
-def prepare(folder: Path = FOLDER) -> None:
-    """Make it, with a `.gitignore` of its own. Raises OSError."""
-    folder.mkdir(exist_ok=True)
-    ignored = folder / ".gitignore"
-    if not ignored.exists() or not ignored.stat().st_size:  # as a full disk leaves it
-        ignored.write_text("*\n", encoding="utf-8")
+@contextmanager
+def open_cache(folder: Path = FOLDER, *, create: bool = False) -> Iterator[Folder]:
+    """Open the folder; with `create`, make it, with a `.gitignore` of its own. Raises OSError."""
+    with Folder(os.fspath(folder.parent), link=True) as outer, outer.below(folder.name, create=create) as opened:
+        if create:
+            known = opened.about(_IGNORED)
+            if known is None or not known.st_size:  # as a full disk leaves it
+                opened.replace(_IGNORED, b"*\n")
+        yield opened
+
+
+def refusal(folder: Path = FOLDER) -> str:
+    """Return a sentence where the folder is not used because it is a link; else an empty text."""
+    if not folder.is_symlink():
+        return ""
+    return f"'{folder}' is a link, which is not followed: the run goes on without a cache; remove the link"

@@ -1,46 +1,50 @@
-"""Files that a command writes: whole or not at all, and never over what is no report of ours."""
+"""Files that a command writes: whole or not at all, and never over what gradcheck has not written."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import stat
 from collections.abc import Iterable
 from pathlib import Path
+from typing import IO
 
 from gradcheck.errors import UsageError
+from gradcheck.safe_files import LinkRefused, MayReplace, folder_of, is_of_system, write
 
 _ELSEWHERE = "name another file"
 
 
 def prepare_file(path: Path) -> None:
     """Make the folders above; refuse before any work is done what could not be written after it, or would be lost."""
+    if is_of_system(path):
+        return
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        known = os.stat(path) if path.exists() else None
+        with folder_of(path, create=True) as (folder, name):
+            known = folder.about(name)
+            if known and stat.S_ISDIR(known.st_mode):
+                raise UsageError(f"cannot write '{path}': it is a folder", hint="name a file in it")
+            if not folder.is_writable(name if known else os.curdir):
+                raise UsageError(f"cannot write '{path}': permission denied", hint=_ELSEWHERE)
+            if known and stat.S_ISREG(known.st_mode) and known.st_size and not folder.allows(name, is_report_file):
+                hint = f"{_ELSEWHERE}, or remove this one first"
+                raise UsageError(f"'{path}' holds something else than a report of gradcheck", hint=hint)
     except OSError as error:
         raise UsageError(f"cannot write '{path}': {error.strerror}", hint=_ELSEWHERE) from error
-    if known and stat.S_ISDIR(known.st_mode):
-        raise UsageError(f"cannot write '{path}': it is a folder", hint="name a file in it")
-    if not os.access(path if known else path.parent, os.W_OK):
-        raise UsageError(f"cannot write '{path}': permission denied", hint=_ELSEWHERE)
-    if known and stat.S_ISREG(known.st_mode) and known.st_size and not _is_report(path):
-        raise UsageError(
-            f"'{path}' holds something else than a report of gradcheck", hint=f"{_ELSEWHERE}, or remove this one first"
-        )
 
 
-def _is_report(path: Path) -> bool:
+def is_report_file(file: IO[bytes]) -> bool:
+    """Return whether an open file holds a report of gradcheck."""
     from gradcheck.reports.recognition import LOOKED_AT, is_report  # here, since most runs write no file
 
-    try:
-        with open(path, "rb") as file:
-            begin = file.read(LOOKED_AT)
-            file.seek(max(0, os.fstat(file.fileno()).st_size - LOOKED_AT))
-            end = file.read()
-    except OSError as error:
-        raise UsageError(f"cannot read '{path}', which is there already: {error.strerror}", hint=_ELSEWHERE) from error
-    return is_report(begin.decode("utf-8", "replace"), end.decode("utf-8", "replace"))
+    begin = file.read(LOOKED_AT)
+    file.seek(max(0, os.fstat(file.fileno()).st_size - LOOKED_AT))
+    return is_report(begin.decode("utf-8", "replace"), file.read().decode("utf-8", "replace"))
+
+
+def still_holds(text: str) -> MayReplace:
+    """Return a test of whether an open file holds this text, as it did when it was read."""
+    data = text.encode("utf-8", "surrogateescape")
+    return lambda file: file.read(len(data) + 1) == data
 
 
 def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[str]) -> None:
@@ -66,36 +70,13 @@ def _identity(path: Path) -> object:
     return known.st_dev, known.st_ino
 
 
-def write_file(path: Path, text: str) -> None:
-    """The whole text or nothing of it, in place of what was there before. Raises UsageError."""
-    target = resolved(path)  # a link stays a link
-    data = text.encode("utf-8", "backslashreplace")
+def write_file(path: Path, text: str, may_replace: MayReplace) -> None:
+    """Write the whole text or nothing of it, in place of what was there, if `may_replace` allows that.
+
+    Raises UsageError; for a link that leaves the folder of the file, too.
+    """
     try:
-        if target.exists() and not target.is_file():  # /dev/null, a pipe
-            target.write_bytes(data)
-        else:
-            _replace(target, data)
+        write(path, text.encode("utf-8", "backslashreplace"), may_replace)
     except OSError as error:
-        raise UsageError(f"cannot write '{path}': {error.strerror}") from error
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """By way of a file beside it, which takes its place once it is complete."""
-    import tempfile  # here, since most commands write no file
-
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(data)
-        os.chmod(name, stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask())
-        os.replace(name, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+        hint = "name where it leads instead" if isinstance(error, LinkRefused) else ""
+        raise UsageError(f"cannot write '{path}': {error.strerror}", hint=hint) from error

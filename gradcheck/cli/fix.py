@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradcheck.cli.files import write_file
+from gradcheck.cli.files import still_holds, write_file
 from gradcheck.cli.output import write_stderr
 from gradcheck.errors import UsageError
 from gradcheck.reports.text import count, plain
@@ -26,23 +26,39 @@ Select = Callable[[], "Loaded"]
 Run = Callable[["Loaded"], "RunResult"]
 
 
-def fixed(result: RunResult, select: Select, run: Run) -> RunResult:
-    """The result after every verified correction is written; `select` reads the cases anew, `run` checks some."""
-    written: list[str] = []
+def fixed(result: RunResult, select: Select, run: Run) -> tuple[RunResult, bool]:
+    """Write every verified correction; return the result after that, and whether all files could be written.
+
+    `select` reads the cases anew, `run` checks some.
+    """
+    written: set[str] = set()
+    kept: set[str] = set()  # files that cannot be written
     number = 0
     for _ in range(_ROUNDS):
-        found = _corrected(result, run)
-        if not found:
+        found = [one for one in _corrected(result, run) if one.file not in kept]
+        changed = {one.file: len(one.corrections) for one in found if _is_written(one)}
+        kept |= {one.file for one in found} - changed.keys()
+        if not changed:
             break
-        for one in found:
-            _show(one)
-            write_file(Path(one.file), one.after)
-            number += len(one.corrections)
-            written.append(one.file)
-        result = _again(result, {one.file for one in found}, select, run)
-    files = count(len(set(written)), "file")
-    write_stderr(f"wrote {count(number, 'correction')} to {files}" if number else "no correction to write")
-    return result
+        number += sum(changed.values())
+        written |= changed.keys()
+        result = _again(result, set(changed), select, run)
+    if number:
+        write_stderr(f"wrote {count(number, 'correction')} to {count(len(written), 'file')}")
+    elif not kept:
+        write_stderr("no correction to write")
+    return result, not kept
+
+
+def _is_written(one: Corrected) -> bool:
+    """Show the difference and write it; return whether the file could be written, after telling why not."""
+    _show(one)
+    try:
+        write_file(Path(one.file), one.after, still_holds(one.before))
+    except UsageError as error:
+        write_stderr(f"gradcheck: {plain(str(error))}")
+        return False
+    return True
 
 
 def _corrected(result: RunResult, run: Run) -> list[Corrected]:

@@ -14,6 +14,7 @@ from gradcheck.cli.config import read_config
 from gradcheck.cli.output import write_stdout
 from gradcheck.errors import UsageError
 from gradcheck.reports.text import plain
+from gradcheck.safe_files import folder_of
 
 
 @click.command("init")
@@ -90,23 +91,28 @@ def _write(path: Path, text: str, otherwise: str = "") -> None:
     """Unless it is there; what to do `otherwise` is told then, where it does not speak of gradcheck yet."""
     written = _written(path, text)
     _tell(f"wrote {path.as_posix()}" if written else f"{path.as_posix()} is there already, and stays")
-    if not written and otherwise and b"gradcheck" not in path.read_bytes():
+    if not written and otherwise and not _speaks_of_gradcheck(path):
         _tell(otherwise)
+
+
+def _speaks_of_gradcheck(path: Path) -> bool:
+    try:
+        with folder_of(path) as (folder, name), folder.read(name) as file:
+            return b"gradcheck" in file.read()
+    except OSError:
+        return False
 
 
 def _written(path: Path, text: str) -> bool:
     """Whether it was not there. Raises UsageError where it cannot be written."""
-    made = False
+    if os.path.lexists(path):
+        return False
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("xb") as stream:
-            made = True
-            stream.write(text.encode())
+        with folder_of(path, create=True) as (folder, name):
+            folder.create(name, text.encode())
     except FileExistsError:
         return False
     except OSError as error:
-        if made:
-            path.unlink()
         raise UsageError(f"cannot write '{path}': {error.strerror}", hint="name another file") from error
     return True
 

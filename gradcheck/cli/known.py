@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from gradcheck.checks.baseline import Baseline, KnownClaim
 from gradcheck.cli.files import write_file
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _VERSION = 1
 _HINT = "name the file that --update-baseline has written"
+_BEGINS, _LOOKED_AT = re.compile(rb'\s*\{\s*"gradcheck-baseline"\s*:'), 4096
 _CONFLICT = re.compile(r"^(<{7}|>{7}|={7})", re.MULTILINE)
 _MERGE = "keep the lines of both sides, or run --update-baseline after removing it"
 
@@ -73,7 +74,11 @@ def write_baseline(known: Baseline) -> None:
     failures = [{"case": id} | {k: v for k, v in asdict(claim).items() if v} for id, claim in entries]
     agreement = [{"case": id, "to": dict(sorted(of.items()))} for id, of in sorted(known.agreement.items())]
     text = f'{{"gradcheck-baseline": {_VERSION}, "failures": [\n{_lines(failures)}null], "agreement": [\n'
-    write_file(Path(known.file), f"{text}{_lines(agreement)}null]}}\n")
+    write_file(Path(known.file), f"{text}{_lines(agreement)}null]}}\n", _is_baseline)
+
+
+def _is_baseline(file: IO[bytes]) -> bool:
+    return _BEGINS.match(file.read(_LOOKED_AT)) is not None
 
 
 def _lines(entries: Sequence[Mapping[str, Any]]) -> str:

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from gradcheck.cache.folder import FOLDER, prepare
-from gradcheck.cli.files import prepare_file, refuse_inputs, resolved, write_file
+from gradcheck.cache.folder import FOLDER, open_cache
+from gradcheck.cli.files import is_report_file, prepare_file, refuse_inputs, resolved, write_file
 from gradcheck.errors import UsageError
 from gradcheck.record import Record
 from gradcheck.reports import Look, render
+from gradcheck.reports.text import plain
 
 if TYPE_CHECKING:
     from gradcheck.checks.result import CaseResult, RunResult
@@ -133,7 +134,7 @@ class Outputs(Record):
         lost: list[UsageError] = []
         for path, format, look in files:
             try:
-                write_file(path, render(result, format, look))
+                write_file(path, render(result, format, look), is_report_file)
             except UsageError as error:
                 lost.append(error)
         if not self.file or lost:
@@ -162,6 +163,10 @@ class Outputs(Record):
             write_stderr(f"cannot write to GITHUB_STEP_SUMMARY '{path}': {error.strerror}")
 
 
+#: How each file of a smallest case begins; no other file is written over.
+_SMALLEST = "# the smallest case that gradcheck found to fail as this one does:"
+
+
 def keep(id: str, case: str) -> str:
     """Write a case file that reproduces a failure of the case with this id; its path, empty where it cannot be written.
 
@@ -170,11 +175,17 @@ def keep(id: str, case: str) -> str:
     import hashlib  # here, since help does without
 
     words = "-".join(re.findall(r"[A-Za-z0-9]+", id.rpartition("::")[2]))[:60] or "case"
-    path = FOLDER / "smallest" / f"{words}-{hashlib.sha256(id.encode()).hexdigest()[:6]}.yaml"
+    name = f"{words}-{hashlib.sha256(id.encode('utf-8', 'surrogateescape')).hexdigest()[:6]}.yaml"
+    data = f"{_SMALLEST} {plain(id)}\n{case}".encode("utf-8", "backslashreplace")
     try:
-        prepare()
-        path.parent.mkdir(exist_ok=True)
-        write_file(path, case)
-    except (OSError, UsageError):  # a folder that is not ours to write in; the report has the case all the same
+        with open_cache(create=True) as folder, folder.below("smallest", create=True) as inner:
+            if inner.about(name) is not None and not inner.allows(name, _is_smallest):
+                return ""
+            inner.replace(name, data)
+    except OSError:  # a folder that is not ours to write in; the report has the case all the same
         return ""
-    return path.as_posix()
+    return (FOLDER / "smallest" / name).as_posix()
+
+
+def _is_smallest(file: IO[bytes]) -> bool:
+    return file.readline().startswith(_SMALLEST.encode())

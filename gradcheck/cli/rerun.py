@@ -4,29 +4,36 @@ from __future__ import annotations
 
 import json
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING
 
-from gradcheck.cache.folder import FOLDER, prepare
-from gradcheck.cli.files import write_file
+from gradcheck.cache.folder import open_cache
 from gradcheck.cli.output import write_stderr
-from gradcheck.errors import UsageError
 from gradcheck.language.case import STDIN, Loaded
 
 if TYPE_CHECKING:
     from gradcheck.checks.result import RunResult
 
-_FILE = FOLDER / "last-failed.json"
+_FILE = "last-failed.json"
 _FAILED = ("crashed", "invalid", "failed", "xpassed")
 
 
 def remembered() -> frozenset[str]:
     """The ids of the cases, and the names of the files that could not be read."""
     try:
-        found = json.loads(_FILE.read_bytes())
-    except (OSError, ValueError):
+        with open_cache() as folder, folder.read(_FILE) as file:
+            return frozenset(_ids(file) or ())
+    except OSError:
         return frozenset()
-    return frozenset(one for one in found if isinstance(one, str)) if isinstance(found, list) else frozenset()
+
+
+def _ids(file: IO[bytes]) -> list[str] | None:
+    """Return what a run has written into an open file; None where it holds something else."""
+    try:
+        found = json.load(file)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, list) and all(isinstance(one, str) for one in found) else None
 
 
 def remember(result: RunResult) -> None:
@@ -37,11 +44,11 @@ def remember(result: RunResult) -> None:
     now = failed | {one for one in known - seen if os.path.exists(one.partition("::")[0])}
     if now == known:
         return
-    try:
-        prepare()
-        write_file(Path(_FILE), json.dumps(sorted(now), indent=0) + "\n")
-    except (OSError, UsageError):
-        return
+    data = json.dumps(sorted(now), indent=0).encode() + b"\n"
+    with suppress(OSError), open_cache(create=True) as folder:
+        about = folder.about(_FILE)
+        if about is None or not about.st_size or folder.allows(_FILE, lambda file: _ids(file) is not None):
+            folder.replace(_FILE, data)
 
 
 def failed_only(found: Loaded) -> Loaded:

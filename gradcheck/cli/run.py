@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gradcheck.cache.folder import refusal
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand, overrides_of
+from gradcheck.cli.group import USAGE, guarded
 from gradcheck.cli.leaving import only_ours
 from gradcheck.cli.output import Outputs, is_terminal, keep, write_stderr, write_stdout
 from gradcheck.engines.libraries import LIBRARIES, libraries_of
@@ -43,13 +45,14 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     PATH is a case file or a folder of them, FILE::NAME a single case. Without any, the paths of [tool.gradcheck] in
     pyproject.toml are taken, else cases/.
     """
+    if refused := refusal():
+        write_stderr(f"gradcheck: {refused}")
     chosen["overrides"] = _overrides()
     chosen["cache"] = _cache(chosen, click.get_current_context().find_root().obj)
     if set(_asked(chosen)) <= _OURS and not (chosen["allow_code"] or chosen["executor"] or (chosen["jobs"] or 1) > 1):
         only_ours()
     if not chosen.pop("watch"):
         return _checked(paths, chosen)
-    from gradcheck.cli.group import guarded
     from gradcheck.cli.select import default_paths
     from gradcheck.cli.watch import watch
 
@@ -85,10 +88,11 @@ def _checked(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
     selection = which()
     outputs.spare(selection)
     told = outputs.begin() if not fix and "shrink" not in given else None
-    result = _with_files(_fixed(which, given) if fix else _run(selection, given, told))
+    result, is_written = _fixed(which, given) if fix else (_run(selection, given, told), True)
+    result = _with_files(result)
     remember(result)
     outputs.write(result, told is not None)
-    return max(result.exit_code, _gone(which, given, result))
+    return max(result.exit_code, _gone(which, given, result), 0 if is_written else USAGE)
 
 
 def _covered(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
@@ -181,8 +185,8 @@ def _gone(which: Which, given: dict[str, Any], result: RunResult) -> int:
     return tell_gone(given["baseline"], result)
 
 
-def _fixed(which: Which, given: dict[str, Any]) -> RunResult:
-    """The checks after all that is certain to be meant otherwise is written so."""
+def _fixed(which: Which, given: dict[str, Any]) -> tuple[RunResult, bool]:
+    """Write verified corrections, and check again; return also whether all files could be written."""
     from gradcheck.cli.fix import fixed, refuse_without_files
 
     refuse_without_files(which.paths)

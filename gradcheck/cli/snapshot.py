@@ -12,8 +12,10 @@ import click
 
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand
-from gradcheck.cli.files import write_file
+from gradcheck.cli.files import still_holds, write_file
+from gradcheck.cli.group import USAGE
 from gradcheck.cli.output import write_stderr, write_stdout
+from gradcheck.errors import UsageError
 from gradcheck.reports.text import count, plain
 
 if TYPE_CHECKING:
@@ -47,7 +49,11 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
         by_file.setdefault(one.case.place.file, []).append(one)
     written = 0
     for file, those in by_file.items():
-        written += _written(Path(file), [one for one in those if one.gradients], check)
+        try:
+            written += _written(Path(file), [one for one in those if one.gradients], check)
+        except UsageError as error:
+            write_stderr(f"gradcheck: {plain(str(error))}")
+            code = USAGE
     write_stdout(f"{'would write' if check else 'wrote'} what {count(written, 'case')} must come to\n")
     return max(code, int(check and written > 0))
 
@@ -85,7 +91,7 @@ def _written(path: Path, those: Sequence[Snapshot], check: bool) -> int:
         lines = difflib.unified_diff(before.splitlines(), after.splitlines(), str(path), str(path), lineterm="", n=1)
         write_stderr("\n".join(map(plain, lines)))
         if not check:
-            write_file(path, after)
+            write_file(path, after, still_holds(before))
     return done
 
 

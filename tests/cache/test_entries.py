@@ -101,11 +101,45 @@ def test_there_is_an_end_to_its_size_and_the_oldest_go_first(tmp_path: Path) -> 
     assert not set(batches[1]) & set(kept)
 
 
-def test_a_new_secret_every_day_leaves_no_more_than_one_old_file(tmp_path: Path) -> None:
-    for day in range(5):
-        Entries(tmp_path, bytes([day] * 32)).write(NEW)
-    assert len(list(tmp_path.glob("*.sqlite"))) == 2
-    assert Entries(tmp_path, bytes([4] * 32)).read(NEW) == NEW
+def test_files_of_others_stay(tmp_path: Path) -> None:
+    others = [tmp_path / "results-mine.sqlite", *(tmp_path / f"results-{number:016x}.sqlite" for number in range(3))]
+    for other in others:
+        other.write_bytes(b"something of somebody else")
+    entries = Entries(tmp_path, SECRET)
+    entries.write(NEW)
+    assert all(other.read_bytes() == b"something of somebody else" for other in others)
+    assert entries.read(NEW) == NEW
+
+
+@pytest.mark.parametrize("at", ["the file", "the folder"])
+@pytest.mark.parametrize("leads_to", ["a file", "a database", "nothing"])
+def test_no_link_is_followed(entries: Entries, tmp_path: Path, at: str, leads_to: str) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    target = tmp_path / "elsewhere" / entries.file.name
+    if leads_to == "a database":
+        other = Entries(target.parent, SECRET)
+        other.write({b"one": b"of another"})
+    elif leads_to == "a file":
+        target.write_text("precious")
+    before = target.read_bytes() if target.exists() else None
+    if at == "the folder":
+        entries.file.parent.symlink_to(target.parent)
+    else:
+        entries.file.parent.mkdir()
+        entries.file.symlink_to(target)
+    entries.write(NEW)
+    assert entries.read(NEW) == {}
+    assert entries.have(NEW) == []
+    assert (target.read_bytes() if target.exists() else None) == before
+
+
+def test_a_file_under_a_second_name_is_not_used(entries: Entries, tmp_path: Path) -> None:
+    entries.write(NEW)
+    os.link(entries.file, tmp_path / "second")
+    before = entries.file.read_bytes()
+    entries.write({b"three": b"3"})
+    assert entries.read(NEW) == {}
+    assert entries.file.read_bytes() == before
 
 
 def test_what_is_much_too_large_is_not_kept(tmp_path: Path) -> None:

@@ -59,3 +59,13 @@ def test_a_folder_of_somebody_else_gets_none(tmp_path: Path, monkeypatch: pytest
     """As where root runs in a user's home."""
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
     assert secret(there(tmp_path)) is None
+
+
+@pytest.mark.parametrize("link", ["gradcheck", "gradcheck/secret"])
+def test_no_link_is_followed(tmp_path: Path, link: str) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    known = secret(there(elsewhere))
+    (tmp_path / link).parent.mkdir(exist_ok=True)
+    (tmp_path / link).symlink_to(elsewhere / link)
+    assert secret(there(tmp_path)) is None
+    assert secret(there(elsewhere)) == known

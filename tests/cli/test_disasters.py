@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gradcheck.cli import files
+from gradcheck.safe_files import Folder
 
 FIXABLE = "inputs: {x: [1, 2]}\ngraph: {y: (x * x).sum()}\nformula: {x: 2 * x}\n"
 
@@ -19,10 +19,10 @@ FIXABLE = "inputs: {x: [1, 2]}\ngraph: {y: (x * x).sum()}\nformula: {x: 2 * x}\n
 def broken(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """No file takes anything any more."""
 
-    def refused(path: Path, data: bytes) -> None:
+    def refused(folder: Folder, name: str, data: bytes) -> None:
         raise OSError(request.param, "no room" if request.param == errno.ENOSPC else "read-only")
 
-    monkeypatch.setattr(files, "_replace", refused)
+    monkeypatch.setattr(Folder, "replace", refused)
 
 
 def files_of(folder: Path) -> dict[Path, bytes]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 
 import pytest
 
 from gradcheck.checks.result import RunResult
-from gradcheck.cli.files import prepare_file, refuse_inputs, write_file
+from gradcheck.cli.files import is_report_file, prepare_file, refuse_inputs, still_holds, write_file
 from gradcheck.errors import UsageError
 from gradcheck.reports import FORMATS, Look, render
 from tests.cli.conftest import Gradcheck
@@ -25,7 +24,7 @@ RUNS = {
 def test_folders_above_a_report_are_made(tmp_path: Path) -> None:
     path = tmp_path / "a" / "b" / "report.json"
     prepare_file(path)
-    write_file(path, "{}\n")
+    write_file(path, "{}\n", is_report_file)
     assert path.read_bytes() == b"{}\n"
 
 
@@ -72,7 +71,7 @@ def test_an_empty_file_and_what_is_no_file_may_be_written(tmp_path: Path) -> Non
     path.touch()
     prepare_file(path)
     prepare_file(Path(os.devnull))
-    write_file(Path(os.devnull), "gone")
+    write_file(Path(os.devnull), "gone", is_report_file)
 
 
 def test_an_input_is_known_by_any_name(tmp_path: Path) -> None:
@@ -87,29 +86,25 @@ def test_an_input_is_known_by_any_name(tmp_path: Path) -> None:
     refuse_inputs([], ["-"])
 
 
-def test_a_link_stays_a_link_and_permissions_stay(tmp_path: Path) -> None:
-    path, link = tmp_path / "report", tmp_path / "link"
-    path.write_text("1 passed in 0.1s")
-    path.chmod(0o640)
-    link.symlink_to(path)
-    write_file(link, "2 passed in 0.1s\n")
-    assert link.is_symlink()
-    assert path.read_text() == "2 passed in 0.1s\n"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+def test_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "clone").mkdir()
+    (tmp_path / "clone" / "report").symlink_to(tmp_path / "precious")
+    with pytest.raises(UsageError, match="leads out of"):
+        prepare_file(tmp_path / "clone" / "report")
+    with pytest.raises(UsageError, match="leads out of"):
+        write_file(tmp_path / "clone" / "report", "1 passed in 0.1s", is_report_file)
+    assert not (tmp_path / "precious").exists()
 
 
-def test_what_cannot_be_finished_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "report"
-    path.write_text("old")
-
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("gradcheck.cli.files.os.replace", full)
-    with pytest.raises(UsageError, match="No space left"):
-        write_file(path, "new")
-    assert [file.name for file in tmp_path.iterdir()] == ["report"]
-    assert path.read_text() == "old"
+def test_a_file_that_changed_since_it_was_read_stays(tmp_path: Path) -> None:
+    path = tmp_path / "case.yaml"
+    path.write_text("inputs: {}")
+    write_file(path, "inputs: {x: 1}", still_holds("inputs: {}"))
+    with pytest.raises(UsageError, match="something that gradcheck has not written"):
+        write_file(path, "inputs: {x: 2}", still_holds("inputs: {}"))
+    with pytest.raises(UsageError, match="something that gradcheck has not written"):
+        write_file(path, "inputs: {x: 2}", still_holds("inputs: {x:"))
+    assert path.read_text() == "inputs: {x: 1}"
 
 
 @pytest.mark.parametrize("option", ["-o{}", "--report=json={}", "--report=junit={}"])

@@ -1,0 +1,223 @@
+"""Files that are written whole, and never through a link that leaves their folder.
+
+A clone, or an archive, can hold links. `write` replaces a file in one step. It refuses where a link on the way leads
+out of the folder that the file belongs to (`root_of`), and where a file of another kind is there already. `Folder` is
+the tool beneath: a folder that is held open, whose entries are reached by their names and never through a link.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO
+
+#: A folder with one of these is the root of a project.
+_MARKERS = (".git", ".hg", "pyproject.toml", "gradcheck.toml")
+#: Folders whose links are the system's own, such as /dev/stdout.
+_SYSTEM = ("/dev/", "/proc/")
+#: Whether the system opens a file by a name and the open folder that has it.
+_BY_FOLDER = {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_AS_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | _NO_LINK
+#: So that opening a pipe does not wait for a writer.
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | _NO_LINK
+
+#: Whether a file that is there, open for reading, may be replaced.
+MayReplace = Callable[[IO[bytes]], bool]
+
+
+class LinkRefused(OSError):
+    """A link on the way to a file leads out of the folder that the file belongs to."""
+
+
+class OtherKind(OSError):
+    """A file is there already that gradcheck has not written."""
+
+
+class Folder:
+    """A folder that is held open; `close` it, or use it in a `with` statement.
+
+    Raises OSError where there is no such folder. A link in its place is an OSError too, except with `link=True`.
+    """
+
+    def __init__(self, path: str, within: Folder | None = None, *, link: bool = False) -> None:
+        self.path: str = path if within is None else os.path.join(within.path, path)
+        self._descriptor: int | None = None
+        if _BY_FOLDER:
+            flags = _AS_FOLDER & ~getattr(os, "O_NOFOLLOW", 0) if link else _AS_FOLDER
+            self._descriptor = os.open(path, flags, dir_fd=None if within is None else within._descriptor)
+        elif not stat.S_ISDIR((os.stat if link else os.lstat)(self.path).st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), self.path)
+
+    def __enter__(self) -> Folder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of it."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def below(self, name: str, *, create: bool = False) -> Folder:
+        """Return the folder of this name in it; with `create`, make it where there is none. Raises OSError."""
+        if create:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(self._name(name), dir_fd=self._descriptor)
+        return Folder(name, self)
+
+    def about(self, name: str) -> os.stat_result | None:
+        """Return what the system knows of an entry, of a link itself; None where there is none. Raises OSError."""
+        try:
+            return os.stat(self._name(name), dir_fd=self._descriptor, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+
+    def read(self, name: str) -> IO[bytes]:
+        """Open a regular file. Raises OSError for a link, a pipe or a device, without waiting."""
+        descriptor = os.open(self._name(name), _READ, dir_fd=self._descriptor)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise OtherKind(errno.EINVAL, "it is no regular file", name)
+        return os.fdopen(descriptor, "rb")
+
+    def allows(self, name: str, may_replace: MayReplace) -> bool:
+        """Return what `may_replace` says of a regular file. Raises OSError."""
+        with self.read(name) as file:
+            return may_replace(file)
+
+    def create(self, name: str, data: bytes, mode: int | None = None) -> None:
+        """Write a file that is not there yet, or nothing. Raises FileExistsError, or another OSError."""
+        descriptor = os.open(self._name(name), _NEW, 0o666 if mode is None else mode, dir_fd=self._descriptor)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                if mode is not None and hasattr(os, "fchmod"):
+                    os.fchmod(descriptor, mode)
+                file.write(data)
+        except BaseException:
+            self.remove(name)
+            raise
+
+    def replace(self, name: str, data: bytes, mode: int | None = None) -> None:
+        """Write the whole file or nothing of it, in place of what has the name, whose permissions it keeps unless
+        `mode` states others. Raises OSError."""
+        known = self.about(name) if mode is None else None
+        beside = f".{name[:100]}.{secrets.token_hex(8)}"
+        self.create(beside, data, mode if known is None else stat.S_IMODE(known.st_mode))
+        try:
+            os.replace(self._name(beside), self._name(name), src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
+        except BaseException:
+            self.remove(beside)
+            raise
+
+    def append(self, name: str, data: bytes) -> None:
+        """Hand the data to a device, a pipe or a file, not to what a link leads to. Raises OSError."""
+        descriptor = os.open(self._name(name), os.O_WRONLY | os.O_APPEND | _NO_LINK, dir_fd=self._descriptor)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+
+    def remove(self, name: str) -> None:
+        """Remove a file, or a link itself, if it is there."""
+        with contextlib.suppress(OSError):
+            os.unlink(self._name(name), dir_fd=self._descriptor)
+
+    def is_writable(self, name: str = os.curdir) -> bool:
+        """Return whether this user may write a file that is there, or into the folder."""
+        return os.access(self._name(name), os.W_OK, dir_fd=self._descriptor)
+
+    def _name(self, name: str) -> str:
+        return name if self._descriptor is not None else os.path.join(self.path, name)
+
+
+def root_of(path: str | os.PathLike[str]) -> str:
+    """Return the folder that a file belongs to: links below it may not lead out of it.
+
+    It is the nearest folder above the file that is the root of a project (by a `.git` or a configuration); else the
+    working directory, if the file is below it; else the folder that was named.
+    """
+    folder = os.path.dirname(os.path.abspath(path))
+    above = folder
+    while True:
+        if any(os.path.lexists(os.path.join(above, marker)) for marker in _MARKERS):
+            return above
+        parent = os.path.dirname(above)
+        if parent == above:
+            break
+        above = parent
+    here = os.getcwd()
+    return here if os.path.join(folder, "").startswith(os.path.join(here, "")) else folder
+
+
+def is_of_system(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path is one of the system's own, such as /dev/stdout, whose links lead where they must."""
+    return os.path.abspath(path).startswith(_SYSTEM)
+
+
+def resolve(path: str | os.PathLike[str]) -> tuple[str, str]:
+    """Return the folder that a file belongs to, and where in it the file really is, once links are followed.
+
+    Raises LinkRefused where they leave the folder, or lead to something hidden that the path does not name.
+    """
+    named = os.path.abspath(path)
+    root = root_of(named)
+    real, above = os.path.realpath(named), os.path.realpath(root)
+    if not real.startswith(os.path.join(above, "")):
+        raise LinkRefused(errno.ELOOP, f"a link leads out of '{root}', to '{real}'")
+    inner = os.path.relpath(real, above)
+    hidden = {part for part in inner.split(os.sep) if part.startswith(".")}
+    if hidden - set(named[len(root) :].split(os.sep)):
+        raise LinkRefused(errno.ELOOP, f"a link leads to '{real}', which is hidden")
+    return above, inner
+
+
+@contextmanager
+def folder_of(path: str | os.PathLike[str], *, create: bool = False) -> Iterator[tuple[Folder, str]]:
+    """Open the folder of a file, and tell the file's name there; with `create`, make the folders that are missing.
+
+    Raises LinkRefused, and any other OSError.
+    """
+    root, inner = resolve(path)
+    *parts, name = inner.split(os.sep)
+    while create and not os.path.isdir(root):  # where the folder that was named is not there yet
+        root, missing = os.path.split(root)
+        parts.insert(0, missing)
+    opened = Folder(root, link=True)
+    try:
+        for part in parts:  # which are no links: one that appears meanwhile is not followed
+            outer, opened = opened, opened.below(part, create=create)
+            outer.close()
+        known = opened.about(name)
+        if known is not None and stat.S_ISLNK(known.st_mode):
+            raise LinkRefused(
+                errno.ELOOP, f"a link leads to '{os.path.join(opened.path, name)}', which is a link again"
+            )
+        yield opened, name
+    finally:
+        opened.close()
+
+
+def write(path: str | os.PathLike[str], data: bytes, may_replace: MayReplace) -> None:
+    """Write the whole file or nothing of it. A link to a file stays a link; a device or a pipe gets the data.
+
+    Raises LinkRefused, OtherKind where `may_replace` denies what is there, and any other OSError.
+    """
+    if is_of_system(path):
+        with open(path, "ab") as file:
+            file.write(data)
+        return
+    with folder_of(path) as (folder, name):
+        known = folder.about(name)
+        if known is not None and not stat.S_ISREG(known.st_mode):
+            folder.append(name, data)
+        elif known is None or not known.st_size or folder.allows(name, may_replace):
+            folder.replace(name, data)
+        else:
+            raise OtherKind(errno.EEXIST, "it holds something that gradcheck has not written")

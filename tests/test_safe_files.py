@@ -1,0 +1,222 @@
+"""Files are written whole, and never through a link that leaves their folder."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from gradcheck import safe_files
+from gradcheck.safe_files import Folder, LinkRefused, OtherKind, folder_of, resolve, root_of, write
+
+
+def anything(file: IO[bytes]) -> bool:
+    return True
+
+
+def ours(file: IO[bytes]) -> bool:
+    return file.read().startswith(b"ours")
+
+
+@pytest.fixture(params=[True, False], ids=["by open folders", "by paths"])
+def by_folder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways in which entries of a folder are reached."""
+    monkeypatch.setattr(safe_files, "_BY_FOLDER", request.param)
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory that is the root of a project, with a precious file outside."""
+    folder = tmp_path / "home" / "project"
+    (folder / ".git").mkdir(parents=True)
+    (tmp_path / "home" / "precious").write_text("precious")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+# What a file belongs to --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("marker", [".git", "pyproject.toml", "gradcheck.toml"])
+def test_a_file_belongs_to_the_nearest_project(tmp_path: Path, marker: str) -> None:
+    (tmp_path / "outer" / "inner" / "deep").mkdir(parents=True)
+    (tmp_path / "outer" / ".git").mkdir()
+    (tmp_path / "outer" / "inner" / marker).touch()
+    assert root_of(tmp_path / "outer" / "inner" / "deep" / "r.json") == str(tmp_path / "outer" / "inner")
+    assert root_of(tmp_path / "outer" / "r.json") == str(tmp_path / "outer")
+
+
+def test_else_to_the_working_directory_or_to_the_folder_that_was_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here" / "reports").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here")
+    assert root_of("reports/r.json") == str(tmp_path / "here")
+    assert root_of(tmp_path / "there" / "r.json") == str(tmp_path / "there")
+    assert root_of(tmp_path / "herein" / "r.json") == str(tmp_path / "herein")
+
+
+# Links -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("by_folder")
+@pytest.mark.parametrize(
+    ("path", "links"),
+    [
+        ("r", {"r": "../precious"}),
+        ("r", {"r": "../new"}),
+        ("r", {"r": "s", "s": "../precious"}),
+        ("out/r", {"out": ".."}),
+        ("out/deep/r", {"out": "in", "in": "../.."}),
+        ("out/precious", {"out": ".."}),
+        ("r", {"r": "/nowhere/at/all"}),
+        ("r", {"r": "r"}),
+        ("r", {"r": ".git/hooks/pre-commit"}),
+        ("r", {"r": ".git/config"}),
+        ("r", {"r": ".envrc"}),
+        ("out/settings.json", {"out": ".vscode"}),
+    ],
+)
+def test_no_link_leads_out_or_to_what_is_hidden(project: Path, path: str, links: dict[str, str]) -> None:
+    (project / ".git" / "hooks").mkdir()
+    (project / ".git" / "config").write_text("")
+    for name, target in links.items():
+        (project / name).symlink_to(target)
+    before = {file: file.read_bytes() for file in project.parent.rglob("*") if file.is_file()}
+    with pytest.raises(OSError, match="a link leads"):
+        write(path, b"new", anything)
+    with pytest.raises(OSError), folder_of(path, create=True):  # noqa: PT011
+        pass
+    assert {file: file.read_bytes() for file in project.parent.rglob("*") if file.is_file()} == before
+
+
+@pytest.mark.usefixtures("by_folder")
+def test_a_link_inside_of_the_project_stays_a_link(project: Path) -> None:
+    (project / "reports").mkdir()
+    (project / "reports" / "r").write_text("ours")
+    (project / "reports" / "r").chmod(0o640)
+    (project / "out").symlink_to("reports")
+    (project / "link").symlink_to("out/r")
+    write("link", b"ours, too", ours)
+    assert (project / "link").is_symlink()
+    assert (project / "reports" / "r").read_text() == "ours, too"
+    assert stat.S_IMODE((project / "reports" / "r").stat().st_mode) == 0o640
+
+
+def test_what_is_hidden_can_be_named(project: Path) -> None:
+    write(".git/r", b"new", anything)
+    assert (project / ".git" / "r").read_bytes() == b"new"
+
+
+def test_links_above_the_project_are_the_users_own(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "short").symlink_to(project)
+    write(tmp_path / "short" / "r", b"new", anything)
+    assert (project / "r").read_bytes() == b"new"
+    assert resolve(tmp_path / "short" / "r") == (str(project.resolve()), "r")
+
+
+def test_a_link_that_appears_meanwhile_is_not_followed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project / "out").mkdir()
+    known = os.path.realpath
+
+    def swapped(path: str) -> str:
+        found = known(path)
+        if str(path).endswith("r"):
+            (project / "out").rmdir()
+            (project / "out").symlink_to("..")
+        return found
+
+    monkeypatch.setattr(safe_files.os.path, "realpath", swapped)
+    with pytest.raises(OSError, match="Not a directory"):
+        write("out/r", b"new", anything)
+    assert not (project.parent / "r").exists()
+
+
+# What is there -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("by_folder")
+def test_what_is_not_ours_stays(project: Path) -> None:
+    (project / "r").write_text("theirs")
+    with pytest.raises(OtherKind):
+        write("r", b"new", ours)
+    assert (project / "r").read_text() == "theirs"
+    (project / "r").write_text("")
+    write("r", b"ours", ours)
+    write("r", b"ours again", ours)
+    assert (project / "r").read_text() == "ours again"
+    assert sorted(os.listdir()) == [".git", "r"]
+
+
+@pytest.mark.usefixtures("by_folder")
+def test_a_second_name_of_a_file_keeps_what_it_has(project: Path) -> None:
+    (project / "r").write_text("ours")
+    os.link(project / "r", project / "second")
+    write("r", b"new", anything)
+    assert (project / "second").read_text() == "ours"
+
+
+@pytest.mark.usefixtures("by_folder")
+def test_what_cannot_be_finished_leaves_what_was_there(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project / "r").write_text("old")
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("gradcheck.safe_files.os.replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        write("r", b"new", anything)
+    assert sorted(os.listdir()) == [".git", "r"]
+    assert (project / "r").read_text() == "old"
+
+
+@pytest.mark.usefixtures("by_folder")
+def test_a_file_is_created_only_where_there_is_none(project: Path) -> None:
+    (project / "link").symlink_to("../new")
+    with Folder(".") as folder:
+        folder.create("r", b"first")
+        for name in ("r", "link"):
+            with pytest.raises(FileExistsError):
+                folder.create(name, b"second")
+    assert (project / "r").read_bytes() == b"first"
+    assert not (project.parent / "new").exists()
+
+
+@pytest.mark.usefixtures("by_folder")
+def test_only_regular_files_are_read_and_nobody_waits(project: Path) -> None:
+    os.mkfifo(project / "pipe")
+    (project / "link").symlink_to("../precious")
+    with Folder(".") as folder:
+        for name in ("pipe", "link", ".git", "nothing"):
+            with pytest.raises(OSError):  # noqa: PT011
+                folder.read(name)
+
+
+def test_a_pipe_and_a_device_get_what_is_written(project: Path) -> None:
+    os.mkfifo(project / "pipe")
+    found: list[bytes] = []
+    reader = threading.Thread(target=lambda: found.append((project / "pipe").read_bytes()))
+    reader.start()
+    write("pipe", b"through", ours)
+    reader.join()
+    assert found == [b"through"]
+    write(os.devnull, b"gone", ours)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="the system has no names for open files")
+def test_the_systems_name_of_an_open_file_is_written(project: Path) -> None:
+    with open("r", "wb") as file:
+        write(f"/dev/fd/{file.fileno()}", b"through", ours)
+    assert (project / "r").read_bytes() == b"through"
+
+
+def test_a_link_in_the_place_of_a_folder_is_no_folder(project: Path) -> None:
+    (project / "link").symlink_to(".git")
+    with Folder(".") as folder, pytest.raises(OSError, match="Not a directory"):
+        folder.below("link", create=True)
+    with pytest.raises(LinkRefused):
+        resolve("link/r")
