@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from gradcheck import cli
-from gradcheck.cli.leaving import leaving
+import os
+import sys
 
 
 def main() -> None:
     """Run the command that the process is for: nothing comes after it."""
+    _leave_working_directory()
+    from gradcheck import cli
+    from gradcheck.cli.leaving import leaving
+
     cli.main(left_with=leaving())
+
+
+def _leave_working_directory() -> None:
+    """Import nothing more from the working directory, where `python -m` looks first: it may be a stranger's.
+
+    Where it is what gradcheck itself comes from, it goes to the end, for processes that are started by this one.
+    """
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    if sys.path and not getattr(sys.flags, "safe_path", False) and sys.path[0] in ("", os.getcwd()):
+        del sys.path[0]
+        if own not in sys.path:
+            sys.path.append(own)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -110,7 +109,7 @@ class Folder:
         """Write the whole file or nothing of it, in place of what has the name, whose permissions it keeps unless
         `mode` states others. Raises OSError."""
         known = self.about(name) if mode is None else None
-        beside = f".{name[:100]}.{secrets.token_hex(8)}"
+        beside = f".{name[:100]}.{os.urandom(8).hex()}"
         self.create(beside, data, mode if known is None else stat.S_IMODE(known.st_mode))
         try:
             os.replace(self._name(beside), self._name(name), src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)

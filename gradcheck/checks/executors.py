@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import sys
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from pathlib import Path
 from typing import Any
 
+from gradcheck.engines.user_modules import module_of_name
 from gradcheck.errors import UsageError
 
 _DASK = "dask://"
@@ -21,16 +21,12 @@ def executor_of(spec: str) -> Callable[[], Executor]:
     where, _, attribute = spec.rpartition(":")
     if not where or not attribute:
         raise UsageError(f"'{spec}' names no executor", hint="write MODULE:FACTORY or dask://HOST:PORT")
-    here = str(Path.cwd())
-    sys.path.insert(0, here)
     try:
-        found: Any = importlib.import_module(where)
+        found: Any = module_of_name(where, Path.cwd())
         for part in attribute.split("."):
             found = getattr(found, part)
     except Exception as error:
         raise UsageError(f"{spec} cannot be imported: {type(error).__name__}: {error}") from error
-    finally:
-        sys.path.remove(here)
     return lambda: _made(spec, found)
 
 

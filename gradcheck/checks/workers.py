@@ -16,11 +16,11 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import contextmanager, suppress
 from multiprocessing import connection, forkserver, get_all_start_methods, get_context
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from gradcheck.checks import limits
@@ -38,6 +38,9 @@ THREADED = ("jax",)
 _READY, _BEGINS, _PAUSES, _GOES_ON, _ENDS = b"ready", b"begins", b"pauses", b"goes on", b"ends"
 #: What libraries read when they are loaded, to know how many threads they may have.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+#: By which Python, while it starts, imports nothing from the working directory; and the value by which we know that it
+#: is not the user's own setting.
+_SAFE_PATH = ("PYTHONSAFEPATH", "gradcheck")
 
 #: Processes are started one after another.
 _STARTS = threading.Lock()
@@ -164,7 +167,7 @@ class Workers(Executor):
 def serve_forks(preload: Sequence[str]) -> None:
     """Start the server, if there is none yet, which imports these modules meanwhile."""
     if _method() == "forkserver":
-        with _one_thread_each():
+        with _environment(dict.fromkeys(_THREADS, "1")):
             get_context("forkserver").set_forkserver_preload(list(preload))
             forkserver.ensure_running()
 
@@ -174,9 +177,11 @@ def _method() -> str:
 
 
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
-    known = {name: os.environ.get(name) for name in _THREADS}
-    os.environ.update(dict.fromkeys(_THREADS, "1"))
+def _environment(settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[None]:
+    """Start Python in the block with these variables, and without the working directory among what it imports from."""
+    settings = {**settings, **dict([_SAFE_PATH])}
+    known = {name: os.environ.get(name) for name in settings}
+    os.environ.update(settings)
     try:
         yield
     finally:
@@ -206,7 +211,7 @@ class _Process:
         theirs = self._pipe if context.get_start_method() == "fork" else None  # which a fork has, too
         self._process = context.Process(target=_serve, args=(there, theirs, given), daemon=True)
         try:
-            with _without_main(), warnings.catch_warnings():
+            with _without_main(), _environment(), warnings.catch_warnings():
                 warnings.simplefilter("ignore", DeprecationWarning)  # that threads of libraries are not forked is known
                 self._process.start()
             there.close()
@@ -265,6 +270,8 @@ def _serve(pipe: Connection, theirs: Connection | None, inherited: Sequence[Any]
     given = inherited
     if theirs is not None:
         theirs.close()
+    if os.environ.get(_SAFE_PATH[0]) == _SAFE_PATH[1]:
+        del os.environ[_SAFE_PATH[0]]  # what somebody's engine starts is none of our business
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for those who wait
     gc.freeze()
     limits.tell = lambda counts: pipe.send_bytes(_GOES_ON if counts else _PAUSES)

@@ -10,22 +10,18 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
-import re
-import sys
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import metadata, util
-from importlib.machinery import SourceFileLoader
-from itertools import takewhile
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from gradcheck.engines import missing
 from gradcheck.engines.base import Engine
 from gradcheck.engines.tensor_class.guard import Output
+from gradcheck.engines.user_modules import module_of_file, module_of_name
 from gradcheck.errors import GradcheckError, UsageError
 from gradcheck.language.suggest import did_you_mean
 
@@ -75,12 +71,12 @@ def _engine(name: str) -> Engine:
     if ":" in name:
         return from_spec(name)
     if name.endswith(".py"):
-        there = _what_is_there("", _loading(name, lambda: _from_file(name)))
+        there = _what_is_there("", _loading(name, lambda: module_of_file(name)))
         raise UsageError(f"{name} is a file, no engine", hint=f"write {name}:CLASS{there and f'; {there}'}")
     if name in READY:
         if util.find_spec(name) is None:
             raise UsageError(f"the engine {name!r} is a library that is not installed", hint=f"pip install {name}")
-        return from_spec(READY[name])
+        return from_spec(READY[name], installed=True)
     offered = {point.name: point for point in metadata.entry_points(group=GROUP)}
     if name in offered:
         point = offered[name]
@@ -92,27 +88,28 @@ def _engine(name: str) -> Engine:
     raise UsageError(f"there is no engine {name!r}", hint=hint)
 
 
-def from_spec(spec: str) -> Engine:
-    """The engine that `file.py:attr` or `package.module:attr` names. Raises UsageError, which says what is there."""
+def from_spec(spec: str, *, installed: bool = False) -> Engine:
+    """Return the engine that `file.py:attr` or `package.module:attr` names; of an `installed` module, not one of this
+    name in the working directory. Raises UsageError, which says what is there."""
     if not all(spec.rpartition(":")[::2]):
         raise UsageError(f"'{spec}' names no engine", hint="write FILE.py:CLASS or PACKAGE.MODULE:CLASS")
     where, _, attribute = spec.rpartition(":")
     home = Path(where).stem if _is_file(where) else where
-    found, module = _found(spec)
+    found, module = _found(spec, None if installed else Path.cwd())
     return as_engine(found, f"{home}.{attribute}", spec, module)
 
 
 def load_object(spec: str) -> Any:
     """What `file.py:attr` or `package.module:attr` names. Raises UsageError, which says what is there."""
-    return _found(spec)[0]
+    return _found(spec, Path.cwd())[0]
 
 
-def _found(spec: str) -> tuple[Any, ModuleType]:
-    """The same, and the module that has it."""
+def _found(spec: str, folder: Path | None) -> tuple[Any, ModuleType]:
+    """Return the same, and the module that has it; a module that is named is looked for in a folder first."""
     where, _, attribute = spec.rpartition(":")
     os.environ.setdefault(*FORKING)
     os.environ.setdefault(*missing.UNCOMPILED)
-    module = _loading(spec, lambda: _from_file(where) if _is_file(where) else _from_module(where, Path.cwd()))
+    module = _loading(spec, lambda: module_of_file(where) if _is_file(where) else module_of_name(where, folder))
     found: Any = module
     for part in attribute.split("."):
         if not hasattr(found, part):
@@ -206,115 +203,3 @@ def _place(error: BaseException) -> str:
     frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     file, line = frames[-1] if frames else (__file__, 0)
     return "" if "importlib" in file or file == __file__ else f" ({file}:{line})"
-
-
-# Modules --------------------------------------------------------------------------------------------
-
-
-def _from_module(name: str, folder: Path | None, last: Path | None = None) -> ModuleType:
-    """A module whose package is in a folder. Only where something is nowhere else is it looked for in a `last` one, for
-    a file that is found by two names is there twice; and not where that has another of the package's name: one in a
-    file comes before a folder that does not say that it is a package."""
-    top = name.partition(".")[0]
-    hides = last is not None and ((last / f"{top}.py").is_file() or (last / top / "__init__.py").is_file())
-    try:
-        with _importable(folder):
-            return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        inner = (error.name or "").partition(".")[0]
-        if last is None or hides or not ((last / f"{inner}.py").is_file() or (last / inner).is_dir()):
-            raise
-    with _importable(folder, last):
-        return importlib.import_module(name)
-
-
-def _from_file(where: str) -> ModuleType:
-    """The module in a file; one of a package under its full name, so that its relative imports work."""
-    path = Path(where)
-    if not path.is_file():
-        near = [str(p) for p in path.parent.glob("*.py")] if path.parent.is_dir() else []
-        raise UsageError(f"there is no file {where}", hint=did_you_mean(where, near, ""))
-    path = path.resolve()
-    names, folder = [path.stem], path.parent
-    root = _imported_folder(path)
-    if root is not None:
-        return _from_module(".".join(path.relative_to(root.parent).with_suffix("").parts), root.parent, path.parent)
-    if not (folder / "__init__.py").is_file() and _is_relative(path):
-        return _in_a_package(path)
-    while (folder / "__init__.py").is_file():
-        names.insert(0, folder.name)
-        folder = folder.parent
-    return _from_module(".".join(names), folder, path.parent) if len(names) > 1 else _alone(path)
-
-
-def _imported_folder(path: Path) -> Path | None:
-    """The outermost folder around a file that the file, or a package around it, imports from by name, and that has what
-    is imported (a clone is often called as the package inside): its package, though nothing in the folder may say so.
-    Under another name its classes would be there twice."""
-    packages = takewhile(Path.is_file, (folder / "__init__.py" for folder in path.parents))
-    text = "\n".join(file.read_text(encoding="utf-8", errors="replace") for file in (path, *packages))
-    imported = set(re.findall(r"^\s*(?:from|import)\s+(\w+)\.(\w+)", text, re.MULTILINE))
-    folders = [folder for folder in reversed(path.parents) if folder.name in {name for name, _ in imported}]
-    has = ((folder, folder / inner) for folder in folders for name, inner in imported if name == folder.name)
-    whole = (folder for folder, inner in has if inner.is_dir() or inner.with_suffix(".py").is_file())
-    return next(whole, folders[0] if folders else None)
-
-
-def _is_relative(path: Path) -> bool:
-    """Whether it imports its neighbours as those of a package."""
-    return bool(re.search(r"^\s*from \.", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE))
-
-
-def _in_a_package(path: Path) -> ModuleType:
-    """The module in a file whose folder is a package in all but name; the package is given one that hides no other."""
-    name = f"gradcheck_engine_{path.parent.name}_{abs(hash(str(path.parent))):x}"
-    package = sys.modules.setdefault(name, ModuleType(name))
-    package.__path__ = [str(path.parent)]
-    return _from_module(f"{name}.{path.stem}", None, path.parent)
-
-
-def _alone(path: Path) -> ModuleType:
-    """A file on its own, under a name that hides no other module; its neighbours can be imported. A file that has
-    changed since is read again."""
-    about = path.stat()
-    name = f"gradcheck_engine_{path.stem}_{abs(hash((str(path), about.st_mtime_ns, about.st_size))):x}"
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise UsageError(f"{path.name} is no Python file")
-    loader = _Afresh(name, str(path)) if type(spec.loader) is SourceFileLoader else spec.loader
-    module = util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        with _importable(path.parent):
-            loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
-
-
-class _Afresh(SourceFileLoader):
-    """Without bytecode, which Python takes for that of a file as long and changed within the same second."""
-
-    def get_code(self, fullname: str) -> CodeType:
-        path = self.get_filename(fullname)
-        code: CodeType = self.source_to_code(self.get_data(path), path)
-        return code
-
-
-@contextmanager
-def _importable(folder: Path | None, last: Path | None = None) -> Iterator[None]:
-    """The folder's modules can be imported inside; those of gradcheck and torch that are there already come first. What
-    no folder has may come from a last one."""
-    first, after = ([] if path is None else [str(path)] for path in (folder, last))
-    added = [*first, *after]
-    sys.path[:0] = first
-    sys.path.extend(after)
-    try:
-        yield
-    finally:
-        for text in added:
-            if text in sys.path:
-                sys.path.remove(text)

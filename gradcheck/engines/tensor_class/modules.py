@@ -12,6 +12,7 @@ from types import ModuleType
 import numpy as np
 
 from gradcheck.engines.tensor_class.guard import ANYTHING
+from gradcheck.engines.user_modules import module_of_name
 
 
 def modules_of(homes: Sequence[str], submodules: Sequence[str], neighbours: Sequence[str]) -> list[ModuleType]:
@@ -40,13 +41,10 @@ def _neighbours(home: ModuleType | None, names: Sequence[str]) -> Iterator[Modul
     for name in names:
         path = Path(file).with_name(f"{name}.py")
         if path.is_file() and str(path) != file:
-            sys.path.insert(0, str(path.parent))
             try:
-                module = import_module(name)
+                module = module_of_name(name, path.parent)
             except ANYTHING:  # what cannot be imported is not there
                 continue
-            finally:
-                sys.path.remove(str(path.parent))
             if getattr(module, "__file__", None) == str(path):
                 yield module
 

@@ -1,0 +1,288 @@
+"""Modules of somebody's code, by the path of a file or by name, and what they may import meanwhile.
+
+Such code finds what stands beside it, as a program does whose folder Python looks in first. But what stands there must
+not come into the place of a module that somebody else imports: a folder `torch`, or a file `queue.py`, beside a case is
+nothing to gradcheck, to torch or to Python's own library. So a folder is no part of `sys.path`: a finder of its own
+serves only imports that the folder's own files make, and never the names of `RESERVED`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+import sysconfig
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from importlib import util
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader, all_suffixes
+from itertools import takewhile
+from pathlib import Path
+from types import CodeType, ModuleType
+
+from gradcheck.errors import UsageError
+from gradcheck.language.suggest import did_you_mean
+
+#: Names that no folder of somebody's may take: gradcheck, its libraries, theirs, and what code is written for.
+RESERVED = frozenset(
+    (
+        *("gradcheck", "click", "colorama", "jinja2", "markdown_it", "markupsafe", "mdurl", "ml_dtypes", "numpy"),
+        *("pygments", "rich", "scipy", "yaml", "_yaml", "torch", "torchgen", "functorch", "triton", "sympy", "mpmath"),
+        *("fsspec", "filelock", "typing_extensions", "jax", "jaxlib", "opt_einsum", "numba", "llvmlite", "cupy"),
+        *("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "distributed", "dask", "cloudpickle", "IPython"),
+    )
+)
+_PREFIX = "gradcheck_engine_"
+
+
+def module_of_name(name: str, folder: Path | None = None, last: Path | None = None) -> ModuleType:
+    """A module whose package is in a folder. Only where something is nowhere else is it looked for in a `last` one, for
+    a file that is found by two names is there twice; and not where that has another of the package's name: one in a
+    file comes before a folder that does not say that it is a package."""
+    top = name.partition(".")[0]
+    hides = last is not None and ((last / f"{top}.py").is_file() or (last / top / "__init__.py").is_file())
+    try:
+        with importable(folder):
+            return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        inner = (error.name or "").partition(".")[0]
+        if last is None or hides or not ((last / f"{inner}.py").is_file() or (last / inner).is_dir()):
+            raise
+    with importable(folder, last):
+        return importlib.import_module(name)
+
+
+def module_of_file(where: str) -> ModuleType:
+    """Return the module in a file; one of a package under its full name, so that its relative imports work.
+
+    Raises UsageError where there is no such file, and whatever the file raises.
+    """
+    path = Path(where)
+    if not path.is_file():
+        near = [str(p) for p in path.parent.glob("*.py")] if path.parent.is_dir() else []
+        raise UsageError(f"there is no file {where}", hint=did_you_mean(where, near, ""))
+    path = path.resolve()
+    root = _imported_folder(path)
+    if root is None and not (path.parent / "__init__.py").is_file():
+        return _in_a_package(path.parent, [path.stem]) if _is_relative(path) else _alone(path)
+    if root is None:
+        *_, root = takewhile(_is_package, path.parents)
+    names = path.relative_to(root).with_suffix("").parts
+    if _is_anothers_name(root, path):
+        return _in_a_package(root, names)
+    return module_of_name(".".join((root.name, *names)), root.parent, path.parent)
+
+
+def _is_package(folder: Path) -> bool:
+    return (folder / "__init__.py").is_file()
+
+
+def _is_anothers_name(root: Path, path: Path) -> bool:
+    """Return whether a package cannot have the name of its folder, because the file imports another package by it."""
+    if root.name in RESERVED or root.name in (sys.stdlib_module_names & sys.modules.keys()):
+        return True
+    lacking = [inner for name, inner in _imports(path) if name == root.name and not _has(root, inner)]
+    return bool(lacking) and PathFinder.find_spec(root.name) is not None
+
+
+def _imported_folder(path: Path) -> Path | None:
+    """Return the outermost folder around a file that the file, or a package around it, imports from by name, and that
+    has what is imported: it is a package, though nothing in the folder may say so.
+
+    A clone is often called as the package inside. Under another name its classes would be there twice.
+    """
+    packages = takewhile(Path.is_file, (folder / "__init__.py" for folder in path.parents))
+    imported = {found for file in (path, *packages) for found in _imports(file)}
+    for folder in reversed(path.parents):
+        if folder.name not in RESERVED and any(name == folder.name and _has(folder, inner) for name, inner in imported):
+            return folder
+    return None
+
+
+def _imports(file: Path) -> set[tuple[str, str]]:
+    """Return the packages that a file imports from by name, each with what it imports of them."""
+    text = file.read_text(encoding="utf-8", errors="replace")
+    return set(re.findall(r"^\s*(?:from|import)\s+(\w+)\.(\w+)", text, re.MULTILINE))
+
+
+def _has(folder: Path, inner: str) -> bool:
+    return (folder / inner).is_dir() or (folder / f"{inner}.py").is_file()
+
+
+def _is_relative(path: Path) -> bool:
+    """Whether it imports its neighbours as those of a package."""
+    return bool(re.search(r"^\s*from \.", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE))
+
+
+def _in_a_package(folder: Path, names: Sequence[str]) -> ModuleType:
+    """Return a module below a package that has no name of its own, or one that another has: it is given a new one."""
+    name = f"{_PREFIX}{folder.name}_{abs(hash(str(folder))):x}"
+    if name not in sys.modules:
+        _make_package(name, folder)
+    return module_of_name(".".join((name, *names)), None, folder)
+
+
+def _make_package(name: str, folder: Path) -> None:
+    """Import a folder under this name, with what its `__init__.py` says, if there is one."""
+    init = folder / "__init__.py"
+    spec = util.spec_from_file_location(name, init, submodule_search_locations=[str(folder)])
+    if not init.is_file() or spec is None or spec.loader is None:
+        sys.modules[name] = ModuleType(name)
+        sys.modules[name].__path__ = [str(folder)]
+        return
+    sys.modules[name] = util.module_from_spec(spec)
+    try:
+        with importable(folder.parent):
+            spec.loader.exec_module(sys.modules[name])
+    except BaseException:
+        del sys.modules[name]
+        raise
+
+
+def _alone(path: Path) -> ModuleType:
+    """A file on its own, under a name that hides no other module; its neighbours can be imported. A file that has
+    changed since is read again."""
+    about = path.stat()
+    name = f"{_PREFIX}{path.stem}_{abs(hash((str(path), about.st_mtime_ns, about.st_size))):x}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{path.name} is no Python file")
+    loader = _Afresh(name, str(path)) if type(spec.loader) is SourceFileLoader else spec.loader
+    module = util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        with importable(path.parent):
+            loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+class _Afresh(SourceFileLoader):
+    """Without bytecode, which Python takes for that of a file as long and changed within the same second."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        code: CodeType = self.source_to_code(self.get_data(path), path)
+        return code
+
+
+# What may be imported meanwhile ------------------------------------------------------------------------
+
+
+@contextmanager
+def importable(folder: Path | None, last: Path | None = None) -> Iterator[None]:
+    """Let the folder's files import each other in the block. Names that nothing else has may come from a `last` folder.
+
+    Modules of the same names from other folders stand aside meanwhile. Modules named as one of Python's own stand aside
+    afterwards.
+    """
+    with ExitStack() as stack:
+        for place, at in ((folder, 0), (last, _after_installed())):
+            if place is not None:
+                stack.enter_context(_in_place(str(place)))
+                finder = _Beside(str(place))
+                sys.meta_path.insert(at, finder)
+                stack.callback(sys.meta_path.remove, finder)
+        yield
+
+
+def _after_installed() -> int:
+    """Return the place behind the finder of what is installed, once another is there before it."""
+    return 2 + next(at for at, finder in enumerate(sys.meta_path) if finder is PathFinder)
+
+
+class _Beside(MetaPathFinder):
+    """Finds modules in a folder, for imports by this module and by the folder's own files."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if path is not None or fullname in RESERVED or not self._is_own(_importer()):
+            return None
+        found = PathFinder.find_spec(fullname, [self._folder])
+        if found is None or found.origin is not None:
+            return found
+        elsewhere = PathFinder.find_spec(fullname)  # a package says that it is one, a mere folder does not
+        return found if elsewhere is None or elsewhere.origin is None else None
+
+    def _is_own(self, file: str) -> bool:
+        if file == __file__:
+            return True
+        return file.startswith(os.path.join(self._folder, "")) and not file.startswith(_INSTALLED)
+
+
+#: Where Python's library and what is installed stand: a virtual environment may be below a folder of cases.
+_INSTALLED = tuple(
+    os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")
+)
+_IMPORTLIB = os.path.join(os.path.dirname(importlib.__file__), "")
+
+
+def _importer() -> str:
+    """Return the file whose code asks for the import that is under way; an empty text where there is none."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(("<", _IMPORTLIB)):
+            return file
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""
+
+
+#: Modules of folders that stand aside, because others have their names.
+_aside: dict[str, dict[str, ModuleType]] = {}
+
+
+@contextmanager
+def _in_place(folder: str) -> Iterator[None]:
+    """Have `sys.modules` hold the folder's modules, rather than others of the same names, while the block runs."""
+    names = _names_in(folder) - RESERVED
+    others = {
+        name: module
+        for name, module in sys.modules.items()
+        if (top := name.partition(".")[0]) in names - sys.stdlib_module_names and not _is_from(folder, top)
+    }
+    for name in others:
+        del sys.modules[name]
+    for name, module in _aside.get(folder, {}).items():
+        sys.modules.setdefault(name, module)
+    leave = (names & sys.stdlib_module_names) | {name.partition(".")[0] for name in others}
+    try:
+        yield
+    finally:
+        own = [name for name in sys.modules if (top := name.partition(".")[0]) in leave and _is_from(folder, top)]
+        _aside.setdefault(folder, {}).update((name, sys.modules.pop(name)) for name in sorted(own, reverse=True))
+        sys.modules.update(others)
+
+
+def _names_in(folder: str) -> frozenset[str]:
+    """Return the names of the modules and packages in a folder."""
+    try:
+        with os.scandir(folder) as entries:
+            return frozenset(
+                entry.name.partition(".")[0]
+                for entry in entries
+                if entry.name.endswith(_SUFFIXES) or os.path.isfile(os.path.join(entry.path, "__init__.py"))
+            )
+    except OSError:
+        return frozenset()
+
+
+_SUFFIXES = tuple(all_suffixes())
+
+
+def _is_from(folder: str, top: str) -> bool:
+    """Return whether the top-level module of this name comes from the folder, or none is imported yet."""
+    module = sys.modules.get(top)
+    file = getattr(module, "__file__", None) or ""
+    above = os.path.dirname(file)
+    return module is None or folder in (above, os.path.dirname(above) if hasattr(module, "__path__") else above)

@@ -1,0 +1,219 @@
+"""Somebody's modules are found beside each other, shadow nothing, and are shadowed by nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from gradcheck.engines.resolve import load_object
+from gradcheck.engines.user_modules import RESERVED, importable, module_of_file, module_of_name
+from tests.paths import ROOT
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(dedent(text))
+
+
+# Names that are somebody else's ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("init", [None, "", "from .linear import apply\n"])
+@pytest.mark.parametrize("name", ["torch", "numpy", "jax", "scipy", "gradcheck", "types", "json"])
+def test_a_folder_may_be_called_as_a_library(folder: Path, name: str, init: str | None) -> None:
+    real = sys.modules.get(name)
+    if init is not None:
+        write(folder / name / "__init__.py", init)
+    helper = ".helper" if init is not None else "helper"
+    libraries = (
+        f"from importlib.util import find_spec\nfound = find_spec({name!r}).origin\nimport torch.nn.functional\n"
+    )
+    text = f"{libraries}from {helper} import scaled\n\ndef apply(x):\n    return scaled(x)\n"
+    write(folder / name / "linear.py", text)
+    write(folder / name / "helper.py", "def scaled(x):\n    return F(x) * 2\n\ndef F(x):\n    return x\n")
+    made = load_object(f"{name}/linear.py:apply")
+    assert made(3) == 6
+    assert not made.__globals__["found"].startswith(str(folder))
+    assert real is None or sys.modules[name] is real
+    del sys.modules[made.__module__], sys.modules[made.__globals__["scaled"].__module__]
+
+
+def test_a_folder_may_be_called_as_a_library_that_its_files_import(folder: Path) -> None:
+    """`autograd` is no reserved name, for many write a package of that name themselves."""
+    pytest.importorskip("autograd")
+    write(folder / "autograd" / "rules.py", "import autograd.numpy as anp\n\ndef f(x):\n    return anp.sin(x)\n")
+    assert load_object("autograd/rules.py:f")(0.0) == 0.0
+    write(folder / "whole" / "autograd" / "__init__.py", "")
+    write(folder / "whole" / "autograd" / "rules.py", "import autograd.numpy as anp\nf = anp.cos\n")
+    assert load_object("whole/autograd/rules.py:f")(0.0) == 1.0
+
+
+def test_a_package_of_ones_own_comes_before_an_installed_one(folder: Path) -> None:
+    pytest.importorskip("mygrad")
+    real = sys.modules["mygrad"]
+    write(folder / "mygrad" / "__init__.py", "from mygrad.tensor import SCALE\n")
+    write(folder / "mygrad" / "tensor.py", "import mygrad\nSCALE = 3\n\ndef scale():\n    return mygrad.SCALE\n")
+    for _ in range(2):
+        assert load_object("mygrad/tensor.py:scale")() == 3
+    assert load_object("mygrad.tensor:scale")() == 3
+    assert sys.modules["mygrad"] is real
+
+
+def test_a_library_by_its_name_is_not_looked_for_in_the_working_directory(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("mygrad")
+    from gradcheck.engines.resolve import engine
+
+    write(folder / "mygrad.py", "raise RuntimeError('a file of the folder has run')\n")
+    monkeypatch.delitem(sys.modules, "mygrad")
+    assert engine("mygrad").name == "mygrad.tensor"
+
+
+def test_only_the_folders_own_files_find_what_stands_in_it(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    write(elsewhere / "late_library.py", "def load():\n    import beside_a\n")
+    write(folder / "beside_a.py", "FOUND = 1\n")
+    write(folder / "mine.py", "import beside_a\nfound = beside_a.FOUND\n")
+    library = module_of_name("late_library", elsewhere)
+    with importable(folder), pytest.raises(ModuleNotFoundError):
+        library.load()
+    assert module_of_file("mine.py").found == 1
+
+
+def test_a_virtual_environment_below_the_folder_is_not_its_own(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = folder / ".venv" / "lib"
+    monkeypatch.setattr("gradcheck.engines.user_modules._INSTALLED", (os.path.join(installed, ""),))
+    write(
+        installed / "careful.py", "try:\n    import beside_b as found\nexcept ModuleNotFoundError:\n    found = None\n"
+    )
+    write(folder / "beside_b.py", "raise RuntimeError('imported by somebody else')\n")
+    monkeypatch.syspath_prepend(str(installed))
+    write(folder / "mine.py", "from careful import found\n")
+    assert module_of_file("mine.py").found is None
+
+
+# Names that two folders have ---------------------------------------------------------------------------
+
+
+def test_each_folder_has_its_own_neighbours(folder: Path) -> None:
+    for name in ("one", "two"):
+        write(folder / name / "front.py", "import helpers_of_both\n\ndef which():\n    return helpers_of_both.NAME\n")
+        write(folder / name / "helpers_of_both.py", f"NAME = {name!r}\n")
+    for name in ("one", "two", "one"):
+        assert load_object(f"{name}/front.py:which")() == name
+
+
+def test_a_module_named_as_pythons_own_stays_with_its_folder(folder: Path) -> None:
+    assert "chunk" not in sys.modules
+    write(folder / "front.py", "import chunk\n\ndef size():\n    return chunk.SIZE\n")
+    write(folder / "chunk.py", "SIZE = 7\n")
+    for _ in range(2):
+        assert load_object("front.py:size")() == 7
+        assert "chunk" not in sys.modules
+
+
+def test_what_fails_leaves_nothing_behind(folder: Path) -> None:
+    write(folder / "torch" / "__init__.py", "raise RuntimeError('this one fails')\n")
+    write(folder / "torch" / "linear.py", "")
+    finders, modules = list(sys.meta_path), set(sys.modules)
+    with pytest.raises(RuntimeError, match="this one fails"):
+        module_of_file("torch/linear.py")
+    assert (list(sys.meta_path), set(sys.modules)) == (finders, modules)
+
+
+# Processes ---------------------------------------------------------------------------------------------
+
+#: Modules that something imports late: Python's processes, torch, NumPy, the report.
+PLANTED = ("types", "queue", "random", "numpy", "torch", "yaml", "rich", "signal", "secrets", "statistics", "graphlib")
+CASE = "inputs: {x: [1, 2]}\ngraph: {y: (x * x).sum()}\nformulas: {x: 2 * x}\n"
+ENGINE = "from plain import Tensor\n"
+
+
+def start(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    known = {name: value for name, value in os.environ.items() if not name.startswith(("GRADCHECK_", "PYTHON"))}
+    script = Path(sysconfig.get_path("scripts")) / "gradcheck"
+    command = [sys.executable] if words[0].startswith("-") else [str(script)]
+    return subprocess.run(
+        [*command, *words],
+        cwd=folder,
+        env={**known, "HOME": str(folder), "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run",),
+        ("run", "-j", "2", "--no-cache"),
+        ("run", "--timeout", "100", "--no-cache"),
+        ("run", "-j", "2", "--engine", "own/tensor.py:Tensor"),
+        ("-P", "-m", "gradcheck", "run", "-j", "2", "--no-cache"),
+        ("-m", "gradcheck", "run", "-j", "2", "--no-cache"),
+        ("conform", "own/tensor.py:Tensor"),
+        ("explain", "cases/a.yaml"),
+    ],
+)
+def test_no_file_of_the_working_directory_is_imported(folder: Path, words: tuple[str, ...]) -> None:
+    for name in PLANTED:
+        if words[0] == "-m" and name == "types":
+            continue  # Python itself looks there before anything of gradcheck runs: that is what its `-P` is for
+        write(folder / f"{name}.py", f"open({str(folder / 'ran')!r}, 'a').write({name + ' '!r})\n")
+    write(folder / "cases" / "a.yaml", CASE)
+    write(folder / "cases" / "b.yaml", CASE)
+    write(folder / "own" / "tensor.py", TENSOR)
+    done = start(folder, *words)
+    assert not (folder / "ran").exists(), (folder / "ran").read_text()
+    assert done.returncode == (words[0] == "conform"), done.stdout + done.stderr  # the class knows no broadcasting
+    assert "Traceback" not in done.stderr
+
+
+TENSOR = """
+import numpy as np
+import random
+
+class Tensor:
+    def __init__(self, data, parents=(), push=None):
+        self.data, self.grad = np.asarray(data, dtype=float), None
+        self.parents, self.push = parents, push
+    def __mul__(self, other):
+        return Tensor(self.data * other.data, (self, other), lambda g: (g * other.data, g * self.data))
+    def sum(self):
+        return Tensor(self.data.sum(), (self,), lambda g: (np.broadcast_to(g, self.data.shape),))
+    def backward(self, grad=None):
+        order, seen = [], set()
+        def visit(node):
+            if id(node) not in seen:
+                seen.add(id(node))
+                for parent in node.parents:
+                    visit(parent)
+                order.append(node)
+        visit(self)
+        self.grad = np.ones_like(self.data) if grad is None else np.asarray(grad)
+        for node in reversed(order):
+            if node.push is not None:
+                for parent, part in zip(node.parents, node.push(node.grad)):
+                    parent.grad = part if parent.grad is None else parent.grad + part
+"""
+
+
+def test_reserved_names_are_no_names_of_tensor_libraries_that_people_write() -> None:
+    assert not RESERVED & {"autograd", "mygrad", "micrograd", "tinygrad", "dezero", "minitorch", "engine", "nn"}
