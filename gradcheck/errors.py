@@ -31,6 +31,14 @@ class Hint(str):
         return made
 
 
+def text_of(error: BaseException) -> str:
+    """Return what an exception says, stripped; an empty text where saying it raises, as somebody's `__str__` may."""
+    try:
+        return str(error).strip()
+    except (Exception, SystemExit):
+        return ""
+
+
 class GradcheckError(Exception):
     """The base of everything that gradcheck raises on purpose."""
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from gradcheck.checks.limits import OutOfTime
 from gradcheck.checks.result import Failure
-from gradcheck.errors import Place
+from gradcheck.errors import Place, text_of
 from gradcheck.facts import Fact, fact
 
 #: How much of a traceback is kept, from its end.
@@ -37,7 +37,7 @@ def failure_of(error: BaseException, place: Place | None = None) -> Failure:
         return Failure("timeout", _out_of_time(error), at)
     if isinstance(error, MemoryError):
         gc.collect()
-        return Failure("memory", fact("ran_out_of_memory", text=str(error)), at)
+        return Failure("memory", fact("ran_out_of_memory", text=text_of(error)), at)
     details = "".join(traceback.format_exception(error, limit=-_FRAMES))  # for whoever mends it
     return Failure("crash", crash_of(error), at, "this is a bug in an engine or in gradcheck", details)
 
@@ -50,9 +50,6 @@ def _out_of_time(error: OutOfTime) -> Fact:
 
 
 def crash_of(error: BaseException) -> Fact:
-    """An exception that nobody expected: its type, and the first line of what it says, if it can."""
-    try:
-        lines = str(error).strip().splitlines()
-    except Exception:
-        lines = []
+    """An exception that nobody expected: its type, and the first line of what it says."""
+    lines = text_of(error).splitlines()
     return fact("crashed", error=type(error).__name__, text=lines[0] if lines else "")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gradcheck.engines.user_modules import module_of_name
-from gradcheck.errors import UsageError
+from gradcheck.errors import UsageError, text_of
 
 _DASK = "dask://"
 
@@ -26,7 +26,7 @@ def executor_of(spec: str) -> Callable[[], Executor]:
         for part in attribute.split("."):
             found = getattr(found, part)
     except Exception as error:
-        raise UsageError(f"{spec} cannot be imported: {type(error).__name__}: {error}") from error
+        raise UsageError(f"{spec} cannot be imported: {type(error).__name__}: {text_of(error)}") from error
     return lambda: _made(spec, found)
 
 
@@ -34,7 +34,7 @@ def _made(spec: str, factory: Any) -> Executor:
     try:
         made: Any = factory()
     except Exception as error:
-        raise UsageError(f"{spec} makes no executor: {type(error).__name__}: {error}") from error
+        raise UsageError(f"{spec} makes no executor: {type(error).__name__}: {text_of(error)}") from error
     if not isinstance(made, Executor):
         hint = "it must return a concurrent.futures.Executor"
         raise UsageError(f"{spec} makes no executor, but a {type(made).__name__}", hint=hint)
@@ -46,7 +46,7 @@ def _dask(spec: str) -> Callable[[], Executor]:
     try:
         distributed: Any = importlib.import_module("distributed")
     except ImportError as error:
-        raise UsageError(f"dask cannot be imported: {error}", hint="pip install 'gradcheck[dask]'") from error
+        raise UsageError(f"dask cannot be imported: {text_of(error)}", hint="pip install 'gradcheck[dask]'") from error
 
     def make() -> Executor:
         try:

@@ -78,10 +78,11 @@ class Options:
     crashed or are invalid. `shrink` looks for the smallest reproductions of failures. Unless `explained`, only verdicts
     count, and no failure is looked into; unless `corrected`, nothing is suggested instead of what is wrong. Cases are
     checked in so many processes as there are `jobs`, or by the `executor`: what `--executor` takes, or what makes one.
-    Neither changes what is found. Python that cases name runs only with `allow_code`; torch computes on the `device`.
-    What is in the `baseline` is known to fail; what has drifted since it was written is told, and with `fail_on_drift`
-    fails; what is in the `cache` need not be computed again. Where an override is for a case, its choices hold for it;
-    of several, the last. `today` (ISO 8601) is past the date of an `xfail`, or not.
+    With `in_workers`, one job has a process of its own, too. None of these changes what is found. Python that cases
+    name runs only with `allow_code`; torch computes on the `device`. What is in the `baseline` is known to fail; what
+    has drifted since it was written is told, and with `fail_on_drift` fails; what is in the `cache` need not be
+    computed again. Where an override is for a case, its choices hold for it; of several, the last. `today` (ISO 8601)
+    is past the date of an `xfail`, or not.
     """
 
     engines: Sequence[str | Engine] = ("core",)
@@ -103,6 +104,7 @@ class Options:
     explained: bool = True
     corrected: bool = True
     jobs: int = 1
+    in_workers: bool = False
     executor: str | Callable[[], Executor] | None = None
     allow_code: bool = False
     device: str = "cpu"
@@ -151,6 +153,11 @@ class Options:
     def overridden(self, name: str) -> list[Any]:
         """What overrides choose for it, each that does."""
         return [one.choices[name] for one in self.overrides if name in one.choices]
+
+    @property
+    def divides(self) -> bool:
+        """Whether cases are checked by other processes than the run's own."""
+        return self.jobs > 1 or self.in_workers or self.executor is not None
 
     @property
     def limits_time(self) -> bool:

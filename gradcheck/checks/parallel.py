@@ -26,7 +26,7 @@ from gradcheck.checks.runner import broken, unreadable
 from gradcheck.checks.transport import Transport
 from gradcheck.checks.workers import THREADED, CannotStart, ProcessEnded, Workers, can_fork, serve_forks
 from gradcheck.engines.resolve import ENGINES
-from gradcheck.errors import UsageError
+from gradcheck.errors import UsageError, text_of
 from gradcheck.facts import fact
 from gradcheck.language.case import Case, Work
 
@@ -35,7 +35,8 @@ _CHUNK, _CHUNKS = 16, 8
 #: Chunks that are out at a time: of our own workers for each, of another executor together.
 _AHEAD, _ELSEWHERE = 2, 64
 
-_ENDED = "compiled code did it, of an engine or of a library, or the system, for want of memory"
+_KILLED = "compiled code did it, of an engine or of a library, or the system, for want of memory"
+_EXITED = "the code of an engine, or of a library, did it: by os._exit(), or by exit() in C"
 
 #: Where in the run a case stands, and the case.
 Numbered = tuple[int, Case]
@@ -81,7 +82,7 @@ def plan_of(
     if options.executor is not None:
         make = executor_of(options.executor) if isinstance(options.executor, str) else options.executor
         return Plan(make, _ELSEWHERE, _size(number, _ELSEWHERE), answers=answers)
-    if options.jobs > 1 and number:
+    if (options.jobs > 1 or options.in_workers) and number:
         jobs = min(options.jobs, number)
         size = 1 if options.limits_time else _size(number, jobs * _CHUNKS)
         modules, first = _modules(options, not recalled), (make_ready, _settings(options, ()))
@@ -174,8 +175,12 @@ class _Division:
         found = replace(broken(case, self.options.of(case), error), seconds=getattr(error, "seconds", 0.0))
         if not isinstance(error, ProcessEnded):
             return found
-        ended = replace(found.errors[0], message=fact("process_ended", text=str(error)), hint=_ENDED, details="")
+        ended = replace(found.errors[0], message=fact("process_ended", text=str(error)), hint=_hint(error), details="")
         return replace(found, errors=(ended,))
+
+
+def _hint(error: ProcessEnded) -> str:
+    return _KILLED if error.code < 0 else _EXITED
 
 
 class _CasesAndEngines(Sequence[Any]):
@@ -198,7 +203,9 @@ class _CasesAndEngines(Sequence[Any]):
 def _settings(options: Options, shared: Sequence[Any]) -> bytes:
     """What a worker must know of the run. Raises UsageError where an engine cannot be sent."""
     known = _bare(options.baseline)
-    asked = replace(options, jobs=1, executor=None, shrink=None, maxfail=None, baseline=known, cache=None)
+    asked = replace(
+        options, jobs=1, in_workers=False, executor=None, shrink=None, maxfail=None, baseline=known, cache=None
+    )
     own = [engine for engine in (*options.engines, options.reference) if not isinstance(engine, str)]
     try:
         if not shared and any(type(engine).__module__ == "__main__" for engine in own):
@@ -206,7 +213,7 @@ def _settings(options: Options, shared: Sequence[Any]) -> bytes:
         return Transport(shared).pack((asked, shared[0] if shared else None, may_recall(options)))
     except Exception as error:
         hint = "name it as FILE.py:CLASS, or PACKAGE.MODULE:CLASS"
-        raise UsageError(f"an engine cannot be sent to another process: {error}", hint=hint) from error
+        raise UsageError(f"an engine cannot be sent to another process: {text_of(error)}", hint=hint) from error
 
 
 def _bare(known: Baseline | None) -> Baseline | None:

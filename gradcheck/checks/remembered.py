@@ -26,7 +26,7 @@ from gradcheck.language.problem import Problem
 #: other field of `Options` is in the key, and whether a baseline asks for agreement. (The day decides of expected
 #: failures alone, which are not kept.)
 NOT_IN_THE_KEY = frozenset(
-    ("jobs", "executor", "maxfail", "shrink", "baseline", "fail_on_drift", "overrides", "cache", "today")
+    ("jobs", "in_workers", "executor", "maxfail", "shrink", "baseline", "fail_on_drift", "overrides", "cache", "today")
 )
 #: Results are written so many at a time, and at the end.
 _TOGETHER = 1_000

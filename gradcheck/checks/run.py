@@ -59,7 +59,7 @@ def run(
     start = time.perf_counter()
     chosen = Options(**choices) if options is None else replace(options, **choices)
     engines = cache(lambda: _engines(chosen))
-    if chosen.jobs == 1 and chosen.executor is None and chosen.cache is None:
+    if not chosen.divides and chosen.cache is None:
         engines()  # what is wrong with them is told at once
     work = _in_order(_selected(source))
     results: list[CaseResult] = []
@@ -123,7 +123,7 @@ def _computed(
     from gradcheck.checks.answers import answers_about
 
     with answers_about(work, options) as answers:
-        if options.jobs > 1 or options.executor is not None or options.limits_time:
+        if options.divides or options.limits_time:
             from gradcheck.checks.parallel import in_parallel, plan_of
 
             plan = plan_of(work, options, engines, answers)

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradcheck.checks import limits
 from gradcheck.checks.limits import OutOfTime
+from gradcheck.errors import text_of
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 GRACE = 0.4
 #: Libraries whose threads do not survive a fork.
 THREADED = ("jax",)
+#: Seconds between two looks at whether a process is still there that sends nothing.
+_LOOKS = 0.5
 #: What is sent once, when calls can be taken; before a call; around what counts towards no limit; and between a call's
 #: end and its result.
 _READY, _BEGINS, _PAUSES, _GOES_ON, _ENDS = b"ready", b"begins", b"pauses", b"goes on", b"ends"
@@ -53,11 +56,12 @@ class CannotStart(RuntimeError):
 
 
 class ProcessEnded(RuntimeError):
-    """The process of a call is gone, by a signal or by an exit of its own, so many seconds after the call began."""
+    """The process of a call is gone, so many seconds after the call began: by a signal if the exit code is negative, as
+    of `multiprocessing`, else by an exit of its own."""
 
-    def __init__(self, text: str, seconds: float = 0.0) -> None:
+    def __init__(self, text: str, seconds: float = 0.0, code: int = 0) -> None:
         super().__init__(text)
-        self.seconds = seconds
+        self.seconds, self.code = seconds, code
 
 
 def can_fork() -> bool:
@@ -225,39 +229,56 @@ class _Process:
         start = time.monotonic()
         try:
             self._pipe.send_bytes(call)
-            self._pipe.recv_bytes()  # that it begins: what it did before was done in no call's time
+            self._receive(None)  # that it begins: what it did before was done in no call's time
             start = time.monotonic()
             told = b""
             while told != _ENDS:
-                if limit is not None and told != _PAUSES and not self._pipe.poll(limit + GRACE):
-                    raise OutOfTime(limit)
-                told = self._pipe.recv_bytes()
-            answer: tuple[bool, Any] = pickle.loads(self._pipe.recv_bytes())
+                told = self._receive(None if limit is None or told == _PAUSES else limit)
+            answer: tuple[bool, Any] = pickle.loads(self._receive(None))
             return answer
         except (EOFError, OSError):
-            raise ProcessEnded(self._fate(), time.monotonic() - start) from None
+            code = self._exit_code()
+            raise ProcessEnded(_fate(code), time.monotonic() - start, code) from None
 
-    def _fate(self) -> str:
-        self._join()
-        code = self._process.exitcode
-        return f"by the signal {signal.Signals(-code).name}" if code < 0 else f"with the exit code {code}"
+    def _receive(self, limit: float | None) -> bytes:
+        """Return what the process sends next. Raises OutOfTime where that takes longer than the limit and its grace,
+        EOFError where the process is gone, though something that it has started may hold the pipe open."""
+        end = None if limit is None else time.monotonic() + limit + GRACE
+        while not self._pipe.poll(_LOOKS if end is None else min(_LOOKS, max(end - time.monotonic(), 0.0))):
+            if limit is not None and end is not None and time.monotonic() >= end:
+                raise OutOfTime(limit)
+            if self._is_gone() and not self._pipe.poll(0):
+                raise EOFError
+        received: bytes = self._pipe.recv_bytes()
+        return received
 
     def kill(self) -> None:
-        """At once, whatever it does."""
+        """End it and all that it has started, at once, whatever they do."""
+        with suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         with suppress(OSError):
             self._process.kill()
 
     def end(self) -> None:
         """The same, and leave nothing of it."""
         self.kill()
-        self._join()
+        self._exit_code()
         self._pipe.close()
 
-    def _join(self) -> None:
-        """Until it is gone. Whoever starts a process reads what became of all others, too; only one of two gets it."""
-        connection.wait([self._process.sentinel])
+    def _exit_code(self) -> int:
+        """Wait until the process is gone, and return its exit code."""
+        while not self._is_gone():
+            connection.wait([self._process.sentinel], _LOOKS)
+        return int(self._process.exitcode)
+
+    def _is_gone(self) -> bool:
+        """Whoever starts a process reads what became of all others, too; only one of two gets it."""
         with _STARTS:
-            self._process.join()
+            return self._process.exitcode is not None
+
+
+def _fate(code: int) -> str:
+    return f"by the signal {signal.Signals(-code).name}" if code < 0 else f"with the exit code {code}"
 
 
 def _packed(function: Callable[..., Any], *args: Any, **kwargs: Any) -> bytes:
@@ -272,6 +293,8 @@ def _serve(pipe: Connection, theirs: Connection | None, inherited: Sequence[Any]
         theirs.close()
     if os.environ.get(_SAFE_PATH[0]) == _SAFE_PATH[1]:
         del os.environ[_SAFE_PATH[0]]  # what somebody's engine starts is none of our business
+    if hasattr(os, "setpgid"):
+        os.setpgid(0, 0)  # so that it can be ended with all that somebody's code has started
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for those who wait
     gc.freeze()
     limits.tell = lambda counts: pipe.send_bytes(_GOES_ON if counts else _PAUSES)
@@ -293,7 +316,7 @@ def _answer(call: bytes) -> bytes:
         try:
             return pickle.dumps((False, error))
         except Exception:
-            return pickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}")))
+            return pickle.dumps((False, RuntimeError(f"{type(error).__name__}: {text_of(error)}")))
 
 
 def call_given(place: int, *args: Any) -> Any:

@@ -27,8 +27,12 @@ def main(arguments: Sequence[str] | None = None, left_with: list[int] | None = N
 
         keep_heap()
     from gradcheck.cli.group import gradcheck, guarded
+    from gradcheck.cli.supervisor import OwnProcess
 
-    found = guarded(gradcheck, words, code)
+    own = OwnProcess(code, supervises=left_with is not None) if arguments is None else None
+    found = guarded(gradcheck, words, own)
+    if own is not None:
+        own.finish(found)
     if left_with is not None:
         left_with.append(found)
     sys.exit(found)

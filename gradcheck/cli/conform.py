@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any
 
 import click
 
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand
-from gradcheck.cli.output import width, write_stdout
+from gradcheck.cli.output import is_terminal, stdout, width, write_stdout
+from gradcheck.cli.supervisor import runs_foreign_code, supervise
 from gradcheck.reports import Look
 
 
@@ -29,6 +29,8 @@ def command(engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: 
     ENGINE is a name, FILE.py:CLASS or PACKAGE.MODULE:CLASS: any Tensor class in the usual style will do. Cases are
     those below the paths, by default cases/ where there is such a folder.
     """
+    if runs_foreign_code({"engines": [engine]}):
+        supervise(again=False)
     as_json, markdown, verbose = how["as_json"], how["markdown"], how["verbose"]
     from gradcheck.checks.conformance.conform import conform
     from gradcheck.engines.core import Core
@@ -39,7 +41,7 @@ def command(engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: 
     chosen = engine_of(engine)
     cases = list(paths or filter(os.path.exists, options.DEFAULT_PATHS)) or None
     found = conform(chosen, cases, ops=ops, timeout=timeout, dtype=how["dtype"], beside=(Core(), Torch()))
-    look = Look(width=width() if sys.stdout.isatty() else 100, verbosity=min(1, verbose))
+    look = Look(width=width() if is_terminal(stdout()) else 100, verbosity=min(1, verbose))
     if as_json or markdown:
         write_stdout(report.as_json(found) if as_json else report.as_markdown(found))
     else:

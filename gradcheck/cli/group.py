@@ -11,7 +11,8 @@ import click
 
 from gradcheck import __version__
 from gradcheck.cli.output import silence_stdout, write_stderr
-from gradcheck.errors import GradcheckError
+from gradcheck.cli.supervisor import OwnProcess
+from gradcheck.errors import GradcheckError, text_of
 from gradcheck.language.suggest import did_you_mean, nearest
 from gradcheck.reports.text import plain
 
@@ -108,11 +109,14 @@ def gradcheck() -> None:
     """
 
 
-def guarded(command: click.Command, arguments: Sequence[str], begun_with: str | None = None) -> int:
-    """Run a click command; the exit code, whatever happens. No user mistake shows a traceback. What the process has
-    `begun_with` of gradcheck's own code is the context's object: without it, no command uses a cache."""
+def guarded(command: click.Command, arguments: Sequence[str], own: OwnProcess | None = None) -> int:
+    """Run a click command, and return the exit code, whatever happens. No user mistake shows a traceback.
+
+    What the command may do with a process that runs nothing else is the context's object: without it, no command uses a
+    cache.
+    """
     try:
-        code = command.main(args=list(arguments), prog_name="gradcheck", standalone_mode=False, obj=begun_with)
+        code = command.main(args=list(arguments), prog_name="gradcheck", standalone_mode=False, obj=own)
         return code if isinstance(code, int) else 0
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
@@ -133,7 +137,7 @@ def guarded(command: click.Command, arguments: Sequence[str], begun_with: str | 
         silence_stdout()
         return 0
     except MemoryError as error:
-        write_stderr(f"gradcheck: ran out of memory: {plain(str(error))}")
+        write_stderr(f"gradcheck: ran out of memory: {plain(text_of(error))}")
         return CRASH
     except Exception as error:
         return _crash(error, arguments)
@@ -158,7 +162,7 @@ def _crash(error: Exception, arguments: Sequence[str]) -> int:
         import traceback  # here, since few commands crash
 
         write_stderr("".join(traceback.format_exception(error)).rstrip())
-    text = " ".join(str(error).split())
+    text = " ".join(text_of(error).split())
     write_stderr(f"gradcheck {__version__} crashed, which is its own fault: {type(error).__name__}: {text[:500]}")
     write_stderr("Please report it to its issue tracker, with the case and the traceback that -v shows.")
     return CRASH

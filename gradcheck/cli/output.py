@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TextIO
 
 from gradcheck.cache.folder import FOLDER, open_cache
 from gradcheck.cli.files import is_report_file, prepare_file, refuse_inputs, resolved, write_file
@@ -24,6 +24,32 @@ if TYPE_CHECKING:
     from gradcheck.language.case import Loaded
 
 WIDTH = 80
+
+
+#: Where reports go, once nothing else may be written to the standard output; None means to `sys.stdout`.
+_reports: TextIO | None = None
+
+
+def stdout() -> TextIO | None:
+    """Return the stream that reports are written to."""
+    return sys.stdout if _reports is None else _reports
+
+
+def reserve_stdout() -> None:
+    """Keep the standard output for what is written here. What else writes to it, in Python or in C, at whatever moment,
+    goes to the standard error: somebody's code cannot spoil a report."""
+    global _reports
+    known = sys.__stdout__
+    if _reports is not None or known is None or sys.stdout is not known:
+        return
+    try:
+        known.flush()
+        number = known.fileno()
+        kept = os.dup(number)
+        os.dup2(2, number)
+    except (OSError, ValueError):  # no such streams: nothing can be mixed up
+        return
+    _reports = open(kept, "w", encoding=known.encoding, errors=known.errors, closefd=False)  # noqa: SIM115
 
 
 def wants_color(choice: str, stream: IO[str] | None) -> bool:
@@ -50,7 +76,7 @@ def width() -> int:
 
 def write_stdout(text: str) -> None:
     """All of the text. A reader that has left (`| head`) is no error."""
-    stream = sys.stdout
+    stream = stdout()
     if stream is None:
         return
     encoding = stream.encoding or "utf-8"
@@ -77,7 +103,9 @@ def write_stderr(line: str) -> None:
 
 def silence_stdout() -> None:
     """Let what is still buffered go nowhere when Python closes the stream at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    stream = stdout()
+    if stream is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -148,7 +176,7 @@ class Outputs(Record):
 
             write_stdout(end(result))
         else:
-            look = replace(plain, color=wants_color(self.color, sys.stdout), width=width())
+            look = replace(plain, color=wants_color(self.color, stdout()), width=width())
             write_stdout(render(result, self.format, look))
 
     def _summarise(self, result: RunResult) -> None:

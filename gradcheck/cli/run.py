@@ -18,6 +18,7 @@ from gradcheck.cli.config import ConfiguredCommand, overrides_of
 from gradcheck.cli.group import USAGE, guarded
 from gradcheck.cli.leaving import only_ours
 from gradcheck.cli.output import Outputs, is_terminal, keep, write_stderr, write_stdout
+from gradcheck.cli.supervisor import OwnProcess, runs_foreign_code, supervise
 from gradcheck.engines.libraries import LIBRARIES, libraries_of
 from gradcheck.errors import UsageError
 from gradcheck.reports import FORMATS
@@ -32,10 +33,6 @@ if TYPE_CHECKING:
     from gradcheck.language.case import Loaded
 
 
-#: Engines that wait for nothing at a process's end.
-_OURS = frozenset({"core", "torch"})
-
-
 @click.command("run", cls=ConfiguredCommand)
 @options.paths
 @options.of_table(options.RUN)
@@ -48,9 +45,13 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     if refused := refusal():
         write_stderr(f"gradcheck: {refused}")
     chosen["overrides"] = _overrides()
-    chosen["cache"] = _cache(chosen, click.get_current_context().find_root().obj)
-    if set(_asked(chosen)) <= _OURS and not (chosen["allow_code"] or chosen["executor"] or (chosen["jobs"] or 1) > 1):
+    if runs_foreign_code(chosen, *(one.choices for one in chosen["overrides"])):
+        if supervise(again=chosen["output_format"] != "json-lines" and not chosen["coverage"]):
+            chosen |= {"in_workers": True, "shrink": False}
+    elif (chosen["jobs"] or 1) == 1:
         only_ours()
+    own = click.get_current_context().find_root().obj
+    chosen["cache"] = _cache(chosen, own.code if isinstance(own, OwnProcess) else None)
     if not chosen.pop("watch"):
         return _checked(paths, chosen)
     from gradcheck.cli.select import default_paths
@@ -120,7 +121,7 @@ def _preload(given: dict[str, Any]) -> None:
 
 
 def _cache(chosen: dict[str, Any], code: str | None) -> Cache | None:
-    """None where it was not chosen, or nothing may be kept. `code` is what the process has begun with."""
+    """Return None where it was not chosen, or nothing may be kept. `code` is the digest of gradcheck's own files."""
     if not chosen["cache"] or code is None:
         return None
     known = (name for name in _asked(chosen) if name in LIBRARIES)  # of whoever else takes part nothing is kept

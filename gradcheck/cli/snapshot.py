@@ -15,6 +15,7 @@ from gradcheck.cli.config import ConfiguredCommand
 from gradcheck.cli.files import still_holds, write_file
 from gradcheck.cli.group import USAGE
 from gradcheck.cli.output import write_stderr, write_stdout
+from gradcheck.cli.supervisor import runs_foreign_code, supervise
 from gradcheck.errors import UsageError
 from gradcheck.reports.text import count, plain
 
@@ -39,10 +40,13 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
     from gradcheck.cli.select import select, tell_errors
     from gradcheck.language.case import STDIN
 
+    chosen = replace(project_options(), overrides=())
+    if runs_foreign_code({"engines": chosen.engines, "reference": chosen.reference, "allow_code": chosen.allow_code}):
+        supervise(again=False)
     selection = select(paths, keyword, tags)
     code = tell_errors(selection)
     cases = [case for case in selection.cases if case.place.file != STDIN]
-    found = snapshots(cases, replace(project_options(), overrides=()), anew=update)
+    found = snapshots(cases, chosen, anew=update)
     by_file: dict[str, list[Snapshot]] = {}
     for one in found:
         code = max(code, _tell(one))

@@ -22,7 +22,7 @@ from gradcheck.engines import missing
 from gradcheck.engines.base import Engine
 from gradcheck.engines.tensor_class.guard import Output
 from gradcheck.engines.user_modules import module_of_file, module_of_name
-from gradcheck.errors import GradcheckError, UsageError
+from gradcheck.errors import GradcheckError, UsageError, text_of
 from gradcheck.language.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _engine(name: str) -> Engine:
         try:
             found: Engine = getattr(importlib.import_module(module), kind)()
         except ImportError as error:
-            raise UsageError(f"the engine {name!r} cannot be imported: {error}", hint=hint) from error
+            raise UsageError(f"the engine {name!r} cannot be imported: {text_of(error)}", hint=hint) from error
         return found
     if ":" in name:
         return from_spec(name)
@@ -177,7 +177,7 @@ def _loading(spec: str, load: Callable[[], Any]) -> Any:
         guard = "put what should run only as a program below  if __name__ == '__main__':"
         raise UsageError(f"{spec}: it ends the program when it is imported", hint=guard) from error
     except Exception as error:
-        text = str(error).strip().splitlines()
+        text = text_of(error).splitlines()
         place = _place(error)
         message = f"{spec} cannot be imported: {type(error).__name__}{f': {text[0]}' if text else ''}{place}"
         printed = output.take().strip()

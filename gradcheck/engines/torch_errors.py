@@ -16,6 +16,7 @@ from gradcheck.errors import (
     ShapeMismatch,
     TensorError,
     Unsupported,
+    text_of,
 )
 
 #: The first pattern found in the text, in any case, decides; the order is from the particular to the general.
@@ -67,7 +68,7 @@ def translate(error: Exception) -> TensorError:
 
 
 def _translated(error: Exception) -> TensorError:
-    message = f"torch: {(str(error).strip() or type(error).__name__).splitlines()[0]}"
+    message = f"torch: {(text_of(error) or type(error).__name__).splitlines()[0]}"
     if _NO_MEMORY.search(message):
         raise MemoryError(message) from None
     if "ill-defined" in message:

@@ -17,6 +17,7 @@ import gradcheck as package
 from gradcheck.cache.surroundings import Surroundings
 from gradcheck.cli import _may_run, main
 from gradcheck.cli.group import gradcheck, guarded
+from gradcheck.cli.supervisor import OwnProcess
 
 Run = Callable[..., int]
 
@@ -31,7 +32,7 @@ def run(cases: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
     def known(*words: str, code: str | None = "code") -> int:
         capsys.readouterr()
         options = ("--output-format", "json", "--reference", "core")
-        guarded(gradcheck, ["run", *words, *options], code)
+        guarded(gradcheck, ["run", *words, *options], OwnProcess(code))
         return int(json.loads(capsys.readouterr().out)["summary"]["cached"])
 
     return known

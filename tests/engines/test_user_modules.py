@@ -37,9 +37,7 @@ def test_a_folder_may_be_called_as_a_library(folder: Path, name: str, init: str 
     if init is not None:
         write(folder / name / "__init__.py", init)
     helper = ".helper" if init is not None else "helper"
-    libraries = (
-        f"from importlib.util import find_spec\nfound = find_spec({name!r}).origin\nimport torch.nn.functional\n"
-    )
+    libraries = f"from importlib.util import find_spec\nfound = find_spec({name!r}).origin\nimport torch.nn\n"
     text = f"{libraries}from {helper} import scaled\n\ndef apply(x):\n    return scaled(x)\n"
     write(folder / name / "linear.py", text)
     write(folder / name / "helper.py", "def scaled(x):\n    return F(x) * 2\n\ndef F(x):\n    return x\n")

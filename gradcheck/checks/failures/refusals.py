@@ -18,7 +18,7 @@ from gradcheck.checks.failures.correction.shape_edits import shown
 from gradcheck.checks.result import Failure
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
-from gradcheck.errors import GradcheckError, Hint, Place, TensorError
+from gradcheck.errors import GradcheckError, Hint, Place, TensorError, text_of
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, Step
 from gradcheck.language.evaluation.evaluate import evaluate
@@ -98,7 +98,7 @@ def _of_numpy(error: TensorError) -> tuple[tuple[str, str], ...]:
     """What NumPy says of it, where that is not what we say: of shapes it speaks as we do."""
     cause = error.__cause__
     is_its = isinstance(cause, (np.linalg.LinAlgError, IndexError)) and not isinstance(cause, GradcheckError)
-    return (("NumPy", str(cause)),) if is_its else ()
+    return (("NumPy", text_of(cause)),) if is_its and cause is not None else ()
 
 
 def _part_of(claim: Claim, part: Expr) -> tuple[Place, str]:

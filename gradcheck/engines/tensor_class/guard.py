@@ -11,7 +11,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 
 from gradcheck.engines.base import Evaluation
-from gradcheck.errors import GradcheckError, TensorError, Unsupported
+from gradcheck.errors import GradcheckError, TensorError, Unsupported, text_of
 from gradcheck.language.case import Case, Step
 
 
@@ -76,13 +76,13 @@ def is_deliberate(error: BaseException) -> bool:
 
 def _unimplemented(error: NotImplementedError) -> str:
     """What is missing: of HIPS autograd's `VJP of roll wrt argnums (0,) not defined`, the gradient of roll."""
-    found = re.search(r"VJP of (\w+)", str(error))
+    found = re.search(r"VJP of (\w+)", text_of(error))
     return f"a gradient of {found[1]}" if found else f"what raises {said(error):.40}"
 
 
 def said(error: BaseException) -> str:
     """`ValueError: shapes do not fit`, on one line."""
-    text = str(error).strip().splitlines()
+    text = text_of(error).splitlines()
     return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
 
 

@@ -19,7 +19,7 @@ from gradcheck.engines.tensor_class.foreign import ForeignEngine
 from gradcheck.engines.tensor_class.guard import ANYTHING, note, said
 from gradcheck.engines.tensor_class.op_objects import classes_in, object_forms
 from gradcheck.engines.tensor_class.wrapped import WrappedTensor, compute, plain, tensors_in
-from gradcheck.errors import GradcheckError, Unsupported
+from gradcheck.errors import GradcheckError, Unsupported, text_of
 
 #: By which a library says that a call is not for it. (Of an absent name nothing needs to be said.)
 _NOT_FOR_IT = (TypeError, AttributeError, NotImplementedError, AssertionError)
@@ -152,7 +152,7 @@ class OpLookup:
         code asks its own tensor for what that has not."""
         if isinstance(error, AttributeError) and self._engine.is_tensor(error.obj):
             return False
-        return isinstance(error, _NOT_FOR_IT) or (error is not None and bool(_IN_WORDS.search(str(error))))
+        return isinstance(error, _NOT_FOR_IT) or (error is not None and bool(_IN_WORDS.search(text_of(error))))
 
 
 def _best(op: Op, trials: list[Trial]) -> Form | str:

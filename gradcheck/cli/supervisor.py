@@ -1,0 +1,180 @@
+"""A process that watches the one in which somebody's code runs: what ends early never looks like success.
+
+An engine may end its process in the middle of a run, by `os._exit(0)` for one, with nothing reported and the exit code
+of success. So a command that runs such code goes on in a fork, which says at its end that it has come there, and with
+which exit code. The first process waits for that. (Linux; elsewhere a command runs on its own.)
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import click
+
+from gradcheck.cli.output import reserve_stdout, write_stderr
+
+#: Engines that are known to return.
+_OURS = frozenset({"core", "torch"})
+#: Options of Linux's `prctl`, from sys/prctl.h: a process ends with its parent; it becomes the parent of what its
+#: descendants leave behind.
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_FORWARDED = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
+#: How often what is left behind is ended: each time may bring what that has left to light.
+_ROUNDS = 100
+#: The exit code where the command did not come to its end.
+_CRASH = 3
+
+
+@dataclass(slots=True)
+class OwnProcess:
+    """What a command knows of a process that runs nothing else; it is the object of the outermost context.
+
+    `code` is the digest of gradcheck's own files, from before they were imported. With `supervises`, the process may go
+    on in a fork, where `finished` is the pipe that takes the exit code.
+    """
+
+    code: str | None = None
+    supervises: bool = False
+    finished: int | None = None
+
+    def finish(self, code: int) -> None:
+        """Tell the process that watches this one that the command has come to its end."""
+        if self.finished is not None:
+            os.write(self.finished, bytes([code]))
+            os.close(self.finished)
+            self.finished = None
+
+
+def runs_foreign_code(*choices: Mapping[str, Any]) -> bool:
+    """Return whether these choices of a run, and of its overrides, have somebody's code run."""
+    return any(some.get("allow_code") or some.get("executor") or not _named(some) <= _OURS for some in choices)
+
+
+def _named(choices: Mapping[str, Any]) -> set[str]:
+    return {*choices.get("engines", ()), choices.get("reference") or "torch"}
+
+
+def supervise(*, again: bool) -> bool:
+    """Go on in a process that this one watches, where that is possible; keep the standard output for reports alone.
+
+    Returns False. With `again`, a process that ends early is followed by another one, in which this returns True.
+    """
+    own = click.get_current_context().find_root().obj
+    if not isinstance(own, OwnProcess):
+        return False
+    is_second = own.supervises and sys.platform.startswith("linux") and _forked(own, again)
+    reserve_stdout()
+    return is_second
+
+
+def _forked(own: OwnProcess, again: bool) -> bool:
+    """Return in a fork; whether it is the second. The process itself leaves with the fork's exit code."""
+    attempt = 0
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    while True:
+        read, write = os.pipe()
+        parent = os.getpid()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # NumPy's threads are idle yet
+            child = os.fork()
+        if not child:
+            os.close(read)
+            _end_with(parent)
+            own.finished, own.supervises = write, False
+            return attempt > 0
+        os.close(write)
+        fate, told = _watch(child), _told(read)
+        if told is not None:
+            _leave(told)
+        again = again and not attempt
+        more = "; every case is checked again, in a process of its own" if again else ""
+        write_stderr(f"gradcheck: the process has ended {fate} before its report was written{more}")
+        if not again:
+            _leave(_CRASH)
+        attempt += 1
+
+
+def _told(pipe: int) -> int | None:
+    """Return the exit code that was told, None where none was. What was started meanwhile may hold the pipe open."""
+    os.set_blocking(pipe, False)
+    with open(pipe, "rb", buffering=0) as stream:
+        found = stream.read(1)
+    return found[0] if found else None
+
+
+def _watch(child: int) -> str:
+    """Wait for a process, and return how it has ended. Signals are handed on, but for an interrupt by a terminal, which
+    sends it to both."""
+
+    def hand_on(number: int, frame: object) -> None:
+        if number != signal.SIGINT or not _is_in_front():
+            os.kill(child, number)
+
+    names = (*_FORWARDED, "SIGINT")
+    known = {name: signal.signal(getattr(signal, name), hand_on) for name in names}
+    try:
+        _, status = os.waitpid(child, 0)
+    finally:
+        for name, handler in known.items():
+            signal.signal(getattr(signal, name), handler)
+    code = os.waitstatus_to_exitcode(status)
+    return f"by the signal {signal.Signals(-code).name}" if code < 0 else f"with the exit code {code}"
+
+
+def _is_in_front() -> bool:
+    """Return whether a terminal would send this process what is typed there."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
+
+
+def _end_with(parent: int) -> None:
+    """End this process when its parent ends."""
+    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(_CRASH)
+
+
+def _prctl(option: int, value: int) -> None:
+    import ctypes
+
+    ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def _leave(code: int) -> NoReturn:
+    """Leave at once: all that is registered for a process's end has run, or is lost, in the fork.
+
+    What somebody's code has started and left ends, too: whoever reads what this process writes would wait for it.
+    """
+    for _ in range(_ROUNDS):
+        left = _children()
+        if not left:
+            break
+        for process in left:
+            with suppress(OSError):
+                os.kill(process, signal.SIGKILL)
+                os.waitpid(process, 0)
+    os._exit(code)
+
+
+def _children() -> list[int]:
+    """Return the processes that have this one for a parent; none where the system does not tell."""
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
+            return [int(word) for word in file.read().split()]
+    except (OSError, ValueError):
+        return []

@@ -1,0 +1,297 @@
+"""Engines that misbehave: the run is watched, reports stay whole, nothing is waited for, no early end is a success."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from textwrap import dedent, indent
+from typing import Any
+
+import pytest
+
+from tests.cli.test_processes import call, start
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="commands are watched on Linux alone")
+
+TENSOR = """
+import os, signal, subprocess, sys, time
+import numpy as np
+
+class Odd(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+    __repr__ = __str__
+
+CALLS = 0
+{at_import}
+
+class Tensor:
+    def __init__(self, data, parents=(), push=None):
+        self.data, self.grad = np.asarray(data, dtype=float), None
+        self.parents, self.push = parents, push
+    def __mul__(self, other):
+        return Tensor(self.data * other.data, (self, other), lambda g: (g * other.data, g * self.data))
+    def exp(self):
+        found = np.exp(self.data)
+{in_exp}
+        return Tensor(found, (self,), lambda g: (g * found,))
+    def sum(self):
+        return Tensor(self.data.sum(), (self,), lambda g: (np.broadcast_to(g, self.data.shape),))
+    def backward(self, grad=None):
+{in_backward}
+        order, seen = [], set()
+        def visit(node):
+            if id(node) not in seen:
+                seen.add(id(node))
+                for parent in node.parents:
+                    visit(parent)
+                order.append(node)
+        visit(self)
+        self.grad = np.ones_like(self.data) if grad is None else np.asarray(grad)
+        for node in reversed(order):
+            if node.push is not None:
+                for parent, part in zip(node.parents, node.push(node.grad)):
+                    parent.grad = part if parent.grad is None else parent.grad + part
+"""
+#: Only in one of the cases, so that the class is understood and the others pass.
+ONLY_THERE = "if np.allclose(found, np.exp([0.25, 0.5])): "
+
+
+@pytest.fixture
+def project(folder: Path) -> Path:
+    (folder / "cases").mkdir()
+    for name, text in {"a": "x * x", "b": "exp(x)", "c": "x * x * x"}.items():
+        values = "[0.25, 0.5]" if name == "b" else "[1.5, 2]"
+        file = folder / "cases" / f"{name}.yaml"
+        file.write_text(f"name: {name}\ninputs: {{x: {values}}}\ngraph: {{y: '({text}).sum()'}}\n", encoding="utf-8")
+    return folder
+
+
+def engine(folder: Path, *, at_import: str = "", in_exp: str = "", in_backward: str = "") -> str:
+    parts = {
+        "at_import": dedent(at_import),
+        "in_exp": indent(dedent(in_exp), " " * 8),
+        "in_backward": indent(dedent(in_backward), " " * 8),
+    }
+    (folder / "own.py").write_text(TENSOR.format(**parts), encoding="utf-8")
+    return "own.py:Tensor"
+
+
+def run(*words: str) -> tuple[int, Any, str]:
+    code, out, err = call("run", "cases", "--output-format", "json", *words)
+    return code, json.loads(out), err
+
+
+def statuses(report: Any) -> list[str]:
+    return [case["status"] for case in report["cases"]]
+
+
+# Ends that come early ----------------------------------------------------------------------------------
+
+ENDS = {
+    "os._exit(0)": "with the exit code 0",
+    "os.kill(os.getpid(), signal.SIGSEGV)": "by the signal SIGSEGV",
+    "import ctypes; ctypes.CDLL(None).exit(0)": "with the exit code 0",
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_an_end_in_a_case_costs_that_case(project: Path, end: str) -> None:
+    name = engine(project, in_exp=ONLY_THERE + end)
+    code, report, err = run("--engine", name)
+    assert (code, statuses(report)) == (3, ["passed", "crashed", "passed"])
+    (error,) = report["cases"][1]["errors"]
+    assert ENDS[end] in error["message"]
+    assert f"the process has ended {ENDS[end]} before its report was written" in err
+    assert ("os._exit" in error["hint"]) == ("exit code" in ENDS[end])
+
+
+@pytest.mark.parametrize("words", [("-j", "2"), ("--timeout", "60")])
+def test_so_it_does_in_workers(project: Path, words: tuple[str, ...]) -> None:
+    name = engine(project, in_exp=ONLY_THERE + "os._exit(0)")
+    code, report, err = run("--engine", name, *words)
+    assert (code, statuses(report), err) == (3, ["passed", "crashed", "passed"], "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "cases", "--engine", "own.py:Tensor", "--output-format", "json-lines"),
+        ("run", "cases", "--engine", "own.py:Tensor", "--coverage"),
+        ("conform", "own.py:Tensor"),
+    ],
+)
+def test_where_it_cannot_be_done_again_it_is_no_success(project: Path, words: tuple[str, ...]) -> None:
+    engine(project, in_backward="if np.ndim(self.data) == 0: os._exit(0)")
+    code, _, err = call(*words)
+    assert code == 3
+    assert err.endswith("gradcheck: the process has ended with the exit code 0 before its report was written\n")
+
+
+@pytest.mark.parametrize("command", ["snapshot", "run"])
+def test_an_engine_of_the_configuration_is_watched(project: Path, command: str) -> None:
+    engine(project, at_import="os._exit(0)")
+    (project / "pyproject.toml").write_text('[tool.gradcheck]\nengine = ["own.py:Tensor"]\n', encoding="utf-8")
+    code, _, err = call(command, "cases")
+    assert code == 3
+    assert "before its report was written" in err
+
+
+def test_an_end_after_the_report_changes_no_exit_code(project: Path) -> None:
+    (project / "cases" / "wrong.yaml").write_text(
+        "inputs: {x: [1, 2]}\ngraph: {y: (x * x).sum()}\nformulas: {x: 3 * x}\n", encoding="utf-8"
+    )
+    name = engine(project, at_import="import atexit; atexit.register(os._exit, 0)")
+    code, report, err = run("--engine", name)
+    assert (code, report["summary"]["failed"], err) == (1, 1, "")
+
+
+@pytest.mark.parametrize(
+    ("end", "code", "status"),
+    [("os._exit(0)", 1, "failed"), ("os.kill(os.getpid(), 9)", 3, "crashed"), ("os.abort()", 3, "crashed")],
+)
+def test_code_that_a_case_names_is_watched(project: Path, end: str, code: int, status: str) -> None:
+    (project / "code.py").write_text(f"import os\n\ndef f(x):\n    {end}\n", encoding="utf-8")
+    (project / "cases" / "code.yaml").write_text(
+        "inputs: {x: [1, 2]}\ngraph: {y: x * x}\nimplementations: {y: ../code.py:f}\nbackward: {y: [1, 1]}\n",
+        encoding="utf-8",
+    )
+    found, report, _ = run("--allow-code")
+    assert (found, statuses(report)) == (code, ["passed", "passed", "passed", status])
+
+
+# What is written meanwhile -----------------------------------------------------------------------------
+
+WRITES = """
+os.write(1, b"spoilt")
+print("spoilt")
+sys.__stdout__.write("spoilt")
+sys.__stdout__.flush()
+subprocess.run(["echo", "spoilt"])
+import ctypes; ctypes.CDLL(None).puts(b"spoilt")
+"""
+AT_THE_END = f"""
+import atexit
+def late():
+{indent(WRITES, "    ")}
+atexit.register(late)
+"""
+
+
+@pytest.mark.parametrize("words", [(), ("-j", "2")])
+def test_reports_stay_whole_whatever_is_written(project: Path, words: tuple[str, ...]) -> None:
+    name = engine(project, at_import=WRITES + AT_THE_END, in_backward=WRITES)
+    code, report, err = run("--engine", name, *words)
+    assert (code, statuses(report)) == (0, ["passed"] * 3)
+    assert "spoilt" in err
+
+
+def test_so_do_those_that_stream(project: Path) -> None:
+    name = engine(project, in_backward=WRITES)
+    code, out, _ = call("run", "cases", "--engine", name, "--output-format", "json-lines")
+    assert code == 0
+    assert [json.loads(line)["event"] for line in out.splitlines()] == ["begin", "case", "case", "case", "end"]
+
+
+# What is left behind -----------------------------------------------------------------------------------
+
+LEAVES = {
+    "a child": "subprocess.Popen(['sleep', '300'])",
+    "a fork": "if not os.fork(): time.sleep(300)",
+    "a daemon": "if not os.fork(): os.setsid(); time.sleep(300)",
+}
+
+
+@pytest.mark.parametrize(
+    ("left", "words"),
+    [("a child", ()), ("a fork", ()), ("a daemon", ()), ("a daemon", ("-j", "2"))],
+)
+def test_nobody_waits_for_what_an_engine_has_started(project: Path, left: str, words: tuple[str, ...]) -> None:
+    """Nor does whoever reads the output: a pipe that something holds open has no end."""
+    name = engine(project, in_exp=f"{ONLY_THERE}\n    {LEAVES[left]}\n    time.sleep(300)")
+    begin = time.monotonic()
+    code, report, _ = run("--engine", name, "--timeout", "3", *words)
+    assert time.monotonic() - begin < 150
+    assert (code, statuses(report)) == (3, ["passed", "crashed", "passed"])
+    assert report["cases"][1]["errors"][0]["kind"] == "timeout"
+
+
+def test_what_is_left_after_a_run_ends_with_it(project: Path) -> None:
+    name = engine(project, at_import=f"if True:\n    {LEAVES['a daemon']}")
+    begin = time.monotonic()
+    code, report, _ = run("--engine", name)
+    assert time.monotonic() - begin < 150
+    assert (code, statuses(report)) == (0, ["passed"] * 3)
+
+
+# Exceptions that say nothing ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [(), ("-j", "2")])
+def test_an_exception_without_words_costs_its_case(project: Path, words: tuple[str, ...]) -> None:
+    name = engine(project, in_exp=ONLY_THERE + "raise Odd()")
+    code, report, err = run("--engine", name, *words)
+    assert (code, statuses(report), err) == (0, ["passed", "unsupported", "passed"], "")
+    assert ".exp() raised Odd" in json.dumps(report["cases"][1])
+
+
+@pytest.mark.parametrize("kind", ["Exception", "ImportError", "NotImplementedError", "TypeError", "MemoryError"])
+@pytest.mark.parametrize("where", ["at_import", "in_exp", "in_backward"])
+def test_of_whatever_kind_and_wherever(project: Path, where: str, kind: str, gradcheck: Any) -> None:
+    text = f"Odd.__bases__ = ({kind},)" if kind == "Exception" else f"Odd = type('Odd', ({kind},), dict(Odd.__dict__))"
+    engine(project, at_import=f"{text}\n{'raise Odd()' if where == 'at_import' else ''}")
+    if where != "at_import":
+        engine(project, at_import=text, **{where: "raise Odd()"})
+    for words in (("run", "cases", "--engine", "own.py:Tensor"), ("conform", "own.py:Tensor", "--op", "exp")):
+        outcome = gradcheck(*words)
+        assert outcome.code in (0, 1, 2, 3, 5), outcome.err
+        assert "its own fault" not in outcome.err + outcome.out
+        assert "no words" not in outcome.err + outcome.out
+
+
+# Signals -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 3)])
+def test_a_signal_reaches_the_process_that_works(project: Path, number: int, code: int) -> None:
+    name = engine(project, in_exp=f"{ONLY_THERE}open('there', 'w').close(); time.sleep(300)")
+    process = start(
+        "run",
+        "cases",
+        "--engine",
+        name,
+        "--output-format",
+        "json-lines",
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        while not (project / "there").exists():
+            time.sleep(0.1)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=120)
+    finally:
+        process.kill()
+    assert process.returncode == code, err
+
+
+def test_the_process_that_works_ends_with_the_one_that_watches(project: Path) -> None:
+    name = engine(project, in_exp=f"{ONLY_THERE}open('there', 'w').write(str(os.getpid())); time.sleep(300)")
+    process = start("run", "cases", "--engine", name, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (project / "there").exists() or not (project / "there").read_text():
+        time.sleep(0.1)
+    process.kill()
+    process.wait(120)
+    worker = int((project / "there").read_text())
+    for _ in range(1200):
+        if not Path(f"/proc/{worker}").exists() or "State:\tZ" in Path(f"/proc/{worker}/status").read_text():
+            return
+        time.sleep(0.1)
+    os.kill(worker, signal.SIGKILL)
+    pytest.fail("it is still there")
