@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import Path
 from textwrap import dedent
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from gradcheck.checks.options import Options
     from gradcheck.checks.result import CaseResult
     from gradcheck.errors import InvalidCase
     from gradcheck.language.case import Case
@@ -124,20 +126,43 @@ _CHECKS = pytest.StashKey[Callable[[Any], "CaseResult"]]()
 
 def _checks(config: pytest.Config) -> Callable[[Any], CaseResult]:
     if _CHECKS not in config.stash:
-        from gradcheck.checks.in_turn import checker, ready
-        from gradcheck.checks.options import engines_of
         from gradcheck.cli.project import project_options
+        from gradcheck.cli.supervisor import runs_foreign_code
 
         options = project_options(config.rootpath)
-        engines = engines_of(options)
-        check = checker(options, engines)
-
-        def alone(work: Any) -> CaseResult:
-            with ready(options, engines):
-                return options.judged(check(work))
-
-        config.stash[_CHECKS] = alone
+        choices = ({name: getattr(options, name) for name in ("engines", "reference", "allow_code")},)
+        foreign = runs_foreign_code(*choices, *(one.choices for one in options.overrides))
+        config.stash[_CHECKS] = _apart(options) if foreign and not config.getoption("usepdb", False) else _here(options)
     return config.stash[_CHECKS]
+
+
+def _here(options: Options) -> Callable[[Any], CaseResult]:
+    """Return what checks a case in this process."""
+    from gradcheck.checks.in_turn import checker, ready
+    from gradcheck.checks.options import engines_of
+
+    engines = engines_of(options)
+    check = checker(options, engines)
+
+    def alone(work: Any) -> CaseResult:
+        with ready(options, engines):
+            return options.judged(check(work))
+
+    return alone
+
+
+def _apart(options: Options) -> Callable[[Any], CaseResult]:
+    """Return what checks a case in a process of its own: somebody's code that ends its process does not end pytest."""
+    from gradcheck.checks.run import run
+    from gradcheck.language.case import Loaded
+
+    chosen = replace(options, in_workers=True)
+
+    def alone(work: Any) -> CaseResult:
+        source = Loaded((), tuple(work)) if isinstance(work, list) else Loaded((work,), ())
+        return run(source, chosen).cases[0]
+
+    return alone
 
 
 def _report(found: CaseResult) -> str:

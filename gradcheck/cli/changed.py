@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from gradcheck.errors import UsageError
 from gradcheck.language.case import Loaded
 
+#: A `.git` that comes in an archive has a configuration of its own, which can name commands. These run none: no hook,
+#: no monitor of files, no helper of a transport, no other way to compare.
+_SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.sshCommand=false")
+_ENVIRONMENT = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_PAGER": "cat"}
+_NAMES = ("--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "-z")
 _HINT = "a clone that is not whole lacks it: in a workflow, fetch-depth: 0"
 
 
@@ -29,18 +35,37 @@ def _changed(revision: str) -> set[str]:
     top = Path(os.path.realpath(_git("rev-parse", "--show-toplevel").rstrip("\n")))
     commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", about=revision)
     since = _git("merge-base", commit.strip(), "HEAD", about=revision).strip()
-    differ = _git("-C", str(top), "diff", "--name-only", "--no-renames", "-z", since, "--")
+    differ = _git("-C", str(top), "diff", *_NAMES, since, "--", variables=_without_filters())
     new = _git("-C", str(top), "ls-files", "--others", "--exclude-standard", "-z")
     return {os.path.realpath(top / name) for text in (differ, new) for name in text.split("\0") if name}
 
 
-def _git(*words: str, about: str | None = None) -> str:
-    """What git says. Raises UsageError."""
+def _without_filters() -> dict[str, str]:
+    """Return variables with which git runs no command to read the files of this repository."""
+    names = _git("config", "--name-only", "-z", "--get-regexp", r"^filter\.", codes=(0, 1)).split("\0")
+    settings: dict[str, str] = {}
+    for name in sorted({name.rpartition(".")[0] for name in names if name}):
+        settings |= dict.fromkeys((f"{name}.clean", f"{name}.smudge", f"{name}.process"), "")
+        settings[f"{name}.required"] = "false"
+    found = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for number, (name, value) in enumerate(settings.items()):
+        found |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    return found
+
+
+def _git(
+    *words: str,
+    about: str | None = None,
+    codes: tuple[int, ...] = (0,),
+    variables: Mapping[str, str] = MappingProxyType({}),
+) -> str:
+    """Return what git says, and have it run nothing that a repository's own configuration names. Raises UsageError."""
+    environment = {**os.environ, **_ENVIRONMENT, **variables}
     try:
-        done = subprocess.run(["git", *words], capture_output=True, check=False)
+        done = subprocess.run(["git", *_SAFE, *words], capture_output=True, check=False, env=environment)
     except OSError as error:
         raise UsageError("--changed-since asks git, which cannot be run", hint=str(error.strerror)) from error
-    if done.returncode:
+    if done.returncode not in codes:
         said = os.fsdecode(done.stderr).strip().splitlines()
         if about is not None:
             raise UsageError(f"git knows no commit '{about}' that this branch comes from", hint=_HINT)

@@ -17,7 +17,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from gradcheck.cli.options import RUN, JobsType, SizeType
+from gradcheck.cli.options import ISOLATED, RUN, JobsType, SizeType
 from gradcheck.errors import Place, UsageError
 from gradcheck.language.suggest import did_you_mean
 from gradcheck.record import Record
@@ -28,6 +28,7 @@ OVERRIDDEN = (
     *("timeout", "memory", "oracle", "mode", "order", "allow-code"),
 )
 _PREFIX = "GRADCHECK_"
+_ISOLATED = "GRADCHECK_ISOLATED"
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
 #: Where an override's own settings are kept among the others.
 _OVERRIDES = "overrides"
@@ -58,12 +59,19 @@ class Configured(Record):
 
 
 class ConfiguredCommand(click.Command):
-    """A command whose defaults come from the configuration; an option given by hand wins."""
+    """A command whose defaults come from the configuration; an option given by hand wins.
+
+    With `--isolated`, it reads no file of settings: such a file can name code to run and files to write.
+    """
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.params.append(ISOLATED.parameter())
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """The configuration is read first, but for help and to complete a word. Raises UsageError where it is wrong."""
         if not ctx.resilient_parsing and not {"-h", "--help"} & set(args):
-            known = configured()
+            known = configured(isolated="--isolated" in args)
             own = {param.name for param in self.params}
             ctx.default_map = {name: one.value for name, one in known.settings.items() if name in own}
             ctx.meta[_OVERRIDES] = known
@@ -84,9 +92,18 @@ def overrides_of(ctx: click.Context) -> Iterator[tuple[tuple[str, ...], dict[str
             yield patterns, values
 
 
-def configured(start: Path | None = None) -> Configured:
-    """What holds in a working directory, by default the process's. Raises UsageError where something is wrong."""
-    file = _file(start or Path.cwd())
+def configuration() -> Configured:
+    """Return what holds for the command that is running."""
+    found: Configured = click.get_current_context().meta.get(_OVERRIDES, Configured())
+    return found
+
+
+def configured(start: Path | None = None, *, isolated: bool = False) -> Configured:
+    """Return what holds in a working directory, by default the process's; if isolated, from the environment alone.
+
+    Raises UsageError where something is wrong.
+    """
+    file = None if isolated or is_isolated() else _file(start or Path.cwd())
     found = file.read() if file is not None else Configured()
     return Configured({**found.settings, **_environment()}, found.overrides)
 
@@ -99,12 +116,17 @@ def read_config(start: Path | None = None) -> dict[str, Any]:
 # The environment ---------------------------------------------------------------------------------------
 
 
+def is_isolated() -> bool:
+    """Return whether the environment says that no file of settings is read. Raises UsageError."""
+    return bool(_of_text(os.environ.get(_ISOLATED, ""), ISOLATED.parameter(), _ISOLATED))
+
+
 def _environment() -> dict[str, Setting]:
     """Options by names such as GRADCHECK_JOBS; several values are parted by commas."""
     names = {_PREFIX + key.upper().replace("-", "_"): key for key in ("paths", *keys())}
     found: dict[str, Setting] = {}
     for name, text in os.environ.items():
-        if not name.startswith(_PREFIX):
+        if not name.startswith(_PREFIX) or name == _ISOLATED:
             continue
         if name not in names:
             raise UsageError(f"unknown setting {name}", hint=did_you_mean(name, names, "gradcheck config shows all"))

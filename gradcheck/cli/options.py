@@ -164,6 +164,14 @@ VERBOSE = Option("-v", "--verbose", count=True, help="Show more.")
 #: For a command that is not told of it. (Crashes look for `-v` themselves.)
 UNREAD_VERBOSE = VERBOSE.but(expose_value=False)
 
+#: For every command that is configured; it is no setting itself.
+ISOLATED = Option(
+    "--isolated",
+    is_flag=True,
+    expose_value=False,
+    help="Read no pyproject.toml and no gradcheck.toml, which may name code to run and files to write.",
+)
+
 #: The options of `run`, in the order of its help.
 RUN: tuple[Option, ...] = (
     KEYWORD,

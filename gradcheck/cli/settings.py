@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import click
 
 from gradcheck.cli import options
-from gradcheck.cli.config import Setting, configured, keys
+from gradcheck.cli.config import Setting, configured, is_isolated, keys
 from gradcheck.cli.output import write_stdout
 from gradcheck.reports.text import plain
 
@@ -23,6 +23,8 @@ def command() -> None:
     """
     known = configured()
     rows = list(_rows(known.settings))
+    if is_isolated():
+        rows.insert(0, ("isolated", "true", "GRADCHECK_ISOLATED"))
     for patterns, settings in known.overrides:
         rows.append(("", "", ""))
         rows.append(("for " + ", ".join(map(os.path.relpath, patterns)), "", ""))

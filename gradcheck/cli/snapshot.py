@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gradcheck.cli import options
-from gradcheck.cli.config import ConfiguredCommand
+from gradcheck.cli.config import ConfiguredCommand, configuration
 from gradcheck.cli.files import still_holds, write_file
 from gradcheck.cli.group import USAGE
 from gradcheck.cli.output import write_stderr, write_stdout
@@ -40,7 +40,7 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
     from gradcheck.cli.select import select, tell_errors
     from gradcheck.language.case import STDIN
 
-    chosen = replace(project_options(), overrides=())
+    chosen = replace(project_options(known=configuration()), overrides=())
     if runs_foreign_code({"engines": chosen.engines, "reference": chosen.reference, "allow_code": chosen.allow_code}):
         supervise(again=False)
     selection = select(paths, keyword, tags)

@@ -78,3 +78,36 @@ def test_without_a_repository_git_says_so(cases: Path, gradcheck: Any) -> None:
     outcome = gradcheck("run", "--changed-since", "HEAD")
     assert outcome.code == 2
     assert "not a git repository" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("settings", "attributes"),
+    [
+        ({"core.fsmonitor": "{}"}, ""),
+        ({"core.hooksPath": "hooks"}, ""),
+        ({"diff.external": "{}"}, ""),
+        ({"filter.own.clean": "{}", "filter.own.process": "", "filter.own.required": "true"}, "* filter=own"),
+        ({"filter.own.process": "{}"}, "* filter=own"),
+        ({"filter.a.b=c.clean": "{}"}, "* filter=a.b=c"),
+        ({"diff.own.command": "{}", "diff.own.textconv": "{}"}, "* diff=own"),
+    ],
+)
+def test_a_repository_that_comes_in_an_archive_runs_nothing(
+    repository: Path, gradcheck: Any, settings: dict[str, str], attributes: str
+) -> None:
+    """Its `.git` has a configuration, and hooks, of its own."""
+    (repository / "evil").write_text(f"#!/bin/sh\ntouch {repository}/ran\ncat\n")
+    (repository / "evil").chmod(0o755)
+    for folder in (repository / "hooks", repository / ".git" / "hooks"):
+        folder.mkdir(exist_ok=True)
+        for hook in ("post-index-change", "fsmonitor-watchman", "reference-transaction"):
+            (folder / hook).write_text((repository / "evil").read_text())
+            (folder / hook).chmod(0o755)
+    for name, value in settings.items():
+        git("config", name, value.format(repository / "evil"))
+    (repository / ".gitattributes").write_text(f"{attributes}\n")
+    (repository / "ran").unlink(missing_ok=True)
+    (repository / "sub" / "cases" / "old.yaml").write_text(CASE.format(name="changed"))
+    (repository / "sub" / "cases" / "other.yaml").touch()
+    assert listed(gradcheck, "--changed-since", "HEAD") == ["changed"]
+    assert not (repository / "ran").exists()
