@@ -10,19 +10,19 @@ import numpy as np
 
 BENCHMARKS = (
     *("chain", "small", "middle", "scale", "matmul", "startup", "files", "again", "parallel", "linear", "failing"),
-    *("peers", "diagnosis", "probing", "proof", "power", "steady", "textbook", "exam", "spellings", "fuzz", "opinfo"),
-    "mutation",
+    *("peers", "diagnosis", "probing", "proof", "power", "steady", "textbook", "exam", "spellings", "opinfo"),
+    *("fuzz", "folders", "mutation"),
     *("planted", "code", "layers", "page"),
 )
 #: Those that take options of their own, and run alone then.
-WITH_OPTIONS = ("exam", "fuzz", "probing", "opinfo", "mutation", "planted")
+WITH_OPTIONS = ("exam", "fuzz", "folders", "probing", "opinfo", "mutation", "planted")
 #: Where a benchmark stands, if not in a module of its name.
-ELSEWHERE = {"spellings": "exam.spellings"}
+ELSEWHERE = {"spellings": "exam.spellings", "folders": "fuzz.folders"}
 
 
 def main(names: list[str]) -> int:
     if names[1:] and names[0] in WITH_OPTIONS:
-        return int(import_module(f"benchmarks.{names[0]}").main(names[1:]))
+        return int(import_module(f"benchmarks.{ELSEWHERE.get(names[0], names[0])}").main(names[1:]))
     unknown = sorted(set(names) - set(BENCHMARKS))
     if unknown:
         print(f"unknown benchmark: {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)

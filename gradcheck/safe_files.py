@@ -93,6 +93,13 @@ class Folder:
         with self.read(name) as file:
             return may_replace(file)
 
+    def may_write(self, name: str, may_replace: MayReplace) -> bool:
+        """Return whether there is no entry of this name, or an empty file, or one that may be replaced."""
+        known = self.about(name)
+        if known is None:
+            return True
+        return stat.S_ISREG(known.st_mode) and (not known.st_size or self.allows(name, may_replace))
+
     def create(self, name: str, data: bytes, mode: int | None = None) -> None:
         """Write a file that is not there yet, or nothing. Raises FileExistsError, or another OSError."""
         descriptor = os.open(self._name(name), _NEW, 0o666 if mode is None else mode, dir_fd=self._descriptor)
@@ -216,7 +223,7 @@ def write(path: str | os.PathLike[str], data: bytes, may_replace: MayReplace) ->
         known = folder.about(name)
         if known is not None and not stat.S_ISREG(known.st_mode):
             folder.append(name, data)
-        elif known is None or not known.st_size or folder.allows(name, may_replace):
+        elif folder.may_write(name, may_replace):
             folder.replace(name, data)
         else:
             raise OtherKind(errno.EEXIST, "it holds something that gradcheck has not written")

@@ -17,7 +17,8 @@ MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
 MOST_PARAMETERS = 6
 #: Rooms in which every module has a test file of its own.
 MIRRORED = ("checks", "engines", "oracles")
-#: The clock is read to limit a case by what the user asked for, and to show how long something took.
+#: The clock is read to limit a case by what the user asked for, and to show how long something took; and signals are
+#: handed on.
 READS_THE_CLOCK = {
     "checks/in_steps.py",
     "checks/limits.py",
@@ -27,6 +28,7 @@ READS_THE_CLOCK = {
     "checks/workers.py",
     "checks/conformance/cost.py",
     "checks/conformance/properties.py",
+    "cli/supervisor.py",
     "reports/commands/progress.py",
 }
 

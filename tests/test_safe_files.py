@@ -187,6 +187,18 @@ def test_a_file_is_created_only_where_there_is_none(project: Path) -> None:
 
 
 @pytest.mark.usefixtures("by_folder")
+def test_only_what_is_empty_or_of_the_right_kind_may_be_replaced(project: Path) -> None:
+    os.mkfifo(project / "pipe")
+    (project / "link").symlink_to("nothing")
+    (project / "empty").touch()
+    (project / "ours").write_text("ours")
+    (project / "theirs").write_text("theirs")
+    with Folder(".") as folder:
+        found = {name: folder.may_write(name, ours) for name in (*os.listdir(), "new")}
+    assert {name for name, allowed in found.items() if allowed} == {"empty", "ours", "new"}
+
+
+@pytest.mark.usefixtures("by_folder")
 def test_only_regular_files_are_read_and_nobody_waits(project: Path) -> None:
     os.mkfifo(project / "pipe")
     (project / "link").symlink_to("../precious")

@@ -21,10 +21,8 @@ _IGNORED = ".gitignore"
 def open_cache(folder: Path = FOLDER, *, create: bool = False) -> Iterator[Folder]:
     """Open the folder; with `create`, make it, with a `.gitignore` of its own. Raises OSError."""
     with Folder(os.fspath(folder.parent), link=True) as outer, outer.below(folder.name, create=create) as opened:
-        if create:
-            known = opened.about(_IGNORED)
-            if known is None or not known.st_size:  # as a full disk leaves it
-                opened.replace(_IGNORED, b"*\n")
+        if create and opened.may_write(_IGNORED, lambda _: False):  # an empty one is what a full disk leaves
+            opened.replace(_IGNORED, b"*\n")
         yield opened
 
 

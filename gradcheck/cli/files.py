@@ -25,7 +25,7 @@ def prepare_file(path: Path) -> None:
                 raise UsageError(f"cannot write '{path}': it is a folder", hint="name a file in it")
             if not folder.is_writable(name if known else os.curdir):
                 raise UsageError(f"cannot write '{path}': permission denied", hint=_ELSEWHERE)
-            if known and stat.S_ISREG(known.st_mode) and known.st_size and not folder.allows(name, is_report_file):
+            if known and stat.S_ISREG(known.st_mode) and not folder.may_write(name, is_report_file):
                 hint = f"{_ELSEWHERE}, or remove this one first"
                 raise UsageError(f"'{path}' holds something else than a report of gradcheck", hint=hint)
     except OSError as error:

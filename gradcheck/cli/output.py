@@ -207,7 +207,7 @@ def keep(id: str, case: str) -> str:
     data = f"{_SMALLEST} {plain(id)}\n{case}".encode("utf-8", "backslashreplace")
     try:
         with open_cache(create=True) as folder, folder.below("smallest", create=True) as inner:
-            if inner.about(name) is not None and not inner.allows(name, _is_smallest):
+            if not inner.may_write(name, _is_smallest):
                 return ""
             inner.replace(name, data)
     except OSError:  # a folder that is not ours to write in; the report has the case all the same

@@ -46,8 +46,7 @@ def remember(result: RunResult) -> None:
         return
     data = json.dumps(sorted(now), indent=0).encode() + b"\n"
     with suppress(OSError), open_cache(create=True) as folder:
-        about = folder.about(_FILE)
-        if about is None or not about.st_size or folder.allows(_FILE, lambda file: _ids(file) is not None):
+        if folder.may_write(_FILE, lambda file: _ids(file) is not None):
             folder.replace(_FILE, data)
 
 

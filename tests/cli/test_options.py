@@ -23,7 +23,7 @@ ABOUT_WRITING = {
 
 
 def test_the_command_has_the_options_of_the_table_in_its_order() -> None:
-    assert [p.name for p in command.params] == ["paths", *(option.parameter().name for option in RUN)]
+    assert [p.name for p in command.params] == ["paths", *(option.parameter().name for option in RUN), "isolated"]
 
 
 def test_what_is_about_checks_is_a_field_of_the_options() -> None:
