@@ -21,10 +21,18 @@ def _leave_working_directory() -> None:
     Where it is what gradcheck itself comes from, it goes to the end, for processes that are started by this one.
     """
     own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    if sys.path and not getattr(sys.flags, "safe_path", False) and sys.path[0] in ("", os.getcwd()):
+    if sys.path and not getattr(sys.flags, "safe_path", False) and sys.path[0] in ("", _here()):
         del sys.path[0]
         if own not in sys.path:
             sys.path.append(own)
+
+
+def _here() -> str:
+    """Return the working directory; an empty text where it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
 
 
 if __name__ == "__main__":
