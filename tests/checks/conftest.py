@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -11,8 +11,10 @@ import pytest
 
 from gradcheck.checks.result import CaseResult, Comparison, RunResult
 from gradcheck.checks.run import run
+from gradcheck.engines.torch import _plan
 
 Check = Callable[..., CaseResult]
+TorchWith = Callable[[str, Any], None]
 
 
 @pytest.fixture
@@ -37,6 +39,20 @@ def check(run_text: Callable[..., RunResult]) -> Check:
         return result.cases[0]
 
     return checks
+
+
+@pytest.fixture
+def torch_with(monkeypatch: pytest.MonkeyPatch) -> Iterator[TorchWith]:
+    """`torch_with("sinc", None)`: torch has no `sinc` until the test is over, or another function of this name; both
+    may be in a module of torch's, as in `linalg.det`."""
+
+    def change(name: str, function: Any) -> None:
+        monkeypatch.setattr(f"torch.{name}", function)
+        _plan.cache_clear()
+
+    yield change
+    monkeypatch.undo()
+    _plan.cache_clear()
 
 
 def failed(case: CaseResult, what: str = "") -> list[Comparison]:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
+import torch
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.failures.doubts import contradict
 from gradcheck.checks.result import Subject, Trial
 from gradcheck.facts import fact
 from gradcheck.reports.phrases import say
-from tests.checks.conftest import Check, failed, those
+from tests.checks.conftest import Check, TorchWith, failed, those
 
 CANCELS = "inputs: {x: [0, 1, -2]}, graph: {y: relu(x) - relu(-x)}, backward: {y: [1.0, 2, 3]}"
 
@@ -67,3 +69,35 @@ def test_a_proved_formula_that_parts_from_the_reference_repeats_no_mistake_of_it
     """)
     assert case.status == "passed"
     assert any(c.blames_reference for c in case.comparisons)
+
+
+class OldDeterminant(torch.autograd.Function):
+    """As torch 2.4 differentiates it: no gradient where it is 0, also of a single number."""
+
+    @staticmethod
+    def forward(ctx: Any, matrix: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(matrix)
+        return torch.linalg.slogdet(matrix)[1].exp() * torch.linalg.slogdet(matrix)[0]
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        (matrix,) = ctx.saved_tensors
+        sign, logarithm = torch.linalg.slogdet(matrix)
+        if sign == 0:
+            return torch.zeros_like(matrix)
+        return gradient * sign * logarithm.exp() * torch.linalg.inv(matrix).mT
+
+
+def test_a_formula_that_is_undefined_somewhere_repeats_no_mistake_there(check: Check, torch_with: TorchWith) -> None:
+    """At numbers where torch's gradient is wrong, `inv(A)` is none, so that the formula agrees with nobody."""
+    torch_with("linalg.det", OldDeterminant.apply)
+    case = check("""
+        dims: {n: 3}
+        inputs: {u: randn(n), v: randn(n)}
+        constants: {A: "randn(n, n) + 3 * eye(n)"}
+        graph: {f: "linalg.det(A + outer(u, v))"}
+        formulas: {u: linalg.det(A) * linalg.inv(A).T @ v}
+    """)
+    assert case.wrong_references == ("torch",)
+    assert case.status == "passed"
+    assert any(c.has_note("undefined_at") for c in those(case, "formula"))
