@@ -13,6 +13,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import HALVES, category
 from gradcheck.autograd.families import FAMILIES
+from gradcheck.autograd.library_versions import lacking
 from gradcheck.autograd.methods import offer
 from gradcheck.autograd.modes import is_quiet
 from gradcheck.autograd.numpy_words import in_our_words
@@ -164,7 +165,12 @@ class Op(Signature):
         except ValueError as error:
             raise ShapeMismatch(self.mismatch(args, error)) from error
         except (TypeError, OverflowError) as error:  # OverflowError: a number that the dtype cannot hold
-            raise DtypeMismatch(f"{self.name}: {in_our_words(str(error))}") from error
+            told = DtypeMismatch(f"{self.name}: {in_our_words(str(error))}")
+            raise lacking(self.name, error) or told from error
+        except AttributeError as error:
+            if lack := lacking(self.name, error):
+                raise lack from error
+            raise
 
     def _computed(self, args: Sequence[Any]) -> Any:
         if self.ufunc is not None and (len(args) == 2 or args[2] is self.parameters[2].default):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.library_versions import lacking
 from gradcheck.autograd.op import Op, lookup
 from gradcheck.errors import ArgumentError, GradcheckError, InvalidCase, ShapeMismatch
 from gradcheck.language.evaluation import budget, scalars
@@ -140,7 +141,8 @@ def _hand(host: Host, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
             raise ShapeMismatch(op.mismatch(args, error)) from error
         raise ArgumentError(f"{op.name}: {error}", hint=f"its signature is {op.signature}") from error
     except CONFUSED as error:  # what ops trip over when arguments make no sense, such as `2` for a tensor
-        raise ArgumentError(_confusion(op, (*args, *kwargs.values()), error), hint=_hint(op, args)) from error
+        told = ArgumentError(_confusion(op, (*args, *kwargs.values()), error), hint=_hint(op, args))
+        raise lacking(op.name, error) or told from error
 
 
 def _confusion(op: Op, args: tuple[Any, ...], error: Exception) -> str:
