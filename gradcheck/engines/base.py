@@ -132,12 +132,13 @@ class Engine(Protocol):
         ...
 
 
-def as_tensor_error(error: GradcheckError) -> TensorError:
-    """The same error as one that an engine raises; `Unsupported` and the like keep their kind."""
-    if isinstance(error, TensorError):
+def as_tensor_error(error: GradcheckError, asked: str | None = None) -> TensorError:
+    """The same error as one that an engine raises; `Unsupported` and the like keep their kind. What a library lacks is
+    unsupported, too, unless a case asks for this very refusal: for the kind `asked`."""
+    if isinstance(error, TensorError) and (not error.lacks or error.kind == asked):
         return error
     wrapped = TensorError(error.message, hint=error.hint)
-    wrapped.kind, wrapped.lacks = error.kind, error.lacks
+    wrapped.kind, wrapped.lacks = "unsupported" if error.lacks else error.kind, error.lacks
     return wrapped
 
 

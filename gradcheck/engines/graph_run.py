@@ -65,7 +65,7 @@ class GraphRun:
             if not self.evaluated:
                 self.run_graph()
         except GradcheckError as error:
-            return Evaluation(name, (), as_tensor_error(error), self.failed_at)
+            return Evaluation(name, (), as_tensor_error(error, self.problem.case.steps[0].raises), self.failed_at)
         states: list[State] = []
         steps = self.problem.case.steps
         for index, step in enumerate(steps):
@@ -92,7 +92,7 @@ class GraphRun:
             else:
                 self.forward(self.problem.forwards[index])
         except GradcheckError as error:
-            return as_tensor_error(error)
+            return as_tensor_error(error, step.raises)
         return None
 
     def _roots(self, index: int, step: Step) -> tuple[list[Any], list[np.ndarray | None]]:

@@ -20,6 +20,7 @@ from gradcheck.engines.define_by_run import DefineByRun, Shares
 from gradcheck.engines.recording import Call, Recorder
 from gradcheck.engines.torch_errors import translate
 from gradcheck.engines.torch_nodes import nodes, through_nodes
+from gradcheck.engines.torch_versions import as_torch_answers, no_function, unknown_argument
 from gradcheck.errors import BackwardTwice, DtypeMismatch, GradcheckError, Unsupported
 from gradcheck.language.evaluation.scalars import ARITHMETIC
 
@@ -254,6 +255,7 @@ class TorchHost:
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """torch's result; named tuples and lists become tuples. Raises one of gradcheck's errors for torch's."""
         function, infix, variadic = _plan(op)
+        given = args
         if variadic is not None and len(args) > variadic:
             args = _bundled(args, variadic) if op.name not in _WRITTEN_OUT else _written_out(args)
         if kwargs:
@@ -264,7 +266,7 @@ class TorchHost:
             else:
                 result = function(*args, **kwargs)
         except _ERRORS as error:
-            raise translate(error) from None
+            raise unknown_argument(op, given, kwargs, error) or translate(error) from None
         if isinstance(result, _Tensor):
             if args and result is args[0] and result.requires_grad:
                 return result.view_as(result)  # handed back: a tensor of its own, with a gradient of its own
@@ -287,16 +289,17 @@ class _Plan(NamedTuple):
 
 @cache
 def _plan(op: Op) -> _Plan:
-    """Raises Unsupported where this version of torch has no counterpart."""
+    """Raises Unsupported where the installed torch has no counterpart."""
     found: Any = torch
     for part in op.torch.split("."):
         found = getattr(found, part, None)
         if found is None:
-            raise Unsupported(f"this version of torch has no torch.{op.torch}, the counterpart of {op.name}")
+            raise no_function(op)
     if not callable(found):
         found = found.__get__  # a property of torch.Tensor, such as mT
     names = [parameter.name for parameter in op.parameters]
-    return _Plan(found, ARITHMETIC.get(op.name), names.index(op.variadic) if op.variadic else None)
+    place = names.index(op.variadic) if op.variadic else None
+    return _Plan(as_torch_answers(op, found), ARITHMETIC.get(op.name), place)
 
 
 def _bundled(args: tuple[Any, ...], position: int) -> tuple[Any, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gradcheck.engines.base import ILL_DEFINED, as_tensor_error
+from gradcheck.engines.torch_versions import no_derivative, no_kernel
 from gradcheck.errors import (
     ArgumentError,
     BackwardTwice,
@@ -61,9 +62,11 @@ _NO_MEMORY = re.compile("can't allocate memory|bad_alloc|bad alloc|out of memory
 
 def translate(error: Exception) -> TensorError:
     """torch's exception as one of gradcheck's, without its advice and its C++ stack; an unknown one has the kind
-    `error`. Raises MemoryError where torch has run out of it."""
+    `error`. One that says what torch lacks has `lacks`. Raises MemoryError where torch has run out of it."""
     found = _translated(error)
     found.in_own_words = False
+    if isinstance(found, DtypeMismatch) and (dtype := no_kernel(found.message)):
+        found.lacks = f"code for {dtype}"
     return found
 
 
@@ -82,7 +85,7 @@ def _translated(error: Exception) -> TensorError:
     if isinstance(error, NotImplementedError) and "derivative" not in message:
         return DtypeMismatch(message)
     if "is not implemented" in message and "derivative" in message:
-        return as_tensor_error(Unsupported(message, hint="detach what has no gradient here", lacks="a derivative"))
+        return as_tensor_error(no_derivative(message))
     for kind, pattern in _MEANINGS:
         if re.search(pattern, message, re.IGNORECASE):
             return kind(message)

@@ -32,7 +32,7 @@ _FLOAT64, _COMPLEX128 = np.dtype(np.float64), np.dtype(np.complex128)
 
 
 def applies(context: Context) -> bool:
-    """Where the graph was evaluated, or could not be: then every claim fails."""
+    """Where the graph was evaluated, or could not be: then no claim passes."""
     return not context.errors
 
 
@@ -144,23 +144,25 @@ def compare_with_none(actual: np.ndarray | None, subject: Subject) -> Comparison
 
 
 def not_compared(case: Case, evaluation: Evaluation) -> Iterator[Comparison]:
-    """All that a case claims, where its graph could not be evaluated: failed, since nothing was compared. That there
-    is no gradient (`null`) is true then."""
+    """All that a case claims, where its graph could not be evaluated: failed, since nothing was compared; unsupported
+    where the engine lacks what that takes. That there is no gradient (`null`) is true then."""
     last = len(case.steps) - 1
     levels: list[tuple[int, Step | Case]] = [*enumerate(case.steps), (last, case)]
+    is_lacking = evaluation.error is not None and evaluation.error.kind == "unsupported"
 
-    def missed(what: ClaimKind, step: int, tensor: str, claim: Value | Claim) -> Comparison:
+    def of(what: ClaimKind, step: int, tensor: str, claim: Value | Claim) -> Comparison:
         formula = claim.text if isinstance(claim, Claim) else ""
         subject = Subject(what, tensor, step, evaluation.engine, "case", claim.place, formula)
-        return subject.failed(fact("not_evaluated", entry=evaluation.failed_at))
+        missed = subject.failed(fact("not_evaluated", entry=evaluation.failed_at))
+        return replace(missed, status="unsupported") if is_lacking else missed
 
     for step, level in levels:
-        yield from (missed(ClaimKind.EXPECTED_VALUE, step, name, value) for name, value in level.values.items())
-        yield from (missed(ClaimKind.EXPECTED, step, name, value) for name, value in level.expected.items() if value)
-        yield from (missed(ClaimKind.CHECK, step, "", claim) for claim in level.checks)
+        yield from (of(ClaimKind.EXPECTED_VALUE, step, name, value) for name, value in level.values.items())
+        yield from (of(ClaimKind.EXPECTED, step, name, value) for name, value in level.expected.items() if value)
+        yield from (of(ClaimKind.CHECK, step, "", claim) for claim in level.checks)
     for what, formulas in ((ClaimKind.FORMULA, case.formulas), (ClaimKind.WRONG_FORMULA, case.wrong_formulas)):
         for name, claims in formulas.items():
-            yield from (missed(what, last, name, claim) for claim in claims)
+            yield from (of(what, last, name, claim) for claim in claims)
 
 
 def aligned(stated: np.ndarray, actual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

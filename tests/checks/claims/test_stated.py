@@ -8,7 +8,8 @@ import pytest
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.engines.core import Core
 from gradcheck.reports.phrases import say
-from tests.checks.conftest import Check, failed, those
+from tests.checks.conftest import Check, TorchWith, failed, those
+from tests.conftest import WithForward
 
 
 def test_expected_gradients_are_held_against_every_engine(check: Check) -> None:
@@ -175,3 +176,44 @@ def test_a_check_in_bfloat16_is_allowed_what_rounding_explains(check) -> None:  
     )
     assert check(text, dtype="bfloat16").status == "passed"
     assert check(text.replace("]}", " * 1.1]}").replace("' * 1.1", " * 1.1'"), dtype="bfloat16").status == "failed"
+
+
+def test_nothing_is_claimed_of_what_the_reference_lacks(check: Check, torch_with: TorchWith) -> None:
+    """Neither that it holds nor that it fails; and what must fail has not failed yet."""
+    torch_with("sinc", None)
+    claims = """
+        inputs: {x: [1.0, 2.0]}
+        graph: {y: sinc(x), loss: y.sum()}
+        values: {loss: 0}
+        expected: {x: [1, 2]}
+        formulas: {x: x}
+        wrong_formulas: {x: 2 * x}
+        checks: [loss == 1]
+    """
+    for text in (claims, f"{claims}\n        xfail: torch is old"):
+        case = check(text)
+        assert (case.status, case.errors) == ("unsupported", ())
+        assert {c.what for c in failed(case)} >= {"expected_value", "expected", "formula", "wrong_formula", "check"}
+        assert {c.status for c in failed(case)} == {"unsupported"}
+        assert {say(c.mismatch) for c in those(case, "formula")} == {"not compared: y could not be evaluated"}
+
+
+def test_an_error_that_is_asked_for_is_not_raised_by_what_is_lacking(check: Check, torch_with: TorchWith) -> None:
+    """Both sides of a claim that something is refused: the core refuses it, torch cannot be asked."""
+    text = "{inputs: {x: [1.0]}, graph: {y: 'mm(x, x)'}, steps: [{backward: y, raises: shape_mismatch}]}"
+    assert check(text).status == "passed"
+    torch_with("mm", None)
+    assert check(text).status == "unsupported"
+
+
+def test_a_mistake_of_an_engine_is_one_where_the_reference_lacks_something(
+    check: Check, torch_with: TorchWith, with_forward: WithForward
+) -> None:
+    def mistaken(input: object) -> object:
+        raise ValueError("a slip")
+
+    torch_with("sinc", None)
+    with_forward("sinc", lambda _: mistaken)
+    case = check("{inputs: {x: [1.0]}, graph: {y: sinc(x)}}")
+    assert case.status == "failed"
+    assert [error.kind for error in case.errors] == ["shape_mismatch"]
