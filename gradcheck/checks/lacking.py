@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gradcheck.checks.result import CaseResult, RunResult
+from gradcheck.checks.result import CaseResult, Comparison, RunResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,10 @@ class Lacking:
 
 
 def lacking(result: RunResult) -> list[Lacking]:
-    """Every engine that could not express something, in the order in which they come up."""
+    """Every engine that could not express something, the reference too, in the order in which they come up."""
     missing: dict[str, list[tuple[str, ...]]] = {}
     for case in result.cases:
-        for engine, words in lacks_of(case).items():
+        for engine, words in _lacks(case.noteworthy).items():
             missing.setdefault(engine, []).append(words)
     asked = _asked(result) if missing else Counter()
     return [_lacking(engine, found, asked[engine]) for engine, found in missing.items()]
@@ -35,7 +35,7 @@ def _asked(result: RunResult) -> Counter[str]:
     """How many cases each engine was asked to run."""
     asked: Counter[str] = Counter()
     for case in result.cases:
-        asked.update({comparison.engine for comparison in case.comparisons})
+        asked.update({name for comparison in case.comparisons for name in (comparison.engine, comparison.reference)})
     return asked
 
 
@@ -47,9 +47,13 @@ def _lacking(engine: str, missing: Sequence[tuple[str, ...]], asked: int) -> Lac
 
 
 def lacks_of(case: CaseResult) -> dict[str, tuple[str, ...]]:
-    """What each engine lacks for one case."""
+    """What each engine lacks for one case; what the reference lacks is not among it."""
+    return _lacks(comparison for comparison in case.noteworthy if not comparison.reference_lacks)
+
+
+def _lacks(comparisons: Iterable[Comparison]) -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = {}
-    for comparison in case.noteworthy:
-        if comparison.status == "unsupported" and comparison.lacks:
-            found.setdefault(comparison.engine, {})[comparison.lacks] = None
+    for c in comparisons:
+        if c.status == "unsupported" and c.lacks:
+            found.setdefault(c.reference if c.reference_lacks else c.engine, {})[c.lacks] = None
     return {engine: tuple(words) for engine, words in found.items()}

@@ -162,6 +162,7 @@ class Comparison:
     verdict: Fact | None = None  # on failure, who stands alone
     diagnoses: tuple[Diagnosis, ...] = ()
     lacks: str = ""  # what the engine would need, where the status is "unsupported"
+    reference_lacks: bool = False  # whether it is the reference that would need it
     operation: WrongOperation | None = field(default=None, repr=False, compare=False)  # of an op alone, on failure
     cause: Cause | None = None  # where gradients go wrong first, if this is the failure that shows it
     consequence_of: Fact | None = None  # the origin but for which this would be right

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.lacking import Lacking, lacking, lacks_of
 from gradcheck.checks.result import CaseResult, Comparison, RunResult, Subject
+from tests.checks.conftest import Check, TorchWith
 
 
 def comparison(engine: str, lacks: str = "") -> Comparison:
@@ -37,6 +38,24 @@ def test_what_alone_would_let_most_cases_run_comes_first() -> None:
     (found,) = lacking(RunResult(cases, 0.0, {}))
     assert found.words == ("c", "d", "a", "b")
     assert found.unlocks == {"c": 2, "d": 1, "a": 0, "b": 0}
+
+
+def test_what_the_reference_lacks_is_its_own() -> None:
+    """Of a case it says so itself; the engines that were compared with it lack nothing."""
+    subject = Subject(ClaimKind.RAISES, "x", engine="mine", reference="torch")
+    found = case(Comparison(subject, "unsupported", lacks="sinc", reference_lacks=True))
+    assert lacks_of(found) == {}
+    assert lacking(RunResult((found, CASES[0]), 0.0, {})) == [
+        Lacking("torch", ("sinc",), unsupported=1, cases=1, unlocks={"sinc": 1}),
+        Lacking("mine", ("softmax",), unsupported=1, cases=2, unlocks={"softmax": 1}),
+    ]
+
+
+def test_a_run_names_what_its_reference_lacks(check: Check, torch_with: TorchWith) -> None:
+    torch_with("sinc", None)
+    found = check("{inputs: {x: [1.0]}, graph: {y: sinc(x)}}")
+    (one,) = lacking(RunResult((found,), 0.0, {}))
+    assert (one.engine, one.words, one.unsupported, one.cases) == ("torch", ("sinc",), 1, 1)
 
 
 def test_one_case_has_each_word_once() -> None:

@@ -17,7 +17,7 @@ from gradcheck.autograd.dtypes import RAISED
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.as_recorded import as_recorded
 from gradcheck.checks.claims.cotangents import is_of_ones, operations_of, with_ones
-from gradcheck.checks.claims.outcomes import outcome, place_of
+from gradcheck.checks.claims.outcomes import lack_of, outcome, place_of
 from gradcheck.checks.claims.shared_arguments import wrong_where_shared
 from gradcheck.checks.closeness.beyond_rounding import is_beyond_rounding, roughly, surely_allowed
 from gradcheck.checks.closeness.compare import agree, compare
@@ -27,7 +27,7 @@ from gradcheck.checks.closeness.tolerance import Tolerance, between_engines, eps
 from gradcheck.checks.context import Context
 from gradcheck.checks.hopeless_points import is_all_nan
 from gradcheck.checks.point import Point
-from gradcheck.checks.result import Comparison, Operation, Subject, WrongOperation
+from gradcheck.checks.result import Comparison, Operation, Status, Subject, WrongOperation
 from gradcheck.engines.base import ILL_DEFINED, Application, Engine, Pullback
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
@@ -216,8 +216,9 @@ class _Pair:
         differ = fact("outcomes_differ", got=self.engine.name, got_outcome=outcome(mine.error),
                       want=self.reference.name, want_outcome=outcome(theirs.error))  # fmt: skip
         text = fact("op_alone", op=application.op.name, what=differ)
-        failed = self.subject(application.owner).failed(text, lacks=mine.error.lacks if mine.error else "")
-        yield replace(failed, status="unsupported") if "unsupported" in kinds else failed
+        status: Status = "unsupported" if "unsupported" in kinds else "failed"
+        lack = lack_of(status, mine.error, theirs.error)
+        yield Comparison(self.subject(application.owner), status, mismatch=text, **lack)
 
     def _allowed(self, failed: Comparison, operation: Operation, index: int) -> Comparison:
         """The failed comparison of one of the op's gradients again, with what rounding explains of it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import Comparison, Failure, Status, Subject
@@ -53,7 +54,16 @@ def _outcomes_of(case: Case, index: int, got: Evaluation, want: Evaluation) -> C
                   want_outcome=outcome(theirs))  # fmt: skip
     notes = (fact("reference_would_go_on", engine=want.engine),) if theirs and theirs.would_go_on else ()
     mismatch = None if status == "passed" else differ
-    return Comparison(subject, status, mismatch=mismatch, lacks=mine.lacks if mine else "", notes=notes)
+    return Comparison(subject, status, mismatch=mismatch, notes=notes, **lack_of(status, mine, theirs))
+
+
+def lack_of(status: Status, mine: TensorError | None, theirs: TensorError | None) -> dict[str, Any]:
+    """What an engine lacks, or else its reference, as a comparison of this status has it."""
+    if status != "unsupported":
+        return {}
+    if mine is None or not mine.lacks:
+        return {"lacks": theirs.lacks if theirs else "", "reference_lacks": bool(theirs and theirs.lacks)}
+    return {"lacks": mine.lacks}
 
 
 def _error_at(evaluation: Evaluation, index: int) -> TensorError | None:

@@ -118,7 +118,7 @@ def _comparison(c: Comparison) -> dict[str, Any]:
         **_fields(c, "shape", "dtype", "max_abs", "max_rel", "max_ulp", "mismatched", "elements", "worst_index"),
         **_fields(c, "got", "want", "atol", "rtol"),
         "message": say(c.mismatch),
-        "lacks": c.lacks,
+        "lacks": "" if c.reference_lacks else c.lacks,
         "notes": [say(note) for note in c.notes],
         "trial": _trial(c),
         "verdict": say(c.verdict),
