@@ -20,7 +20,7 @@ from gradcheck.engines.define_by_run import DefineByRun, Shares
 from gradcheck.engines.recording import Call, Recorder
 from gradcheck.engines.torch_errors import translate
 from gradcheck.engines.torch_nodes import nodes, through_nodes
-from gradcheck.engines.torch_versions import as_torch_answers, no_function, unknown_argument
+from gradcheck.engines.torch_versions import as_torch_answers, lacking, no_function
 from gradcheck.errors import BackwardTwice, DtypeMismatch, GradcheckError, Unsupported
 from gradcheck.language.evaluation.scalars import ARITHMETIC
 
@@ -266,7 +266,7 @@ class TorchHost:
             else:
                 result = function(*args, **kwargs)
         except _ERRORS as error:
-            raise unknown_argument(op, given, kwargs, error) or translate(error) from None
+            raise lacking(op, given, kwargs, error) or translate(error) from None
         if isinstance(result, _Tensor):
             if args and result is args[0] and result.requires_grad:
                 return result.view_as(result)  # handed back: a tensor of its own, with a gradient of its own

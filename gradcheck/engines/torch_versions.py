@@ -40,6 +40,8 @@ DERIVATIVES = {
 
 #: How torch says that it does not know an argument: of its functions in Python, of those that have one form, of others.
 _UNKNOWN = re.compile(r"unexpected keyword argument '(\w+)'|positional arguments? but|invalid combination of arguments")
+#: How torch says that a function of this name is there no more.
+_REMOVED = re.compile("function was deprecated .* is now removed")
 #: How torch names the dtypes for which a function may have no code in one version and code in the next.
 _NO_KERNEL = re.compile(r"not implemented for '((?:Complex)?(?:Half|Float|Double)|BFloat16)'")
 #: How torch names a function that it does not differentiate.
@@ -122,9 +124,16 @@ def _with_residuals(found: Any) -> Any:
     return (solution, residuals, *others)
 
 
-def unknown_argument(op: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> Unsupported | None:
-    """The error where torch refuses a call for an argument that it does not have, and the op has; None where it is
-    about anything else."""
+def lacking(op: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> Unsupported | None:
+    """The error where torch refuses a call for a function that it no longer has, or an argument that it does not have,
+    and the op has; None where it is about anything else."""
+    if _REMOVED.search(str(error)):
+        message = f"torch {installed()} no longer has torch.{op.torch}, the counterpart of {op.name}"
+        return Unsupported(message, lacks=op.name)
+    return _unknown_argument(op, args, kwargs, error)
+
+
+def _unknown_argument(op: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> Unsupported | None:
     said = _UNKNOWN.search(str(error)) if isinstance(error, TypeError) else None
     if said is None:
         return None

@@ -157,6 +157,18 @@ def test_what_no_torch_takes_is_a_wrong_argument(monkeypatch: pytest.MonkeyPatch
             host.call(TABLE[op], args, kwargs)
 
 
+def removed(*args: Any, **kwargs: Any) -> Any:
+    raise RuntimeError("This function was deprecated since version 1.9 and is now removed. `torch.qr` is deprecated …")
+
+
+def test_a_function_that_is_no_longer_there_is_lacking(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "__version__", "2.14.1")
+    monkeypatch.setattr(torch, "qr", removed)
+    with pytest.raises(Unsupported, match=r"^torch 2\.14\.1 no longer has torch\.qr, the counterpart of qr$") as caught:
+        TorchHost().call(TABLE["qr"], (X,), {})
+    assert caught.value.lacks == "qr"
+
+
 @pytest.mark.parametrize("norm", [float("inf"), -float("inf")])
 def test_what_an_older_one_answers_otherwise_is_not_asked(monkeypatch: pytest.MonkeyPatch, norm: float) -> None:
     monkeypatch.setattr(torch, "__version__", "2.4.0")

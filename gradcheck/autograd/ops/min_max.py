@@ -18,6 +18,7 @@ from gradcheck.autograd.ops.common.dims import any_empty, axes, canonical, resto
 from gradcheck.autograd.ops.comparison_where import where
 from gradcheck.autograd.ops.gather_scatter import gather
 from gradcheck.autograd.ops.shape_casts import squeeze
+from gradcheck.autograd.torch_conventions import ties_are_shared
 from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch
 
 # Of two --------------------------------------------------------------------------------------------
@@ -34,12 +35,21 @@ def _shared(loses: Rule) -> tuple[Rule, Rule]:
     )
 
 
-def _first(wins: Rule) -> tuple[Rule, Rule]:
-    """The cotangent goes to the first where that wins, or where the second is NaN."""
-    return (
-        lambda g, y, a, b: where(wins(a, b) | (b != b), g, 0),
-        lambda g, y, a, b: where(wins(a, b) | (b != b), 0, g),
-    )
+def _first(wins: Rule, wins_or_equals: Rule) -> tuple[Rule, Rule]:
+    """The cotangent goes to the first where that wins, or where the second is NaN. Equal ones share it, or the first
+    has it, as in the installed torch."""
+
+    def one(g: Any, y: Any, a: Any, b: Any) -> Any:
+        if ties_are_shared():
+            return where(wins(a, b) | (b != b), g, where(a == b, g / 2, 0))
+        return where(wins_or_equals(a, b) | (b != b), g, 0)
+
+    def other(g: Any, y: Any, a: Any, b: Any) -> Any:
+        if ties_are_shared():
+            return where(wins(a, b) | (b != b), 0, where(a == b, g / 2, g))
+        return where(wins_or_equals(a, b) | (b != b), 0, g)
+
+    return one, other
 
 
 _EITHER_NAN = "{}(tensor([1.0, 2.0, 3.0]), tensor([1.0, 5.0, 0.0])); {}(tensor([nan, 1.0]), tensor([1.0, nan]))"
@@ -50,12 +60,14 @@ _MAX, _MIN = "The larger of two; NaN where either is.", "The smaller of two; NaN
 maximum = _of_two("maximum", _MAX, lambda input, other: np.maximum(input, other), _shared(lt))
 minimum = _of_two("minimum", _MIN, lambda input, other: np.minimum(input, other), _shared(gt))
 _FMAX = "The larger of two; a NaN counts only against another."
-_but_nan("fmax", _FMAX, lambda input, other: np.fmax(input, other), _first(ge))
+_but_nan("fmax", _FMAX, lambda input, other: np.fmax(input, other), _first(gt, ge))
 _FMIN = "The smaller of two; a NaN counts only against another."
-_but_nan("fmin", _FMIN, lambda input, other: np.fmin(input, other), _first(le))
+_but_nan("fmin", _FMIN, lambda input, other: np.fmin(input, other), _first(lt, le))
 
 
 def _clamp_input(g: Any, y: Any, x: Any, low: Any, high: Any) -> Any:
+    if ties_are_shared():
+        return _clamp_shared(g, x, low, high)
     if low is None:
         return where(x <= high, g, 0)
     if high is None:
@@ -63,13 +75,36 @@ def _clamp_input(g: Any, y: Any, x: Any, low: Any, high: Any) -> Any:
     return where((x >= low) & (x <= high), g, 0)
 
 
+def _clamp_shared(g: Any, x: Any, low: Any, high: Any) -> Any:
+    """Numbers have the gradient at themselves, tensors half of it, but where both bounds are equal."""
+    if low is None:
+        return where(x < high, g, 0) if _is_number(high) else where(x > high, 0, where(x == high, g / 2, g))
+    if high is None:
+        return where(x > low, g, 0) if _is_number(low) else where(x < low, 0, where(x == low, g / 2, g))
+    if _is_number(low) and _is_number(high):
+        return where((x > low) & (x < high), g, 0)
+    half = ((x == low) | (x == high)) & (low < high)
+    return where((x < low) | (x > high) | (high < low), 0, where(half, g / 2, g))
+
+
+def _is_number(bound: Any) -> bool:
+    return isinstance(bound, (int, float))
+
+
 def _clamp_min(g: Any, y: Any, x: Any, low: Any, high: Any) -> Any:
+    if ties_are_shared():
+        if high is None:
+            return where(x < low, g, where(x == low, g / 2, 0))
+        return where((x < low) & (low <= high), g, where((x == low) & (low < high), g / 2, 0))
     decides = x < low if high is None else (x < low) & (low < high)
     return where(decides, g, 0)
 
 
 def _clamp_max(g: Any, y: Any, x: Any, low: Any, high: Any) -> Any:
     decides = x > high if low is None else (x > high) | (high < low)
+    if ties_are_shared():
+        tie = x == high if low is None else (x == high) & (low < high)
+        return where(decides, g, where(tie, g / 2, 0))
     return where(decides, g, 0)
 
 
@@ -78,7 +113,7 @@ def _clamp_max(g: Any, y: Any, x: Any, low: Any, high: Any) -> Any:
     aliases=("clip",),
     takes="if",
     domain=(*_TWO, (0.0, 3.0)),
-    kinks="bounds, at which the gradient still passes",
+    kinks="bounds, at which the gradient still passes before torch 2.14",
     samples="""
         clamp(tensor([-2.0, -1.0, 0.5, 1.0, 2.0, nan]), -1, 1); clamp(randn(2, 3), min=0);
         clamp(randn(2, 3), max=0.5); clamp(randn(2, 3), min=randn(3)); clamp(randn(2, 3), max=randn(2, 1));
