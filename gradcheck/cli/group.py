@@ -143,13 +143,15 @@ def guarded(command: click.Command, arguments: Sequence[str], own: OwnProcess | 
         return _crash(error, arguments)
 
 
-def _with_the_nearest(error: click.NoSuchOption) -> click.NoSuchOption:
-    """The same, of the options that click finds alike the nearest alone; or the one that other tools call so."""
+def _with_the_nearest(error: click.NoSuchOption) -> click.UsageError:
+    """The same in words that no version of click changes, with the nearest option, or the one that other tools call
+    so; else with those that click finds alike."""
     known = [name for param in (error.ctx.command.params if error.ctx else ()) for name in param.opts]
     name = error.option_name.partition("=")[0]
     close = _OPTIONS[name] if _OPTIONS.get(name) in known else nearest(name, known)
-    possible = [close] if close else error.possibilities
-    return click.NoSuchOption(error.option_name, possibilities=possible, ctx=error.ctx)
+    possible = [close] if close else list(error.possibilities or ())
+    hint = f"; did you mean {' or '.join(map(repr, possible))}?" if possible else ""
+    return click.UsageError(f"no such option '{error.option_name}'{hint}", error.ctx)
 
 
 def _complain(error: GradcheckError, code: int) -> int:

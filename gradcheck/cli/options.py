@@ -8,7 +8,7 @@ this room.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,6 +17,7 @@ import click
 from gradcheck.reports import FORMATS
 
 if TYPE_CHECKING:
+    from click.core import ParameterSource
     from click.shell_completion import CompletionItem
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -292,7 +293,20 @@ def of_table(table: Sequence[Option]) -> Callable[[Function], Function]:
     return decorated
 
 
-#: Files, folders and single cases.
-paths = click.argument("paths", nargs=-1, metavar="[PATH | FILE::NAME]...", shell_complete=complete_path)
+class _Paths(click.Argument):
+    """Paths that take the configured ones where none is given; before 8.3, click leaves them empty."""
+
+    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
+        given = {name: value for name, value in opts.items() if name != self.name or value}
+        return super().consume_value(ctx, given)
+
+
+def paths(function: Function) -> Function:
+    """Files, folders and single cases."""
+    return click.argument(
+        "paths", cls=_Paths, nargs=-1, metavar="[PATH | FILE::NAME]...", shell_complete=complete_path
+    )(function)
+
+
 #: `-k` and `-t`.
 selection = of_table((KEYWORD, TAG))

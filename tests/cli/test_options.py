@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 import pytest
+from click.core import ParameterSource
 
 from gradcheck.autograd import dtypes
 from gradcheck.checks.options import ORACLES, Options
 from gradcheck.cli.config import keys
-from gradcheck.cli.options import DTYPES, RUN, Option, ReportType, of_table
+from gradcheck.cli.options import DTYPES, RUN, Option, ReportType, of_table, paths
 from gradcheck.cli.run import command
 
 #: Parameters of `run` that are about selection and writing, not about checks.
@@ -63,3 +64,18 @@ def test_a_report_is_a_format_and_a_path() -> None:
     for wrong in ("json", "json=", "yaml=x"):
         with pytest.raises(click.BadParameter):
             ReportType().convert(wrong, None, None)
+
+
+def test_no_path_is_none_given_by_every_version_of_click() -> None:
+    """Before 8.3 click took an empty tuple for what was given, and configured paths were never asked for."""
+
+    @click.command()
+    @paths
+    def listing(paths: tuple[str, ...]) -> None:
+        pass
+
+    (argument,) = listing.params
+    ctx = click.Context(listing)
+    ctx.default_map = {"paths": ("elsewhere",)}
+    assert argument.consume_value(ctx, {"paths": ()}) == (("elsewhere",), ParameterSource.DEFAULT_MAP)
+    assert argument.consume_value(ctx, {"paths": ("here",)}) == (("here",), ParameterSource.COMMANDLINE)
