@@ -20,6 +20,11 @@ def _folder() -> str:
         return ""
 
 
+def _device() -> torch.device:
+    """Where tensors are made; `torch.get_default_device` raises in torch 2.4 once the default has been put back."""
+    return torch.empty(0).device
+
+
 def _settle_device(device: torch.device) -> None:
     torch.set_default_device(None if device.type == "cpu" else device)
 
@@ -30,7 +35,7 @@ _STATES: tuple[tuple[Callable[[], Any], Callable[[Any], object]], ...] = (
     (np.geterr, lambda known: np.seterr(**known)),
     (np.get_printoptions, lambda known: np.set_printoptions(**known)),
     (torch.get_default_dtype, torch.set_default_dtype),
-    (torch.get_default_device, _settle_device),
+    (_device, _settle_device),
     (torch.is_grad_enabled, torch.set_grad_enabled),
     (torch.is_anomaly_enabled, torch.set_anomaly_enabled),
     (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),

@@ -90,7 +90,7 @@ class _Call:
             for one in results
             for place in places
         )
-        device = tensors[0].device if tensors else torch.get_default_device()
+        device = tensors[0].device if tensors else torch.empty(0).device
         return [torch.from_numpy(np.array(one)).to(device) for one in results], several, pull
 
     def look_at_arguments(self) -> None:

@@ -14,7 +14,7 @@ from gradcheck.engines.implementation.left_behind import put_back
 
 
 def test_all_is_as_it_was(tmp_path: Path) -> None:
-    before = (os.getcwd(), np.geterr(), np.get_printoptions(), torch.get_default_dtype(), torch.get_default_device())
+    before = (os.getcwd(), np.geterr(), np.get_printoptions(), torch.get_default_dtype(), torch.empty(0).device)
     with put_back(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         os.chdir(tmp_path)
@@ -25,7 +25,7 @@ def test_all_is_as_it_was(tmp_path: Path) -> None:
         torch.set_grad_enabled(False)
         torch.autograd.set_detect_anomaly(True)
         torch.use_deterministic_algorithms(True)
-    after = (os.getcwd(), np.geterr(), np.get_printoptions(), torch.get_default_dtype(), torch.get_default_device())
+    after = (os.getcwd(), np.geterr(), np.get_printoptions(), torch.get_default_dtype(), torch.empty(0).device)
     assert after == before
     assert torch.is_grad_enabled()
     assert not torch.is_anomaly_enabled()
