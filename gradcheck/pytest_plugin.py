@@ -99,7 +99,7 @@ class CaseItem(pytest.Item):
         """Raises CaseFailed, or what stands for another status."""
         found = _checks(self.config)(self.work)
         if found.status in ("skipped", "unsupported"):
-            pytest.skip(_reason(found))
+            raise _skipped(_reason(found))
         if found.status == "xfailed":
             pytest.xfail(_reason(found))
         if found.status != "passed":
@@ -109,8 +109,8 @@ class CaseItem(pytest.Item):
             self.add_report_section("call", "gradcheck", told)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The report, without a traceback."""
-        if isinstance(excinfo.value, CaseFailed):
+        """The report, or why it is known to fail, without a traceback."""
+        if isinstance(excinfo.value, (CaseFailed, pytest.xfail.Exception)):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
 
@@ -118,6 +118,14 @@ class CaseItem(pytest.Item):
         """Where the case begins."""
         place = self.work[0].place if isinstance(self.work, list) else self.work.place
         return self.path, max(0, place.line - 1), self.name
+
+
+def _skipped(reason: str) -> BaseException:
+    """What skips an item, told with the place of the case and not of this file, by every version of pytest."""
+    skipped: Any = pytest.skip.Exception(reason)
+    skipped._use_item_location = True
+    found: BaseException = skipped
+    return found
 
 
 #: What checks a case, made once for all of them.
