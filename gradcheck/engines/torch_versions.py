@@ -43,7 +43,7 @@ _UNKNOWN = re.compile(r"unexpected keyword argument '(\w+)'|positional arguments
 #: How torch says that a function of this name is there no more.
 _REMOVED = re.compile("function was deprecated .* is now removed")
 #: How torch names the dtypes for which a function may have no code in one version and code in the next.
-_NO_KERNEL = re.compile(r"not implemented for '((?:Complex)?(?:Half|Float|Double)|BFloat16)'")
+_NO_KERNEL = re.compile(r"not implemented for '((?:Complex)?Half|BFloat16)'")
 #: How torch names a function that it does not differentiate.
 _NO_DERIVATIVE = re.compile(r"derivative for (?:aten::)?'?([\w ]+?)'? is not implemented")
 
@@ -157,8 +157,8 @@ def _not_named(kwargs: Mapping[str, Any], text: str) -> str | None:
 
 
 def no_kernel(message: str) -> str:
-    """The dtype for which torch says that it has no code; empty where it says nothing of the kind, or where its
-    functions never take such numbers, as with whole ones."""
+    """The dtype for which torch says that it has no code; empty where it says nothing of the kind, and for dtypes of
+    which it is a matter of principle: no whole number has a mean of its kind, and complex ones have no order."""
     found = _NO_KERNEL.search(message)
     return found[1] if found else ""
 
