@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 import gradcheck.autograd.ops  # noqa: F401 (it fills the table)
 from gradcheck.autograd.op import TABLE, whole_table
 from gradcheck.checks.conformance import properties
+from gradcheck.engines.tensor_class import foreign
 
 whole_table()  # the tables of tests are those of every op, which no other process loads
 
@@ -24,9 +25,15 @@ gc.set_threshold(100_000, 20, 100)
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
 
+# Nor is an engine of somebody's out of time before a test is; tests of these limits set their own.
+foreign.TIMEOUT = properties.PATIENCE = 1_000.0
+
 # A shell starts what runs in the background with interrupts ignored, and processes that tests start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+#: Seconds of sleep that only a limit ends: no test takes as long, and none that goes wrong passes for its sake.
+FOREVER = 100_000
 
 WithRules = Callable[..., None]
 WithForward = Callable[[str, Callable[..., Any]], None]

@@ -17,6 +17,7 @@ from gradcheck.errors import InvalidCase, Place
 from gradcheck.facts import fact
 from gradcheck.language.beforehand import refused_values
 from gradcheck.language.case import Case
+from tests.conftest import FOREVER
 from tests.from_text import case_of
 
 SQUARE = "{inputs: {x: [1, 2]}, graph: {loss: (x * x).sum()}}"
@@ -120,7 +121,7 @@ def test_more_may_be_told_and_what_that_raises_leaves_the_verdict() -> None:
 
 def test_where_time_is_up_nothing_further_is_begun() -> None:
     def slow(found: CaseResult, case: Case, options: Options, engines: Engines) -> CaseResult:
-        time.sleep(60)
+        time.sleep(FOREVER)
         return found
 
     chosen = Options(engines=["core"], timeout=4.0)

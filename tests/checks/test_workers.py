@@ -22,6 +22,7 @@ from gradcheck.checks.run import run
 from gradcheck.checks.workers import CannotStart, ProcessEnded, Workers, call_given, can_fork
 from gradcheck.engines.core import Core
 from gradcheck.language.problem import Problem
+from tests.conftest import FOREVER
 from tests.from_text import case_of
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked on Linux alone")
@@ -51,25 +52,23 @@ class Odd(Core):
         return self.happens() if problem.case.name == "second" else super().evaluate(problem, recorder)
 
 
-def ran(happens: Callable[[], Any], timeout: float = 20.0, **options: Any) -> RunResult:
+def ran(happens: Callable[[], Any], timeout: float = 200.0, **options: Any) -> RunResult:
     return run(CASES, engines=[Odd(happens)], timeout=timeout, **options)
 
 
 def in_one_call() -> None:
-    """Seconds inside NumPy, where nothing interrupts."""
+    """One call after the other into NumPy and the system, which nothing interrupts."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
     np.linalg.svd(np.random.default_rng(0).standard_normal((1500, 1500)))
-    time.sleep(60)
+    time.sleep(FOREVER)
 
 
 def test_one_call_that_does_not_return_costs_its_case_alone() -> None:
-    start = time.perf_counter()
     result = ran(in_one_call, timeout=5.0)
     assert [case.status for case in result.cases] == ["passed", "crashed", "passed"]
     late = result.cases[1]
     assert late.errors[0].kind == "timeout"
     assert late.seconds >= 5.0
-    assert time.perf_counter() - start < 55
 
 
 @pytest.mark.parametrize(
@@ -95,14 +94,14 @@ def test_a_run_that_stops_early_leaves_no_process() -> None:
 
 
 def test_an_interrupt_ends_it_and_keeps_what_was_done() -> None:
-    parent = os.getpid()
+    parent, heard = os.getpid(), multiprocessing.get_context("fork").Event()
 
     def interrupts() -> None:
-        time.sleep(2.0)  # until the first result has been heard
+        heard.wait()  # for the first result
         os.kill(parent, signal.SIGINT)
-        time.sleep(60)
+        time.sleep(FOREVER)
 
-    result = ran(interrupts)
+    result = ran(interrupts, on_result=lambda *_: heard.set())
     assert result.interrupted
     assert [case.name for case in result.cases] == ["first"]
 
@@ -110,7 +109,7 @@ def test_an_interrupt_ends_it_and_keeps_what_was_done() -> None:
 @pytest.mark.parametrize("options", [{}, {"mode": "both", "order": 2, "oracle": "numeric", "power": True}])
 def test_results_are_those_of_a_run_without_a_limit(options: Any) -> None:
     work = [*CASES, WRONG]
-    here, there = run(work, **options), run(work, timeout=60.0, **options)
+    here, there = run(work, **options), run(work, timeout=600.0, **options)
     assert [strip(case) for case in there.cases] == [strip(case) for case in here.cases]
 
 
@@ -120,7 +119,7 @@ def strip(case: CaseResult) -> Any:
 
 def test_what_is_found_can_still_be_made_smaller(with_rules: Any) -> None:
     with_rules("exp", lambda g, y, x: g * y * 2)
-    result = run([WRONG], timeout=60.0, shrink=QUICK)
+    result = run([WRONG], timeout=600.0, shrink=QUICK)
     assert result.cases[0].smallest is not None
 
 
@@ -164,27 +163,24 @@ def test_what_a_fork_was_given_is_not_sent() -> None:
 
 
 def test_a_limit_holds_for_one_call_that_nothing_interrupts() -> None:
-    start, begun = time.perf_counter(), multiprocessing.get_context("fork").Value("d", 0.0)
+    begun = multiprocessing.get_context("fork").Event()
 
     def one_long_call() -> None:
-        begun.value = time.perf_counter()
+        begun.set()
         in_one_call()
 
     with Workers(1, forked=(one_long_call,)) as worker:
         error = worker.submit_within(0.3, call_given, 0).exception()
-        ended = time.perf_counter()
     assert isinstance(error, OutOfTime)
-    assert start < begun.value < ended < begun.value + 55
+    assert begun.is_set()
 
 
 def test_workers_that_are_sent_home_leave_their_work() -> None:
     workers = Workers(1, forked=())
-    begun, waiting = workers.submit(time.sleep, 60), workers.submit(time.sleep, 60)
-    start = time.perf_counter()
+    begun, waiting = workers.submit(time.sleep, FOREVER), workers.submit(time.sleep, FOREVER)
     while not begun.running():
         time.sleep(0.01)
     workers.shutdown(cancel_futures=True)
-    assert time.perf_counter() - start < 20
     assert isinstance(begun.exception(), ProcessEnded)
     assert waiting.cancelled()
     with pytest.raises(RuntimeError):
@@ -213,6 +209,6 @@ def pauses() -> str:
 def test_what_is_loaded_late_is_waited_for() -> None:
     workers = Workers(1, forked=())
     try:
-        assert workers.submit_within(0.1, pauses).result() == "done"
+        assert workers.submit_within(1.5, pauses).result() == "done"
     finally:
         workers.shutdown()

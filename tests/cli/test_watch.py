@@ -65,7 +65,7 @@ def test_it_runs_again_what_is_saved_until_it_is_interrupted(wrong: Path, cases:
         assert "NameError" in found
         time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        assert process.wait(60) == 130
+        assert process.wait(200) == 130
     finally:
         process.kill()
         process.wait()

@@ -9,7 +9,7 @@ from tests.engines.dialects import bare, sound
 def test_time_and_memory_are_told_beside_others() -> None:
     found = cost_of(adapt(sound.Tensor, "mine"), [Core()])
     assert [name for name, _ in found.seconds] == ["mine", "core"]
-    assert all(seconds is not None and 0 < seconds < 1 for _, seconds in found.seconds)
+    assert all(seconds is not None and 0 < seconds < 100 for _, seconds in found.seconds)
     assert found.bytes_a_node is not None
     assert 100 < found.bytes_a_node < 100_000
     assert [one.graph for one in found.growth] == ["chain", "diamonds", "fan"]

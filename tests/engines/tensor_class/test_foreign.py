@@ -78,7 +78,7 @@ def test_an_endless_loop_costs_one_case(variant: Any, loop: str) -> None:
     text = CASE + "---\nname: small\ninputs: {x: [1, 2]}\ngraph: {loss: x.sum()}\n"
     cases, errors = load_text(text, "case.yaml")
     assert not errors
-    result = run(cases, engines=[adapt(kind, "mine")], timeout=2.0)
+    result = run(cases, engines=[adapt(kind, "mine")], timeout=4.0)
     assert [case.status for case in result.cases] == ["crashed", "passed"]
     assert result.cases[0].errors[0].kind == "timeout"
 
@@ -86,11 +86,11 @@ def test_an_endless_loop_costs_one_case(variant: Any, loop: str) -> None:
 def test_somebodys_engine_has_a_time_limit_unless_the_run_has_its_own(variant: Any) -> None:
     engine = adapt(variant((START, f"        while self.data.size: pass\n{START}")), "mine")
     assert engine.timeout > 0
-    engine.timeout = 0.3
+    engine.timeout = 3.0
     cases, _ = load_text(CASE, "case.yaml")
     (found,) = run(cases, engines=[engine]).cases
     inside = "its add, which was tried,"
-    assert found.errors[0].message == fact("ran_out_of_time_inside", seconds=0.3, inside=inside)
+    assert found.errors[0].message == fact("ran_out_of_time_inside", seconds=3.0, inside=inside)
 
 
 @pytest.mark.parametrize("endless", [("result = np.tanh", "while True: pass\n        result = np.tanh"), ENDLESS_RULE])
@@ -104,7 +104,7 @@ def test_an_op_that_never_returns_is_told_and_asked_no_more(variant: Any, endles
     cases, errors = load_text(text, "case.yaml")
     assert not errors
     engine = adapt(variant(endless), "mine")
-    result = run(cases, engines=[engine], timeout=1.0)
+    result = run(cases, engines=[engine], timeout=4.0)
     assert [case.status for case in result.cases] == ["crashed", "passed", "unsupported"]
     assert result.cases[0].errors[0].message["inside"] == "its tanh, which was tried,"
     assert {c.lacks for c in result.cases[2].comparisons} == {"tanh", ""}

@@ -22,20 +22,17 @@ def told(some: Sequence[Outcome]) -> str:
     return "\n".join(f"{o.subject}: {o.fault}: {[kind for kind, *_ in o.told]}" for o in some)
 
 
-@pytest.mark.timeout(300)
 def test_planted_mistakes_are_named(outcomes: list[Outcome]) -> None:
     missed = [o for o in outcomes if not o.named]
     assert len(missed) <= (1 - NAMED) * len(outcomes), told(missed)
     assert sum(o.first for o in outcomes) >= FIRST * len(outcomes)
 
 
-@pytest.mark.timeout(300)
 def test_no_other_mistake_is_named_with_confidence(outcomes: list[Outcome]) -> None:
     misled = [o for o in outcomes if o.misled]
     assert not misled, told(misled)
 
 
-@pytest.mark.timeout(300)
 def test_the_suite_is_broad(outcomes: list[Outcome]) -> None:
     faults = Counter(o.fault for o in outcomes)
     assert len(outcomes) > 1000
@@ -44,14 +41,12 @@ def test_the_suite_is_broad(outcomes: list[Outcome]) -> None:
     assert len({o.subject.partition(",")[0] for o in outcomes}) > 60
 
 
-@pytest.mark.timeout(300)
 def test_what_is_no_known_mistake_is_called_unknown(outcomes: list[Outcome]) -> None:
     nonsense = [o for o in outcomes if o.fault == "nonsense"]
     assert len(nonsense) > 50
     assert all(o.told[0][0] == "unknown" and "tried: " in o.told[0][2] for o in nonsense)
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_lower_precisions_are_diagnosed_too(dtype: str) -> None:
     some = list(rule_outcomes(dtype, every=5))
