@@ -79,7 +79,9 @@ def check(requirements: list[str]) -> int:
 
 def _run(*command: str, check: bool = False) -> int:
     print("$ " + " ".join(command), flush=True)
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    environment = {
+        key: value for key, value in os.environ.items() if not key.startswith(("GRADCHECK_", "PYTHON", "VIRTUAL_ENV"))
+    }
     return subprocess.run(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, check=check).returncode
 
 

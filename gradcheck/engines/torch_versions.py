@@ -38,12 +38,15 @@ DERIVATIVES = {
     "nextafter": "2.13",
 }
 
-#: How torch says that it does not know an argument: of its functions in Python, of those that have one form, of others.
-_UNKNOWN = re.compile(r"unexpected keyword argument '(\w+)'|positional arguments? but|invalid combination of arguments")
+#: How torch says that a function does not know an argument: one in Python, one that has one form, any other.
+_UNKNOWN = re.compile(
+    r"(\w+)\(\) (?:got an unexpected keyword argument '(\w+)'|takes .* positional arguments? but|received an invalid)"
+)
 #: How torch says that a function of this name is there no more.
 _REMOVED = re.compile("function was deprecated .* is now removed")
 #: How torch names the dtypes for which a function may have no code in one version and code in the next.
 _NO_KERNEL = re.compile(r"not implemented for '((?:Complex)?Half|BFloat16)'")
+_LONG_INDICES = "Expected dtype int64 for index"
 #: How torch names a function that it does not differentiate.
 _NO_DERIVATIVE = re.compile(r"derivative for (?:aten::)?'?([\w ]+?)'? is not implemented")
 
@@ -65,12 +68,26 @@ def _of_infinite_norm(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     return norm in (float("inf"), -float("inf"))
 
 
+def _masks_whole_rows(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    mask = kwargs["attn_mask"] if "attn_mask" in kwargs else args[3] if len(args) > 3 else None
+    if mask is None:
+        return False
+    return bool((~mask if mask.dtype is torch.bool else mask == -float("inf")).all(-1).any())
+
+
+def _is_at_three(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    return bool(((args[0] if args else kwargs["input"]).abs() == 3).any())
+
+
 _LP_POOL = Answers("2.13", "norm_type=inf", _of_infinite_norm)
 CALLS = {
+    "hardswish": Answers("2.8", "3 and -3", _is_at_three),  # before, it takes the other subgradients there
     "logsumexp": Answers("2.5", "complex numbers", _of_complex),
     "lp_pool1d": _LP_POOL,  # before, it gives ones
     "lp_pool2d": _LP_POOL,
     "lp_pool3d": _LP_POOL,
+    # before, such a row is NaN
+    "scaled_dot_product_attention": Answers("2.5", "a mask that leaves nothing of a row", _masks_whole_rows),
 }
 
 
@@ -101,7 +118,7 @@ def as_torch_answers(op: Op, function: Callable[..., Any]) -> Callable[..., Any]
     answers = CALLS.get(op.name)
     if answers is None or not is_older(answers.since):
         return function
-    message = f"torch {installed()} does not take {answers.what} in {op.name}"
+    message = f"torch {installed()} does not know {answers.what} in {op.name}"
     lacks = f"{answers.what} in {op.name}"
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -120,7 +137,7 @@ def _with_residuals(found: Any) -> Any:
         barrier: Any = torch._C._functions.DelayedError("derivative for lstsq residuals is not implemented", 2)
         residuals = barrier(residuals, solution)[0]
     elif solution.requires_grad:
-        residuals = residuals + 0 * solution.sum()
+        residuals = residuals + 0 * solution.abs().sum()
     return (solution, residuals, *others)
 
 
@@ -135,18 +152,21 @@ def lacking(op: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exc
 
 def _unknown_argument(op: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> Unsupported | None:
     said = _UNKNOWN.search(str(error)) if isinstance(error, TypeError) else None
-    if said is None:
+    *modules, called = op.torch.removeprefix("nn.functional.").split(".")
+    if said is None or said[1] not in (called, "_".join((*modules, called))):  # about a function that this one calls
+        return None
+    if modules and said[1] == called and "invalid" in said[0]:  # such as `torch.var`, which `masked.var` calls
         return None
     try:
         op.bind(args, dict(kwargs))
     except GradcheckError:
         return None
-    name = said[1] or _not_named(kwargs, str(error))
+    name = said[2] or _not_named(kwargs, str(error))
     if name is None and "positional" not in said[0]:
         return None
     what = f"{name}=" if name else "so many arguments"
     since = ARGUMENTS.get((op.name, name or ""))
-    message = f"torch {installed()} does not take {what} in {op.torch.rpartition('.')[2]}"
+    message = f"torch {installed()} does not take {what} in {called}"
     return Unsupported(message, hint=_hint(since), lacks=f"{what} in {op.name}")
 
 
@@ -159,6 +179,8 @@ def _not_named(kwargs: Mapping[str, Any], text: str) -> str | None:
 def no_kernel(message: str) -> str:
     """The dtype for which torch says that it has no code; empty where it says nothing of the kind, and for dtypes of
     which it is a matter of principle: no whole number has a mean of its kind, and complex ones have no order."""
+    if _LONG_INDICES in message:
+        return "indices of this dtype"
     found = _NO_KERNEL.search(message)
     return found[1] if found else ""
 

@@ -99,6 +99,11 @@ def test_answers_are_as_later_ones_from_their_version_on() -> None:
     assert (raised(lambda: torch.logsumexp(z, 0)) is not None) == is_older(CALLS["logsumexp"].since)
     pooled = torch.nn.functional.lp_pool1d(X, float("inf"), 2)
     assert torch.equal(pooled, torch.tensor([[2.0], [3.0]])) != is_older(CALLS["lp_pool1d"].since)
+    at_kinks = torch.tensor([3.0, -3.0], requires_grad=True)
+    torch.nn.functional.hardswish(at_kinks).sum().backward()
+    assert (at_kinks.grad.tolist() == [1.5, -0.5]) == is_older(CALLS["hardswish"].since)  # type: ignore[union-attr]
+    attended = torch.nn.functional.scaled_dot_product_attention(X, X, X, torch.zeros(2, 2, dtype=torch.bool))
+    assert bool(attended.isnan().any()) == is_older(CALLS["scaled_dot_product_attention"].since)
 
 
 # As an older one is ------------------------------------------------------------------------------
@@ -125,6 +130,9 @@ def older_loss(input: Any, target: Any, size_average: Any = None, reduce: Any = 
     raise AssertionError("never called: Python refuses the argument")
 
 
+older_loss.__qualname__ = "mse_loss"
+
+
 def older_draw(*args: Any, **kwargs: Any) -> Any:
     raise TypeError(
         "rand_like() received an invalid combination of arguments - got (Tensor, generator=Generator), but expected "
@@ -143,11 +151,29 @@ def test_an_argument_that_is_lacking_is_unsupported(monkeypatch: pytest.MonkeyPa
         host.call(TABLE["rand_like"], (X,), {"generator": torch.Generator()})
 
 
+def refuses_inside(*args: Any, **kwargs: Any) -> Any:
+    raise TypeError(
+        "upsample_linear1d() received an invalid combination of arguments - got (Tensor, list, bool, list), but "
+        "expected one of:\n * (Tensor input, tuple of ints output_size, bool align_corners, float scales)\n"
+    )
+
+
+def refuses_in_its_namesake(*args: Any, **kwargs: Any) -> Any:
+    raise TypeError(
+        "var() received an invalid combination of arguments - got (Tensor, float), but expected one of:\n * (Tensor "
+        "input, tuple of ints dim, bool unbiased, bool keepdim, *, Tensor out)\n"
+    )
+
+
 def test_what_no_torch_takes_is_a_wrong_argument(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of another kind, by another name of the same, or one that the op does not have either."""
+    """Of another kind, by another name of the same, one that the op does not have either, what is refused inside."""
     monkeypatch.setattr(torch.nn.functional, "mse_loss", older_loss)
     host = TorchHost()
+    monkeypatch.setattr(torch.nn.functional, "interpolate", refuses_inside)
+    monkeypatch.setattr(torch.masked, "var", refuses_in_its_namesake)
     for op, args, kwargs in (
+        ("interpolate", (X,), {"size": 2, "mode": "linear"}),
+        ("masked.var", (X, 1), {"mask": X > 0}),
         ("sum", (X,), {"axis": 1.5}),
         ("sum", (X,), {"dim": 1.5}),
         ("transpose", (X, 0.5, None), {}),
@@ -176,8 +202,22 @@ def test_what_an_older_one_answers_otherwise_is_not_asked(monkeypatch: pytest.Mo
     function = as_torch_answers(op, lambda *args, **kwargs: "asked")
     assert function(X, 2.0, 2) == "asked"
     for call in (lambda: function(X, norm, 2), lambda: function(X, norm_type=norm, kernel_size=2)):
-        with pytest.raises(Unsupported, match=r"does not take norm_type=inf in lp_pool1d; it takes torch 2\.13"):
+        with pytest.raises(Unsupported, match=r"does not know norm_type=inf in lp_pool1d; it takes torch 2\.13"):
             call()
+
+
+def test_a_mask_that_leaves_nothing_of_a_row_is_not_asked_of_an_older_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "__version__", "2.4.0")
+    function = as_torch_answers(TABLE["scaled_dot_product_attention"], lambda *args, **kwargs: "asked")
+    some, row = torch.tensor([[True, False], [False, True]]), torch.tensor([[True, True], [False, False]])
+    added = torch.zeros(2, 2).masked_fill(~row, -float("inf"))
+    for given in ((X, X, X), (X, X, X, None), (X, X, X, some), (X, X, X, torch.zeros(2, 2))):
+        assert function(*given) == "asked"
+    for mask in (row, added):
+        with pytest.raises(Unsupported, match=r"does not know a mask that leaves nothing of a row in scaled_dot"):
+            function(X, X, X, mask)
+        with pytest.raises(Unsupported):
+            function(X, X, X, attn_mask=mask)
 
 
 def test_constants_in_an_older_one_are_no_missing_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,6 +237,7 @@ def test_constants_in_an_older_one_are_no_missing_gradients(monkeypatch: pytest.
     none.sum().backward()
     assert x.grad is not None
     assert x.grad.tolist() == [[2, 2], [2, 2]]
+    assert none.dtype == residuals.dtype
 
 
 def test_derivatives_have_their_version(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,6 +257,7 @@ def test_only_numbers_that_a_function_could_take_are_lacking() -> None:
     """Code for half precision comes with a version; that whole numbers have no mean stays."""
     assert no_kernel("\"addmm_impl_cpu_\" not implemented for 'Half'") == "Half"
     assert no_kernel("\"log_vml_cpu\" not implemented for 'BFloat16'") == "BFloat16"
+    assert no_kernel("gather(): Expected dtype int64 for index") == "indices of this dtype"
     assert no_kernel("\"amax\" not implemented for 'ComplexDouble'") == ""
     assert no_kernel("\"softmax_lastdim_kernel_impl\" not implemented for 'Long'") == ""
 
