@@ -3,6 +3,8 @@
 A clone, or an archive, can hold links. `write` replaces a file in one step. It refuses where a link on the way leads
 out of the folder that the file belongs to (`root_of`), and where a file of another kind is there already. `Folder` is
 the tool beneath: a folder that is held open, whose entries are reached by their names and never through a link.
+`read_regular` reads a file that somebody names: a named pipe would keep the reader waiting for its writer, and a device
+such as `/dev/zero` has no end.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ _BY_FOLDER = {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_d
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _AS_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | _NO_LINK
-#: So that opening a pipe does not wait for a writer.
-_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | _NO_LINK
+#: Opening a pipe does not wait for its writer, and opening a terminal does not attach the process to it.
+_READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC", "O_NOCTTY"))
 
 #: Whether a file that is there, open for reading, may be replaced.
 MayReplace = Callable[[IO[bytes]], bool]
@@ -37,6 +39,14 @@ class LinkRefused(OSError):
 
 class OtherKind(OSError):
     """A file is there already that gradcheck has not written."""
+
+
+class NotRegular(OSError):
+    """A pipe, a device, a socket or a folder, where a regular file is wanted."""
+
+
+class FileTooLarge(OSError):
+    """A file of more bytes than may be read."""
 
 
 class Folder:
@@ -82,10 +92,10 @@ class Folder:
 
     def read(self, name: str) -> IO[bytes]:
         """Open a regular file. Raises OSError for a link, a pipe or a device, without waiting."""
-        descriptor = os.open(self._name(name), _READ, dir_fd=self._descriptor)
+        descriptor = os.open(self._name(name), _READ | _NO_LINK, dir_fd=self._descriptor)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise OtherKind(errno.EINVAL, "it is no regular file", name)
+            raise NotRegular(errno.EINVAL, "not a regular file", name)
         return os.fdopen(descriptor, "rb")
 
     def allows(self, name: str, may_replace: MayReplace) -> bool:
@@ -227,3 +237,25 @@ def write(path: str | os.PathLike[str], data: bytes, may_replace: MayReplace) ->
             folder.replace(name, data)
         else:
             raise OtherKind(errno.EEXIST, "it holds something that gradcheck has not written")
+
+
+def read_regular(path: str | os.PathLike[str], most: int) -> bytes:
+    """Return the bytes of a regular file, without ever waiting.
+
+    Raises NotRegular, FileTooLarge where there are more than `most` bytes, and whatever OSError the system raises; and
+    ValueError for a path that no system takes.
+    """
+    descriptor = os.open(path, _READ)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise NotRegular(errno.EINVAL, "not a regular file", os.fspath(path))
+        found = os.read(descriptor, min(status.st_size, most) + 1)
+        if len(found) > status.st_size:  # it has grown, or its size is not known, as below /proc
+            while len(found) <= most and (piece := os.read(descriptor, most + 1 - len(found))):
+                found += piece
+    finally:
+        os.close(descriptor)
+    if len(found) > most:
+        raise FileTooLarge(errno.EFBIG, f"the file is larger than {most:,} bytes", os.fspath(path))
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import stat
 import threading
 from pathlib import Path
@@ -11,7 +12,19 @@ from typing import IO
 import pytest
 
 from gradcheck import safe_files
-from gradcheck.safe_files import Folder, LinkRefused, OtherKind, folder_of, resolve, root_of, write
+from gradcheck.checks.limits import deadline
+from gradcheck.safe_files import (
+    FileTooLarge,
+    Folder,
+    LinkRefused,
+    NotRegular,
+    OtherKind,
+    folder_of,
+    read_regular,
+    resolve,
+    root_of,
+    write,
+)
 
 
 def anything(file: IO[bytes]) -> bool:
@@ -232,3 +245,43 @@ def test_a_link_in_the_place_of_a_folder_is_no_folder(project: Path) -> None:
         folder.below("link", create=True)
     with pytest.raises(LinkRefused):
         resolve("link/r")
+
+
+# Reading ------------------------------------------------------------------------------------------------
+
+
+def test_a_file_is_read_to_its_end(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    for text in (b"", b"a", b"a" * 10):
+        file.write_bytes(text)
+        assert read_regular(file, 10) == text
+    file.write_bytes(b"a" * 11)
+    with pytest.raises(FileTooLarge, match="the file is larger than 10 bytes"):
+        read_regular(file, 10)
+
+
+def test_a_file_may_be_larger_than_the_system_says() -> None:
+    """Files below /proc have no size."""
+    found = read_regular("/proc/self/status", 100_000)
+    assert found.startswith(b"Name:")
+    assert b"\nVmData:" in found
+    with pytest.raises(FileTooLarge):
+        read_regular("/proc/self/status", 10)
+
+
+def test_nothing_else_is_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("pipe")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(os.fspath(tmp_path / "socket"))
+    with deadline(20):
+        for name in (tmp_path / "pipe", tmp_path / "link", tmp_path, "/dev/zero", "/dev/tty0"):
+            if Path(name).exists():
+                with pytest.raises(NotRegular):
+                    read_regular(name, 10)
+    with pytest.raises(OSError, match="socket"):
+        read_regular(tmp_path / "socket", 10)
+    with pytest.raises(FileNotFoundError):
+        read_regular(tmp_path / "nothing", 10)
+    with pytest.raises(ValueError, match="null"):
+        read_regular("a\0b", 10)

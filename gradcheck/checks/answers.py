@@ -21,8 +21,10 @@ _TOGETHER = 100
 
 
 def may_recall(options: Options) -> bool:
-    """Whether the reference's answers may be kept: it is the one that takes long to import, for every case, and what is
-    installed of it is in the keys."""
+    """Whether the reference's answers may be kept: it is the one that takes long to import, for every case, it computes
+    on the CPU, and what is installed of it is in the keys."""
+    if options.device != "cpu":
+        return False
     differ = options.overridden("engines") or options.overridden("reference")
     known = options.reference == REFERENCE and REFERENCE not in options.engines
     return bool(options.cache is not None and not differ and known and options.cache.covers(LIBRARIES[REFERENCE]))

@@ -21,6 +21,8 @@ import numpy as np
 _SHARE = 0.5
 _UNITS = {"k": 1, "m": 2, "g": 3, "t": 4}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)(b?)", re.IGNORECASE)
+#: More bytes than any machine has, and few enough for the system to count: so large a limit is none.
+_MOST = 2**60
 #: Matrices of this size make NumPy's BLAS take its buffers, which it must not find refused: it would end the process.
 _BLAS = 128
 #: The options of glibc's `mallopt`, from its malloc.h, and what they are set to.
@@ -34,10 +36,10 @@ def size_of(text: str) -> int:
     """Bytes: `2GB` and `500 MB` by thousands, `2GiB` and `2G` by 1024. Raises ValueError."""
     found = _SIZE.fullmatch(text.strip())
     if found is None:
-        raise ValueError(f"{text!r} is no size, such as 2GB or 500MB")
+        raise ValueError(f"{text!r:.60} is no size, such as 2GB or 500MB")
     number, unit, binary, byte = found.groups()
     base = 1000 if byte and not binary else 1024
-    return int(float(number) * base ** _UNITS.get(unit.lower(), 0))
+    return int(min(float(number) * base ** _UNITS.get(unit.lower(), 0), _MOST))
 
 
 def keep_heap() -> bool:
@@ -78,7 +80,7 @@ def half_of_the_machine() -> int | None:
 @contextmanager
 def memory_limit(size: int | None) -> Iterator[None]:
     """No more than `size` bytes on top of what this process has now; by default half of the machine's memory."""
-    held, wanted = _held(), size if size is not None else half_of_the_machine()
+    held, wanted = _held(), half_of_the_machine() if size is None else min(size, _MOST)
     if held is None or wanted is None:
         yield
         return

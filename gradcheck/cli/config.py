@@ -17,11 +17,15 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from gradcheck.cli.options import ISOLATED, RUN, JobsType, SizeType
+from gradcheck.cli.options import ISOLATED, RUN
+from gradcheck.cli.setting_values import brief, kind_of, read_value, shown
 from gradcheck.errors import Place, UsageError
 from gradcheck.language.suggest import did_you_mean
 from gradcheck.record import Record
+from gradcheck.safe_files import read_regular
 
+#: No file of settings is larger.
+_MOST_BYTES = 10_000_000
 #: What may differ from path to path: all that concerns one case alone.
 OVERRIDDEN = (
     *("engine", "reference", "dtype", "rtol", "atol", "seed", "trials"),
@@ -133,24 +137,25 @@ def _environment() -> dict[str, Setting]:
         key = names[name]
         texts = tuple(part.strip() for part in text.split(",") if part.strip())
         if key == "paths":
+            if not texts:
+                raise UsageError(f"{name} cannot be empty", hint="unset it")
             found[key] = Setting(key, texts, text, name)
             continue
         option = keys()[key]
         assert option.name is not None
-        values = [_of_text(one, option, name) for one in (texts if option.multiple else (text,))]
+        values = [_of_text(one, option, name) for one in (texts or ("",) if option.multiple else (text,))]
         found[option.name] = Setting(key, tuple(values) if option.multiple else values[0], text, name)
     return found
 
 
 def _of_text(text: str, option: click.Option, name: str) -> Any:
-    if option.is_flag:
-        if text.lower() not in (*_YES, *_NO):
-            raise UsageError(f"{name} cannot be {text!r}", hint="it must be true or false")
-        return text.lower() in _YES
-    try:
-        return option.type.convert(text, option, None)
-    except click.BadParameter as error:
-        raise UsageError(f"{name}: {error.message.rstrip('.')}") from error
+    word = text.lower()
+    if option.is_flag or (option.count and not word.isdecimal()):
+        if word not in (*_YES, *_NO):
+            wanted = "true, false or a whole number" if option.count else "true or false"
+            raise UsageError(f"{name} cannot be {text!r:.60}", hint=f"it must be {wanted}")
+        return int(word in _YES) if option.count else word in _YES
+    return read_value(text, name, option)
 
 
 # The file ----------------------------------------------------------------------------------------------
@@ -168,6 +173,10 @@ def _file(start: Path) -> _File | None:
     return None
 
 
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str) and "\0" not in value and bool(value.strip())
+
+
 class _File:
     """A file of settings: its text, and the table of it that is meant, None where there is none."""
 
@@ -176,7 +185,7 @@ class _File:
 
         self.path, self.name, self.whole = path, os.path.relpath(path), path.name == "gradcheck.toml"
         try:
-            self.text = path.read_bytes().decode("utf-8")
+            self.text = read_regular(path, _MOST_BYTES).decode("utf-8")
             data = tomllib.loads(self.text)
         except OSError as error:
             raise UsageError(f"{self.name}: cannot be read: {error.strerror}") from error
@@ -186,6 +195,11 @@ class _File:
             found = re.search(r"^(.*?) \(at line (\d+), column (\d+)\)$", str(error))
             place = Place(self.name, int(found[2]), int(found[3])) if found else Place(self.name)
             raise UsageError(f"{place}: {found[1] if found else error}") from error
+        except (ValueError, RecursionError) as error:  # numbers and nesting that Python itself gives up on
+            long = re.search(r"\d[\d_]{4000}", self.text)
+            place = Place(self.name, self.text.count("\n", 0, long.start()) + 1, 1) if long else Place(self.name)
+            what = "a number of more digits than can be read" if long else "nested too deeply to be read"
+            raise UsageError(f"{place}: {what}") from error
         tool = data.get("tool", {})
         self.section: Any = data if self.whole else tool.get("gradcheck") if isinstance(tool, dict) else None
 
@@ -201,17 +215,19 @@ class _File:
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             hint = f"write each as [[{'' if self.whole else 'tool.gradcheck.'}overrides]]"
             raise UsageError(f"{self._place(_OVERRIDES)}: overrides must be tables", hint=hint)
-        for table in tables:
+        for number, table in enumerate(tables):
             if "paths" not in table:
-                raise UsageError(f"{self.name}: an override names no paths", hint='such as paths = ["cases/slow"]')
-            found = dict(self._settings(table, ("paths", *OVERRIDDEN)))
+                place = self._place("", number)
+                raise UsageError(f"{place}: an override names no paths", hint='such as paths = ["cases/slow"]')
+            found = dict(self._settings(table, ("paths", *OVERRIDDEN), number))
             paths = found.pop("paths").value
             yield tuple(os.path.abspath(path) for path in paths), found
 
-    def _settings(self, table: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Setting]:
+    def _settings(self, table: Mapping[str, Any], known: tuple[str, ...], number: int = -1) -> dict[str, Setting]:
+        """The settings of one table; `number` counts the tables of overrides from 0."""
         found: dict[str, Setting] = {}
         for word, value in table.items():
-            place = self._place(word)
+            place = self._place(word, number)
             key = word if word in known else word.replace("_", "-")
             if key not in known:
                 hint = did_you_mean(key, known, f"the keys are {', '.join(known)}")
@@ -219,49 +235,53 @@ class _File:
                 raise UsageError(f"{place}: unknown key '{key}' in {where}", hint=hint)
             option = keys().get(key)
             name = option.name if option is not None and option.name else key
-            converted = self._paths(value, place) if option is None else self._converted(key, value, option)
-            found[name] = Setting(key, converted, _shown(value), str(place))
+            converted = self._paths(value, place) if option is None else self._converted(key, value, option, place)
+            found[name] = Setting(key, converted, shown(value), str(place))
         return found
 
-    def _place(self, key: str) -> Place:
-        """Where a key stands, as far as a look at the lines tells."""
-        inside = self.whole
+    def _place(self, key: str, override: int = -1) -> Place:
+        """Where a key stands, as far as a look at the lines tells: in the section itself, or in one of its tables of
+        overrides, counted from 0. Without a key, where that table begins."""
+        inside, seen = self.whole, -1
         for number, line in enumerate(self.text.splitlines(), 1):
-            if re.match(r"\s*\[", line):
-                inside = re.match(r"\s*\[{1,2}\s*(tool\s*\.\s*gradcheck|overrides)\b", line) is not None
-            elif inside and re.match(rf"""\s*(["']?){re.escape(key)}\1\s*=""", line):
-                return Place(self.name, number, 1 + len(line) - len(line.lstrip()))
+            column = 1 + len(line) - len(line.lstrip())
+            if header := re.match(r"\s*\[+([^\[\]=]*)\]", line):
+                name = re.sub(r"[\s\"']", "", header[1]).removeprefix("tool.gradcheck.")
+                seen += name == _OVERRIDES
+                inside = seen == override and (name == _OVERRIDES if override >= 0 else name == "tool.gradcheck")
+                if (inside and not key) or (name == key == _OVERRIDES):
+                    return Place(self.name, number, column)
+            elif inside and key and re.match(rf"""\s*(["']?){re.escape(key)}\1\s*=""", line):
+                return Place(self.name, number, column)
         return Place(self.name)
 
     def _paths(self, value: Any, place: Place) -> tuple[str, ...]:
         """Relative to the file they stand in, told from the working directory."""
         texts = [value] if isinstance(value, str) else value
-        if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
-            raise UsageError(f"{place}: paths must be a list of texts, not {value!r}", hint='such as paths = ["cases"]')
+        if not isinstance(texts, list) or not texts or not all(map(_is_path, texts)):
+            hint = 'such as paths = ["cases"]'
+            raise UsageError(f"{place}: paths must be a list of texts, not {brief(value)}", hint=hint)
         return tuple(os.path.relpath(self.path.parent / text) for text in texts)
 
-    def _converted(self, key: str, value: Any, option: click.Option) -> Any:
-        place = self._place(key)
+    def _converted(self, key: str, value: Any, option: click.Option, place: Place) -> Any:
         items = value if option.multiple and isinstance(value, list) else [value]
-        kind, wanted = _kind(option)
+        kind, wanted = kind_of(option)
         for item in items:
             if (isinstance(item, bool) and bool not in kind) or not isinstance(item, kind):
-                raise UsageError(f"{place}: {key} cannot be {item!r}", hint=f"it must be {wanted}")
+                raise UsageError(f"{place}: {key} cannot be {brief(item)}", hint=f"it must be {wanted}")
         try:
-            converted = tuple(self._item(item, option) for item in items)
-        except click.BadParameter as error:
-            raise UsageError(f"{place}: {key}: {error.message.rstrip('.')}") from error
+            converted = tuple(self._item(key, item, option) for item in items)
+        except UsageError as error:
+            raise UsageError(f"{place}: {error.message}", hint=error.hint) from error
         return converted if option.multiple else converted[0]
 
-    def _item(self, item: Any, option: click.Option) -> Any:
-        """As the command line would have it; files are looked for where the configuration stands."""
-        if option.is_flag or option.count:
-            return int(item) if option.count else item
+    def _item(self, key: str, item: Any, option: click.Option) -> Any:
+        """As the command line would have it; files are looked for where the configuration stands. Raises UsageError."""
+        converted = read_value(item, key, option)
         if option.name in ("engines", "reference"):
-            return self._engine(item)
+            return self._engine(converted)
         if isinstance(option.type, click.Path):
-            return Path(os.path.relpath(self.path.parent / item))
-        converted = option.type.convert(item, option, None)
+            return Path(os.path.relpath(self.path.parent / converted))
         if option.name == "reports":
             return converted[0], Path(os.path.relpath(self.path.parent / converted[1]))
         return converted
@@ -269,27 +289,4 @@ class _File:
     def _engine(self, spec: str) -> str:
         where, colon, attribute = spec.rpartition(":")
         path = self.path.parent / where
-        return f"{os.path.relpath(path)}{colon}{attribute}" if where.endswith(".py") and path.is_file() else spec
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return ", ".join(map(_shown, value)) if isinstance(value, list) else str(value)
-
-
-def _kind(option: click.Option) -> tuple[tuple[type, ...], str]:
-    """What TOML may hold for an option."""
-    if option.is_flag:
-        return (bool,), "true or false"
-    if option.count:
-        return (bool, int), "true, false or a whole number"
-    if isinstance(option.type, JobsType):
-        return (int, str), "a whole number, or 'auto'"
-    if isinstance(option.type, SizeType):
-        return (int, str), "a size, such as '2GB'"
-    if isinstance(option.type, click.types.IntParamType):
-        return (int,), "a whole number"
-    if isinstance(option.type, click.types.FloatParamType):
-        return (int, float), "a number"
-    return (str,), "a text"
+        return f"{os.path.relpath(path)}{colon}{attribute}" if where.endswith(".py") and os.path.isfile(path) else spec

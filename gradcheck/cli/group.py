@@ -4,7 +4,7 @@ expected errors from bugs: a person's mistake gets a line and exit code 2, a bug
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 
 import click
@@ -12,7 +12,8 @@ import click
 from gradcheck import __version__
 from gradcheck.cli.output import silence_stdout, write_stderr
 from gradcheck.cli.supervisor import OwnProcess
-from gradcheck.errors import GradcheckError, text_of
+from gradcheck.errors import GradcheckError, UsageError, text_of
+from gradcheck.language.crash import Crash
 from gradcheck.language.suggest import did_you_mean, nearest
 from gradcheck.reports.text import plain
 
@@ -129,7 +130,7 @@ def guarded(command: click.Command, arguments: Sequence[str], own: OwnProcess | 
     except NothingToDo as error:
         return _complain(error, EMPTY)
     except GradcheckError as error:
-        return _complain(error, USAGE)
+        return _complain(error, code_of([error]))
     except (KeyboardInterrupt, click.Abort):
         write_stderr("interrupted")
         return INTERRUPTED
@@ -140,7 +141,24 @@ def guarded(command: click.Command, arguments: Sequence[str], own: OwnProcess | 
         write_stderr(f"gradcheck: ran out of memory: {plain(text_of(error))}")
         return CRASH
     except Exception as error:
+        if isinstance(error, OSError) and (lost := _lost_folder()):
+            return _complain(lost, USAGE)
         return _crash(error, arguments)
+
+
+def _lost_folder() -> UsageError | None:
+    """Return the error of a working directory that was removed, or that nobody may read."""
+    try:
+        os.getcwd()
+    except OSError as error:
+        hint = "change to a folder that is there"
+        return UsageError(f"the working directory cannot be read: {error.strerror}", hint=hint)
+    return None
+
+
+def code_of(errors: Iterable[GradcheckError]) -> int:
+    """Return the exit code that follows from what is wrong with files and options; 0 for no error."""
+    return max((CRASH if isinstance(error, Crash) else USAGE for error in errors), default=0)
 
 
 def _with_the_nearest(error: click.NoSuchOption) -> click.UsageError:

@@ -14,7 +14,10 @@ from gradcheck.cli.config import read_config
 from gradcheck.cli.output import write_stdout
 from gradcheck.errors import UsageError
 from gradcheck.reports.text import plain
-from gradcheck.safe_files import folder_of
+from gradcheck.safe_files import folder_of, read_regular
+
+#: A file of settings that is larger is not looked into.
+_MOST_BYTES = 1_000_000
 
 
 @click.command("init")
@@ -91,14 +94,13 @@ def _write(path: Path, text: str, otherwise: str = "") -> None:
     """Unless it is there; what to do `otherwise` is told then, where it does not speak of gradcheck yet."""
     written = _written(path, text)
     _tell(f"wrote {path.as_posix()}" if written else f"{path.as_posix()} is there already, and stays")
-    if not written and otherwise and not _speaks_of_gradcheck(path):
+    if not written and otherwise and not _mentions_gradcheck(path):
         _tell(otherwise)
 
 
-def _speaks_of_gradcheck(path: Path) -> bool:
+def _mentions_gradcheck(path: Path) -> bool:
     try:
-        with folder_of(path) as (folder, name), folder.read(name) as file:
-            return b"gradcheck" in file.read()
+        return b"gradcheck" in read_regular(path, _MOST_BYTES)
     except OSError:
         return False
 

@@ -16,11 +16,14 @@ from gradcheck.cli.files import write_file
 from gradcheck.cli.output import write_stderr
 from gradcheck.errors import UsageError
 from gradcheck.reports.text import count, plain
+from gradcheck.safe_files import read_regular
 
 if TYPE_CHECKING:
     from gradcheck.checks.result import RunResult
 
 _VERSION = 1
+#: A baseline of a million cases is smaller.
+_MOST_BYTES = 1_000_000_000
 _HINT = "name the file that --update-baseline has written"
 _BEGINS, _LOOKED_AT = re.compile(rb'\s*\{\s*"gradcheck-baseline"\s*:'), 4096
 _CONFLICT = re.compile(r"^(<{7}|>{7}|={7})", re.MULTILINE)
@@ -30,7 +33,7 @@ _MERGE = "keep the lines of both sides, or run --update-baseline after removing 
 def read_baseline(path: Path, update: bool) -> Baseline:
     """What the file holds; nothing, where it is yet to be written. Raises UsageError."""
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = read_regular(path, _MOST_BYTES).decode("utf-8")
     except FileNotFoundError:
         if update:
             if not os.access(path.parent, os.W_OK):
@@ -38,17 +41,18 @@ def read_baseline(path: Path, update: bool) -> Baseline:
             return Baseline(path.as_posix(), measured=True)
         raise UsageError(f"there is no baseline '{path}'", hint="--update-baseline writes it") from None
     except (OSError, ValueError) as error:
-        raise UsageError(f"cannot read the baseline '{path}': {error}", hint=_HINT) from error
+        said = error.strerror if isinstance(error, OSError) else error
+        raise UsageError(f"cannot read the baseline '{path}': {said}", hint=_HINT) from error
     if _CONFLICT.search(text):
         raise UsageError(f"the baseline '{path}' has the marks of a merge in it", hint=_MERGE)
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"cannot read the baseline '{path}': {error}", hint=_HINT) from error
     try:
         agreement = {str(id): {str(name): float(near) for name, near in of.items()} for id, of in _agreement(data)}
         return Baseline(path.as_posix(), _claims(data), agreement, measured=update or bool(agreement))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"'{path}' is no baseline of gradcheck", hint=_HINT) from error
 
 
@@ -58,7 +62,8 @@ def _claims(data: Any) -> dict[str, frozenset[KnownClaim]]:
     found: dict[str, frozenset[KnownClaim]] = {}
     for entry in filter(None, data["failures"]):
         id = str(entry.pop("case"))
-        found[id] = found.get(id, frozenset()) | {KnownClaim(**entry)}
+        step, texts = int(entry.pop("step", 0)), {key: str(value) for key, value in entry.items()}
+        found[id] = found.get(id, frozenset()) | {KnownClaim(step=step, **texts)}
     return found
 
 

@@ -1,19 +1,19 @@
 """Every option of `gradcheck run`, in one table, and the few that other commands share.
 
 The command line of `run`, the keys of the configuration and `GRADCHECK_*` are made from `RUN`: a new option is an entry
-there, and a field of `checks.options.Options` where it changes what is checked. Nothing here imports another module of
-this room.
+there, and a field of `checks.options.Options` where it changes what is checked. What a value may be is said by
+`option_types`.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from gradcheck.cli.option_types import FiniteRange, JobsType, ReportType, ShardType, SizeType, WholeRange, WholeType
 from gradcheck.reports import FORMATS
 
 if TYPE_CHECKING:
@@ -24,72 +24,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 DEFAULT_PATHS = ("cases",)
 DTYPES = ("float64", "float32", "float16", "bfloat16", "complex64", "complex128")
-
-
-class ReportType(click.ParamType):
-    """`FORMAT=PATH`, as a pair."""
-
-    name = "FORMAT=PATH"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Path]:
-        """Raises click.BadParameter for what is no such pair."""
-        format, equals, path = value.partition("=")
-        if not equals or not path:
-            self.fail(f"'{value}' is not FORMAT=PATH, such as junit=report.xml", param, ctx)
-        if format not in FORMATS:
-            self.fail(f"'{format}' is not a format; there are {', '.join(FORMATS)}", param, ctx)
-        return format, Path(path)
-
-
-class SizeType(click.ParamType):
-    """`2GB`, `500 MB`, `1GiB`: bytes."""
-
-    name = "SIZE"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Raises click.BadParameter for what is no such size, or none at all."""
-        from gradcheck.checks.memory import size_of  # here, since help does without
-
-        try:
-            size = value if isinstance(value, int) else size_of(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-        if size <= 0:
-            self.fail("a case takes some memory", param, ctx)
-        return size
-
-
-class JobsType(click.ParamType):
-    """A number of processes, or `auto` for one a core."""
-
-    name = "N|auto"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Raises click.BadParameter for what is no such number."""
-        if value == "auto":
-            return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        try:
-            number = int(value)
-        except ValueError:
-            self.fail(f"'{value}' is neither a number nor 'auto'", param, ctx)
-        if number < 1:
-            self.fail(f"{number} processes check nothing", param, ctx)
-        return number
-
-
-class ShardType(click.ParamType):
-    """`i/n`, as a pair."""
-
-    name = "I/N"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
-        """Raises click.BadParameter for what is no such pair."""
-        if isinstance(value, tuple):
-            return value
-        which, _, of = value.partition("/")
-        if not (which.isdecimal() and of.isdecimal() and 1 <= int(which) <= int(of)):
-            self.fail(f"'{value}' is no part of a whole, such as 1/4", param, ctx)
-        return int(which), int(of)
 
 
 def complete_path(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -144,8 +78,8 @@ def format_of(*choices: str, purpose: str) -> Option:
     return Option("--format", type=click.Choice(choices), default=choices[0], show_default=True, help=purpose)
 
 
-_POSITIVE, _NOT_NEGATIVE = click.IntRange(min=1), click.FloatRange(min=0)
-_SECONDS = click.FloatRange(min=0, min_open=True, max=1e8)
+_POSITIVE, _NOT_NEGATIVE = WholeRange(min=1), FiniteRange(min=0)
+_SECONDS = FiniteRange(min=0, min_open=True, max=1e8)
 
 KEYWORD = Option(
     "-k", "keyword", metavar="EXPR", help="Only cases whose file or name has these words, as in 'mlp and not deep'."
@@ -153,7 +87,7 @@ KEYWORD = Option(
 TAG = Option(
     "-t", "--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag; of several, any will do."
 )
-SEED = Option("--seed", type=int, metavar="N", help="Instead of the case's own seed.")
+SEED = Option("--seed", type=WholeType(), metavar="N", help="Instead of the case's own seed.")
 TIMEOUT = Option("--timeout", type=_SECONDS, metavar="SECONDS", help="For each case.")
 MEMORY = Option(
     "--memory",
@@ -218,7 +152,7 @@ RUN: tuple[Option, ...] = (
     Option("--rtol", type=_NOT_NEGATIVE, help="Relative tolerance, instead of the dtype's."),
     Option("--atol", type=_NOT_NEGATIVE, help="Absolute tolerance, as in NumPy."),
     SEED.but(help="Instead of each case's own seed."),
-    Option("--trials", type=click.IntRange(min=0), metavar="N", help="How often formulas are tried afresh."),
+    Option("--trials", type=WholeRange(min=0, max=100_000), metavar="N", help="How often formulas are tried afresh."),
     TIMEOUT,
     MEMORY,
     Option(
@@ -232,7 +166,7 @@ RUN: tuple[Option, ...] = (
         help="Hold engines to gradients, to Jacobian-vector products, or to both, and to each other. "
         "[default: reverse]",
     ),
-    Option("--order", type=click.IntRange(1, 2), help="2: check gradients of gradients too."),
+    Option("--order", type=WholeRange(1, 2), help="2: check gradients of gradients too."),
     Option(
         "--cache/--no-cache",
         default=True,
@@ -260,7 +194,7 @@ RUN: tuple[Option, ...] = (
     Option("--update-baseline", is_flag=True, help="Write into it what fails now, and how near the rest comes."),
     Option("--fail-on-drift", is_flag=True, help="Fail where two agree less well than the baseline remembers."),
     VERBOSE,
-    Option("--durations", type=click.IntRange(min=0), metavar="N", help="Name the N slowest cases; 0 names all."),
+    Option("--durations", type=WholeRange(min=0), metavar="N", help="Name the N slowest cases; 0 names all."),
     Option("-q", "--quiet", count=True, help="Show only what is wrong."),
     Option(
         "--output-format",

@@ -9,7 +9,7 @@ import click
 
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand
-from gradcheck.cli.group import USAGE
+from gradcheck.cli.group import code_of
 from gradcheck.cli.output import write_stdout
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.reports.text import count, plain
@@ -35,7 +35,7 @@ def validate(paths: tuple[str, ...], verbose: int) -> int:
         files = len({error.place.file for error in errors})
         valid = f"{count(len(errors), 'error')} in {count(files, 'file')}, {valid}"
     write_stdout("\n".join([*lines, valid]) + "\n")
-    return USAGE if errors else 0
+    return code_of(errors)
 
 
 def _position(error: InvalidCase) -> tuple[tuple[str, ...], Place]:
@@ -54,4 +54,4 @@ def list_ids(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...],
     labels = [f"  [{', '.join(case.tags)}]" if verbose and case.tags else "" for case in selection.cases]
     ids = (plain(case.id + label) + "\n" for case, label in zip(selection.cases, labels, strict=True))
     write_stdout("".join(ids))
-    return tell_errors(selection)
+    return tell_errors(selection.errors)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gradcheck.cli.files import resolved
-from gradcheck.cli.group import USAGE, NothingToDo
+from gradcheck.cli.group import NothingToDo, code_of
 from gradcheck.cli.options import DEFAULT_PATHS
 from gradcheck.cli.output import write_stderr
-from gradcheck.errors import UsageError
+from gradcheck.errors import InvalidCase, UsageError
 from gradcheck.language.case import Case, Loaded
 from gradcheck.language.loader import load
 from gradcheck.language.loader.files import split_id
@@ -37,11 +38,11 @@ def select(paths: Sequence[str], keyword: str | None = None, tags: Sequence[str]
     return Loaded(kept, errors)
 
 
-def tell_errors(selection: Loaded) -> int:
+def tell_errors(errors: Sequence[InvalidCase]) -> int:
     """Write them to stderr, a line each; the exit code that follows from them."""
-    for error in selection.errors:
+    for error in errors:
         write_stderr(plain(str(error)))
-    return USAGE if selection.errors else 0
+    return code_of(errors)
 
 
 def select_one(path: str) -> Case:
@@ -90,7 +91,7 @@ def _named(targets: list[tuple[str, str | None]], loaded: Loaded) -> Loaded:
 
 def _told(case: Case) -> str:
     """What `-k` looks into: an id, without the suffix that nearly all have."""
-    return f"{Path(case.place.file).with_suffix('').as_posix()}::{case.name}"
+    return f"{os.path.splitext(case.place.file)[0]}::{case.name}"
 
 
 def _key(file: str) -> str:

@@ -10,7 +10,8 @@ import click
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand
 from gradcheck.cli.output import width, write_stdout
-from gradcheck.errors import UsageError
+from gradcheck.errors import InvalidCase, UsageError
+from gradcheck.language.crash import crash_at
 from gradcheck.language.suggest import did_you_mean
 from gradcheck.reports import Look
 from gradcheck.reports.text import count
@@ -52,12 +53,20 @@ def explain(
     from gradcheck.reports.commands.explain import render
 
     selection = select(paths, keyword, tags)
-    for number, case in enumerate(selection.cases):
-        with memory_limit(further["memory"]):
-            asked = as_asked(case, further["seed"])
-            text = render(derive(asked, further["seed"], expand=expand or None), format, width())
-        write_stdout(("\n" if number else "") + text)
-    return tell_errors(selection)
+    errors, gap = list(selection.errors), ""
+    for case in selection.cases:
+        try:
+            with memory_limit(further["memory"]):
+                asked = as_asked(case, further["seed"])
+                text = render(derive(asked, further["seed"], expand=expand or None), format, width())
+        except InvalidCase as error:
+            errors.append(error)
+        except Exception as error:
+            errors.append(crash_at(error, case.place, "explaining this case"))
+        else:
+            write_stdout(gap + text)
+            gap = "\n"
+    return tell_errors(errors)
 
 
 @click.command("trace")

@@ -13,7 +13,7 @@ import click
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand, configuration
 from gradcheck.cli.files import still_holds, write_file
-from gradcheck.cli.group import USAGE
+from gradcheck.cli.group import CRASH, USAGE
 from gradcheck.cli.output import write_stderr, write_stdout
 from gradcheck.cli.supervisor import runs_foreign_code, supervise
 from gradcheck.errors import UsageError
@@ -44,7 +44,7 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
     if runs_foreign_code({"engines": chosen.engines, "reference": chosen.reference, "allow_code": chosen.allow_code}):
         supervise(again=False)
     selection = select(paths, keyword, tags)
-    code = tell_errors(selection)
+    code = tell_errors(selection.errors)
     cases = [case for case in selection.cases if case.place.file != STDIN]
     found = snapshots(cases, chosen, anew=update)
     by_file: dict[str, list[Snapshot]] = {}
@@ -69,7 +69,7 @@ def _tell(one: Snapshot) -> int:
         write_stderr(f"{where}: the gradient of {', '.join(one.large)} has too many numbers for a file")
     if one.result.status in ("failed", "crashed", "invalid", "xpassed"):
         write_stderr(f"{where}: is left as it is, since it does not pass; see gradcheck run")
-        return 1
+        return {"crashed": CRASH, "invalid": USAGE}.get(one.result.status, 1)
     return 0
 
 

@@ -55,6 +55,7 @@ def test_only_torch_is_recalled_whoever_asks(cache: Cache) -> None:
     others = [
         replace(here, cache=None),
         replace(here, reference="core"),
+        replace(here, device="cuda"),
         replace(here, engines=["torch", "core"]),
         replace(here, overrides=(Override(("cases",), {"engines": ("torch",)}),)),
         replace(here, cache=Cache(cache._entries, replace(OTHERS, libraries={}))),

@@ -26,6 +26,8 @@ TOO_MUCH = "name: too much\ninputs: {x: randn(4000)}\ngraph: {y: 'outer(x, x).su
         ("64k", 2**16),
         ("100", 100),
         (" 1 kB ", 1000),
+        ("9999999999999999999999GB", 2**60),
+        ("9" * 400 + "TiB", 2**60),
     ],
 )
 def test_sizes(text: str, size: int) -> None:
@@ -47,6 +49,15 @@ def test_what_goes_beyond_is_refused_and_the_limit_is_taken_back() -> None:
             np.ones(100_000_000)
     assert resource.getrlimit(resource.RLIMIT_DATA) == before
     assert np.ones(10_000_000).size
+
+
+@linux
+@pytest.mark.parametrize("size", [2**60, 2**63, 10**400])
+def test_a_limit_beyond_every_machine_is_none(size: int) -> None:
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    with memory_limit(size):
+        assert np.ones(10_000_000).size
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
 
 @linux

@@ -231,7 +231,7 @@ def test_some_paths_have_settings_of_their_own(wrong: Path, folder: Path, gradch
     ("text", "message"),
     [
         ("overrides = 3\n", "pyproject.toml:2:1: overrides must be tables; write each as [[tool.gradcheck.overrides]]"),
-        ("[[tool.gradcheck.overrides]]\nrtol = 1\n", "pyproject.toml: an override names no paths"),
+        ("[[tool.gradcheck.overrides]]\nrtol = 1\n", "pyproject.toml:2:1: an override names no paths"),
         (
             "[[tool.gradcheck.overrides]]\npaths = ['a']\njobs = 2\n",
             "pyproject.toml:4:1: unknown key 'jobs' in [tool.gradcheck]; the keys are paths, engine, ",

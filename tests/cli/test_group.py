@@ -21,6 +21,35 @@ def test_a_command_is_called_what_the_table_says(name: str) -> None:
     assert command.help
 
 
+WITHOUT_FILES = (("--version",), ("--help",), ("run", "-h"), ("schema",), ("schema", "--report"), ("ops", "tanh"))
+WITH_FILES = (
+    *[("run",), ("run", "a.yaml"), ("run", "-"), ("validate",), ("validate", "a.yaml", "b.yaml"), ("list",)],
+    *[("explain", "a.yaml"), ("trace", "a.yaml"), ("graph", "a.yaml"), ("conform", "core"), ("snapshot",)],
+    *[("init",), ("init", "a.yaml"), ("config",)],
+)
+
+
+@pytest.mark.parametrize("arguments", [*WITHOUT_FILES, *WITH_FILES])
+def test_a_working_directory_that_is_gone_is_no_crash(
+    folder: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
+) -> None:
+    (folder / "gone").mkdir()
+    monkeypatch.chdir(folder / "gone")
+    (folder / "gone").rmdir()
+    outcome = gradcheck(*arguments)
+    assert outcome.code == (0 if arguments in WITHOUT_FILES else 2), outcome.err
+    if arguments in WITH_FILES:
+        assert outcome.err.count("\n") == 1
+        assert "no such file" in outcome.err.lower()
+
+
+def test_an_error_of_the_system_is_a_crash_where_the_working_directory_is_there(folder: Path) -> None:
+    def fails() -> None:
+        raise FileNotFoundError(2, "No such file or directory")
+
+    assert guarded(click.Command("x", callback=fails), []) == 3
+
+
 @pytest.mark.parametrize("arguments", [(), *((name,) for name in COMMANDS)])
 @pytest.mark.parametrize("option", ["-h", "--help"])
 def test_every_command_has_help(gradcheck: Any, arguments: tuple[str, ...], option: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+
+from gradcheck.checks.limits import deadline
 
 WRITTEN = [
     "cases/first.yaml", ".github/workflows/gradcheck.yml", ".pre-commit-config.yaml", ".vscode/settings.json",
@@ -70,6 +73,14 @@ def test_a_folder_that_cannot_be_written_is_told(folder: Path, gradcheck: Any) -
     outcome = gradcheck("init")
     assert (outcome.code, outcome.out) == (2, "wrote cases/first.yaml\n")
     assert "cannot write '.github/workflows/gradcheck.yml'" in outcome.err
+
+
+def test_a_pipe_in_place_of_a_file_stays_and_is_not_waited_for(folder: Path, gradcheck: Any) -> None:
+    os.mkfifo(folder / ".pre-commit-config.yaml")
+    with deadline(60):
+        outcome = gradcheck("init")
+    assert outcome.code == 0
+    assert ".pre-commit-config.yaml is there already, and stays\nto have the hooks, add" in outcome.out
 
 
 def test_new_is_another_name_for_it(folder: Path, gradcheck: Any) -> None:

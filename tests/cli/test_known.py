@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from gradcheck.checks.limits import deadline
 
 QUICK = ("--output-format", "json", "--baseline", "known.json")
 
@@ -111,6 +114,40 @@ def test_what_is_no_baseline_is_told(cases: Path, gradcheck: Any, text: str | No
     outcome = gradcheck("run", *QUICK)
     assert outcome.code == 2
     assert outcome.err.startswith(f"gradcheck: {message}")
+
+
+def test_a_pipe_is_told_and_not_waited_for(cases: Path, gradcheck: Any) -> None:
+    os.mkfifo("known.json")
+    with deadline(60):
+        outcome = gradcheck("run", *QUICK)
+    assert outcome.code == 2
+    assert outcome.err == (
+        "gradcheck: cannot read the baseline 'known.json': not a regular file; "
+        "name the file that --update-baseline has written\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 100_000 + "]" * 100_000,
+        f'{{"gradcheck-baseline": 1, "failures": [], "agreement": [{{"case": "a", "to": {{"b": {"9" * 400}}}}}]}}',
+        f'{{"gradcheck-baseline": {"9" * 5000}}}',
+        '{"gradcheck-baseline": 1, "failures": [{"case": "cases/good.yaml::squares", "what": [], "step": "x"}]}',
+        '{"gradcheck-baseline": 1, "failures": [{"case": "cases/good.yaml::squares", "what": "a", "step": Infinity}]}',
+    ],
+)
+def test_nothing_that_a_baseline_holds_is_a_crash(cases: Path, gradcheck: Any, text: str) -> None:
+    Path("known.json").write_text(text)
+    outcome = gradcheck("run", *QUICK)
+    assert outcome.code == 2
+    assert outcome.err.startswith(("gradcheck: cannot read the baseline", "gradcheck: 'known.json' is no baseline"))
+
+
+def test_a_claim_of_other_types_is_one_that_fails_no_more(cases: Path, gradcheck: Any) -> None:
+    claims = [{"case": "cases/good.yaml::squares", "what": what} for what in (1, "a", None, [2])]
+    Path("known.json").write_text(json.dumps({"gradcheck-baseline": 1, "failures": claims}))
+    assert gradcheck("run", *QUICK).code == 1
 
 
 def test_it_must_be_known_where_to_write(cases: Path, gradcheck: Any) -> None:

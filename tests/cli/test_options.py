@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -12,7 +13,8 @@ from click.core import ParameterSource
 from gradcheck.autograd import dtypes
 from gradcheck.checks.options import ORACLES, Options
 from gradcheck.cli.config import keys
-from gradcheck.cli.options import DTYPES, RUN, Option, ReportType, of_table, paths
+from gradcheck.cli.option_types import ReportType
+from gradcheck.cli.options import DTYPES, RUN, Option, of_table, paths
 from gradcheck.cli.run import command
 
 #: Parameters of `run` that are about selection and writing, not about checks.
@@ -43,6 +45,47 @@ def test_choices_are_those_that_exist() -> None:
     oracle = next(option for option in RUN if option.flags == ("--oracle",))
     assert tuple(oracle.settings["type"].choices) == ORACLES
     assert all(dtypes.is_differentiable(dtypes.BY_NAME[name]) for name in DTYPES)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--timeout", "1e308"), "1e+308 is not in the range"),
+        (("--timeout", "nan"), "nan is not finite"),
+        (("--rtol", "inf"), "inf is not finite"),
+        (("--atol", "9" * 5000), "a number of 5,000 characters is too long"),
+        (("--seed", "9" * 5000), "a number of 5,000 characters is too long"),
+        (("--maxfail", "9" * 5000), "a number of 5,000 characters is too long"),
+        (("--trials", "1000000000000"), "is not in the range 0<=x<=100000"),
+        (("-j", "100000"), "more than 1,024 processes at a time"),
+        (("-j", "9" * 5000), "is neither a number nor 'auto'"),
+        (("--shard", "1/99999999999999999999"), "is no part of a whole"),
+        (("--shard", f"1/{'9' * 5000}"), "is no part of a whole"),
+        (("--memory", "nan"), "'nan' is no size"),
+        (("--memory", "x" * 5000), "is no size"),
+    ],
+)
+def test_a_number_beyond_all_sense_is_a_mistake(cases: Path, gradcheck: Any, words: tuple[str, ...], told: str) -> None:
+    outcome = gradcheck("run", *words)
+    assert outcome.code == 2
+    assert told in outcome.err
+    assert len(outcome.err) < 400
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--memory", "9999999999999999999999GB"),
+        ("--memory", f"{'9' * 400}TB"),
+        ("--seed", "9" * 400),
+        ("--seed", "-5"),
+        ("--durations", "9" * 30),
+        ("--maxfail", "9" * 30),
+        ("--shard", "1/999999999999999999"),
+    ],
+)
+def test_a_large_number_that_makes_sense_is_taken(cases: Path, gradcheck: Any, words: tuple[str, ...]) -> None:
+    assert gradcheck("run", *words).code == 0
 
 
 def test_a_table_becomes_parameters_with_their_help() -> None:

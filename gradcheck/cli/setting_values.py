@@ -1,0 +1,72 @@
+"""One value of the configuration: whether it may stand there, what it means, and how it is shown.
+
+Where the value stands is said by `config`, in front of the errors that are raised here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from gradcheck.cli.option_types import JobsType, SizeType
+from gradcheck.errors import UsageError
+
+#: Of more bits, a number is a mistake, and may have more digits than Python writes out.
+_MOST_BITS = 3_000
+
+
+def read_value(value: Any, key: str, option: click.Option) -> Any:
+    """Return what the command line would make of a value. Raises UsageError, which names the key alone."""
+    if isinstance(value, str) and not value.strip():
+        raise UsageError(f"{key} cannot be empty", hint="leave it out")
+    if isinstance(value, str) and "\0" in value:
+        raise UsageError(f"{key} cannot hold a NUL character")
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise UsageError(f"{key}: a number of {value.bit_length():,} bits is too long")
+    if option.is_flag:
+        return value
+    try:
+        if option.name == "keyword":
+            from gradcheck.cli.select import compile_keywords  # here, since most configurations have none
+
+            compile_keywords(value)
+        return option.type.convert(value, option, None)
+    except click.BadParameter as error:
+        text = str(value)
+        said = error.message.replace(text, f"{text[:40]}…") if len(text) > 60 else error.message
+        raise UsageError(f"{key}: {said.rstrip('.')}") from error
+    except UsageError as error:
+        raise UsageError(f"{key}: {error.message}", hint=error.hint) from error
+
+
+def kind_of(option: click.Option) -> tuple[tuple[type, ...], str]:
+    """Return the types that TOML may hold for an option, and what they are in words."""
+    if option.is_flag:
+        return (bool,), "true or false"
+    if option.count:
+        return (bool, int), "true, false or a whole number"
+    if isinstance(option.type, JobsType):
+        return (int, str), "a whole number, or 'auto'"
+    if isinstance(option.type, SizeType):
+        return (int, str), "a size, such as '2GB'"
+    if isinstance(option.type, click.types.IntParamType):
+        return (int,), "a whole number"
+    if isinstance(option.type, click.types.FloatParamType):
+        return (int, float), "a number"
+    return (str,), "a text"
+
+
+def brief(value: Any) -> str:
+    """Return a wrong value in a few characters."""
+    try:
+        return f"{value!r:.60}"
+    except ValueError:  # Python does not write out very long numbers
+        return "a number of so many digits"
+
+
+def shown(value: Any) -> str:
+    """Return a right value as a person writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(map(shown, value)) if isinstance(value, list) else str(value)
