@@ -171,6 +171,10 @@ class Op(Signature):
             if lack := lacking(self.name, error):
                 raise lack from error
             raise
+        except RuntimeError as error:
+            if "dimensions" not in str(error):
+                raise
+            raise ShapeMismatch(f"{self.name}: {in_our_words(str(error))}") from error  # of more than 32, in NumPy
 
     def _computed(self, args: Sequence[Any]) -> Any:
         if self.ufunc is not None and (len(args) == 2 or args[2] is self.parameters[2].default):

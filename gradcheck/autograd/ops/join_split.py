@@ -118,11 +118,29 @@ def _dimension(tensor: Any, dim: int, name: str) -> tuple[int, int]:
     return where, tensor.shape[where]
 
 
+#: A piece takes as much room as so many numbers.
+_PIECE = 30
+
+
+def _elements(input: Any, count: Any, dim: int = 0) -> int:
+    """Elements and pieces together: of an empty tensor there can be any number of empty pieces."""
+    if getattr(count, "shape", None) == ():
+        count = int(np.asarray(ops.detach(count)))
+    return int(prod(input.shape)) + _PIECE * (count if isinstance(count, int) else len(count) + 1)
+
+
+def _split_elements(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> int:
+    if isinstance(split_size_or_sections, (tuple, list)):
+        return _elements(tensor, split_size_or_sections)
+    return _elements(tensor, -(-_dimension(tensor, dim, "split")[1] // max(split_size_or_sections, 1)))
+
+
 @composite(
+    elements=_split_elements,
     samples="""
         split(randn(5, 2), 2); split(randn(2, 5), [1, 4], dim=1); randn(2, 5).split(3, -1); split(randn(0, 2), 2);
         split(randn(5), (0, 5))
-    """
+    """,
 )
 def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
     """Pieces along `dim`, all of one size but perhaps the last, or of the sizes listed."""
@@ -136,11 +154,6 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
     if step < 0 or (step == 0 and size):
         raise ShapeMismatch(f"split: pieces of size {step}, of a dimension of size {size}")
     return _pieces(tensor, where, [min(step, size - start) for start in range(0, size, step or 1)] or [0])
-
-
-def _elements(input: Any, count: Any, dim: int = 0) -> int:
-    """Elements and pieces together: of an empty tensor there can be any number of empty pieces."""
-    return int(prod(input.shape)) + (count if isinstance(count, int) else 0)
 
 
 @composite(elements=_elements, samples="chunk(randn(5, 2), 2); randn(2, 5).chunk(4, dim=1); chunk(randn(0, 3), 3)")
@@ -176,7 +189,10 @@ def tensor_split(input: Any, sections: Any, dim: int = 0) -> Any:
     return _pieces(input, where, [size // count + (i < size % count) for i in range(count)])
 
 
-@composite(samples="unbind(randn(3, 2)); randn(2, 3).unbind(-1); unbind(randn(2, 0))")
+@composite(
+    elements=lambda input, dim: _elements(input, _dimension(input, dim, "unbind")[1]),
+    samples="unbind(randn(3, 2)); randn(2, 3).unbind(-1); unbind(randn(2, 0))",
+)
 def unbind(input: Any, dim: int = 0) -> Any:
     """All slices along `dim`, which goes."""
     if not input.ndim:

@@ -238,6 +238,18 @@ def _chained(matrices: list[Any]) -> Any:
     return done[0, len(matrices) - 1]
 
 
+def chained_elements(tensors: Any) -> int:
+    """The elements of the largest product of neighbours among these matrices, or of the largest matrix."""
+    found = rows = 0
+    for number, tensor in enumerate(tensors):
+        first, last = number == 0, number == len(tensors) - 1
+        shape = [int(n) for n in tensor.shape]
+        height, width = shape if len(shape) == 2 else (1, *shape) if first else (*shape, 1) if last else (0, 0)
+        rows = max(rows, height)
+        found = max(found, rows * width)
+    return found
+
+
 @composite(
     name="linalg.multi_dot",
     method=False,
@@ -245,6 +257,7 @@ def _chained(matrices: list[Any]) -> Any:
         {}([randn(2, 3), randn(3, 4), randn(4, 2)]); {}([randn(3), randn(3, 4), randn(4, 2), randn(2)]);
         {}([randn(2, 3), randn(3)])
     """,
+    elements=chained_elements,
 )
 def multi_dot(tensors: Any) -> Any:
     """The product of matrices, in the order that takes the fewest operations; the ends may be vectors."""

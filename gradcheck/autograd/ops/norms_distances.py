@@ -246,6 +246,11 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepd
     return ops.norm(x1 - x2 + eps, p, -1, keepdim)
 
 
+def _differences(a: tuple[int, ...], b: tuple[int, ...]) -> int:
+    """How many differences there are between all pairs of rows, of which one may be empty."""
+    return prod(np.broadcast_shapes(a[:-2], b[:-2])) * a[-2] * b[-2] * max(a[-1], 1)
+
+
 #: How torch may compute distances of order 2.
 _COMPUTE_MODES = tuple(
     f"{how}use_mm_for_euclid_dist{when}" for how, when in (("", ""), ("", "_if_necessary"), ("donot_", ""))
@@ -258,7 +263,7 @@ _COMPUTE_MODES = tuple(
     samples="""
         cdist(randn(2, 3), randn(4, 3)); cdist(randn(2, 2, 3), randn(4, 3), p=1.0); cdist(randn(0, 3), randn(4, 3))
     """,
-    elements=lambda x1, x2, *_: prod(x1.shape) * x2.shape[-2],
+    elements=lambda x1, x2, *_: _differences(tuple(map(int, x1.shape)), tuple(map(int, x2.shape))),
 )
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary") -> Any:
     """The p-norm distance of each row of `x1`, (…, m, d), from each row of `x2`, (…, n, d): (…, m, n).

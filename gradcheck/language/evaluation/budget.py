@@ -10,6 +10,12 @@ from gradcheck.autograd.op import Op
 from gradcheck.errors import ArgumentError, TooLarge
 
 MAX_ELEMENTS = 10**8
+#: NumPy broadcasts no more.
+MAX_DIMENSIONS = 32
+#: Numbers that nobody reads; larger ones have more digits than Python writes out.
+_UNCOUNTED = 10**18
+#: What makes more of its arguments than the square of their sizes.
+_STEEP = frozenset({"combinations"})
 
 
 def shape_of(value: Any) -> tuple[int, ...] | None:
@@ -23,7 +29,7 @@ def shape_of(value: Any) -> tuple[int, ...] | None:
 def check(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> None:
     """Raise TooLarge if the result would have more than `limit` elements."""
     bound = _product((*args, *kwargs.values()) if kwargs else args, limit)
-    if bound * bound <= limit:  # no op squares more than that; `eye` and `diag` come near
+    if bound * bound <= limit and op.name not in _STEEP:  # no other op squares more than that; `eye` comes near
         return
     count = _stated(op, args, kwargs, limit) if op.elements is not None else _estimated(op, args, kwargs)
     if count > limit:
@@ -32,7 +38,8 @@ def check(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> 
 
 def too_large(op: str, count: int, limit: int) -> TooLarge:
     """The error of an op that would make a tensor of so many elements."""
-    error = TooLarge(f"{op} would make a tensor of {count:,} elements, where {limit:,} are allowed")
+    said = f"{count:,}" if count <= _UNCOUNTED else "more than 10^18"
+    error = TooLarge(f"{op} would make a tensor of {said} elements, where {limit:,} are allowed")
     error.op, error.elements = op, count
     return error
 
@@ -89,7 +96,9 @@ def _places_of_sizes(op: Op) -> tuple[int, ...]:
 
 
 def _check_sizes(op: Op, sizes: list[Any] | tuple[Any, ...]) -> None:
-    """Refuse texts and lists: Python multiplies these too, in `tile(x, 'a', 10 ** 9)`."""
+    """Refuse texts and lists, which Python multiplies too, in `tile(x, 'a', 10 ** 9)`; and too many sizes."""
+    if len(sizes) > MAX_DIMENSIONS and all(isinstance(size, int) for size in sizes):
+        raise TooLarge(f"{op.name} would make a tensor of more than {MAX_DIMENSIONS} dimensions")
     wrong = next((size for size in sizes if isinstance(size, (str, list, tuple))), None)
     if wrong is not None:
         raise ArgumentError(

@@ -60,10 +60,10 @@ NUMBERS = r"""
     randn(3, 4)[None, ..., 0] | 12
     randn(2, 3, 4)[..., 1:, None] | 24
     randn(2, 3)[2:] | 6
-    chunk(randn(5, 2), 2) | 12
-    randn(2, 5).chunk(4, dim=1) | 14
-    chunk(randn(0, 3), 3) | 3
-    tensor_split(randn(5, 2), 3) | 13
+    chunk(randn(5, 2), 2) | 70
+    randn(2, 5).chunk(4, dim=1) | 130
+    chunk(randn(0, 3), 3) | 90
+    tensor_split(randn(5, 2), 3) | 100
     diag(randn(2, 3)) | 6
     randn(3, 2).diag(1) | 16
     addbmm(randn(2, 4), randn(5, 2, 3), randn(5, 3, 4), beta=2, alpha=0.5) | 40
@@ -81,7 +81,7 @@ NUMBERS = r"""
     cdist(randn(2, 3), randn(4, 3)) | 24
     cdist(randn(2, 2, 3), randn(4, 3), p=1.0) | 48
     pad(randn(1, 2, 3), (2, 1), mode='circular') | 12
-    combinations(randn(3), with_replacement=True) | 20
+    combinations(randn(3), with_replacement=True) | 18
     block_diag(randn(2, 2), randn(1, 3)) | 49
     block_diag(randn(2), randn(())) | 9
     pdist(randn(4, 3)) | 48
@@ -97,11 +97,11 @@ NUMBERS = r"""
     fft.rfft(randn(2, 4), 3, 0, 'ortho') | 20
     fft.irfft(complex(randn(2, 3), randn(2, 3))) | 15
     fft.irfft(complex(randn(2, 3), randn(2, 3)), 3, 0, 'ortho') | 16
-    interpolate(randn(1, 2, 5), 3) | 10
+    interpolate(randn(1, 2, 5), 3) | 15
     interpolate(randn(1, 1, 3, 4), (5, 2), mode='bilinear', align_corners=True) | 20
     interpolate(randn(1, 1, 4, 5), (2, 3), mode='area') | 20
     interpolate(randn(1, 1, 2, 3, 2), (3, 2, 4), mode='trilinear') | 36
-    interpolate(randn(1, 2, 5), 3, mode='nearest-exact') | 10
+    interpolate(randn(1, 2, 5), 3, mode='nearest-exact') | 15
     interpolate(randn(1, 1, 6, 5), (2, 3), mode='bilinear', antialias=True) | 30
     upsample_bilinear(randn(1, 1, 3, 4), (5, 2)) | 20
     upsample_nearest(randn(1, 1, 3, 4), (5, 2)) | 20
@@ -181,8 +181,8 @@ NUMBERS = r"""
     randn(5, 1, 2, 3) @ randn(7, 3, 4) | 280
     randn(3) @ randn(5, 3, 4) | 20
     randn(5, 2, 3) @ randn(3) | 10
-    combinations(randn(5), 3) | 30
-    combinations(randn(5), 3, with_replacement=True) | 168
+    combinations(randn(5), 3) | 375
+    combinations(randn(5), 3, with_replacement=True) | 375
     cartesian_prod(randn(2), randn(3), randn(5)) | 90
     block_diag(randn(2, 3), randn(5, 7), randn(3)) | 1936
     repeat_interleave(randn(2, 3), tensor([0, 5, 2]), 1) | 30
@@ -190,9 +190,9 @@ NUMBERS = r"""
     repeat_interleave(randn(2, 0), tensor([], dtype=torch.int64), 1) | 0
     randn(3, 5)[tensor([[0, 1], [1, 2]])] | 20
     index_select(randn(3, 5), 1, tensor([0, 1, 1, 2, 4, 0, 0])) | 21
-    chunk(randn(5, 7), 3) | 38
-    tensor_split(randn(5, 7), 3, 1) | 38
-    tensor_split(randn(5, 7), (2, 3)) | 35
+    chunk(randn(5, 7), 3) | 125
+    tensor_split(randn(5, 7), 3, 1) | 125
+    tensor_split(randn(5, 7), (2, 3)) | 125
     diag(randn(3, 5), 1) | 16
     diag(randn(5), -2) | 49
     diag_embed(randn(2, 3), 2) | 50
@@ -221,10 +221,8 @@ NUMBERS = r"""
     cosine_similarity(randn(2, 1, 3), randn(5, 3), dim=-1) | 30
     one_hot(tensor([[0, 2, 1]])) | 9
     pad(randn(2, 3), (1, 2, 3, 0)) | 30
-    pad(randn(1, 2, 3), (2, 1), mode='circular') | 12
     linalg.vander(randn(2, 3), N=7) | 42
     linalg.vander(randn(3, 2)) | 12
-    eye(3) | 9
     eye(3, 5) | 15
     randn(2).new_full((3, 5), 1.5) | 15
     as_strided(randn(5), (3, 2), (1, 2)) | 6
@@ -238,7 +236,65 @@ NUMBERS = r"""
     tile(randn(2, 3), (5,)) | 30
     arange(2, 9, 3) | 3
     linspace(0, 1, 7) | 7
-"""
+    combinations(randn(4)) | 32
+    combinations(randn(3), 3) | 81
+    split(randn(5, 2), 2) | 100
+    split(randn(2, 5), [1, 4], dim=1) | 100
+    randn(2, 5).split(3, -1) | 70
+    split(randn(5), (0, 5)) | 95
+    tensor_split(randn(2, 5), (1, 4), dim=1) | 100
+    randn(3).tensor_split([1, 5]) | 93
+    tensor_split(randn(3), tensor([1, 2])) | 93
+    tensor_split(randn(3), tensor(2)) | 63
+    unbind(randn(3, 2)) | 96
+    randn(2, 3).unbind(-1) | 96
+    unbind(randn(2, 0)) | 60
+    embedding_bag(tensor([[0, 2], [1, 1]]), randn(3, 2), mode='max') | 8
+    interpolate(randn(1, 2, 4), scale_factor=1.5, mode='linear') | 24
+    upsample(randn(1, 1, 3), None, 2) | 18
+    upsample_nearest(randn(1, 1, 3), scale_factor=2) | 18
+    combinations(randn(9), 4) | 26244
+    combinations(randn(3), 5) | 1215
+    meshgrid(randn(2), randn(3), randn(5)) | 90
+    meshgrid(randn(2), randn(0)) | 0
+    cov(randn(5, 2)) | 25
+    cov(randn(5)) | 5
+    corrcoef(randn(5, 2)) | 25
+    linalg.multi_dot([randn(5, 2), randn(2, 3), randn(3, 7)]) | 35
+    linalg.multi_dot([randn(2), randn(2, 3), randn(3)]) | 6
+    chain_matmul(randn(5, 2), randn(2, 7)) | 35
+    cdist(randn(5, 1, 3, 2), randn(7, 4, 2)) | 840
+    cdist(randn(3, 0), randn(5, 0)) | 15
+    mvlgamma(randn(0), 3) | 3
+    as_strided(randn(5), (3, 0, 2), (1, 1, 1)) | 6
+    as_strided_scatter(randn(5), randn(3, 2), (3, 2), (1, 1)) | 6
+    nn.functional.unfold(randn(1, 1, 1, 1), 1, padding=5) | 144
+    nn.functional.unfold(randn(1, 1, 4, 4), 3, padding=5) | 2025
+    interpolate(randn(1, 0, 7), 5) | 35
+    _fft_c2r(complex(randn(2, 3), randn(2, 3)), [1], 0, 50) | 100
+    istft(complex(randn(2, 4, 6), randn(2, 4, 6)), 6, 2, 6, detach(uniform(0.5, 1, [6])), False, length=100) | 200
+    pivoted_rows(tensor([[2, 3], [1, 2]]), 4) | 8
+    linalg.qr(randn(3, 2)) | 12
+    linalg.qr(randn(2, 3)) | 12
+    linalg.qr(randn(2, 2, 2)) | 20
+    qr(randn(3, 2)) | 12
+    randn(2, 2).qr() | 10
+    linalg.lu(tensor([[3.0, 1.0, -0.5], [0.4, -2.0, 1.0], [1.5, 0.3, 2.5]])) | 42
+    linalg.lu(tensor([[[2.0, 0.5], [-1.0, 1.5]], [[1.0, -2.0], [0.7, 3.0]]])) | 40
+    linalg.lu(randn(3, 2)) | 34
+    linalg.lu(randn(2, 3)) | 30
+    lu_unpack(linalg.lu_factor(tensor([[3.0, 1.0, -0.5], [0.4, -2.0, 1.0], [1.5, 0.3, 2.5]]))[0], linalg.lu_factor(tensor([[3.0, 1.0, -0.5], [0.4, -2.0, 1.0], [1.5, 0.3, 2.5]]))[1]) | 42
+    linalg.lu_solve(linalg.lu_factor(tensor([[3.0, 1.0, -0.5], [0.4, -2.0, 1.0], [1.5, 0.3, 2.5]]))[0], linalg.lu_factor(tensor([[3.0, 1.0, -0.5], [0.4, -2.0, 1.0], [1.5, 0.3, 2.5]]))[1], randn(3, 2)) | 21
+    linalg.lu_solve(linalg.lu_factor(tensor([[3.0, 1.0, -0.5], [0.4, -2.0, 1.0], [1.5, 0.3, 2.5]]))[0], linalg.lu_factor(tensor([[3.0, 1.0, -0.5], [0.4, -2.0, 1.0], [1.5, 0.3, 2.5]]))[1], randn(2, 3), left=False, adjoint=True) | 21
+    linalg.svd(randn(5, 2)) | 37
+    linalg.svd(randn(5, 2), False) | 16
+    svd(randn(3, 5), False) | 37
+    linalg.qr(randn(5, 2), 'complete') | 37
+    qr(randn(5, 2), False) | 37
+    linalg.lu(randn(5, 2)) | 74
+    adaptive_avg_pool1d(randn(1, 1, 50), 40) | 2000
+
+"""  # noqa: E501
 #: The numbers of what draws.
 DRAWN = (
     ("randn", (3, 5), 15),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,14 @@ def matrices(input: Any, name: str) -> Any:
     if input.ndim < 2:
         raise ShapeMismatch(f"{name} takes matrices, not a shape of {list(input.shape)}")
     return input
+
+
+def factor_elements(A: Any, complete: Any) -> int:
+    """How many elements two factors of these matrices have together: narrow ones, or `complete` square ones."""
+    rows, columns = map(int, A.shape[-2:])
+    least = min(rows, columns)
+    width, height = (rows, max(rows, columns)) if complete else (least, least)
+    return prod(map(int, A.shape[:-2])) * (rows * width + height * columns + least)
 
 
 def square(input: Any, name: str) -> Any:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import chain, combinations_with_replacement
 from itertools import combinations as choices
-from itertools import combinations_with_replacement
-from math import comb, prod
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,15 @@ from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, Shap
 # Combinations ----------------------------------------------------------------------------------------
 
 
+def _tuples(n: int, r: int) -> int:
+    """How many rows of `r` there are without regard to order, all of which torch makes; at least 1, at most 2 ** 64."""
+    return 2**64 if r * (int(n).bit_length() - 1) > 64 else max(int(n) ** min(r, 64), 1)
+
+
 @composite(
     method=False,
     samples="combinations(randn(4)); combinations(randn(3), 3); combinations(randn(3), with_replacement=True)",
-    elements=lambda input, r, with_replacement: comb(prod(input.shape) + (r if with_replacement else 0), r) * r,
+    elements=lambda input, r, with_replacement: _tuples(prod(input.shape), r) * r,
 )
 def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     """Each choice of `r` elements of a vector, in order, as a row."""
@@ -31,8 +36,11 @@ def combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
         raise ArgumentError(f"combinations takes an r of at least 0, not {r}")
     if not r:
         return ops.zeros([0], dtype=input.dtype)
-    listed = (combinations_with_replacement if with_replacement else choices)(range(input.shape[0]), r)
-    return input[np.array(list(listed), np.int64).reshape(-1, r)]
+    size = int(input.shape[0])
+    if not size or (r > size and not with_replacement):  # there is none, and Python would make room for one
+        return input[np.zeros((0, r), np.int64)]
+    listed = (combinations_with_replacement if with_replacement else choices)(range(size), r)
+    return input[np.fromiter(chain.from_iterable(listed), np.int64).reshape(-1, r)]
 
 
 @composite(
@@ -93,7 +101,8 @@ def _weights(fweights: Any, aweights: Any, size: int) -> Any:
     samples="""
         {}(randn(2, 5)); {}(randn(5)); {}(randn(2, 4), correction=0, fweights=tensor([1, 2, 1, 3]));
         {}(randn(2, 3), aweights=detach(rand(3))); {}(complex(randn(2, 3), randn(2, 3)))
-    """
+    """,
+    elements=lambda input, *_: _rows_by_rows(input),
 )
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """The covariances of the rows, over columns that count `fweights` times, or by `aweights`."""
@@ -114,6 +123,10 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     return ops.squeeze(found) if input.ndim < 2 or rows.shape[0] == 1 else found
 
 
+def _rows_by_rows(input: Any) -> int:
+    return max(int(prod(input.shape)), int(input.shape[0]) ** 2 if input.ndim == 2 else 1)
+
+
 def _effective(count: Any, weights: Any, aweights: Any, correction: int) -> Any:
     """By what the sums are divided: the number of observations, less the correction in their own weights."""
     if not correction:
@@ -122,7 +135,10 @@ def _effective(count: Any, weights: Any, aweights: Any, correction: int) -> Any:
     return ops.clamp(count - lost, min=0)
 
 
-@composite(samples="corrcoef(randn(3, 5)); corrcoef(randn(4)); corrcoef(complex(randn(2, 4), randn(2, 4)))")
+@composite(
+    samples="corrcoef(randn(3, 5)); corrcoef(randn(4)); corrcoef(complex(randn(2, 4), randn(2, 4)))",
+    elements=lambda input: _rows_by_rows(input),
+)
 def corrcoef(input: Any) -> Any:
     """The correlations of the rows."""
     found = cov(input)

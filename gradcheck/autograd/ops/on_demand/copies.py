@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -218,6 +219,7 @@ def broadcast_tensors(tensors: Any) -> Any:
     variadic="tensors",
     method=False,
     samples="meshgrid(randn(2), randn(3), indexing='ij'); meshgrid([randn(2), randn(())])",
+    elements=lambda tensors, indexing: prod(int(prod(t.shape)) for t in tensors) * len(tensors),
 )
 def meshgrid(tensors: Any, *, indexing: str | None = None) -> Any:
     """Each vector spread over a grid of all: along its own dimension ("ij"), the first two swapped for "xy"."""

@@ -17,7 +17,7 @@ import numpy as np
 from gradcheck.autograd import ops
 from gradcheck.autograd.dtypes import HALVES, complex_of
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.common.arguments import matrices, precise
+from gradcheck.autograd.ops.common.arguments import factor_elements, matrices, precise
 from gradcheck.autograd.ops.factorizations import svd_packed, svd_parts
 from gradcheck.autograd.ops.inverse_solve import solve
 from gradcheck.autograd.ops.transpose_flip import mH
@@ -211,6 +211,7 @@ _SINGULAR = "equal singular values, and signs or phases of the vectors"
 @composite(
     name="linalg.svd", method=False, kinks=_SINGULAR, choice=_svd_choice,
     samples="{}(randn(2, 3), full_matrices=False); {}(randn(3, 2), False); {}(randn(2, 2))[1]",
+    elements=lambda A, full_matrices, driver: factor_elements(A, full_matrices),
 )  # fmt: skip
 def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """U, S and V^H with `A = U @ diag(S) @ Vh`, singular values largest first; vectors have any sign or phase."""
@@ -229,7 +230,10 @@ def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any
     return u, s, vh
 
 
-@composite(name="svd", kinks=_SINGULAR, samples="svd(randn(2, 3)); svd(randn(3, 2))[1]", choice=_short_choice)
+@composite(
+    name="svd", kinks=_SINGULAR, samples="svd(randn(2, 3)); svd(randn(3, 2))[1]", choice=_short_choice,
+    elements=lambda input, some, compute_uv: factor_elements(input, not some or not compute_uv),
+)  # fmt: skip
 def short_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
     """U, S and V with `input = U @ diag(S) @ V.mH`; without `compute_uv`, zeros for U and V."""
     u, s, vh = svd(input, not some)

@@ -103,7 +103,9 @@ def _c2r_rule(g: Any, y: Any, x: Any, dim: Any, normalization: int, last_dim_siz
     method=False,
     holomorphic=False,
     samples=f"{{}}({_Z}, [1], 0, 5); {{}}({_Z}, [0, 1], 2, 4)",
-    elements=lambda input, dim, normalization, size: prod(input.shape) * 2,
+    elements=lambda input, dim, normalization, size: max(
+        prod(input.shape) * 2, prod(input.shape) // max(int(input.shape[canonical_all(dim, input.ndim)[-1]]), 1) * size
+    ),
 )
 def fft_c2r(input: Any, dim: Any, normalization: int, last_dim_size: int) -> Any:
     """The inverse transform of numbers whose other half mirrors them: `last_dim_size` real ones."""

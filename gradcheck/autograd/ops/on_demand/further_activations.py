@@ -157,9 +157,10 @@ def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float 
     if not prod(map(int, input.shape)):
         return input
     squares, channels = input * input, input.shape[1]
-    pads = (0, 0) * (input.ndim - 2) + (size // 2, (size - 1) // 2)
-    padded = ops.constant_pad_nd(squares, pads)
-    total = sum((ops.narrow(padded, 1, i, channels) for i in range(1, size)), ops.narrow(padded, 1, 0, channels))
+    before, after = min(size // 2, channels), min((size - 1) // 2, channels)  # beyond which there are zeros alone
+    padded = ops.constant_pad_nd(squares, (0, 0) * (input.ndim - 2) + (before, after))
+    around = (ops.narrow(padded, 1, i, channels) for i in range(1, before + after + 1))
+    total = sum(around, ops.narrow(padded, 1, 0, channels))
     return input / (total * (alpha / size) + k) ** beta
 
 
@@ -183,6 +184,7 @@ def _bags(indices: Any, offsets: Any, include_last: bool) -> tuple[np.ndarray, n
         {}(tensor([0, 2, 1, 2]), randn(4, 3), tensor([0, 3])); {}(tensor([[0, 2], [1, 1]]), randn(3, 2), mode='max');
         {}(tensor([0, 2, 1]), randn(3, 2), tensor([0, 1]), mode='sum', per_sample_weights=randn(3))
     """,
+    elements=lambda input, weight, *_: prod(map(int, input.shape)) * prod(map(int, weight.shape[1:])),
 )
 def embedding_bag(
     input: Any, weight: Any, offsets: Any = None, max_norm: Any = None, norm_type: float = 2.0,

@@ -17,6 +17,7 @@ from gradcheck.autograd.ops.common.arguments import BATCH, REGULAR, matrices, pr
 from gradcheck.autograd.ops.common.from_scipy import scipy_module
 from gradcheck.autograd.ops.factorizations import cholesky, svdvals
 from gradcheck.autograd.ops.inverse_solve import inv, pinv, solve, solve_triangular
+from gradcheck.autograd.ops.matrix_products import chained_elements
 from gradcheck.autograd.ops.norms_distances import matrix_norm
 from gradcheck.autograd.ops.transpose_flip import mH
 from gradcheck.errors import ArgumentError, ShapeMismatch
@@ -198,6 +199,7 @@ def vander(x: Any, *, N: int | None = None) -> Any:
     variadic="matrices",
     method=False,
     samples="chain_matmul(randn(2, 3), randn(3, 4), randn(4, 2)); chain_matmul(randn(2, 3))",
+    elements=chained_elements,
 )
 def chain_matmul(matrices: Any) -> Any:
     """`linalg.multi_dot` of matrices, or of one alone."""

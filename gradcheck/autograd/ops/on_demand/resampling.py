@@ -142,7 +142,9 @@ def _weights(mode: str, align: bool, antialias: bool) -> Callable[[int, int, flo
 
 def _elements(input: Any, size: Any = None, scale_factor: Any = None, *settings: Any) -> int:
     outs, _ = _sizes(input, size, scale_factor, None)
-    return prod(map(int, input.shape[:2])) * prod(max(a, int(b)) for a, b in zip(outs, input.shape[2:], strict=True))
+    spatial = [int(n) for n in input.shape[2:]]
+    weights = max(out * n for out, n in zip(outs, spatial, strict=True))
+    return max(weights, prod(map(int, input.shape[:2])) * prod(map(max, outs, spatial)))
 
 
 def _resampled(input: Any, sizes: tuple[list[int], list[float]], mode: str, align: bool, antialias: bool) -> Any:
@@ -259,7 +261,14 @@ def pooled_elements(dims: int) -> Callable[..., int]:
 def _adaptive_average(dims: int, torch: str, samples: str) -> None:
     doc = f"The means of (N, C, …) over {dims} dimensions parted into `output_size` windows."
 
-    @functional(torch, name=f"adaptive_avg_pool{dims}d", doc=doc, samples=samples, elements=pooled_elements(dims))
+    count = pooled_elements(dims)
+
+    def elements(input: Any, output_size: Any) -> int:
+        """Those, or of a matrix of weights, of which there is one for each dimension."""
+        outs = pooled_sizes(input, output_size, dims)
+        return max(count(input, output_size), *(int(n) * out for n, out in zip(input.shape[-dims:], outs, strict=True)))
+
+    @functional(torch, name=f"adaptive_avg_pool{dims}d", doc=doc, samples=samples, elements=elements)
     def pool(input: Any, output_size: Any) -> Any:
         outs = pooled_sizes(input, output_size, dims)
         spatial = [int(n) for n in input.shape[-dims:]]

@@ -66,7 +66,9 @@ def stft(
         {}(complex(randn(5, 4), randn(5, 4)), n_fft=5, hop_length=2, win_length=4, normalized=True, onesided=False);
         {}(complex(randn(4, 5), randn(4, 5)), 4, onesided=False, return_complex=True)
     """,
-    elements=lambda input, n_fft, *_: prod(map(int, input.shape[:-2])) * int(input.shape[-1]) * n_fft,
+    elements=lambda input, n_fft, *rest: (
+        prod(map(int, input.shape[:-2])) * max(int(input.shape[-1]) * n_fft, rest[6] or 0)
+    ),
 )
 def istft(
     input: Any, n_fft: int, hop_length: int | None = None, win_length: int | None = None, window: Any = None,

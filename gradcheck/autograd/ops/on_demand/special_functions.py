@@ -28,6 +28,8 @@ _real: Any = partial(row, takes="f", floating=True)
 # The gamma function ----------------------------------------------------------------------------------
 
 _POLES = "0, -1, -2, …"
+#: The largest number whose factorial is a float.
+_LARGEST_FACTORIAL = 170
 lgamma: Op = _real(
     "lgamma", "The logarithm of the size of the gamma function.", lambda input: special("gammaln", input),
     lambda g, y, x: g * digamma(x), aliases=("special.gammaln",), domain=((0.2, 5.0),), kinks=_POLES,
@@ -59,13 +61,14 @@ def polygamma(n: int, input: Any) -> Any:
     x = input if is_differentiable(input.dtype) else input.astype(default_dtype())
     if n == 0:
         return special("psi", x)
-    return np.asarray((-1.0) ** (n + 1) * math.factorial(n) * special("zeta", float(n + 1), x), x.dtype)
+    factorial = math.factorial(n) if n <= _LARGEST_FACTORIAL else math.inf
+    return np.asarray((-1.0) ** (n + 1) * factorial * special("zeta", float(n + 1), x), x.dtype)
 
 
 @composite(
     aliases=("special.multigammaln",),
     samples="{}(uniform(3, 5, [2, 2]), 1); {}(uniform(3, 5, [3]), 3)",
-    elements=lambda input, p: input.size * p,
+    elements=lambda input, p: max(input.size, 1) * p,
 )
 def mvlgamma(input: Any, p: int) -> Any:
     """The logarithm of the gamma function of `p` by `p` matrices."""

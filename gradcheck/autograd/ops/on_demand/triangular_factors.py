@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.common.arguments import BATCH, REGULAR, matrices, require_floating
+from gradcheck.autograd.ops.common.arguments import BATCH, REGULAR, factor_elements, matrices, require_floating
 from gradcheck.autograd.ops.common.from_scipy import scipy_module
 from gradcheck.autograd.ops.inverse_solve import solve
 from gradcheck.autograd.ops.transpose_flip import mH
@@ -74,8 +74,9 @@ _QR_KINKS = "dependent columns"
 
 
 @composite(
-    name="linalg.qr", method=False, kinks=_QR_KINKS, samples="{}(randn(3, 2)); {}(randn(2, 3)); {}(randn(2, 2, 2))"
-)
+    name="linalg.qr", method=False, kinks=_QR_KINKS, samples="{}(randn(3, 2)); {}(randn(2, 3)); {}(randn(2, 2, 2))",
+    elements=lambda A, mode: factor_elements(A, mode == "complete"),
+)  # fmt: skip
 def qr(A: Any, mode: str = "reduced") -> Any:
     """Q with orthonormal columns and the upper triangular R with `A = Q @ R`; "r" leaves Q out."""
     if mode not in ("reduced", "complete", "r"):
@@ -84,7 +85,10 @@ def qr(A: Any, mode: str = "reduced") -> Any:
     return (ops.zeros([0], dtype=A.dtype), r) if mode == "r" else (q, r)
 
 
-@composite(name="qr", kinks=_QR_KINKS, samples="qr(randn(3, 2)); randn(2, 2).qr()")
+@composite(
+    name="qr", kinks=_QR_KINKS, samples="qr(randn(3, 2)); randn(2, 2).qr()",
+    elements=lambda input, some: factor_elements(input, not some),
+)  # fmt: skip
 def short_qr(input: Any, some: bool = True) -> Any:
     """`linalg.qr`, complete unless `some`."""
     return _decomposed(input, "reduced" if some else "complete", "qr")
@@ -152,7 +156,12 @@ def _order(pivots: Any, rows: int) -> np.ndarray:
     return order
 
 
-@op(torch="", method=False, samples="pivoted_rows(tensor([2, 3, 3]), 4)")
+@op(
+    torch="",
+    method=False,
+    samples="pivoted_rows(tensor([2, 3, 3]), 4)",
+    elements=lambda pivots, rows: prod(map(int, pivots.shape[:-1])) * rows,
+)
 def pivoted_rows(pivots: Any, rows: int) -> Any:
     """To which place each row goes, of as many, by swaps one after the other that are counted from 1."""
     return np.argsort(_order(pivots, rows), axis=-1)
@@ -226,14 +235,20 @@ def _permutation(pivots: Any, rows: int, dtype: Any) -> Any:
     return ops.to(places == ops.arange(rows), dtype)
 
 
-@composite(name="linalg.lu", method=False, kinks=_PIVOTS, samples=_LU)
+@composite(
+    name="linalg.lu", method=False, kinks=_PIVOTS, samples=_LU,
+    elements=lambda A, pivot: 2 * factor_elements(A, True),
+)  # fmt: skip
 def lu(A: Any, *, pivot: bool = True) -> Any:
     """P, L and U with `A = P @ L @ U`: rows in another order, a lower and an upper triangle."""
     packed, pivots = _factors(_pivoted(A, pivot), "linalg.lu")
     return (_permutation(pivots, A.shape[-2], A.dtype), *_triangles(packed))
 
 
-@composite(method=False, samples=f"{{}}(linalg.lu_factor({REGULAR})[0], linalg.lu_factor({REGULAR})[1])")
+@composite(
+    method=False, samples=f"{{}}(linalg.lu_factor({REGULAR})[0], linalg.lu_factor({REGULAR})[1])",
+    elements=lambda LU_data, *_: 2 * factor_elements(LU_data, True),
+)  # fmt: skip
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
     """P, L and U out of what `linalg.lu_factor` gives."""
     blank = ops.zeros([0], dtype=LU_data.dtype)
@@ -255,6 +270,7 @@ _FACTORED = f"linalg.lu_factor({REGULAR})[0], linalg.lu_factor({REGULAR})[1]"
 @composite(
     name="linalg.lu_solve", method=False,
     samples=f"{{}}({_FACTORED}, randn(3, 2)); {{}}({_FACTORED}, randn(2, 3), left=False, adjoint=True)",
+    elements=lambda LU, *_: factor_elements(LU, True),
 )  # fmt: skip
 def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
     """The X with `A @ X = B`, of the A that `linalg.lu_factor` has factored."""

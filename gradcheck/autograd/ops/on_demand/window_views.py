@@ -72,7 +72,8 @@ def _strided(input: Any, size: Any, stride: Any, offset: int | None) -> np.ndarr
 
 
 def _many(input: Any, size: Any, *_: Any) -> int:
-    return prod(sizes(list(size)))
+    """Of a shape without elements too, places are counted along every dimension."""
+    return prod(max(n, 1) for n in sizes(list(size)))
 
 
 _AS_STRIDED = "{}(randn(3, 3), (2, 2), (1, 2)); {}(randn(6), [2, 3], [1, 1], 1); {}(randn(4), (), (), 2)"
@@ -93,6 +94,7 @@ def as_strided_copy(input: Any, size: Any, stride: Any, storage_offset: int | No
 @composite(
     kinks="overlapping places",
     samples="{}(randn(3, 3), randn(2, 2), (2, 2), (1, 3)); {}(randn(4), randn(()), (), (), 2)",
+    elements=lambda input, src, size, *_: max(_many(input, size), prod(map(int, input.shape))),
 )
 def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     """`input` with `src` written at these distances from each other."""
@@ -120,7 +122,11 @@ def _blocks(shape: list[int], kernel_size: Any, dilation: Any, padding: Any, str
 
 
 def _columns(input: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any, *_: Any) -> int:
-    return prod(map(int, input.shape)) * prod(each(kernel_size, 2, "kernel_size")) * 4
+    around, by = each(padding, 2, "padding", 0), each(stride, 2, "stride")
+    lead, window = prod(map(int, input.shape[:-2])) or 1, prod(each(kernel_size, 2, "kernel_size"))
+    padded = [int(n) + 2 * p for n, p in zip(input.shape[-2:], around, strict=True)]
+    windows = prod(n // s + 1 for n, s in zip(padded, by, strict=True))
+    return max(prod(map(int, input.shape)) * window * 4, lead * prod(padded), lead * window * windows)
 
 
 @composite(
