@@ -116,6 +116,35 @@ def test_what_failed_last_runs_alone_in_another_process_too(project: Path) -> No
     assert lines[-1].startswith("1 failed in")
 
 
+CRASHES = """\
+from gradcheck.language.loader import files
+
+build = files.build
+
+def crashes(document, *rest):
+    if "boom" in document.text:
+        raise RecursionError("too deep")
+    return build(document, *rest)
+
+files.build = crashes
+"""
+
+
+def test_a_crash_over_one_file_costs_that_file_alone(tmp_path: Path) -> None:
+    for name, text in {
+        "conftest.py": CRASHES,
+        "bad.gradcheck.yaml": GOOD.replace("x", "boom"),
+        "good.gradcheck.yaml": GOOD,
+    }.items():
+        (tmp_path / name).write_text(text)
+    code, lines = call(tmp_path, "-rA")
+    assert (code, lines[-1].split(" in ")[0]) == (1, "1 failed, 1 passed")
+    told = " ".join(" ".join(lines).split())
+    assert "gradcheck crashed while reading this case: RecursionError: too deep" in told
+    assert "bad.gradcheck.yaml::the file itself" in told
+    assert "Traceback" not in told
+
+
 def test_importing_it_is_light() -> None:
     script = "import sys, gradcheck.pytest_plugin; print(*{'numpy', 'torch', 'click', 'yaml'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -8,8 +8,11 @@ from functools import cache
 from pathlib import Path
 from random import Random
 
+from benchmarks.fuzz.values import VALUES
+
 CASES = Path(__file__).parents[2] / "cases"
 _TOKEN = re.compile(r"\w+(?:\.\d+)?|[^\w\s]|\s+")
+_VALUE = re.compile(r"(: |- |\[|, |\()([^\s,\[\](){}#][^,\[\](){}#\n]*)")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?")
 NUMBERS = (
     *[
@@ -291,6 +294,17 @@ def _yaml(text: str, random: Random) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _values(text: str, random: Random) -> str:
+    """What stands behind a colon, in a list or in brackets exchanged for a value that nobody means."""
+    found = list(_VALUE.finditer(text))
+    if not found:
+        return text
+    match = random.choice(found)
+    value = random.choice(list(VALUES.values()))
+    inside = match.group(1) == "("
+    return f"{text[: match.start(2)]}{value.strip(chr(34)) if inside else value}{text[match.end(2) :]}"
+
+
 def _arguments(text: str, random: Random) -> str:
     """An argument given to some call, or taken away."""
     places = [match.end() for match in re.finditer(r"\w\(", text)]
@@ -304,5 +318,5 @@ def _arguments(text: str, random: Random) -> str:
 
 
 CHANGES: tuple[Callable[[str, Random], str], ...] = (
-    *(_lines, _tokens, _tokens, _numbers, _numbers, _spliced, _arguments, _yaml),
+    *(_lines, _tokens, _tokens, _numbers, _numbers, _values, _values, _spliced, _arguments, _yaml),
 )

@@ -25,9 +25,14 @@ from gradcheck.reports.report_schema import report_schema
 
 #: What no command may take: seconds of a processor, which a busy machine leaves as they are, and bytes.
 SECONDS, BYTES = 20.0, 2_000_000_000
+#: A case that is checked beside the one of a trial, and that nothing may take along.
+BESIDE = "beside.yaml"
+_SOUND = b"name: sound\ninputs: {x: [1, 2]}\ngraph: {y: (x * x).sum()}\n"
 #: What a case may take: with what this process has anyway, less than `BYTES`.
 MEMORY = "1500MB"
 _LIMITS = ("timeout", "memory")
+#: Options with which a case may pass that fails without.
+_OTHERWISE = frozenset({"--dtype", "--rtol", "--atol", "--engine", "--reference"})
 _OPTIONS: tuple[tuple[float, tuple[tuple[str, ...], ...]], ...] = (
     (
         0.3,
@@ -91,6 +96,7 @@ def tried(trial: Trial, folder: Path) -> Trial:
     """The same trial, with what came of it. Everything that is written is in the folder."""
     file = folder / "case.yaml"
     file.write_bytes(trial.data)
+    (folder / BESIDE).write_bytes(_SOUND)
     with contextlib.chdir(folder):
         looked = _looked_for(trial) if trial.number % 10 == 0 else ()
         for found in (*_checked(trial, file.name), *looked):
@@ -119,27 +125,47 @@ def _checked(trial: Trial, file: str) -> Iterator[Finding]:
     again, _ = yield from _ran(trial, file, "again.json", [*FORMATS][trial.number % len(FORMATS)])
     if again is not None and _verdicts(first) != _verdicts(again) and not _limited(first, again):
         yield Finding("another verdict", _difference(_verdicts(first), _verdicts(again)))
-    known = yield from _called(trial, "validate", file)
-    if "--dtype" not in trial.options and (known == USAGE) != ("invalid" in trial.statuses):
+    known = yield from _called(trial, "validate", file, BESIDE)
+    if "--dtype" not in trial.options and not _needs_code(first) and (known == USAGE) != ("invalid" in trial.statuses):
         yield Finding("validate", f"it exits with {known}, and run with {code}: {_invalid(first)}")
     if code != USAGE:
         yield from _called(trial, "trace", file, "--memory", MEMORY)
         yield from _called(trial, "explain", file, "--format", "latex", "--memory", MEMORY)
-    if trial.statuses == ("passed",) and b"formulas:" not in trial.data and b"let:" not in trial.data:
+    claims = b"formulas:" in trial.data or b"let:" in trial.data
+    if trial.statuses == ("passed",) and not claims and _OTHERWISE.isdisjoint(trial.options):
         yield from _explained(trial, file)
+
+
+def _needs_code(report: Any) -> bool:
+    """Whether a case is invalid in a run that allows no code, and only there."""
+    return any(error["kind"] == "code_not_allowed" for case in report["cases"] for error in case["errors"])
 
 
 def _ran(trial: Trial, file: str, report: str, format: str) -> Any:
     """The report of a run as JSON, None where there is none, and the exit code."""
-    words = ("run", file, *trial.options, "--memory", MEMORY, "--output-format", format, "--report", f"json={report}")
-    code = yield from _called(trial, *words, crash_is_told=True)
+    told = ("--memory", MEMORY, "--output-format", format, "--report", f"json={report}")
+    code = yield from _called(trial, "run", file, BESIDE, *trial.options, *told, crash_is_told=True)
     try:
         found = json.loads(Path(report).read_text(encoding="utf-8"))
     except OSError:
         return None, code
     Path(report).unlink()
     yield from _fits(found)
+    yield from _beside(found, code)
+    found["cases"] = [case for case in found["cases"] if case["file"] != BESIDE]
     return found, code
+
+
+def _beside(report: Any, code: int) -> Iterator[Finding]:
+    """Whether the other case was checked, and the exit code is the highest that any case asks for."""
+    statuses = {case["status"] for case in report["cases"]}
+    (other,) = [case["status"] for case in report["cases"] if case["file"] == BESIDE] or ["lost"]
+    if other in ("lost", "invalid", "crashed"):
+        yield Finding("another case", f"the case beside it is {other}")
+    asked = [3] * ("crashed" in statuses) + [2] * ("invalid" in statuses) + [1] * bool(statuses & {"failed", "xpassed"})
+    nothing = 5 if statuses <= {"unsupported", "skipped"} and "unsupported" in statuses else 0
+    if code != max(asked, default=nothing):
+        yield Finding("exit code", f"run exits with {code} where cases are {', '.join(sorted(statuses))}")
 
 
 def _called(trial: Trial, *words: str, crash_is_told: bool = False) -> Any:

@@ -148,7 +148,13 @@ class _Division:
                     yield chunk[0][0], self._lost(chunk[0][1], error)
 
     def _send(self, chunk: list[Numbered]) -> None:
-        cases = self.transport.pack([(case, self._known(case)) for _, case in chunk])
+        try:
+            cases = self.transport.pack([(case, self._known(case)) for _, case in chunk])
+        except Exception as error:  # of one of the cases, which is then alone to blame
+            lost: Future[bytes] = Future()
+            lost.set_exception(error)
+            self.out[lost] = chunk
+            return
         if isinstance(self.executor, Workers):
             limit = self.options.of(chunk[0][1]).timeout  # a chunk is one case where there is any
             self.out[self.executor.submit_within(limit, check_chunk, self.settings, cases)] = chunk

@@ -59,8 +59,9 @@ class Remembered:
         for at, case in enumerate(work):
             if isinstance(case, Case) and case.xfail is None and not case.implementations:
                 asked = _asked(options.of(case), self._cache) if options.overrides else of_all
-                if asked is not None:
-                    yield at, self._cache.key(asked, transport.pack(case))
+                packed = None if asked is None else _if_packed(transport, case)
+                if asked is not None and packed is not None:
+                    yield at, self._cache.key(asked, packed)
 
     def told(self, at: int, found: CaseResult) -> CaseResult:
         """A result that was computed: as it is, unless what was known says otherwise."""
@@ -69,8 +70,9 @@ class Remembered:
             return found
         known = self._doubted.pop(at, None)
         differs = known is not None and _outcome(known) != _outcome(found)
-        if may_be_kept(found):
-            self._new[key] = _written(found)
+        written = _written(found) if may_be_kept(found) else None
+        if written is not None:
+            self._new[key] = written
         elif differs:
             self._new[key] = b""  # which is read as nothing
         if len(self._new) >= _TOGETHER:
@@ -113,11 +115,20 @@ def may_be_kept(found: CaseResult) -> bool:
     return found.status in _KEPT and not found.incomplete and all(c.operation is None for c in found.comparisons)
 
 
-def _written(found: CaseResult) -> bytes:
+def _written(found: CaseResult) -> bytes | None:
     """Without the case, which whoever looks for it has, and the numbers that were compared, which are shown of failures
     alone."""
     lean = tuple(_lean(c) for c in found.comparisons)
-    return Transport(left=(Problem,)).pack(replace(found, comparisons=lean, cached=True, seconds=0.0, case=None))
+    whole = replace(found, comparisons=lean, cached=True, seconds=0.0, case=None)
+    return _if_packed(Transport(left=(Problem,)), whole)
+
+
+def _if_packed(transport: Transport, thing: Any) -> bytes | None:
+    """Return the bytes of a case or a result; None where there are none: the case is then checked in every run."""
+    try:
+        return transport.pack(thing)
+    except Exception:
+        return None
 
 
 def _lean(c: Comparison) -> Comparison:

@@ -10,12 +10,13 @@ from gradcheck.checks.attempts import attempt, failure_of
 from gradcheck.checks.limits import deadline, limit_of
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.pipeline import Begun, check_case, result
-from gradcheck.checks.result import CaseResult, Failure
+from gradcheck.checks.result import CaseResult, CaseStatus, Failure
 from gradcheck.checks.warned import Ear, heard_by
 from gradcheck.engines.base import conventions
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case
+from gradcheck.language.crash import Crash
 
 #: Adds something to the result of a case.
 Further = Callable[[CaseResult, Case, Options, Engines], CaseResult]
@@ -105,11 +106,13 @@ def _at_kinks(found: CaseResult, engine: str) -> Iterator[Fact]:
 
 
 def _failure(error: InvalidCase) -> Failure:
-    return Failure(error.kind, fact("said", text=error.message), error.place, error.hint)
+    details = error.details if isinstance(error, Crash) else ""
+    return Failure(error.kind, fact("said", text=error.message), error.place, error.hint, details)
 
 
 def unreadable(errors: Sequence[InvalidCase]) -> CaseResult:
-    """The result of a file that could not be read, or not all of it."""
+    """The result of a file that could not be read, or not all of it; "crashed" where gradcheck crashed on it."""
     place = errors[0].place
     failures = tuple(_failure(error) for error in errors)
-    return CaseResult(id=place.file, file=place.file, name="", status="invalid", place=place, errors=failures)
+    status: CaseStatus = "crashed" if any(isinstance(error, Crash) for error in errors) else "invalid"
+    return CaseResult(id=place.file, file=place.file, name="", status=status, place=place, errors=failures)

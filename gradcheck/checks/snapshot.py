@@ -10,6 +10,7 @@ import numpy as np
 from gradcheck.checks.in_turn import checker, ready
 from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.result import CaseResult
+from gradcheck.checks.runner import broken
 from gradcheck.language.case import Case
 from gradcheck.language.sampling import draw
 
@@ -42,8 +43,11 @@ def snapshots(cases: list[Case], options: Options, anew: bool = False) -> list[S
             result = check(replace(case, expected=kept, implementations=code))
             known: Mapping[str, np.ndarray | None] = {}
             if result.status == "passed" and asked:
-                evaluation = engines.reference.evaluate(draw(case, options.seed))
-                known = {name: evaluation.states[-1].gradients.get(name) for name in asked}
+                try:
+                    evaluation = engines.reference.evaluate(draw(case, options.seed))
+                    known = {name: evaluation.states[-1].gradients.get(name) for name in asked}
+                except Exception as error:
+                    result = broken(case, options, error)
             large = tuple(name for name, array in known.items() if array is not None and array.size > MOST_NUMBERS)
             known = {name: array for name, array in known.items() if name not in large}
             found.append(Snapshot(case, known, result, large))

@@ -18,6 +18,8 @@ from typing import Any
 
 from gradcheck.autograd.op import Op, lookup
 from gradcheck.autograd.tensor import Tensor
+from gradcheck.language.expr.flat import flattened, put_together
+from gradcheck.language.expr.nodes import Expr
 
 
 class Transport:
@@ -29,16 +31,23 @@ class Transport:
 
     def pack(self, thing: Any) -> bytes:
         """Raises what pickle does."""
-        buffer = io.BytesIO()
-        _Pickler(buffer, self._places, self._left).dump(thing)
-        return buffer.getvalue()
+        return self._packed(thing, fast=False)
 
     def told(self, thing: Any) -> bytes:
         """The same for equal things, whichever of their parts are one object: what travelled is told as what did not.
         Nothing may hold itself."""
+        return self._packed(thing, fast=True)
+
+    def _packed(self, thing: Any, fast: bool) -> bytes:
+        try:
+            return self._dumped(thing, fast, flat=False)
+        except RecursionError:  # an expression is deeper than pickle can go; to flatten all takes twice as long
+            return self._dumped(thing, fast, flat=True)
+
+    def _dumped(self, thing: Any, fast: bool, flat: bool) -> bytes:
         buffer = io.BytesIO()
-        pickler = _Pickler(buffer, self._places, self._left)
-        pickler.fast = True
+        pickler = _Pickler(buffer, self._places, self._left, flat)
+        pickler.fast = fast
         pickler.dump(thing)
         return buffer.getvalue()
 
@@ -57,9 +66,9 @@ _here = threading.local()
 
 
 class _Pickler(pickle.Pickler):
-    def __init__(self, file: io.BytesIO, places: dict[int, int], left: tuple[type, ...]) -> None:
+    def __init__(self, file: io.BytesIO, places: dict[int, int], left: tuple[type, ...], flat: bool) -> None:
         super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
-        self._places, self._left = places, left
+        self._places, self._left, self._flat = places, left, flat
 
     def reducer_override(self, obj: Any) -> Any:
         """How an object travels: a call that makes it anew."""
@@ -71,6 +80,8 @@ class _Pickler(pickle.Pickler):
             return _op, (obj.name,)
         if kind in self._left:
             return _nothing, ()
+        if self._flat and isinstance(obj, Expr):
+            return put_together, (flattened(obj, shares=not self.fast),)
         values = _parts(kind)
         return NotImplemented if values is None else (_made, (kind, values(obj)))
 

@@ -21,12 +21,13 @@ from gradcheck.engines.recording import Call, Recorder
 from gradcheck.engines.torch_errors import translate
 from gradcheck.engines.torch_nodes import nodes, through_nodes
 from gradcheck.engines.torch_versions import as_torch_answers, lacking, no_function
-from gradcheck.errors import BackwardTwice, DtypeMismatch, GradcheckError, Unsupported
+from gradcheck.errors import BackwardTwice, DtypeMismatch, GradcheckError, ShapeMismatch, Unsupported
 from gradcheck.language.evaluation.scalars import ARITHMETIC
 
 _Tensor = torch.Tensor
 _NUMBERS = (int, float, complex, bool)
 _DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in dtypes.BY_NAME}
+_MAX_DIMENSIONS = 64  # of an array of NumPy's
 _REAL = (torch.float64, torch.float32)
 #: What a number becomes in a case of each dtype.
 _DEFAULTS = {dtype: _DTYPES[dtypes.real_of(dtype).name] for dtype in dtypes.BY_NAME.values() if dtype.kind in "fVc"}
@@ -104,7 +105,9 @@ class Torch(DefineByRun):
         return tensor.requires_grad_() if requires_grad else tensor
 
     def array(self, tensor: torch.Tensor) -> np.ndarray:
-        """The tensor's values, sharing its memory."""
+        """The tensor's values, sharing its memory. Raises ShapeMismatch for more dimensions than NumPy has."""
+        if tensor.ndim > _MAX_DIMENSIONS:
+            raise ShapeMismatch(f"a tensor of {tensor.ndim} dimensions, where NumPy has {_MAX_DIMENSIONS} at most")
         if tensor.requires_grad:
             tensor = tensor.detach()
         if self.device is None and tensor.dtype in _REAL and not (tensor.is_neg() or tensor._is_zerotensor()):

@@ -60,6 +60,8 @@ def module_of_file(where: str) -> ModuleType:
     Raises UsageError where there is no such file, and whatever the file raises.
     """
     path = Path(where)
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{where} is not a regular file")
     if not path.is_file():
         near = [str(p) for p in path.parent.glob("*.py")] if path.parent.is_dir() else []
         raise UsageError(f"there is no file {where}", hint=did_you_mean(where, near, ""))

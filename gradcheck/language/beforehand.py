@@ -11,6 +11,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.errors import InvalidCase, TooLarge
 from gradcheck.language.case import Case, Value
+from gradcheck.language.crash import crash_at
 from gradcheck.language.evaluation.budget import MAX_ELEMENTS, too_large
 from gradcheck.language.expr.nodes import Call, Expr, Name
 from gradcheck.language.expr.traverse import free_names
@@ -23,6 +24,13 @@ MOST_ELEMENTS = 100_000
 
 def refused_values(case: Case) -> list[InvalidCase]:
     """The errors in what the case says of leaves, incoming gradients and known numbers, by what a run would say."""
+    try:
+        return _refused_values(case)
+    except Exception as error:
+        return [crash_at(error, case.place, "looking at the values of this case")]
+
+
+def _refused_values(case: Case) -> list[InvalidCase]:
     sampler = Sampler(case, Drawn(case.seed), {}, MOST_ELEMENTS)
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), quiet():
         found = [_refusal(value, make) for value, make in _values(case, sampler)]

@@ -22,13 +22,13 @@ def as_array(value: Any, dtype: np.dtype) -> np.ndarray:
     if isinstance(value, np.ndarray):
         return value
     if isinstance(value, (bool, int, np.generic)):
-        return np.asarray(value)
+        return _within_64_bits(np.asarray(value))
     if isinstance(value, (float, complex)):
         target = dtypes.complex_of(dtype) if isinstance(value, complex) else dtypes.real_of(dtype)
         return np.asarray(value, dtype=target)
     numbers = isinstance(value, (list, tuple)) and all(isinstance(item, (bool, int, float, complex)) for item in value)
     if numbers and isinstance(value, list):
-        return np.asarray(value)
+        return _within_64_bits(np.asarray(value))
     if numbers and value:
         sizes = ", ".join(map(str, value))
         hint = f"write randn({sizes}) for a tensor of that shape, [{sizes}] for these numbers"
@@ -37,3 +37,10 @@ def as_array(value: Any, dtype: np.dtype) -> np.ndarray:
         raise ArgumentError("the value is a list of lists, not a tensor", hint="write tensor([…]), or take quotes away")
     what = "several tensors" if isinstance(value, tuple) else f"a {type(value).__name__}"
     raise ArgumentError(f"the value is {what}, not a tensor", hint="index it, or write tensor([…])")
+
+
+def _within_64_bits(array: np.ndarray) -> np.ndarray:
+    """The array, unless NumPy has made it of integers that no dtype of torch's holds. Raises ArgumentError."""
+    if array.dtype == np.uint64 or array.dtype.kind == "O":
+        raise ArgumentError("an integer that does not fit in 64 bits", hint="write it as a float: 1e20")
+    return array

@@ -11,6 +11,8 @@ from gradcheck.reports.text import at, plain, wrap
 
 #: Columns before the excerpt, and how much of a long line is left before what is meant.
 _INDENT, _BEFORE = 4, 16
+#: Characters in a column: a letter with its accents.
+_MOST = 4
 PLACE, MARK, SUGGESTION = "bold", "bold red", "bold green"
 
 
@@ -55,8 +57,10 @@ def _parts(spot: Spot, width: int) -> tuple[str, str, str]:
 
 
 def _cut(text: str, room: int) -> str:
-    if cell_len(text) <= room:
+    """The beginning of a text that fits in so many columns, of which few characters take none; a line may be long."""
+    begin = text[: max(0, room) * _MOST]
+    if begin == text and cell_len(text) <= room:
         return text
-    while text and cell_len(text) > room - 1:
-        text = text[:-1]
-    return text + "…" if room > 0 else ""
+    while begin and cell_len(begin) > room - 1:
+        begin = begin[:-1]
+    return begin + "…" if room > 0 else ""

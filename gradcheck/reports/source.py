@@ -12,6 +12,7 @@ from pathlib import Path
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.errors import Place
 from gradcheck.language.case import Edit, Part
+from gradcheck.safe_files import read_regular
 
 #: A longer file is not read again for the sake of a line; nor is what is no file.
 _MOST_BYTES = 10_000_000
@@ -137,10 +138,8 @@ def lines_of(file: str) -> tuple[str, ...]:
 @lru_cache(maxsize=64)
 def _read(file: str, changed: int, size: int) -> tuple[str, ...]:
     """The lines of a file as it is now."""
-    if size > _MOST_BYTES:
-        return ()
     try:
-        text = Path(file).read_text(encoding="utf-8-sig", errors="replace")
+        text = read_regular(file, _MOST_BYTES).decode("utf-8-sig", "replace")
     except OSError:
         return ()
     return tuple(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"))

@@ -19,6 +19,7 @@ from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.parallel import plan_of
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.run import run
+from gradcheck.checks.transport import Transport
 from gradcheck.engines.core import Core
 from gradcheck.errors import InvalidCase, Place, UsageError
 from gradcheck.language.case import Loaded
@@ -77,6 +78,20 @@ def test_processes_find_the_same_in_the_same_order(here: RunResult) -> None:
 
 def test_any_executor_will_do(here: RunResult) -> None:
     assert same(run(Loaded(tuple(CASES), tuple(BROKEN)), executor=lambda: ThreadPoolExecutor(3)), here)
+
+
+def test_a_case_that_cannot_be_sent_costs_itself_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    pack = Transport.pack
+
+    def fails(transport: Transport, thing: Any) -> bytes:
+        if isinstance(thing, list) and any(getattr(one[0], "name", "") == "case 7" for one in thing):
+            raise RecursionError("too deep")
+        return pack(transport, thing)
+
+    monkeypatch.setattr(Transport, "pack", fails)
+    found = run(CASES, executor=lambda: ThreadPoolExecutor(2))
+    assert [case.name for case in found.cases if case.status == "crashed"] == ["case 7"]
+    assert found.count("passed") == len(CASES) - 2
 
 
 def test_a_run_that_stops_early_stops_where_one_process_would() -> None:

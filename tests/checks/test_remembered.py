@@ -21,6 +21,7 @@ from gradcheck.checks.options import QUICK, Options, Override
 from gradcheck.checks.remembered import NOT_IN_THE_KEY, Remembered
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.run import run
+from gradcheck.checks.transport import Transport
 from gradcheck.engines.core import Core
 from gradcheck.errors import Place
 from gradcheck.language.case import Case, Claim, Generalize, Implementation, StatedTolerance, Step, Value
@@ -58,6 +59,7 @@ CASES = """
 """
 #: Without torch, which most of this does not need.
 OURS = {"engines": ["core"], "reference": "core"}
+DEEP = f"inputs: {{x: [1, 2]}}\ngraph: {{y: {' + '.join(['x'] * 2_000)}, z: y.sum()}}"
 OTHERS = Surroundings("code", {"numpy": "2.0", "ml_dtypes": "1", "torch": "2"}, "others")
 
 
@@ -93,6 +95,28 @@ def test_what_passed_is_known_and_what_failed_is_computed_again(cache: Cache) ->
     assert known(second) == ["right", "left out"]
     assert second.cached == 2
     assert [case.status for case in second.cases] == [case.status for case in first.cases]
+
+
+def test_a_deep_expression_costs_no_other_case_anything(cache: Cache) -> None:
+    cases = [*cases_of(DEEP), cases_of()[0]]
+    assert [case.status for case in run(cases, cache=cache, **OURS).cases] == ["passed", "passed"]
+    assert run(cases, cache=cache, **OURS).cached == 2
+
+
+def test_a_case_that_cannot_be_packed_is_checked_in_every_run(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    pack = Transport.pack
+
+    def fails(transport: Transport, thing: Any) -> bytes:
+        if getattr(thing, "name", "") == "a":
+            raise RecursionError
+        return pack(transport, thing)
+
+    monkeypatch.setattr(Transport, "pack", fails)
+    cases = [*cases_of(DEEP), cases_of()[0]]
+    for _ in range(2):
+        found = run(cases, cache=cache, **OURS)
+        assert [case.status for case in found.cases] == ["passed", "passed"]
+    assert known(found) == ["right"]
 
 
 def test_nothing_is_computed_where_all_is_known(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:

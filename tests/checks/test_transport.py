@@ -35,6 +35,18 @@ def test_what_both_processes_have_is_not_copied(with_rules: Any) -> None:
     assert all(problem is not None and isinstance(problem.case, Case) for problem in problems)
 
 
+DEPTH = 2_000
+
+
+def test_an_expression_may_be_deeper_than_pickle_can_go() -> None:
+    case = case_of(f"inputs: {{x: [1, 2]}}\ngraph: {{y: {' + '.join(['x'] * DEPTH)}, z: y.sum()}}")
+    transport = Transport()
+    back = transport.unpack(transport.pack(case))
+    assert (back.graph, back.places) == (case.graph, case.places)
+    assert [node.at for node in back.graph["y"].expr.walk()] == [node.at for node in case.graph["y"].expr.walk()]
+    assert transport.told(back) == transport.told(case)
+
+
 def test_a_case_comes_as_it_was_and_a_recording_stays() -> None:
     case, recorded = Transport().unpack(Transport().pack((WRONG, Tensor([1.0]))))
     assert (case, recorded) == (WRONG, None)

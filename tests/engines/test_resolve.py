@@ -104,6 +104,8 @@ def test_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
     ("spec", "said"),
     [
         ("nowhere.py:Tensor", "there is no file nowhere.py"),
+        ("folder.py:Tensor", "folder.py is not a regular file"),
+        (f"{'x' * 5_000}.py:Tensor", "x.py.*too long|there is no file x"),
         ("mime.py:Tensor", r"there is no file mime.py; did you mean 'mine.py'"),
         ("mine.py:Tensr", "there is no Tensr in mine.py; did you mean 'Tensor'"),
         ("mine.py:Unlikely", "it has Tensor"),
@@ -127,6 +129,7 @@ def test_what_cannot_be_found_is_said_in_a_line(folder: Path, spec: str, said: s
     write(folder / "broken.py", "class Tensor(:\n")
     write(folder / "raising.py", "print('before')\n1 / 0\n")
     write(folder / "ending.py", "import sys\nsys.exit(2)\n")
+    (folder / "folder.py").mkdir()
     with pytest.raises(UsageError, match=said):
         engine(spec)
 

@@ -7,6 +7,7 @@ import pytest
 from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.runner import check_one
 from gradcheck.language.beforehand import refused_values
+from gradcheck.language.crash import Crash
 from gradcheck.language.loader import load
 from tests.from_text import case_of
 from tests.paths import ROOT
@@ -76,5 +77,16 @@ def test_what_is_plainly_drawn_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("gradcheck.language.random.Drawing.call", draws)
     case = case_of("dims: {n: 2}\ninputs: {x: 'randn(n, 3)', w: 'rand(4)'}\ngraph: {y: x.sum()}")
     assert refused_values(case) == []
-    with pytest.raises(AssertionError, match="it is drawn"):
-        refused_values(case_of(f"inputs: {{x: 'randn(3)', u: 'x * 2'}}\n{BODY}"))
+    (error,) = refused_values(case_of(f"inputs: {{x: 'randn(3)', u: 'x * 2'}}\n{BODY}"))
+    assert "AssertionError: it is drawn" in error.message
+
+
+def test_a_crash_is_an_error_of_the_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    def crashes(*_: object) -> None:
+        raise RecursionError("too deep")
+
+    monkeypatch.setattr("gradcheck.language.beforehand.Sampler", crashes)
+    (error,) = refused_values(case_of(f"inputs: {{x: 'randn(3) * 2'}}\n{BODY}"))
+    assert isinstance(error, Crash)
+    assert error.place.line == 1
+    assert "gradcheck crashed while looking at the values of this case: RecursionError: too deep" in error.message

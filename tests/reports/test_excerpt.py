@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from rich.cells import cell_len
 
@@ -45,6 +47,13 @@ def test_a_long_line_is_cut_around_what_is_meant(start: int, length: int) -> Non
     assert all(cell_len(text) <= 80 for text in lines)
     at = lines[2].index("^")
     assert lines[1][at] == line[start]
+
+
+def test_a_line_may_be_as_long_as_a_file() -> None:
+    started = time.process_time()
+    lines = shown(Spot(PLACE, "x" * 1_000_000, 500_000, 400_000))
+    assert all(cell_len(text) <= 80 for text in lines)
+    assert time.process_time() - started < 2
 
 
 def test_carets_stand_below_wide_and_hidden_characters() -> None:

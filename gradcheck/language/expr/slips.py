@@ -73,7 +73,8 @@ _WORDS = frozenset(
     ["and", "or", "not", "in", "is", "if", "else", "for", "lambda", "await", "async", "None", "True", "False"]
 )
 
-#: A habit: what it looks like, compiled when an expression is wrong, and what is said of what matched.
+#: A habit: what it looks like, compiled when an expression is wrong, and what is said of what matched. A word is looked
+#: at from its beginning alone, so that a long one takes no longer than its length.
 _Habit = tuple[str, Callable[[re.Match[str]], Slip | None]]
 
 
@@ -159,8 +160,8 @@ def _row(found: re.Match[str]) -> Slip:
 
 HABITS: tuple[_Habit, ...] = (
     (r"^\s*[-+]?[\d.]+(?:\s+[-+]?[\d.]+)+\s*$", _row),
-    (r"(\w*)(\^\s*(?:\{\s*\\?(?:T|top|intercal)\s*\}|\\(?:top|intercal)\b|T\b))", _transposed),
-    (r"(\w+|(?<=[)\]]))(\.?')(?!\w)", _transposed),
+    (r"(?<!\w)(\w*+)(\^\s*(?:\{\s*\\?(?:T|top|intercal)\s*\}|\\(?:top|intercal)\b|T\b))", _transposed),
+    (r"((?<!\w)\w++|(?<=[)\]]))(\.?')(?!\w)", _transposed),
     (r"(?P<mark>//|%)(?=(?: +[A-Za-z']+){2,} *$)",
      lambda found: Slip(found.start("mark"), f"{found['mark']} begins no comment", "a comment begins with #")),
     (r"(?<!\w)(\w++)\(\s*+:\s*+\)",
@@ -180,7 +181,7 @@ HABITS: tuple[_Habit, ...] = (
     (r"(?<=[\w)\]])!(?!=)", _says("! is not part of the language", "a factorial is exp(lgamma(x + 1))")),
     (r"!(?!=)", _says("! is not part of the language", "the opposite of a mask is ~mask")),
     (r"\?", _says("a conditional with ? is not part of the language", "write where(condition, x, y)")),
-    (r"\s*;\s*\Z", _says("a semicolon ends no expression", "leave it out", "")),
+    (r"(?<!\s)\s*+;\s*\Z", _says("a semicolon ends no expression", "leave it out", "")),
     (r";", _says("a semicolon parts no expressions", "write each on a line of its own, with a name")),
     (r"(?<=[(,\s])(dim|axis|keepdim|keepdims|dtype)\s*(:)\s*(\w+)", _keyword),
     (r"(?<=einsum\()\s*\w+(?:,\w+)*\s*->\s*\w*",
@@ -192,6 +193,6 @@ HABITS: tuple[_Habit, ...] = (
     (r"->|=>", _says("an arrow is not part of the language", "write the result alone")),
     (r"[-+*/@]=", _says("an assignment is not part of the language", "give the result a name of its own")),
     (r"(?<![\w.])(\d+(?:\.\d*)?|\.\d+)([A-Za-z_]\w*)", _stuck),
-    (r"(?P<left>\w+|[)\]]) +(?P<right>(?:[^\W\d]\w*|\d+))", _juxtaposed),
+    (r"(?P<left>(?<!\w)\w++|[)\]]) +(?P<right>(?:[^\W\d]\w*|\d+))", _juxtaposed),
     (r"(?P<left>[)\]]) *(?P<right>(?:[^\W\d]\w*|\d+))", _juxtaposed),
 )  # fmt: skip

@@ -6,7 +6,8 @@ into documents, `compose` makes of each a `Document` that knows the place of eve
 files is a field in `model`, and what becomes of it in `build`.
 
 Nothing here computes a tensor or knows an engine. Every mistake is an `InvalidCase` with its place; reading goes on
-after it, so that all of a file's mistakes are told at once.
+after it, so that all of a file's mistakes are told at once. An exception that nobody foresaw is a `Crash`, an error of
+its file as well.
 """
 
 from __future__ import annotations

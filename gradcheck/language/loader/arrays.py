@@ -10,9 +10,9 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.errors import Hint
+from gradcheck.language.evaluation.budget import MAX_DIMENSIONS
 from gradcheck.language.loader.document import BROKEN, describe
 
-_MAX_DIMENSIONS = 64
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 
 
@@ -53,8 +53,8 @@ def _flatten(data: Any) -> tuple[tuple[int, ...], list[Any]]:
             if type(item) is not list or len(item) != length:
                 raise _ragged(level, row, tuple(shape))
         shape.append(length)
-        if len(shape) > _MAX_DIMENSIONS:
-            raise ListError(f"a tensor of more than {_MAX_DIMENSIONS} dimensions", ())
+        if len(shape) > MAX_DIMENSIONS:
+            raise ListError(f"a tensor of more than {MAX_DIMENSIONS} dimensions", ())
         level = list(chain.from_iterable(level))
         if not level:
             return tuple(shape), []

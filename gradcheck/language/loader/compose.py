@@ -167,7 +167,8 @@ class Composer:
         try:
             return resolve(text)
         except OverflowError as error:
-            self._note(str(error), mark, "infinity is written .inf")
+            hint = f"infinity is written {'-' * text.startswith('-')}.inf, text in quotes"
+            self._note(str(error), mark, hint)
             return BROKEN
 
     def _key(self, event: Any, kind: type, keys: dict[str, Mark]) -> Any:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 from gradcheck.autograd.op import lookup
-from gradcheck.errors import Hint, InvalidCase, Place, TensorError, TooLarge
+from gradcheck.errors import Hint, InvalidCase, Place, TensorError
 from gradcheck.language.case import Claim
-from gradcheck.language.evaluation import budget
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.calls import NoSuchOp
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
@@ -19,10 +18,11 @@ from gradcheck.language.expr.parts import NoPart
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.slips import find_slip
 from gradcheck.language.expr.syntax import Unbalanced
-from gradcheck.language.expr.traverse import free_names, replace_part
+from gradcheck.language.expr.traverse import distinct, replace_part
+from gradcheck.language.loader.affordable import too_large
 from gradcheck.language.loader.document import BROKEN, Path, describe, way
 from gradcheck.language.loader.parts import Parts
-from gradcheck.language.loader.reading import arithmetic, read_text
+from gradcheck.language.loader.reading import Read, arithmetic, read_text
 from gradcheck.language.loader.scope import KINDS, MOST_COMPARED, MOST_HINTS, Scope, gradient_of, listing
 from gradcheck.language.random import RANDOM
 from gradcheck.language.suggest import nearest
@@ -80,7 +80,7 @@ class Expressions:
         good = [name in names or site.resolves(name, at, names) for name, at in read.mentions.names.items()]
         good += [site.has_gradient(name, at, gradients) for name, at in read.mentions.gradients.items()]
         good += [random or site.draws(name, at) for name, at in read.mentions.ops.items() if name in RANDOM]
-        good += [site.is_affordable(call) for call in read.creators]
+        good.append(not read.creators or site.are_affordable(read))
         good.append(not gradients or "gradient" not in read.mentions.ops or site.means_differences())
         good += [site.takes_a_number(call) for call in read.extremes]
         if read.has_arithmetic and path[0] != "wrong_formulas":
@@ -150,8 +150,8 @@ class _Site(NamedTuple):
             without = Hint("a slice to the end ends with its colon: x[1:]", to[0], ":")
             scope.refuse("'end' is not part of the language", place, without)
             return
-        sized = (part for call in read_text(self.text).creators for part in call.children)
-        if not nearest(name, visible) and any(name in free_names(part) for part in sized):
+        sized = distinct(*(part for call in read_text(self.text).creators for part in call.children))
+        if not nearest(name, visible) and any(isinstance(part, Name) and part.name == name for part in sized):
             scope.lacks(name, place)
             return
         quotient = re.search(rf"\b{re.escape(name)}\s*/\s*d_?(\w+)", self.text)
@@ -229,21 +229,12 @@ class _Site(NamedTuple):
         self.scope.refuse(f"'{name}' draws random numbers", self.place(at), hint)
         return False
 
-    def is_affordable(self, call: Call) -> bool:
-        """Whether a creator whose sizes are known already stays within the element budget."""
-        op, sizes = lookup(call.op), self.scope.sizes
-        if op is None or not all(name in sizes for part in call.children for name in free_names(part)):
-            return True
-        try:
-            args = tuple([_value(part, sizes) for part in call.args])
-            kwargs = {key: _value(part, sizes) for key, part in call.kwargs}
-            budget.check(op, args, kwargs, self.expressions.elements)
-        except TooLarge as error:
+    def are_affordable(self, read: Read) -> bool:
+        """Whether the creators whose sizes are known already stay within the element budget."""
+        before = len(self.scope.errors)
+        for call, error in too_large(read.expr, read.creators, self.scope.sizes, self.expressions.elements):
             self.scope.refuse(error.message, self.place(call.at), error.hint)
-            return False
-        except (TensorError, InvalidCase):
-            return True  # it is told, with all that is then known, when the value is drawn
-        return True
+        return len(self.scope.errors) == before
 
     def takes_a_number(self, call: Call) -> bool:
         """Whether `max(0, x)` is about sizes: of a tensor, torch takes no number there."""
@@ -255,8 +246,9 @@ class _Site(NamedTuple):
             if call.op in ("max", "min") and number is call.args[1]:
                 return True  # along a dimension
             clamped = clamp_for(call.op, number, other)
-            hint = f"write {' or '.join(map(to_text, clamped))}"
-            if self.scope.document.is_verbatim(self.path, self.text):
+            many = len(scope.errors) >= MOST_HINTS
+            hint = "" if many else f"write {' or '.join(map(to_text, clamped))}"
+            if not many and scope.document.is_verbatim(self.path, self.text):
                 whole = to_text(replace_part(read_text(self.text).expr, call, clamped[0]))
                 hint = Hint(hint, self.text, whole, self.place(0))
             scope.refuse(f"{call.op} takes tensors, not the number {to_text(number)}", self.place(call.at), hint)
@@ -279,10 +271,6 @@ class _Site(NamedTuple):
             self.scope.refuse(error.message, self.place(call.at), error.hint)
             return False
         return True
-
-
-def _value(part: Expr, sizes: Mapping[str, int]) -> Any:
-    return part.value if type(part) is Literal else evaluate(part, sizes)
 
 
 def _tensors_in(expr: Expr) -> Iterator[str]:

@@ -13,19 +13,22 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import NamedTuple, TypeAlias
 
-from gradcheck.errors import InvalidCase, Place
+from gradcheck.errors import Hint, InvalidCase, Place
 from gradcheck.language.case import STDIN, Case, Loaded
+from gradcheck.language.crash import crash_at
 from gradcheck.language.loader.build import build
 from gradcheck.language.loader.compose import Composer
-from gradcheck.language.loader.document import DEFAULT, Document, Limits
+from gradcheck.language.loader.document import DEFAULT, Document, Limits, shorten
 from gradcheck.language.loader.text import decode, documents
 from gradcheck.language.suggest import did_you_mean, nearest
+from gradcheck.safe_files import FileTooLarge, NotRegular, read_regular
 
 SUFFIXES = (".yaml", ".yml")
 #: So many files are read at a time, as long as they have no more characters.
 _FILES, _CHARACTERS = 64, 1 << 18
-#: So that opening a pipe does not wait for a writer.
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+#: Characters of a message, or of a hint.
+_LONGEST = 300
+_DRAW = "draw large tensors, as in 'x: randn(1000, 1000)'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,26 +114,16 @@ def _below(directory: str) -> Iterator[Target | InvalidCase]:
 def read(file: str, limits: Limits) -> bytes:
     """The bytes of a regular file. Raises InvalidCase where there is none, or too large a one."""
     try:
-        if file == STDIN:
-            return _within(sys.stdin.buffer.read(limits.bytes + 1), file, limits)
-        descriptor = os.open(file, _FLAGS)
-        try:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise InvalidCase("not a regular file", place=Place(file), hint="cases are read from files and folders")
-            raw = os.read(descriptor, min(status.st_size, limits.bytes) + 1)
-        finally:
-            os.close(descriptor)
+        if file != STDIN:
+            return read_regular(file, limits.bytes)
+        raw = sys.stdin.buffer.read(limits.bytes + 1)
+    except (NotRegular, FileTooLarge) as error:
+        hint = _DRAW if isinstance(error, FileTooLarge) else "cases are read from files and folders"
+        raise InvalidCase(str(error.strerror), place=Place(file), hint=hint) from None
     except (OSError, ValueError) as error:
         raise unreadable(file, error) from None
-    return _within(raw, file, limits)
-
-
-def _within(raw: bytes, file: str, limits: Limits) -> bytes:
-    """The bytes, unless there are too many. Raises InvalidCase."""
     if len(raw) > limits.bytes:
-        message = f"the file is larger than {limits.bytes:,} bytes"
-        raise InvalidCase(message, place=Place(file), hint="draw large tensors, as in 'x: randn(1000, 1000)'")
+        raise InvalidCase(f"the file is larger than {limits.bytes:,} bytes", place=Place(file), hint=_DRAW)
     return raw
 
 
@@ -165,7 +158,8 @@ def load(
     """Every case at or below the paths, and every error, in the order of the paths, files and documents.
 
     A path is a file, a folder (searched for .yaml and .yml, hidden folders left out), or `FILE::NAME`. `select` keeps
-    the cases with these ids alone. Whatever is wrong with a path or a file is among the errors; nothing is raised.
+    the cases with these ids alone. Whatever is wrong with a path or a file is among the errors; nothing is raised. A
+    file that gradcheck crashes on is among them, too (`Crash`), and costs itself alone.
     """
     paths = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     cases: dict[str, Case] = {}
@@ -195,10 +189,14 @@ def _composed(text: str, file: str, limits: Limits) -> Iterator[_Composed]:
     composer = Composer(file, limits)
     for piece, first in documents(text):
         composer.errors = []
+        document: Document | None = None
         try:
-            yield _Composed(composer.compose(piece, first), composer.errors)
+            document = composer.compose(piece, first)
         except InvalidCase as error:
-            yield _Composed(None, [*composer.errors, error])
+            composer.errors.append(error)
+        except Exception as error:
+            composer.errors.append(crash_at(error, Place(file, first, 1)))
+        yield _Composed(document, composer.errors)
 
 
 def _built(composed: Iterable[_Composed], file: str, limits: Limits) -> tuple[list[Case], list[InvalidCase]]:
@@ -211,7 +209,7 @@ def _built(composed: Iterable[_Composed], file: str, limits: Limits) -> tuple[li
         errors += wrong
         if document is None:
             continue
-        case, further = build(document, file, stem if number == 1 else f"{stem}-{number}", limits)
+        case, further = _case_of(document, file, stem if number == 1 else f"{stem}-{number}", limits)
         errors += further
         if case is None or wrong:
             continue
@@ -225,6 +223,14 @@ def _built(composed: Iterable[_Composed], file: str, limits: Limits) -> tuple[li
         hint = "a case begins with 'inputs:'"
         errors.append(InvalidCase("the file holds no case", place=Place(file, 1, 1), hint=hint))
     return list(cases.values()), _shown(errors, limits.errors)
+
+
+def _case_of(document: Document, file: str, name: str, limits: Limits) -> tuple[Case | None, list[InvalidCase]]:
+    """What `build` makes of a document, if only that it crashes."""
+    try:
+        return build(document, file, name, limits)
+    except Exception as error:
+        return None, [crash_at(error, document.place())]
 
 
 @contextmanager
@@ -262,21 +268,30 @@ def _read(target: Target, limits: Limits) -> _Read:
         return target, decode(read(target.file, limits), target.file)
     except InvalidCase as error:
         return error
+    except Exception as error:
+        return crash_at(error, Place(target.file, 1, 1))
 
 
 def _load_together(several: list[_Read], limits: Limits) -> Iterator[tuple[list[Case], list[InvalidCase]]]:
     """The cases and errors of each file. First all are taken apart, then all are built: a processor has at hand what it
     has just used."""
-    apart = [
-        one if isinstance(one, InvalidCase) else (one[0], list(_composed(one[1], one[0].file, limits)))
-        for one in several
-    ]
+    apart = [one if isinstance(one, InvalidCase) else _taken_apart(*one, limits) for one in several]
     for one in apart:
-        if isinstance(one, InvalidCase):
-            yield [], [one]
-        else:
-            target, composed = one
-            yield _asked_for(target, *_built(composed, target.file, limits))
+        yield ([], [one]) if isinstance(one, InvalidCase) else _put_together(*one, limits)
+
+
+def _taken_apart(target: Target, text: str, limits: Limits) -> tuple[Target, list[_Composed]] | InvalidCase:
+    try:
+        return target, list(_composed(text, target.file, limits))
+    except Exception as error:
+        return crash_at(error, Place(target.file, 1, 1))
+
+
+def _put_together(target: Target, composed: list[_Composed], limits: Limits) -> tuple[list[Case], list[InvalidCase]]:
+    try:
+        return _asked_for(target, *_built(composed, target.file, limits))
+    except Exception as error:
+        return [], [crash_at(error, Place(target.file, 1, 1))]
 
 
 def _asked_for(target: Target, cases: list[Case], errors: list[InvalidCase]) -> tuple[list[Case], list[InvalidCase]]:
@@ -293,6 +308,8 @@ def _asked_for(target: Target, cases: list[Case], errors: list[InvalidCase]) -> 
 
 def _shown(errors: list[InvalidCase], most: int) -> list[InvalidCase]:
     """The errors by position, of very many the first, and how many more there are."""
+    for error in errors:
+        _shorten(error)
     if len(errors) <= 1:
         return errors
     shown = heapq.nsmallest(most, errors, key=lambda error: error.place)
@@ -300,3 +317,12 @@ def _shown(errors: list[InvalidCase], most: int) -> list[InvalidCase]:
         message = f"and {len(errors) - most:,} more errors in this file"
         shown.append(InvalidCase(message, place=Place(shown[-1].place.file)))
     return shown
+
+
+def _shorten(error: InvalidCase) -> None:
+    """Cut what an error quotes of the file: names and values may be as long as anything."""
+    if len(error.message) > _LONGEST:
+        error.message = shorten(error.message, _LONGEST)
+    if len(hint := error.hint) > _LONGEST:
+        text = shorten(hint, _LONGEST)
+        error.hint = Hint(text, hint.old, hint.new, hint.place) if isinstance(hint, Hint) else text

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -112,9 +113,10 @@ _NUMBER_STARTS = frozenset("0123456789+-.")
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _OTHER_BASE = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-#: Beyond any dtype's range, and below the length at which Python refuses to convert.
+#: Below the length at which Python refuses to convert.
 _LONGEST = 1000
 _LONG = 19
+_LARGEST = int(sys.float_info.max)
 
 
 def resolve(text: str) -> Scalar:
@@ -127,18 +129,26 @@ def resolve(text: str) -> Scalar:
 
 
 def _number(text: str) -> Scalar:
-    if len(text) > _LONGEST and (_INTEGER.fullmatch(text) or _OTHER_BASE.fullmatch(text)):
-        raise OverflowError(f"the number {_short(text)} has {len(text)} digits")
     if "." not in text and _INTEGER.fullmatch(text):
-        return int(text)
+        return _integer(text, text, 10)
     if _FLOAT.fullmatch(text):
         value = float(text)
         if math.isinf(value):
             raise OverflowError(f"the number {_short(text)} is too large for a float64")
         return value
     if _OTHER_BASE.fullmatch(text):
-        return int(text[2:], 8 if text[1] == "o" else 16)
+        return _integer(text, text[2:], 8 if text[1] == "o" else 16)
     return _WORDS.get(text, text)
+
+
+def _integer(text: str, digits: str, base: int) -> int:
+    """The integer that these digits of a scalar mean. Raises OverflowError, as for floats."""
+    if len(text) > _LONGEST:
+        raise OverflowError(f"the number {_short(text)} has {len(text):,} digits")
+    value = int(digits, base)
+    if abs(value) > _LARGEST:
+        raise OverflowError(f"the number {_short(text)} is too large for a float64")
+    return value
 
 
 def _short(text: str) -> str:

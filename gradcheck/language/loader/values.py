@@ -11,6 +11,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.errors import InvalidCase
 from gradcheck.language.case import StatedTolerance, Value
+from gradcheck.language.evaluation.budget import MAX_DIMENSIONS
 from gradcheck.language.expr.nodes import Call, Dtype, Expr, Literal, Sequence
 from gradcheck.language.loader.arrays import ListError, cast, has_broken, to_array
 from gradcheck.language.loader.document import BROKEN, Path, describe, way
@@ -119,8 +120,11 @@ class Values:
     def _shape(self, path: Path, shape: Any) -> tuple[int, ...]:
         if not isinstance(shape, list) or any(type(size) is not int or size < 0 for size in shape):
             raise self._error((*path, "shape"), "a shape is a list of integers from 0", "write [2, 3]; a number has []")
-        if len(shape) > 64 or math.prod(shape) > self.expressions.elements:
-            raise self._error((*path, "shape"), f"a tensor of more than {self.expressions.elements:,} elements")
+        if len(shape) > MAX_DIMENSIONS:
+            raise self._error((*path, "shape"), f"a tensor of more than {MAX_DIMENSIONS} dimensions")
+        most = self.expressions.elements
+        if max(shape, default=0) > most or math.prod(shape) > most:  # [0, 10 ** 20] is none of NumPy's, either
+            raise self._error((*path, "shape"), f"a tensor of more than {most:,} elements")
         return tuple(shape)
 
     def _error(self, path: Path, message: str, hint: str = "", *, key: bool = False) -> InvalidCase:

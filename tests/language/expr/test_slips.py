@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from gradcheck.errors import Hint
@@ -29,6 +31,13 @@ MENDED = {
     "assert x == y": "x == y",
     "einsum(ij->ji, x)": "einsum('ij->ji', x)",
 }
+
+
+@pytest.mark.parametrize("part", ["é", "x²", "x ", "''", "x'", "a^", " ;", "9", "%a ", "||", "(", "\\a"])
+def test_a_long_text_takes_no_longer_than_its_length(part: str) -> None:
+    started = time.process_time()
+    find_slip(part * (10_000 // len(part)))
+    assert time.process_time() - started < 1
 
 
 @pytest.mark.parametrize(("wrong", "right"), MENDED.items())

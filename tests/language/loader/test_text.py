@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import pytest
 
@@ -22,6 +23,32 @@ def test_directives_belong_to_the_next_document() -> None:
     cases, errors = load_text(f"%YAML 1.2\n---\n{VALID}...\n# a\n%YAML 1.1\n# b\n--- # c\n{VALID}", "f.yaml")
     assert not errors
     assert [case.place.line for case in cases] == [3, 13]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1" + "0" * 308, None),
+        ("-1" + "0" * 308, None),
+        (str(int(sys.float_info.max)), None),
+        ("0x" + "f" * 200, None),
+        ("1" + "0" * 309, "is too large for a float64"),
+        ("-1" + "0" * 309, "is too large for a float64"),
+        ("9" * 401, "the number 99999999999999999999… is too large for a float64"),
+        ("0x" + "f" * 400, "is too large for a float64"),
+        ("0o" + "7" * 900, "is too large for a float64"),
+        ("1e400", "is too large for a float64"),
+        ("9" * 1_001, "has 1,001 digits"),
+        ("-" + "9" * 5_000, "has 5,001 digits"),
+        ("0x" + "f" * 5_000, "has 5,002 digits"),
+    ],
+)
+def test_every_number_is_a_float64(text: str, message: str | None) -> None:
+    if message is None:
+        assert math.isfinite(float(resolve(text)))  # type: ignore[arg-type]
+    else:
+        with pytest.raises(OverflowError, match=message):
+            resolve(text)
 
 
 def test_bytes_become_text_with_one_kind_of_line_break() -> None:

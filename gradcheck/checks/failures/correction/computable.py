@@ -177,7 +177,7 @@ def _reach(case: Case, names: Mapping[str, Any]) -> int:
     except GradcheckError:
         return len(values) - len(names)
     roots = [root for step in case.steps for root, seed in step.roots.items() if seed is None and not step.raises]
-    begins = all(np.size(values[root]) == 1 for root in roots if root in values)
+    begins = all(_is_one_number(values[root]) for root in roots if root in values)
     return len(case.graph) + (begins and _shapes_fit(case, values))
 
 
@@ -189,9 +189,14 @@ def _shapes_fit(case: Case, values: Mapping[str, Any]) -> bool:
                 got = evaluate(claim.expr, values, gradients=values)
             except (GradcheckError, KeyError):
                 continue
-            if np.shape(got) != np.shape(values[name]):
+            if isinstance(got, (tuple, list)) or np.shape(got) != values[name].shape:
                 return False
     return True
+
+
+def _is_one_number(value: Any) -> bool:
+    """Whether it is a number or a tensor of one element, and not several results of an op."""
+    return not isinstance(value, (tuple, list)) and np.size(value) == 1
 
 
 def _elsewhere(case: Case, meant: Meant) -> int:

@@ -6,7 +6,9 @@ import pytest
 
 from gradcheck.checks.failures.correction.computable import Meant, nearest_computable
 from gradcheck.checks.failures.refusals import find_refusal
-from tests.from_text import problem_from
+from gradcheck.checks.options import Options, engines_of
+from gradcheck.checks.runner import check_one
+from tests.from_text import case_of, problem_from
 
 SIZES = "dims: {n: 3, d: 4, h: 5}\n"
 
@@ -75,3 +77,10 @@ def test_of_two_slips_the_first_is_mended_by_what_reaches_further() -> None:
 
 def test_there_may_be_none() -> None:
     assert meant(case("x: [1.0, 2.0], y: [1.0, 2.0, 3.0]", "  z: (x * y).sum()\n")) is None
+
+
+def test_an_entry_of_several_parts_of_other_sizes_is_no_number() -> None:
+    graph = "graph: {h0: 'tensor_split(x0, tensor(2))', loss: h0.sum()}"
+    text = f"inputs: {{x0: 'uniform(-2, 2, [1])'}}\n{graph}\nformulas: {{x0: grad(h0)}}\n"
+    chosen = Options()
+    assert check_one(case_of(text), chosen, engines_of(chosen)).status == "failed"
