@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from gradcheck.autograd.signature import KEYWORD_ALIASES
 from gradcheck.engines.define_by_run import DefineByRun, Shares
 from gradcheck.engines.recording import Call, Recorder
 from gradcheck.engines.torch_errors import translate
+from gradcheck.engines.torch_guards import GUARDS
 from gradcheck.engines.torch_nodes import nodes, through_nodes
 from gradcheck.engines.torch_versions import as_torch_answers, lacking, no_function
 from gradcheck.errors import BackwardTwice, DtypeMismatch, GradcheckError, ShapeMismatch, Unsupported
@@ -301,8 +302,16 @@ def _plan(op: Op) -> _Plan:
     if not callable(found):
         found = found.__get__  # a property of torch.Tensor, such as mT
     names = [parameter.name for parameter in op.parameters]
-    place = names.index(op.variadic) if op.variadic else None
-    return _Plan(as_torch_answers(op, found), ARITHMETIC.get(op.name), place)
+    found = as_torch_answers(op, found)
+    if op.name in GUARDS:
+        found = partial(_guarded, op, found)
+    return _Plan(found, ARITHMETIC.get(op.name), names.index(op.variadic) if op.variadic else None)
+
+
+def _guarded(op: Op, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """torch's result, unless its own code would not survive these arguments."""
+    GUARDS[op.name](*op.bind(args, kwargs))
+    return function(*args, **kwargs)
 
 
 def _bundled(args: tuple[Any, ...], position: int) -> tuple[Any, ...]:

@@ -63,6 +63,8 @@ _NO_MEMORY = re.compile("can't allocate memory|bad_alloc|bad alloc|out of memory
 def translate(error: Exception) -> TensorError:
     """torch's exception as one of gradcheck's, without its advice and its C++ stack; an unknown one has the kind
     `error`. One that says what torch lacks has `lacks`. Raises MemoryError where torch has run out of it."""
+    if isinstance(error, TensorError):  # what is refused before torch sees it
+        return error
     found = _translated(error)
     found.in_own_words = False
     if isinstance(found, DtypeMismatch) and (dtype := no_kernel(found.message)):

@@ -164,6 +164,9 @@ def segment_reduce(
     where_ = canonical(axis, data.ndim)
     bounds = _bounds(lengths, offsets, where_, None if unsafe else int(data.shape[where_]))
     lead, many = tuple(map(int, data.shape[:where_])), bounds.shape[-1] - 1
+    inside = not bounds.size or (bounds.min() >= 0 and bounds.max() <= data.shape[where_])
+    if bounds.shape[:-1] != lead or not inside or np.any(np.diff(bounds) < 0):
+        raise ShapeMismatch(f"segment_reduce: segments of shape {list(bounds.shape)} do not fit {list(data.shape)}")
     rest = tuple(map(int, data.shape[where_ + 1 :]))
     rows = ops.reshape(data, (prod(lead), int(data.shape[where_]), *rest))
     found = []

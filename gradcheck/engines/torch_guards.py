@@ -1,0 +1,91 @@
+"""Arguments for which torch reads or writes outside of its tensors, or ends the process: refused before it sees them.
+
+They were found by calling every op with sizes, indices and lengths beyond what fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+from gradcheck.autograd.ops.common.dims import canonical, canonical_all
+from gradcheck.errors import IndexOutOfRange, ShapeMismatch, Unsupported
+
+
+def _attention(query: Any, key: Any, value: Any, *rest: Any) -> None:
+    """Keys and values are as many as each other; of heads that are shared there are some."""
+    if rest[-1] and 0 in (*key.shape[-3:-2], *value.shape[-3:-2]):
+        raise ShapeMismatch(f"scaled_dot_product_attention: no heads in {list(key.shape)} and {list(value.shape)}")
+    if key.ndim > 1 and value.ndim > 1 and key.shape[-2] != value.shape[-2]:
+        raise ShapeMismatch(f"scaled_dot_product_attention: {key.shape[-2]} keys and {value.shape[-2]} values")
+
+
+def _rows(input: Any, *_: Any) -> None:
+    if input.ndim and not input.shape[0]:
+        raise Unsupported("torch cannot take pdist of no rows", lacks="pdist of no rows")
+
+
+def _transformed(input: Any, dim: Any, *_: Any) -> None:
+    canonical_all(dim, input.ndim)
+
+
+def _normalized(input: Any, *_: Any) -> None:
+    if not prod(input.shape):
+        raise Unsupported("torch cannot normalize a batch without elements", lacks="batch norm of no elements")
+
+
+def _labels(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, *_: Any) -> None:
+    """Each target is a class; what stands beyond a target's length is none."""
+    sizes = _listed(target_lengths)
+    if targets.ndim == 2:
+        too_long = len(sizes) > targets.shape[0] or max(sizes, default=0) > targets.shape[1]
+        rows = [row[: max(size, 0)] for row, size in zip(targets, sizes, strict=False)]
+    else:
+        too_long = sum(sizes) > targets.numel()
+        rows = [targets[: max(sum(sizes), 0)]]
+    if too_long or min(sizes, default=0) < 0:
+        raise IndexOutOfRange(f"ctc_loss: lengths {sizes} of targets of shape {list(targets.shape)}")
+    _check_indices("ctc_loss", rows, int(log_probs.shape[-1]))
+
+
+def _pooled(grad_output: Any, self: Any, *rest: Any) -> None:
+    _check_indices("max_pool2d_with_indices_backward", [rest[-1]], prod(self.shape[-2:]))
+
+
+def _segments(data: Any, reduce: str, lengths: Any, indices: Any, offsets: Any, axis: int = 0, *_: Any) -> None:
+    """Segments begin and end within the dimension; dimensions before it have segments of their own."""
+    place = canonical(axis, data.ndim)
+    size, given = data.shape[place], lengths if offsets is None else offsets
+    if given is None:
+        return
+    if tuple(given.shape[:-1]) != tuple(data.shape[:place]):
+        raise ShapeMismatch(f"segment_reduce: segments of shape {list(given.shape)} for {list(data.shape)}")
+    for row in given.reshape(-1, given.shape[-1]).tolist():
+        fits = min(row, default=0) >= 0
+        fits &= sum(row) <= size if offsets is None else all(a <= b for a, b in pairwise([*row, size]))
+        if not fits:
+            raise ShapeMismatch(f"segment_reduce: segments {row} of {size} elements")
+
+
+def _check_indices(name: str, several: list[Any], count: int) -> None:
+    for indices in several:
+        if indices.numel() and not 0 <= int(indices.min()) <= int(indices.max()) < count:
+            raise IndexOutOfRange(f"{name}: an index from {int(indices.min())} to {int(indices.max())} into {count}")
+
+
+def _listed(lengths: Any) -> list[int]:
+    return list(map(int, lengths.reshape(-1).tolist() if hasattr(lengths, "dtype") else lengths))
+
+
+#: By the name of an op what checks its arguments, all of them in the order of its signature.
+GUARDS: dict[str, Callable[..., None]] = {
+    "scaled_dot_product_attention": _attention,
+    "pdist": _rows,
+    **dict.fromkeys(("_fft_c2c", "_fft_r2c", "_fft_c2r"), _transformed),
+    **dict.fromkeys(("native_batch_norm", "_native_batch_norm_legit", "_batch_norm_with_update"), _normalized),
+    "ctc_loss": _labels,
+    "max_pool2d_with_indices_backward": _pooled,
+    "segment_reduce": _segments,
+}
