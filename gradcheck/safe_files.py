@@ -157,19 +157,26 @@ def root_of(path: str | os.PathLike[str]) -> str:
     """Return the folder that a file belongs to: links below it may not lead out of it.
 
     It is the nearest folder above the file that is the root of a project (by a `.git` or a configuration); else the
-    working directory, if the file is below it; else the folder that was named.
+    working directory, if the file is below it; else the folder that was named. A project that a link leads to counts
+    where the link stands in no other project, and not below the working directory: a clone can hold a link to
+    somebody's own projects.
     """
     folder = os.path.dirname(os.path.abspath(path))
+    here = os.getcwd()
+    found, by_link = "", False
     above = folder
     while True:
         if any(os.path.lexists(os.path.join(above, marker)) for marker in _MARKERS):
-            return above
+            if by_link or not found:
+                found, by_link = above, False
+        elif by_link and above == here:
+            found, by_link = "", False
+        by_link = by_link or (found != "" and os.path.islink(above))
         parent = os.path.dirname(above)
         if parent == above:
             break
         above = parent
-    here = os.getcwd()
-    return here if os.path.join(folder, "").startswith(os.path.join(here, "")) else folder
+    return found or (here if os.path.join(folder, "").startswith(os.path.join(here, "")) else folder)
 
 
 def is_of_system(path: str | os.PathLike[str]) -> bool:

@@ -132,6 +132,27 @@ def test_links_above_the_project_are_the_users_own(project: Path, tmp_path: Path
     assert resolve(tmp_path / "short" / "r") == (str(project.resolve()), "r")
 
 
+@pytest.mark.parametrize("link", ["link", "in/link"])
+@pytest.mark.parametrize("marked", [True, False])
+def test_a_link_to_another_project_leads_out(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, link: str, marked: bool
+) -> None:
+    """A stranger's folder, a project or just the working directory, links to what is a project of its own."""
+    other = tmp_path / "other" / "mine"
+    (other / "cases").mkdir(parents=True)
+    (other / "pyproject.toml").touch()
+    (project / link).parent.mkdir(exist_ok=True)
+    (project / link).symlink_to(other if link == "link" else other.parent)
+    if not marked:
+        (project / ".git").rmdir()
+    monkeypatch.chdir(tmp_path if marked else project)
+    below = project / link if link == "link" else project / link / "mine"
+    assert root_of(below / "cases" / "r") == str(project)
+    with pytest.raises(OSError, match="a link leads out of"):
+        write(below / "cases" / "r", b"new", anything)
+    assert not (other / "cases" / "r").exists()
+
+
 def test_a_link_that_appears_meanwhile_is_not_followed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (project / "out").mkdir()
     known = os.path.realpath
