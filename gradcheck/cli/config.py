@@ -166,7 +166,7 @@ def _file(start: Path) -> _File | None:
     folder = start.resolve()
     for parent in (folder, *folder.parents):
         for name in ("gradcheck.toml", "pyproject.toml"):
-            if (parent / name).is_file():
+            if os.path.isfile(parent / name):
                 file = _File(parent / name)
                 if file.section is not None:
                     return file

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -48,7 +47,7 @@ def _project() -> None:
     paths = [str(path) for path in read_config().get("paths", options.DEFAULT_PATHS)]
     root, below = _repository()
     case = Path(paths[0]) / "first.yaml"
-    if any(_case_files(paths)):
+    if _has_cases(paths):
         _tell(f"{', '.join(paths)} has cases already, and no other is written")
     else:
         _write(case, _first(case))
@@ -61,18 +60,17 @@ def _project() -> None:
     _tell("try it: gradcheck run")
 
 
-def _case_files(paths: list[str]) -> Iterator[Path]:
-    from gradcheck.language.loader.files import SUFFIXES
+def _has_cases(paths: list[str]) -> bool:
+    from gradcheck.language.loader.files import Target, discover
 
-    for path in map(Path, paths):
-        yield from (file for suffix in SUFFIXES for file in ([path] if path.is_file() else path.rglob(f"*{suffix}")))
+    return any(isinstance(found, Target) for found in discover(paths))
 
 
 def _repository() -> tuple[Path, str]:
     """The root of the repository, as it is seen from here, and this folder, as it is seen from there."""
     here = Path.cwd()
     for parent in (here, *here.parents):
-        if (parent / ".git").exists():
+        if os.path.exists(parent / ".git"):
             below = here.relative_to(parent).as_posix()
             return Path(os.path.relpath(parent)), "" if below == "." else f"{below}/"
     return Path(), ""

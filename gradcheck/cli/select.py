@@ -58,7 +58,7 @@ def select_one(path: str) -> Case:
 
 def default_paths() -> tuple[str, ...]:
     """What is meant where no path is given. Raises NothingToDo where that is not there."""
-    if not Path(DEFAULT_PATHS[0]).exists():
+    if not os.path.exists(DEFAULT_PATHS[0]):
         hint = "name a file or a folder, or set paths in [tool.gradcheck] of pyproject.toml"
         raise NothingToDo("no case was found: there is no folder 'cases' here", hint=hint)
     return DEFAULT_PATHS

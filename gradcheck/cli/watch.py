@@ -72,7 +72,7 @@ def code_of(engines: Iterable[str]) -> Iterator[str]:
             yield os.path.dirname(where) or "."
         elif where:
             top = Path(where.partition(".")[0])
-            found = [path for path in (top, top.with_suffix(".py")) if path.exists()]
+            found = [path for path in (top, top.with_suffix(".py")) if os.path.exists(path)]
             origin = str(found[0]) if found else getattr(util.find_spec(top.name), "origin", None)
             if origin:
                 yield origin if os.path.isdir(origin) else os.path.dirname(origin) or "."

@@ -12,7 +12,7 @@ def in_repository(file: str) -> str:
     path = Path(os.path.normpath(here / file))
     workspace = os.environ.get("GITHUB_WORKSPACE")
     roots = [Path(workspace), Path(_real(workspace))] if workspace else []
-    roots += [folder for folder in (here, *here.parents) if (folder / ".git").exists()]
+    roots += [folder for folder in (here, *here.parents) if os.path.exists(folder / ".git")]
     for one in (path, Path(_real(str(path)))):  # a root may be reached by way of a link
         for root in roots:
             if one.is_relative_to(root):

@@ -101,3 +101,26 @@ def test_an_own_file_in_the_place_of_a_kept_one_stays(clone: Path, gradcheck: Gr
         path.write_text("notes of my own\n")
     assert gradcheck("run", "--shrink").code == 1
     assert {path.read_text() for path in kept} == {"notes of my own\n"}
+
+
+#: A name that no system takes, at the end of a link.
+UNREACHABLE = "n" * 300
+
+
+@pytest.mark.parametrize("place", ["pyproject.toml", "gradcheck.toml", ".git", "cases"])
+def test_a_link_to_what_no_file_can_be_called_costs_no_run(
+    wrong: Path, folder: Path, gradcheck: Gradcheck, place: str
+) -> None:
+    wrong.parent.rename(folder / "own")
+    (folder / place).symlink_to(UNREACHABLE)
+    for words in (("run",), ("run", "own", "--output-format", "github"), ("list", "own"), ("init",), ("config",)):
+        outcome = gradcheck(*words)
+        assert outcome.code in (0, 1, 2, 5), outcome.err
+        assert "its own fault" not in outcome.err
+
+
+def test_a_baseline_may_name_what_no_file_can_be_called(wrong: Path, folder: Path, gradcheck: Gradcheck) -> None:
+    entry = f'{{"case": "{UNREACHABLE}.yaml::a", "what": "gradient"}}'
+    (folder / "known.json").write_text(f'{{"gradcheck-baseline": 1, "failures": [{entry}, null]}}\n')
+    outcome = gradcheck("run", str(wrong), "--baseline", "known.json", "--update-baseline")
+    assert (outcome.code, "wrote 1 known failure" in outcome.err) == (0, True), outcome.err
