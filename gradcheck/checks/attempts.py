@@ -11,6 +11,7 @@ from gradcheck.checks.limits import OutOfTime
 from gradcheck.checks.result import Failure
 from gradcheck.errors import Place, text_of
 from gradcheck.facts import Fact, fact
+from gradcheck.forks import end_fork
 
 #: How much of a traceback is kept, from its end.
 _FRAMES = 20
@@ -27,6 +28,8 @@ def attempt(part: str, look: Callable[[], object], lost: list[Failure]) -> bool:
         found = failure_of(error)
         lost.append(replace(found, message=fact("not_found_out", part=part, why=found.message)))
         return not isinstance(error, OutOfTime)
+    finally:
+        end_fork()
     return True
 
 

@@ -28,6 +28,7 @@ from gradcheck.checks.workers import THREADED, CannotStart, ProcessEnded, Worker
 from gradcheck.engines.resolve import ENGINES
 from gradcheck.errors import UsageError, text_of
 from gradcheck.facts import fact
+from gradcheck.forks import reporting
 from gradcheck.language.case import Case, Work
 
 #: The most cases that go out together; and how many chunks each worker should get, so that none ends much later.
@@ -243,7 +244,7 @@ def make_ready(settings: bytes) -> None:
 
 def check_chunk(settings: bytes, cases: bytes) -> bytes:
     """The results of some cases, each with what the reference was asked that was not known."""
-    with _ALONE:
+    with _ALONE, reporting():
         options, engines = _known(settings)
         items = Transport(workers.given).unpack(cases)
         check = checker(options, engines)

@@ -15,6 +15,7 @@ from gradcheck.engines.core import Core, applications_of
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.recording import Recorder
+from gradcheck.forks import end_fork
 from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem
 
@@ -50,6 +51,7 @@ class Point:
         found = self._evaluations.get(engine.name)
         if found is None:
             found = self._evaluations[engine.name] = self._evaluate(engine)
+            end_fork()
         return found
 
     def _evaluate(self, engine: Engine) -> Evaluation:

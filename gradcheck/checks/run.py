@@ -22,6 +22,7 @@ import numpy as np
 from gradcheck.checks.options import Effort, Engines, Options, engines_of
 from gradcheck.checks.result import CaseResult, RunResult, changed_in
 from gradcheck.errors import InvalidCase, Place
+from gradcheck.forks import reporting
 from gradcheck.language.case import Case, Loaded, Work
 from gradcheck.language.loader import load
 
@@ -45,6 +46,7 @@ OnResult = Callable[[CaseResult, int], object]
 _FAILS = ("failed", "crashed", "invalid", "xpassed")
 
 
+@reporting()
 def run(
     source: Source, options: Options | None = None, *, on_result: OnResult | None = None, **choices: Any
 ) -> RunResult:

@@ -15,6 +15,7 @@ from gradcheck.checks.warned import Ear, heard_by
 from gradcheck.engines.base import conventions
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import Fact, fact
+from gradcheck.forks import end_fork
 from gradcheck.language.case import Case
 from gradcheck.language.crash import Crash
 
@@ -52,6 +53,8 @@ def _checked(
         raise
     except BaseException as error:  # an engine that exits does not exit us
         found = broken(case, options, error)
+    finally:
+        end_fork()
     return _with_conventions(_with_output(replace(found, seconds=time.perf_counter() - start), engines), engines)
 
 

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 from gradcheck.checks import limits
 from gradcheck.checks.limits import OutOfTime
 from gradcheck.errors import text_of
+from gradcheck.forks import end_fork, report_from_here
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -297,15 +298,21 @@ def _serve(pipe: Connection, theirs: Connection | None, inherited: Sequence[Any]
         os.setpgid(0, 0)  # so that it can be ended with all that somebody's code has started
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for those who wait
     gc.freeze()
-    limits.tell = lambda counts: pipe.send_bytes(_GOES_ON if counts else _PAUSES)
+    report_from_here()
+
+    def send(message: bytes) -> None:
+        end_fork()  # of two processes at one pipe, each would get calls of the other
+        pipe.send_bytes(message)
+
+    limits.tell = lambda counts: send(_GOES_ON if counts else _PAUSES)
     with suppress(EOFError, ConnectionError):
-        pipe.send_bytes(_READY)
+        send(_READY)
         while True:
             call = pipe.recv_bytes()
-            pipe.send_bytes(_BEGINS)
+            send(_BEGINS)
             answer = _answer(call)
-            pipe.send_bytes(_ENDS)
-            pipe.send_bytes(answer)
+            send(_ENDS)
+            send(answer)
 
 
 def _answer(call: bytes) -> bytes:

@@ -15,6 +15,7 @@ from typing import IO, TYPE_CHECKING, TextIO
 from gradcheck.cache.folder import FOLDER, open_cache
 from gradcheck.cli.files import is_report_file, prepare_file, refuse_inputs, resolved, write_file
 from gradcheck.errors import UsageError
+from gradcheck.forks import end_fork
 from gradcheck.record import Record
 from gradcheck.reports import Look, render
 from gradcheck.reports.text import plain
@@ -76,6 +77,7 @@ def width() -> int:
 
 def write_stdout(text: str) -> None:
     """All of the text. A reader that has left (`| head`) is no error."""
+    end_fork()
     stream = stdout()
     if stream is None:
         return
@@ -92,6 +94,7 @@ def write_stdout(text: str) -> None:
 
 def write_stderr(line: str) -> None:
     """A line for people, if there is anywhere to write it."""
+    end_fork()
     stream = sys.stderr
     if stream is None:
         return

@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import click
 
 from gradcheck.cli.output import reserve_stdout, write_stderr
+from gradcheck.forks import CRASH, end_fork, report_from_here
 
 #: Engines that are known to return.
 _OURS = frozenset({"core", "torch"})
@@ -28,8 +29,6 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _FORWARDED = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
 #: How often what is left behind is ended: each time may bring what that has left to light.
 _ROUNDS = 100
-#: The exit code where the command did not come to its end.
-_CRASH = 3
 
 
 @dataclass(slots=True)
@@ -46,6 +45,7 @@ class OwnProcess:
 
     def finish(self, code: int) -> None:
         """Tell the process that watches this one that the command has come to its end."""
+        end_fork()
         if self.finished is not None:
             os.write(self.finished, bytes([code]))
             os.close(self.finished)
@@ -70,6 +70,7 @@ def supervise(*, again: bool) -> bool:
     if not isinstance(own, OwnProcess):
         return False
     is_second = own.supervises and sys.platform.startswith("linux") and _forked(own, again)
+    report_from_here()
     reserve_stdout()
     return is_second
 
@@ -97,7 +98,7 @@ def _forked(own: OwnProcess, again: bool) -> bool:
         more = "; every case is checked again, in a process of its own" if again else ""
         write_stderr(f"gradcheck: the process has ended {fate} before its report was written{more}")
         if not again:
-            _leave(_CRASH)
+            _leave(CRASH)
         attempt += 1
 
 
@@ -146,7 +147,7 @@ def _end_with(parent: int) -> None:
     """End this process when its parent ends."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
-        os._exit(_CRASH)
+        os._exit(CRASH)
 
 
 def _prctl(option: int, value: int) -> None:

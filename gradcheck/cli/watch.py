@@ -13,6 +13,7 @@ from pathlib import Path
 
 from gradcheck.cli.output import write_stderr
 from gradcheck.errors import UsageError
+from gradcheck.forks import report_from_here
 from gradcheck.language.case import STDIN
 from gradcheck.language.loader.files import SUFFIXES, split_id
 from gradcheck.reports.text import count, plain
@@ -110,6 +111,7 @@ def _forked(once: Callable[[tuple[str, ...]], object], paths: tuple[str, ...]) -
     child = os.fork()
     if not child:
         try:
+            report_from_here()
             once(paths)
         finally:
             os._exit(0)

@@ -23,6 +23,7 @@ from gradcheck.engines.base import Engine
 from gradcheck.engines.tensor_class.guard import Output
 from gradcheck.engines.user_modules import module_of_file, module_of_name
 from gradcheck.errors import GradcheckError, UsageError, text_of
+from gradcheck.forks import end_fork
 from gradcheck.language.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -183,6 +184,8 @@ def _loading(spec: str, load: Callable[[], Any]) -> Any:
         printed = output.take().strip()
         said = f"it printed {printed[-200:]!r}" if printed else ""
         raise UsageError(message, hint=_of_old_numpy(error) or said) from error
+    finally:
+        end_fork()
 
 
 def _of_old_numpy(error: Exception) -> str:

@@ -230,6 +230,69 @@ def test_what_is_left_after_a_run_ends_with_it(project: Path) -> None:
     assert (code, statuses(report)) == (0, ["passed"] * 3)
 
 
+# Engines that fork -------------------------------------------------------------------------------------
+
+FORKS_ONCE = """
+IS_FORK = False
+def fork_once():
+    global IS_FORK
+    try:
+        os.close(os.open("forked", os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return False
+    IS_FORK = not os.fork()
+    return True
+"""
+
+
+@pytest.mark.parametrize("words", [(), ("-j", "2"), ("--timeout", "60")])
+@pytest.mark.parametrize("slower", ["IS_FORK", "not IS_FORK"])
+def test_a_fork_that_returns_reports_nothing(project: Path, slower: str, words: tuple[str, ...]) -> None:
+    """Whichever of the two is first. What the original finds wrong in the one case, the fork would find right."""
+    name = engine(
+        project,
+        at_import=FORKS_ONCE,
+        in_exp=f"{ONLY_THERE}\n    if fork_once() and {slower}: time.sleep(2)\n    if not IS_FORK: found = found * 1.5",
+    )
+    code, report, err = run("--engine", name, *words)
+    assert (code, statuses(report), err) == (1, ["passed", "failed", "passed"], "")
+
+
+@pytest.mark.parametrize("where", ["at_import", "in_backward"])
+def test_so_does_one_that_streams_or_tries_the_engine_alone(project: Path, where: str) -> None:
+    forking = {"at_import": FORKS_ONCE, where: f"{FORKS_ONCE}\nfork_once()" if where == "at_import" else "fork_once()"}
+    name = engine(project, **forking)
+    code, out, err = call("run", "cases", "--engine", name, "--output-format", "json-lines")
+    assert (code, err) == (0, "")
+    assert [json.loads(line)["event"] for line in out.splitlines()] == ["begin", "case", "case", "case", "end"]
+    (project / "forked").unlink()
+    _, out, _ = call("conform", name, "--op", "exp", "--json")
+    assert json.loads(out)["engine"]
+
+
+def test_a_fork_that_raises_reports_nothing(project: Path) -> None:
+    name = engine(project, at_import=f"{FORKS_ONCE}\nif fork_once() and IS_FORK: raise Odd()")
+    code, report, err = run("--engine", name)
+    assert (code, statuses(report), err) == (0, ["passed"] * 3, "")
+
+
+FORKED_WELL = {
+    "by the system": "forked = os.fork()\nif not forked: os._exit(7)\n"
+    "assert os.waitstatus_to_exitcode(os.waitpid(forked, 0)[1]) == 7",
+    "by a library": "import multiprocessing\nforked = multiprocessing.get_context('fork').Pool(1)\n"
+    "found, = forked.map(np.exp, [self.data])\nforked.close()\nforked.join()",
+}
+
+
+@pytest.mark.parametrize(
+    ("forked", "words"), [("by the system", ()), ("by the system", ("-j", "2")), ("by a library", ())]
+)
+def test_a_fork_that_does_its_own_work_is_let_alone(project: Path, forked: str, words: tuple[str, ...]) -> None:
+    name = engine(project, in_exp=f"{ONLY_THERE}\n{indent(FORKED_WELL[forked], '    ')}")
+    code, report, err = run("--engine", name, *words)
+    assert (code, statuses(report), err) == (0, ["passed"] * 3, "")
+
+
 # Exceptions that say nothing ---------------------------------------------------------------------------
 
 

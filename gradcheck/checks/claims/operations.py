@@ -35,6 +35,7 @@ from gradcheck.engines.raised import raise_array, raised
 from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.engines.two_ways import ways_differ
 from gradcheck.facts import Fact, fact
+from gradcheck.forks import end_fork
 from gradcheck.language.case import StatedTolerance
 
 _FLOAT64 = np.dtype(np.float64)
@@ -157,6 +158,7 @@ class _Pair:
         cotangents = [operation.cotangents for operation in operations]
         applications = [operation.application for operation in operations]
         got = self.engine.pull_back(applications, cotangents, self.point.problem.dtype)
+        end_fork()
         for number, asked in enumerate(zip(operations, got, want, strict=True)):
             operation, mine, theirs = self._as_can_be_asked(*asked)
             for index, comparison in self.compare(operation, mine, theirs):

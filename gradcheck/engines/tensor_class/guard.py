@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from gradcheck.engines.base import Evaluation
 from gradcheck.errors import GradcheckError, TensorError, Unsupported, text_of
+from gradcheck.forks import end_fork
 from gradcheck.language.case import Case, Step
 
 
@@ -55,6 +56,8 @@ def translating(what: str) -> Iterator[None]:
     except BaseException as error:
         note(error, what)
         raise
+    finally:
+        end_fork()
 
 
 def note(error: BaseException, what: str) -> None:
