@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,9 @@ from gradcheck.language.case import Loaded
 _SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.sshCommand=false")
 _ENVIRONMENT = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_PAGER": "cat"}
 _NAMES = ("--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "-z")
+#: Seconds that a call of git may take: a named pipe in place of a file that it reads, such as .gitignore, has no end.
+_MOST_SECONDS = 60.0
+_SLOW = "it may wait for a named pipe, or search a large core.worktree; see git config --show-origin --list"
 _HINT = "a clone that is not whole lacks it: in a workflow, fetch-depth: 0"
 
 
@@ -61,13 +65,33 @@ def _git(
 ) -> str:
     """Return what git says, and have it run nothing that a repository's own configuration names. Raises UsageError."""
     environment = {**os.environ, **_ENVIRONMENT, **variables}
+    command, nothing = [_program(), *_SAFE, *words], subprocess.DEVNULL
     try:
-        done = subprocess.run(["git", *_SAFE, *words], capture_output=True, check=False, env=environment)
+        done = subprocess.run(
+            command, stdin=nothing, capture_output=True, check=False, env=environment, timeout=_MOST_SECONDS
+        )
     except OSError as error:
         raise UsageError("--changed-since asks git, which cannot be run", hint=str(error.strerror)) from error
+    except subprocess.TimeoutExpired as error:
+        asked = words[2] if words[0] == "-C" else words[0]
+        message = f"--changed-since: 'git {asked}' has not ended after {_MOST_SECONDS:g} seconds"
+        raise UsageError(message, hint=_SLOW) from error
     if done.returncode not in codes:
         said = os.fsdecode(done.stderr).strip().splitlines()
         if about is not None:
             raise UsageError(f"git knows no commit '{about}' that this branch comes from", hint=_HINT)
         raise UsageError(f"--changed-since: git says: {said[0] if said else 'nothing'}")
     return os.fsdecode(done.stdout)
+
+
+def _program() -> str:
+    """Return the path of git. Windows, and a relative entry of PATH, would find one in the working directory, too.
+
+    Raises UsageError.
+    """
+    name = "git.exe" if os.name == "nt" else "git"
+    for folder in filter(os.path.isabs, os.get_exec_path()):
+        found = shutil.which(os.path.join(folder, name))
+        if found is not None:
+            return found
+    raise UsageError("--changed-since asks git, which is in no folder of PATH", hint="install git")

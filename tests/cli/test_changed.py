@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -110,4 +111,37 @@ def test_a_repository_that_comes_in_an_archive_runs_nothing(
     (repository / "sub" / "cases" / "old.yaml").write_text(CASE.format(name="changed"))
     (repository / "sub" / "cases" / "other.yaml").touch()
     assert listed(gradcheck, "--changed-since", "HEAD") == ["changed"]
+    assert not (repository / "ran").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("place", [".gitignore", ".gitattributes", ".git/HEAD", ".git/info/exclude", "excludes"])
+def test_git_that_waits_for_a_pipe_is_ended(
+    repository: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.setattr("gradcheck.cli.changed._MOST_SECONDS", 2.0)
+    git("config", "core.excludesFile", str(repository / "excludes"))
+    (repository / place).unlink(missing_ok=True)
+    os.mkfifo(repository / place)
+    outcome = gradcheck("run", "sub", "--changed-since", "HEAD")
+    assert outcome.code == 2
+    assert "has not ended after 2 seconds; it may wait for a named pipe" in outcome.err
+    assert "--changed-since: 'git " in outcome.err
+
+
+@pytest.mark.parametrize("path", ["", ".", "relative"])
+def test_a_git_of_the_working_directory_is_not_run(
+    repository: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    for folder in (repository, repository / "relative"):
+        folder.mkdir(exist_ok=True)
+        for name in ("git", "git.exe"):
+            (folder / name).write_text(f"#!/bin/sh\ntouch {repository}/ran\n")
+            (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join((path, os.environ["PATH"])))
+    assert listed(gradcheck, "--changed-since", "HEAD") == []
+    assert not (repository / "ran").exists()
+    monkeypatch.setenv("PATH", path)
+    outcome = gradcheck("run", "sub", "--changed-since", "HEAD")
+    assert outcome.err == "gradcheck: --changed-since asks git, which is in no folder of PATH; install git\n"
     assert not (repository / "ran").exists()
