@@ -22,8 +22,8 @@ CASES, ONE = ROOT / "cases", ROOT / "cases" / "matmul" / "chain-of-four.yaml"
 
 def rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
-        here = Path(name)
-        (files := here / "files").mkdir()
+        here = Path(name) / "project"
+        (files := here / "files").mkdir(parents=True)
         write_cases(files)
         for what, target, promise in (("`cases/`", CASES, 0.35), ("one case", ONE, 0.4)):
             yield _again(here, what, target, promise)
@@ -79,6 +79,6 @@ def _process(here: Path, *arguments: str) -> None:
     """On one thread, as `gradcheck run` sets torch to be, with nothing doubted, and a home of its own."""
     known = {name: value for name, value in os.environ.items() if name != "CI"}
     paths = os.pathsep.join(filter(None, (str(ROOT), known.get("PYTHONPATH"))))
-    changed = {"OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(here / "home"), "PYTHONPATH": paths}
+    changed = {"OMP_NUM_THREADS": "1", "XDG_CACHE_HOME": str(here.parent / "home"), "PYTHONPATH": paths}
     command = [sys.executable, *arguments]
     subprocess.run(command, cwd=here, check=True, stdout=subprocess.DEVNULL, env=known | changed)

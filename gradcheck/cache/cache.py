@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gradcheck.cache.entries import Entries
 from gradcheck.cache.folder import FOLDER
-from gradcheck.cache.secret import secret
+from gradcheck.cache.secret import refusal, secret
 from gradcheck.cache.surroundings import Surroundings
 
 
@@ -53,7 +53,7 @@ def cache_of(code: str | None, libraries: Iterable[str] | None, folder: Path = F
     Where a machine tests what people send (`CI` is set), a tenth is doubted.
     """
     surroundings = None if libraries is None else Surroundings.of(code, libraries)
-    signed = secret() if surroundings is not None else None
+    signed = secret() if surroundings is not None and not refusal(folder) else None
     if surroundings is None or signed is None:
         return None
     doubted = 0.0 if os.environ.get("CI", "").lower() in ("", "0", "false") else 0.1

@@ -9,7 +9,7 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from gradcheck.safe_files import Folder
+from gradcheck.safe_files import Folder, root_of
 
 _NAME = "secret"
 #: Bytes of it.
@@ -25,6 +25,30 @@ def secret(environment: Mapping[str, str] = os.environ) -> bytes | None:
             return _read(folder) or _made(folder)
     except (OSError, RuntimeError):
         return None
+
+
+def refusal(folder: Path, environment: Mapping[str, str] = os.environ) -> str:
+    """Return a sentence where the key lies in the project of a folder that it would sign; else an empty text.
+
+    A clone, or an archive, could bring both: the key, and entries that are signed with it.
+    """
+    try:
+        above = _folder_above(environment)
+    except (OSError, RuntimeError):
+        return ""
+    project = root_of(folder)
+    if not any(Path(name).is_relative_to(root) for name in _names(above) for root in _names(project)):
+        return ""
+    key = above / "gradcheck" / _NAME
+    return (
+        f"'{key}' lies in the project '{project}', which could bring a key of its own: the run goes on without a cache;"
+        " set XDG_CACHE_HOME to a folder elsewhere"
+    )
+
+
+def _names(path: str | os.PathLike[str]) -> tuple[str, str]:
+    """Return an absolute path, and where it leads."""
+    return os.path.abspath(path), os.path.realpath(path)
 
 
 def _folder_above(environment: Mapping[str, str]) -> Path:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gradcheck.cache.folder import refusal
+from gradcheck.cache.folder import FOLDER, refusal
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand, overrides_of
 from gradcheck.cli.group import USAGE, guarded
@@ -22,7 +22,7 @@ from gradcheck.cli.supervisor import OwnProcess, runs_foreign_code, supervise
 from gradcheck.engines.libraries import LIBRARIES, libraries_of
 from gradcheck.errors import UsageError
 from gradcheck.reports import FORMATS
-from gradcheck.reports.text import count
+from gradcheck.reports.text import count, plain
 
 if TYPE_CHECKING:
     from gradcheck.cache.cache import Cache
@@ -126,8 +126,11 @@ def _cache(chosen: dict[str, Any], code: str | None) -> Cache | None:
         return None
     known = (name for name in _asked(chosen) if name in LIBRARIES)  # of whoever else takes part nothing is kept
     libraries = libraries_of(known)
+    from gradcheck.cache import secret
     from gradcheck.cache.cache import cache_of
 
+    if refused := secret.refusal(FOLDER):
+        write_stderr(f"gradcheck: {plain(refused)}")
     return cache_of(code, libraries)
 
 

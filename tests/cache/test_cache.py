@@ -10,6 +10,7 @@ import pytest
 from gradcheck.cache import cache as module
 from gradcheck.cache.cache import Cache, cache_of
 from gradcheck.cache.entries import Entries
+from gradcheck.cache.folder import FOLDER
 from gradcheck.cache.surroundings import Surroundings, code
 
 HERE = Surroundings("code", {"numpy": "2.0"}, "others")
@@ -49,9 +50,9 @@ def test_where_nothing_is_new_nothing_is_looked_at(entries: Entries, monkeypatch
 def test_a_tenth_is_doubted_where_machines_test(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ci: str, doubted: float
 ) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("CI", ci)
-    found = cache_of("code", (), tmp_path)
+    found = cache_of("code", (), tmp_path / "project" / FOLDER)
     assert found is not None
     assert found.doubted == doubted
 
@@ -59,8 +60,8 @@ def test_a_tenth_is_doubted_where_machines_test(
 def test_there_is_none_without_a_secret_or_where_something_is_not_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert cache_of(code(), ("numpy",), tmp_path) is not None
-    assert cache_of(None, ("numpy",), tmp_path) is None
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    assert cache_of(code(), ("numpy",), tmp_path / "project" / FOLDER) is not None
+    assert cache_of(None, ("numpy",), tmp_path / "project" / FOLDER) is None
     monkeypatch.setattr(module, "secret", lambda: None)
-    assert cache_of(code(), ("numpy",), tmp_path) is None
+    assert cache_of(code(), ("numpy",), tmp_path / "project" / FOLDER) is None

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.cache.secret import LENGTH, secret
+from gradcheck.cache.folder import FOLDER
+from gradcheck.cache.secret import LENGTH, refusal, secret
 
 
 def there(folder: Path) -> dict[str, str]:
@@ -69,3 +70,28 @@ def test_no_link_is_followed(tmp_path: Path, link: str) -> None:
     (tmp_path / link).symlink_to(elsewhere / link)
     assert secret(there(tmp_path)) is None
     assert secret(there(elsewhere)) == known
+
+
+@pytest.mark.parametrize("inside", [".", "home", "sub/home"])
+def test_one_in_the_project_that_it_would_sign_is_refused(tmp_path: Path, inside: str) -> None:
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    (project / "sub").mkdir()
+    for folder in (project, project / "sub"):
+        assert "lies in the project" in refusal(folder / FOLDER, there(project / inside))
+        assert refusal(folder / FOLDER, there(tmp_path / "home")) == ""
+        assert refusal(folder / FOLDER, there(tmp_path / "project and more")) == ""
+
+
+def test_so_is_one_that_a_link_leads_to_or_from(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    (project / "link").symlink_to(tmp_path)
+    (tmp_path / "home").symlink_to(project)
+    for home in (project / "link" / "elsewhere", tmp_path / "home" / ".cache"):
+        assert refusal(project / FOLDER, there(home)) != ""
+
+
+def test_where_there_is_no_home_there_is_nothing_to_refuse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
+    assert refusal(tmp_path / FOLDER, {}) == ""

@@ -23,9 +23,14 @@ Run = Callable[..., int]
 
 
 @pytest.fixture
-def run(cases: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture
+def run(cases: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """How many results were known to a run in a process that has begun with some code."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home))
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.setattr(Surroundings, "hold", lambda _: True)
 
@@ -42,6 +47,29 @@ def test_what_passed_is_known_to_the_next_run(run: Run) -> None:
     assert [run(), run()] == [0, 2]
     assert Path(".gradcheck_cache/.gitignore").is_file()
     assert run(code="other code") == 0
+
+
+@pytest.mark.parametrize("stated", ["XDG_CACHE_HOME", "HOME"])
+def test_a_key_that_came_with_the_cases_signs_nothing(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stated: str
+) -> None:
+    """Entries are unpickled: whoever has the key could have any code run."""
+    assert run() == 0
+    key = Path(os.environ["XDG_CACHE_HOME"], "gradcheck", "secret")
+    brought = folder / ".cache" / "gradcheck" / "secret"
+    brought.parent.mkdir(parents=True)
+    brought.write_bytes(key.read_bytes())
+    brought.chmod(0o600)
+    assert run() == 2
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv(stated, str(folder / ".cache" if stated == "XDG_CACHE_HOME" else folder))
+    assert run() == 0
+    guarded(gradcheck, ["run", "--reference", "core"], OwnProcess("code"))
+    line, *_ = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"gradcheck: '{brought}' lies in the project '{folder}'")
+    assert line.endswith("the run goes on without a cache; set XDG_CACHE_HOME to a folder elsewhere")
+    guarded(gradcheck, ["run", "--reference", "core", "--no-cache"], OwnProcess("code"))
+    assert capsys.readouterr().err == ""
 
 
 def test_it_need_not_be(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +130,7 @@ finally:
 
 
 def test_with_everything_known_nothing_that_computes_is_imported_and_a_changed_rule_is_noticed(
-    cases: Path, folder: Path
+    cases: Path, folder: Path, home: Path
 ) -> None:
     """In processes as they are started from a shell, with a copy of the package."""
     assert package.__file__ is not None
@@ -112,7 +140,7 @@ def test_with_everything_known_nothing_that_computes_is_imported_and_a_changed_r
     )
     dropped = {"CI", "PYTHONDONTWRITEBYTECODE"}
     own = {name: value for name, value in os.environ.items() if name not in dropped}
-    environment = own | {"PYTHONPATH": str(folder / "copy"), "XDG_CACHE_HOME": str(folder / "home")}
+    environment = own | {"PYTHONPATH": str(folder / "copy"), "XDG_CACHE_HOME": str(home)}
 
     def told() -> tuple[str, str]:
         command = [sys.executable, "-c", CODE, "run", "-q", "cases"]
