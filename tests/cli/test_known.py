@@ -144,6 +144,21 @@ def test_nothing_that_a_baseline_holds_is_a_crash(cases: Path, gradcheck: Any, t
     assert outcome.err.startswith(("gradcheck: cannot read the baseline", "gradcheck: 'known.json' is no baseline"))
 
 
+def test_many_claims_of_one_case_take_time_in_proportion(cases: Path, gradcheck: Any) -> None:
+    claims = [{"case": "elsewhere.yaml::a", "what": str(number)} for number in range(100_000)]
+    Path("known.json").write_text(json.dumps({"gradcheck-baseline": 1, "failures": claims}))
+    with deadline(60):
+        assert gradcheck("run", *QUICK).code == 0
+
+
+def test_a_baseline_of_more_bytes_than_anybody_writes_is_not_read(cases: Path, gradcheck: Any) -> None:
+    with open("known.json", "wb") as file:
+        file.truncate(70_000_000)
+    outcome = gradcheck("run", *QUICK)
+    assert outcome.code == 2
+    assert "cannot read the baseline 'known.json': the file is larger than 64,000,000 bytes" in outcome.err
+
+
 def test_a_claim_of_other_types_is_one_that_fails_no_more(cases: Path, gradcheck: Any) -> None:
     claims = [{"case": "cases/good.yaml::squares", "what": what} for what in (1, "a", None, [2])]
     Path("known.json").write_text(json.dumps({"gradcheck-baseline": 1, "failures": claims}))
