@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import math
-import re
+from unicodedata import category
 
 from gradcheck.errors import Place
 
-_SUSPECT = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+#: Letters and marks that no font shows. What else is invisible is of a category that Python does not print.
+_INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0") | {chr(code) for code in range(0xE0100, 0xE01F0)}
 
 
 def plain(text: str) -> str:
     """The text on one line, with control characters, line ends and invisible marks written as escapes."""
-    return _SUSPECT.sub(_escape, text)
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(letter if _is_shown(letter) else _escape(letter) for letter in text)
+
+
+def _is_shown(letter: str) -> bool:
+    """Whether a letter has a form or is a blank. Python prints no format or control characters, surrogates, private
+    and unassigned ones, separators of lines, and no blank but one."""
+    return letter not in _INVISIBLE if letter.isprintable() else category(letter) == "Zs"
 
 
 def plain_lines(text: str) -> list[str]:
@@ -25,8 +34,8 @@ def cut(text: str, room: int) -> str:
     return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
-def _escape(match: re.Match[str]) -> str:
-    return match.group().encode("unicode_escape").decode("ascii")
+def _escape(letter: str) -> str:
+    return letter.encode("unicode_escape").decode("ascii")
 
 
 def at(place: Place) -> str:

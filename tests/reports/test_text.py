@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from unicodedata import category
+
 import pytest
 
 from gradcheck.reports.text import brief, count, ordinal, pair, plain, plain_lines, wrap
@@ -17,11 +20,22 @@ from gradcheck.reports.text import brief, count, ordinal, pair, plain, plain_lin
         ("nul\0 del\x7f c1\x9b", "nul\\x00 del\\x7f c1\\x9b"),
         ("bidi\u202egnp", "bidi\\u202egnp"),
         ("lone\ud800", "lone\\ud800"),
-        ("grün 梯度 ∂", "grün 梯度 ∂"),
+        ("soft\u00ad vowel\u180e joined\u200d", "soft\\xad vowel\\u180e joined\\u200d"),
+        ("note\ufff9\ufffb tag\U000e0041\U000e007f", "note\\ufff9\\ufffb tag\\U000e0041\\U000e007f"),
+        ("filler\u3164 variant\U000e0100", "filler\\u3164 variant\\U000e0100"),
+        ("own\ue000 none\ufffe\U0010ffff", "own\\ue000 none\\ufffe\\U0010ffff"),
+        ("grün 梯度 ∂ \u00a0\u3000 e\u0301 ❤\ufe0f", "grün 梯度 ∂ \u00a0\u3000 e\u0301 ❤\ufe0f"),
     ],
 )
 def test_plain_escapes_what_moves_the_cursor_or_hides(text: str, shown: str) -> None:
     assert plain(text) == shown
+
+
+def test_plain_leaves_nothing_that_is_no_text() -> None:
+    everything = map(chr, range(sys.maxunicode + 1))
+    kept = {category(letter) for letter in everything if plain(letter) == letter}
+    assert kept.isdisjoint({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
+    assert kept > {"Lu", "Lo", "Mn", "Nd", "Sm", "So", "Zs"}
 
 
 def test_plain_lines_keep_lines_apart() -> None:
