@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gradcheck.cli.files import still_holds, write_file
 from gradcheck.cli.output import write_stderr
 from gradcheck.errors import UsageError
-from gradcheck.reports.text import count, plain
+from gradcheck.reports.text import count
 
 if TYPE_CHECKING:
     from gradcheck.checks.corrections import Corrected
@@ -56,7 +56,7 @@ def _is_written(one: Corrected) -> bool:
     try:
         write_file(Path(one.file), one.after, still_holds(one.before))
     except UsageError as error:
-        write_stderr(f"gradcheck: {plain(str(error))}")
+        write_stderr(f"gradcheck: {error}")
         return False
     return True
 
@@ -80,8 +80,7 @@ def _corrected(result: RunResult, run: Run) -> list[Corrected]:
 def _show(one: Corrected) -> None:
     """The difference, as `diff -u` shows it."""
     before, after = one.before.splitlines(), one.after.splitlines()
-    for line in difflib.unified_diff(before, after, one.file, one.file, lineterm="", n=1):
-        write_stderr(plain(line))
+    write_stderr(*difflib.unified_diff(before, after, one.file, one.file, lineterm="", n=1))
 
 
 def _again(result: RunResult, files: set[str], select: Select, run: Run) -> RunResult:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from importlib import import_module
+from io import StringIO
 
 import click
 
@@ -15,7 +16,7 @@ from gradcheck.cli.supervisor import OwnProcess
 from gradcheck.errors import GradcheckError, UsageError, text_of
 from gradcheck.language.crash import Crash
 from gradcheck.language.suggest import did_you_mean, nearest
-from gradcheck.reports.text import plain
+from gradcheck.reports.text import plain, plain_lines
 
 USAGE, CRASH, EMPTY, INTERRUPTED = 2, 3, 5, 130
 #: Every command, and where it stands; a module is imported when its command is called for.
@@ -122,11 +123,9 @@ def guarded(command: click.Command, arguments: Sequence[str], own: OwnProcess | 
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.NoSuchOption as error:
-        _with_the_nearest(error).show()
-        return USAGE
+        return _refuse(_with_the_nearest(error))
     except click.ClickException as error:
-        error.show()
-        return USAGE
+        return _refuse(error)
     except NothingToDo as error:
         return _complain(error, EMPTY)
     except GradcheckError as error:
@@ -138,7 +137,7 @@ def guarded(command: click.Command, arguments: Sequence[str], own: OwnProcess | 
         silence_stdout()
         return 0
     except MemoryError as error:
-        write_stderr(f"gradcheck: ran out of memory: {plain(text_of(error))}")
+        write_stderr(f"gradcheck: ran out of memory: {text_of(error)}")
         return CRASH
     except Exception as error:
         if isinstance(error, OSError) and (lost := _lost_folder()):
@@ -173,15 +172,24 @@ def _with_the_nearest(error: click.NoSuchOption) -> click.UsageError:
 
 
 def _complain(error: GradcheckError, code: int) -> int:
-    write_stderr(f"gradcheck: {plain(str(error))}")
+    write_stderr(f"gradcheck: {error}")
     return code
+
+
+def _refuse(error: click.ClickException) -> int:
+    """Show the usage and what is wrong, as click does, with the words of the command line on one line."""
+    told = click.UsageError(plain(error.format_message()), getattr(error, "ctx", None))
+    shown = StringIO()
+    told.show(shown)
+    write_stderr(*plain_lines(shown.getvalue()))
+    return USAGE
 
 
 def _crash(error: Exception, arguments: Sequence[str]) -> int:
     if _is_verbose(arguments):
         import traceback  # here, since few commands crash
 
-        write_stderr("".join(traceback.format_exception(error)).rstrip())
+        write_stderr(*plain_lines("".join(traceback.format_exception(error))))
     text = " ".join(text_of(error).split())
     write_stderr(f"gradcheck {__version__} crashed, which is its own fault: {type(error).__name__}: {text[:500]}")
     write_stderr("Please report it to its issue tracker, with the case and the traceback that -v shows.")

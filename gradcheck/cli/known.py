@@ -15,7 +15,7 @@ from gradcheck.checks.baseline import Baseline, KnownClaim
 from gradcheck.cli.files import write_file
 from gradcheck.cli.output import write_stderr
 from gradcheck.errors import UsageError
-from gradcheck.reports.text import count, plain
+from gradcheck.reports.text import count
 from gradcheck.safe_files import read_regular
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def updated(known: Baseline, result: RunResult, whole: bool) -> RunResult:
     now = known.updated(result, whole, lambda file: os.path.exists(folder / file))
     write_baseline(now)
     failures = sum(map(len, now.claims.values()))
-    write_stderr(f"wrote {count(failures, 'known failure')} to {plain(now.file)}")
+    write_stderr(f"wrote {count(failures, 'known failure')} to {now.file}")
     return replace(result, cases=tuple(map(now.judged, result.cases)))
 
 
@@ -106,5 +106,5 @@ def tell_gone(known: Baseline, result: RunResult) -> int:
     if not gone:
         return 0
     more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
-    write_stderr(f"{plain(known.file)}: '{plain(gone[0])}'{more} fails no more or is no more; run --update-baseline")
+    write_stderr(f"{known.file}: '{gone[0]}'{more} fails no more or is no more; run --update-baseline")
     return 1

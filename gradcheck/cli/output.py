@@ -92,15 +92,16 @@ def write_stdout(text: str) -> None:
         raise UsageError(f"cannot write to the standard output: {error.strerror}") from error
 
 
-def write_stderr(line: str) -> None:
-    """A line for people, if there is anywhere to write it."""
+def write_stderr(*lines: str) -> None:
+    """Write lines for people, if there is anywhere to write. Each stays one line, and none commands the terminal."""
     end_fork()
     stream = sys.stderr
     if stream is None:
         return
     encoding = stream.encoding or "utf-8"
+    text = "".join(f"{plain(line)}\n" for line in lines)
     with contextlib.suppress(OSError):  # nobody is left to be told
-        stream.write(line.encode(encoding, "backslashreplace").decode(encoding) + "\n")
+        stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
         stream.flush()
 
 

@@ -16,7 +16,6 @@ from gradcheck.language.case import Case, Loaded
 from gradcheck.language.loader import load
 from gradcheck.language.loader.files import split_id
 from gradcheck.language.suggest import did_you_mean
-from gradcheck.reports.text import plain
 
 _TOKEN = r"""\s*(?:(?P<text>'[^']*'|"[^"]*")|(?P<mark>[()])|(?P<word>[^\s()'"]+))"""
 _BINDING = {"or": 1, "and": 2, "not": 3}
@@ -40,8 +39,7 @@ def select(paths: Sequence[str], keyword: str | None = None, tags: Sequence[str]
 
 def tell_errors(errors: Sequence[InvalidCase]) -> int:
     """Write them to stderr, a line each; the exit code that follows from them."""
-    for error in errors:
-        write_stderr(plain(str(error)))
+    write_stderr(*map(str, errors))
     return code_of(errors)
 
 

@@ -17,7 +17,7 @@ from gradcheck.cli.group import CRASH, USAGE
 from gradcheck.cli.output import write_stderr, write_stdout
 from gradcheck.cli.supervisor import runs_foreign_code, supervise
 from gradcheck.errors import UsageError
-from gradcheck.reports.text import count, plain
+from gradcheck.reports.text import count
 
 if TYPE_CHECKING:
     from gradcheck.checks.snapshot import Snapshot
@@ -56,7 +56,7 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
         try:
             written += _written(Path(file), [one for one in those if one.gradients], check)
         except UsageError as error:
-            write_stderr(f"gradcheck: {plain(str(error))}")
+            write_stderr(f"gradcheck: {error}")
             code = USAGE
     write_stdout(f"{'would write' if check else 'wrote'} what {count(written, 'case')} must come to\n")
     return max(code, int(check and written > 0))
@@ -64,7 +64,7 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
 
 def _tell(one: Snapshot) -> int:
     """What there is to say of a case that gets nothing, or not everything; the exit code that follows."""
-    where = plain(one.case.id)
+    where = one.case.id
     if one.large:
         write_stderr(f"{where}: the gradient of {', '.join(one.large)} has too many numbers for a file")
     if one.result.status in ("failed", "crashed", "invalid", "xpassed"):
@@ -87,13 +87,13 @@ def _written(path: Path, those: Sequence[Snapshot], check: bool) -> int:
         except ValueError:
             changed = after
         if not _says(changed, one, path):
-            write_stderr(f"{plain(one.case.id)}: is left as it is, for want of a place to write to")
+            write_stderr(f"{one.case.id}: is left as it is, for want of a place to write to")
             continue
         done += changed != after
         after = changed
     if after != before:
-        lines = difflib.unified_diff(before.splitlines(), after.splitlines(), str(path), str(path), lineterm="", n=1)
-        write_stderr("\n".join(map(plain, lines)))
+        lines = before.splitlines(), after.splitlines()
+        write_stderr(*difflib.unified_diff(*lines, str(path), str(path), lineterm="", n=1))
         if not check:
             write_file(path, after, still_holds(before))
     return done

@@ -16,7 +16,7 @@ from gradcheck.errors import UsageError
 from gradcheck.forks import report_from_here
 from gradcheck.language.case import STDIN
 from gradcheck.language.loader.files import SUFFIXES, split_id
-from gradcheck.reports.text import count, plain
+from gradcheck.reports.text import count
 
 #: Seconds between two looks at the files, and after a change, for editors that write in several steps.
 _EVERY, _SETTLES = 0.5, 0.1
@@ -46,7 +46,7 @@ def watch(paths: Sequence[str], engines: Iterable[str], once: Callable[[tuple[st
         known = now
         touched = touched_by(changed, paths)
         if touched:
-            write_stderr(f"changed: {', '.join(map(plain, changed[:3]))}{', …' if len(changed) > 3 else ''}")
+            write_stderr(f"changed: {', '.join(changed[:3])}{', …' if len(changed) > 3 else ''}")
             _forked(once, touched)
 
 

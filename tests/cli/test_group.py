@@ -140,6 +140,25 @@ def test_a_bug_asks_to_be_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Traceback" not in err
 
 
+def test_no_error_commands_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    errors = (ZeroDivisionError, UsageError, NothingToDo, MemoryError, click.UsageError, click.FileError)
+    for kind in errors:
+        guarded(command_that(kind("a\x1b]0;title\x07\u202eb")), ["-v"])
+        err = capsys.readouterr().err
+        assert "a\\x1b]0;title\\x07\\u202eb" in err
+        assert all(line.isprintable() for line in err.split("\n"))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("words", [("--\x1b[2Jx",), ("\x1b[2J\n::error::y",), ("\x1b[2J\n::error::y", "z", "z")])
+def test_no_word_of_the_command_line_commands_the_terminal(
+    gradcheck: Any, command: str, words: tuple[str, ...]
+) -> None:
+    outcome = gradcheck(command, *words)
+    assert all(line.isprintable() for line in (outcome.out + outcome.err).split("\n"))
+    assert "\n::error" not in outcome.out + outcome.err
+
+
 @pytest.mark.parametrize("option", ["-v", "-vv", "--verbose"])
 def test_verbose_shows_the_traceback_of_a_bug(option: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert guarded(command_that(ZeroDivisionError("so")), [option]) == 3

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gradcheck.checks.result import RunResult
-from gradcheck.cli.output import Outputs, keep, wants_color
+from gradcheck.cli.output import Outputs, keep, wants_color, write_stderr
 from gradcheck.errors import UsageError
 
 
@@ -45,6 +45,11 @@ def test_when_there_is_colour(
 
 def test_without_a_stream_there_is_no_colour() -> None:
     assert not wants_color("auto", None)
+
+
+def test_a_line_for_people_stays_one_and_commands_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    write_stderr("a\nb", "\x1b[31mc")
+    assert capsys.readouterr().err == "a\\nb\n\\x1b[31mc\n"
 
 
 NOTHING = RunResult((), 0.0, {})
