@@ -42,8 +42,10 @@ def command(engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: 
     cases = list(paths or filter(os.path.exists, options.DEFAULT_PATHS)) or None
     found = conform(chosen, cases, ops=ops, timeout=timeout, dtype=how["dtype"], beside=(Core(), Torch()))
     look = Look(width=width() if is_terminal(stdout()) else 100, verbosity=min(1, verbose))
-    if as_json or markdown:
-        write_stdout(report.as_json(found) if as_json else report.as_markdown(found))
+    if as_json:
+        write_stdout(report.as_json(found), is_data=True)
+    elif markdown:
+        write_stdout(report.as_markdown(found))
     else:
         write_stdout(report.render(found, look))
     return 5 if found.checked_nothing else 0 if found.holds else 1

@@ -18,14 +18,17 @@ from gradcheck.errors import UsageError
 from gradcheck.forks import end_fork
 from gradcheck.record import Record
 from gradcheck.reports import Look, render
-from gradcheck.reports.text import plain
+from gradcheck.reports.text import for_log, plain
 
 if TYPE_CHECKING:
     from gradcheck.checks.result import CaseResult, RunResult
     from gradcheck.language.case import Loaded
 
 WIDTH = 80
-
+#: What the environment has where a service reads commands in the log: GitHub, Azure, TeamCity.
+_SERVICES = ("GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
+#: Formats of reports that people read.
+_FOR_PEOPLE = ("full", "concise", "markdown")
 
 #: Where reports go, once nothing else may be written to the standard output; None means to `sys.stdout`.
 _reports: TextIO | None = None
@@ -75,12 +78,15 @@ def width() -> int:
     return max(40, shutil.get_terminal_size((WIDTH, 24)).columns)
 
 
-def write_stdout(text: str) -> None:
-    """All of the text. A reader that has left (`| head`) is no error."""
+def write_stdout(text: str, *, is_data: bool = False) -> None:
+    """All of the text. A reader that has left (`| head`) is no error. Text for people commands no service whose log it
+    goes to; data for programs are written as they are."""
     end_fork()
     stream = stdout()
     if stream is None:
         return
+    if not is_data:
+        text = _for_log(text)
     encoding = stream.encoding or "utf-8"
     try:
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
@@ -99,10 +105,14 @@ def write_stderr(*lines: str) -> None:
     if stream is None:
         return
     encoding = stream.encoding or "utf-8"
-    text = "".join(f"{plain(line)}\n" for line in lines)
+    text = _for_log("".join(f"{plain(line)}\n" for line in lines))
     with contextlib.suppress(OSError):  # nobody is left to be told
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
         stream.flush()
+
+
+def _for_log(text: str) -> str:
+    return for_log(text) if any(map(os.environ.get, _SERVICES)) else text
 
 
 def silence_stdout() -> None:
@@ -152,8 +162,8 @@ class Outputs(Record):
             return None
         from gradcheck.reports.formats.json_lines import begin, streamed
 
-        write_stdout(begin())
-        return lambda case: write_stdout(streamed(case))
+        write_stdout(begin(), is_data=True)
+        return lambda case: write_stdout(streamed(case), is_data=True)
 
     def write(self, result: RunResult, begun: bool = False) -> None:
         """Everything that has not begun to be written. Raises UsageError where a file cannot be written, once all
@@ -178,10 +188,10 @@ class Outputs(Record):
         if begun:
             from gradcheck.reports.formats.json_lines import end
 
-            write_stdout(end(result))
+            write_stdout(end(result), is_data=True)
         else:
             look = replace(plain, color=wants_color(self.color, stdout()), width=width())
-            write_stdout(render(result, self.format, look))
+            write_stdout(render(result, self.format, look), is_data=self.format not in _FOR_PEOPLE)
 
     def _summarise(self, result: RunResult) -> None:
         """Add a page to the summary of a job on GitHub, if that is where a report goes."""

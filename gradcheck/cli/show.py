@@ -100,11 +100,12 @@ def trace(case: str, step: int | None, tensor: str, as_json: bool, format: str, 
     if format == "html":
         from gradcheck.reports.commands.trace_page import page
 
-        write_stdout(page(traced, index))
+        write_stdout(page(traced, index), is_data=True)
     elif as_json or format == "json":
         from gradcheck.reports.commands import trace_json
 
-        write_stdout(trace_json.render(traced, step=index, tensor=tensor, explained=explained))
+        data = trace_json.render(traced, step=index, tensor=tensor, explained=explained)
+        write_stdout(data, is_data=True)
     else:
         from gradcheck.reports.commands.trace import render
 
@@ -147,5 +148,5 @@ def graph(case: str, format: str) -> int:
     from gradcheck.cli.select import select_one
     from gradcheck.reports.commands.graph import render
 
-    write_stdout(render(select_one(case), format))
+    write_stdout(render(select_one(case), format), is_data=True)
     return 0

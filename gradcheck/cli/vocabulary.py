@@ -78,4 +78,4 @@ def print_schema(of_report: bool) -> None:
         from gradcheck.reports.report_schema import report_schema as schema
     else:
         from gradcheck.language.loader.schema import schema
-    write_stdout(json.dumps(schema(), indent=2) + "\n")
+    write_stdout(json.dumps(schema(), indent=2) + "\n", is_data=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from unicodedata import category
 
 from gradcheck.errors import Place
@@ -27,6 +28,16 @@ def _is_shown(letter: str) -> bool:
 def plain_lines(text: str) -> list[str]:
     """The same for text that has lines of its own, such as a traceback."""
     return [plain(line) for line in text.expandtabs(4).splitlines()]
+
+
+#: What a service that runs jobs takes for a command to it: `::error::` where a line of the log begins, `##[error]` or
+#: `##vso[task…]` anywhere. As in `src/Runner.Common/ActionCommand.cs` of github.com/actions/runner.
+_COMMAND = re.compile(r"^(\s*):(?=:[A-Za-z].*::)|#(?=#\w*\[)", re.MULTILINE)
+
+
+def for_log(text: str) -> str:
+    """The text, in which nothing commands the service whose log it is written to."""
+    return _COMMAND.sub(lambda found: f"{found[1]}\\x3a" if found[1] is not None else "\\x23", text)
 
 
 def cut(text: str, room: int) -> str:

@@ -56,7 +56,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty working directory, and an environment that says nothing of colours."""
     monkeypatch.chdir(tmp_path)
     told = [name for name in os.environ if name.startswith("GRADCHECK_")]
-    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "GITHUB_WORKSPACE", "GITHUB_STEP_SUMMARY", *told):
+    for name in (
+        "NO_COLOR",
+        "FORCE_COLOR",
+        "COLUMNS",
+        "GITHUB_ACTIONS",
+        "GITHUB_WORKSPACE",
+        "GITHUB_STEP_SUMMARY",
+        *told,
+    ):
         monkeypatch.delenv(name, raising=False)
     return tmp_path
 

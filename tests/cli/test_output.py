@@ -52,6 +52,25 @@ def test_a_line_for_people_stays_one_and_commands_no_terminal(capsys: pytest.Cap
     assert capsys.readouterr().err == "a\\nb\n\\x1b[31mc\n"
 
 
+@pytest.mark.parametrize("service", ["GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION"])
+def test_a_case_file_commands_no_service_whose_log_it_is_told_in(
+    folder: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch, service: str
+) -> None:
+    monkeypatch.setenv(service, "true")
+    (folder / "::add-mask::x.yaml").write_text("name: '##[error]a'\ninputs: {x: [1, 2]}\ngraph: {y: x * z}\n")
+    (folder / "::error::b.yaml").write_text("name: '##[error]b'\ninputs: {x: [1]}\ngraph: {y: x}\nexpected: {x: 2}\n")
+    for words in (
+        *[("run", "."), ("run", ".", "-v"), ("run", ".", "--output-format", "concise"), ("validate", ".", "-v")],
+        *[("run", ".", "--output-format", "markdown"), ("list", "."), ("explain", "."), ("snapshot", ".")],
+    ):
+        told = gradcheck(*words)
+        lines = (told.out + told.err).splitlines()
+        assert any(":error" in line for line in lines)
+        assert not any(line.strip().startswith("::") or "##[" in line for line in lines), words
+    (case,) = json.loads(gradcheck("run", "::error::b.yaml", "--output-format", "json").out)["cases"]
+    assert case["file"] == "::error::b.yaml"
+
+
 NOTHING = RunResult((), 0.0, {})
 
 
@@ -100,7 +119,7 @@ def test_where_nothing_can_be_written_there_is_none(folder: Path) -> None:
 
 def test_json_lines_come_as_they_are_done(wrong: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     written: list[str] = []
-    monkeypatch.setattr("gradcheck.cli.output.write_stdout", written.append)
+    monkeypatch.setattr("gradcheck.cli.output.write_stdout", lambda text, **_: written.append(text))
     assert gradcheck("run", "--output-format", "json-lines").code == 1
     assert [json.loads(text)["event"] for text in written] == ["begin", "case", "case", "case", "end"]
     written.clear()

@@ -7,7 +7,7 @@ from unicodedata import category
 
 import pytest
 
-from gradcheck.reports.text import brief, count, ordinal, pair, plain, plain_lines, wrap
+from gradcheck.reports.text import brief, count, for_log, ordinal, pair, plain, plain_lines, wrap
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,19 @@ def test_plain_leaves_nothing_that_is_no_text() -> None:
     kept = {category(letter) for letter in everything if plain(letter) == letter}
     assert kept.isdisjoint({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
     assert kept > {"Lu", "Lo", "Mn", "Nd", "Sm", "So", "Zs"}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\n::error file=a::b\nc", "a\n\\x3a:error file=a::b\nc"),
+        ("\u3000 ::add-mask::x", "\u3000 \\x3a:add-mask::x"),
+        ("a ##[error]b ##vso[task.c]##teamcity[d]", "a \\x23#[error]b \\x23#vso[task.c]\\x23#teamcity[d]"),
+        ("  a.yaml::name\n::2]\n:: a::\n# a\n## b [c]", "  a.yaml::name\n::2]\n:: a::\n# a\n## b [c]"),
+    ],
+)
+def test_no_line_commands_the_service_whose_log_it_is_in(text: str, shown: str) -> None:
+    assert for_log(text) == shown
 
 
 def test_plain_lines_keep_lines_apart() -> None:

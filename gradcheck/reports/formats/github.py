@@ -12,7 +12,7 @@ from gradcheck.reports.findings import BAD
 from gradcheck.reports.problems import Problem, problems, remarks
 from gradcheck.reports.repository import in_repository
 from gradcheck.reports.summary import summary
-from gradcheck.reports.text import count, plain
+from gradcheck.reports.text import count, for_log, plain
 
 #: GitHub shows ten errors a step, and drops the others without a word.
 LIMIT = 10
@@ -30,10 +30,10 @@ def render(result: RunResult, look: Look) -> str:
     if len(shown) < len(found):
         more = count(len(found) - len(shown), "more problem")
         lines.append(f"::error title={_property('gradcheck')}::{_data(f'and {more}; the log has them all')}")
-        lines += [f"{problem.location}: {problem.message}" for *_, problem in found[len(shown) :]]
+        lines += [for_log(f"{problem.location}: {problem.message}") for *_, problem in found[len(shown) :]]
     told = [(case.name, remark) for case in result.cases for remark in remarks(case)]
     lines += [_annotation(name, remark, "notice") for name, remark in told[:LIMIT]]
-    return "\n".join([*lines, summary(result)]) + "\n"
+    return "\n".join([*lines, for_log(summary(result))]) + "\n"
 
 
 def _annotation(name: str, problem: Problem, level: str = "error") -> str:

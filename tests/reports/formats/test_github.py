@@ -72,6 +72,14 @@ def test_at_most_ten_and_the_last_says_how_many_more(
     assert sum("gradient of t" in line for line in render(run(wrong), "github").splitlines()) == total
 
 
+def test_only_annotations_are_commands(run: Any, case: Any, error: Any) -> None:
+    errors = tuple(error("crash", f"##[warning]{i}") for i in range(30))
+    lines = render(run(case("a", "crashed", file="::add-mask::a/b.yaml", errors=errors)), "github").splitlines()
+    others = [line for line in lines if not line.startswith("::error ")]
+    assert len(others) == 22
+    assert not any(line.startswith("::") or "##[" in line for line in others)
+
+
 def test_paths_start_at_the_repositorys_root(
     run: Any, case: Any, error: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
