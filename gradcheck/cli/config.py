@@ -53,6 +53,11 @@ class Setting(Record):
     text: str
     where: str
 
+    @property
+    def is_of_file(self) -> bool:
+        """Whether a file of settings says so, and not the environment."""
+        return not self.where.startswith(_PREFIX)
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Configured(Record):
@@ -90,7 +95,7 @@ def overrides_of(ctx: click.Context) -> Iterator[tuple[tuple[str, ...], dict[str
             name: one.value
             for name, one in settings.items()
             if ctx.get_parameter_source(name) is not ParameterSource.COMMANDLINE
-            and not (name in known.settings and known.settings[name].where.startswith(_PREFIX))
+            and (name not in known.settings or known.settings[name].is_of_file)
         }
         if values:
             yield patterns, values
@@ -110,11 +115,6 @@ def configured(start: Path | None = None, *, isolated: bool = False) -> Configur
     file = None if isolated or is_isolated() else _file(start or Path.cwd())
     found = file.read() if file is not None else Configured()
     return Configured({**found.settings, **_environment()}, found.overrides)
-
-
-def read_config(start: Path | None = None) -> dict[str, Any]:
-    """The values alone, by the names of parameters."""
-    return {name: one.value for name, one in configured(start).settings.items()}
 
 
 # The environment ---------------------------------------------------------------------------------------

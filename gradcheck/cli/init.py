@@ -9,42 +9,42 @@ from pathlib import Path
 import click
 
 from gradcheck.cli import options
-from gradcheck.cli.config import read_config
+from gradcheck.cli.config import ConfiguredCommand, configuration
 from gradcheck.cli.output import write_stdout
 from gradcheck.errors import UsageError
 from gradcheck.reports.text import plain
-from gradcheck.safe_files import folder_of, read_regular
+from gradcheck.safe_files import folder_of, read_regular, root_of
 
 #: A file of settings that is larger is not looked into.
 _MOST_BYTES = 1_000_000
 
 
-@click.command("init")
-@click.argument("file", required=False, type=click.Path(path_type=Path), metavar="[FILE.yaml]")
+@click.command("init", cls=ConfiguredCommand)
+@click.argument("case", required=False, type=click.Path(path_type=Path), metavar="[FILE.yaml]")
 @options.UNREAD_VERBOSE
-def command(file: Path | None) -> None:
+def command(case: Path | None) -> None:
     """Write a first case, a workflow for GitHub, hooks for pre-commit and the setting of an editor.
 
     With FILE.yaml, a first case there and nothing else. What is there already stays as it is.
     """
     from gradcheck.language.loader.files import SUFFIXES
 
-    if file is None:
+    if case is None:
         _project()
         return
-    if file.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"cannot write '{file}': cases are in files that end in .yaml or .yml", hint=f"{file}.yaml")
-    if not _written(file, _first(file)):
-        raise UsageError(f"'{file}' is there already", hint="name another file")
-    _tell(f"wrote {file.as_posix()}")
-    _tell(f"try it: gradcheck run {file.as_posix()}")
+    if case.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"cannot write '{case}': cases are in files that end in .yaml or .yml", hint=f"{case}.yaml")
+    if not _written(case, _first(case)):
+        raise UsageError(f"'{case}' is there already", hint="name another file")
+    _tell(f"wrote {case.as_posix()}")
+    _tell(f"try it: gradcheck run {case.as_posix()}")
 
 
 def _project() -> None:
     """All of it; what belongs to the repository goes to its root, wherever in it this is."""
     from gradcheck.reports.commands import scaffold
 
-    paths = [str(path) for path in read_config().get("paths", options.DEFAULT_PATHS)]
+    paths = _paths()
     root, below = _repository()
     case = Path(paths[0]) / "first.yaml"
     if _has_cases(paths):
@@ -58,6 +58,18 @@ def _project() -> None:
     _write(root / scaffold.EDITOR, scaffold.editor(below, paths), f"to have its help, add {to_add}")
     _write(root / scaffold.SCHEMA, _schema())
     _tell("try it: gradcheck run")
+
+
+def _paths() -> list[str]:
+    """The folders of cases. Raises UsageError where a file of settings names one outside of its project."""
+    setting = configuration().settings.get("paths")
+    if setting is None:
+        return [*options.DEFAULT_PATHS]
+    root = os.path.realpath(root_of("first.yaml"))
+    if setting.is_of_file and not Path(os.path.realpath(setting.value[0])).is_relative_to(root):
+        message = f"{setting.where} names '{setting.value[0]}' for cases, which is outside of '{root}'"
+        raise UsageError(message, hint="name the file: gradcheck init FILE.yaml")
+    return [*setting.value]
 
 
 def _has_cases(paths: list[str]) -> bool:

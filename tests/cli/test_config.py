@@ -8,8 +8,13 @@ from typing import Any
 
 import pytest
 
-from gradcheck.cli.config import configured, keys, read_config
+from gradcheck.cli.config import configured, keys
 from gradcheck.errors import UsageError
+
+
+def read_config(start: Path | None = None) -> dict[str, Any]:
+    """The values alone, by the names of parameters."""
+    return {name: one.value for name, one in configured(start).settings.items()}
 
 
 def write(folder: Path, text: str) -> None:

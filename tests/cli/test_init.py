@@ -51,6 +51,36 @@ def test_what_is_there_stays_and_is_told_what_to_add(folder: Path, gradcheck: An
     assert 'to have its help, add "yaml.schemas": {"./.vscode/' in outcome.out
 
 
+@pytest.mark.parametrize("path", ["../elsewhere", "{above}/elsewhere", "link/below"])
+def test_a_configuration_makes_no_folder_outside_of_its_project(
+    folder: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    clone = folder / "clone"
+    clone.mkdir()
+    (clone / "link").symlink_to(folder)
+    path = path.format(above=folder)
+    (clone / "gradcheck.toml").write_text(f"paths = ['{path}']\n")
+    monkeypatch.chdir(clone)
+    outcome = gradcheck("init")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "which is outside of" in outcome.err
+    assert sorted(os.listdir(folder)) == ["clone"]
+    assert sorted(os.listdir(clone)) == ["gradcheck.toml", "link"]
+    assert gradcheck("init", "--isolated").code == 0
+    assert sorted(os.listdir(folder)) == ["clone"]
+    assert (clone / "cases" / "first.yaml").exists()
+    if not path.startswith("link"):
+        monkeypatch.setenv("GRADCHECK_PATHS", path)
+        assert gradcheck("init").code == 0
+        assert (folder / "elsewhere" / "first.yaml").exists()
+
+
+def test_a_configured_report_is_no_case_to_write(folder: Path, gradcheck: Any) -> None:
+    (folder / "gradcheck.toml").write_text("output = 'report.yaml'\n")
+    assert gradcheck("init").code == 0
+    assert not (folder / "report.yaml").exists()
+
+
 def test_in_a_part_of_a_repository_what_belongs_to_its_root_goes_there(
     folder: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
