@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,12 +20,14 @@ from typing import IO
 
 #: A folder with one of these is the root of a project.
 _MARKERS = (".git", ".hg", "pyproject.toml", "gradcheck.toml")
-#: Folders whose links are the system's own, such as /dev/stdout.
-_SYSTEM = ("/dev/", "/proc/")
+#: The system's names of files that this process has open to write to. Else what is below /proc leads anywhere.
+_OPEN = re.compile(r"/dev/(stdout|stderr|fd/[1-9]\d*)|/proc/self/fd/[1-9]\d*")
 #: Whether the system opens a file by a name and the open folder that has it.
 _BY_FOLDER = {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _AS_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
+#: Opening a pipe that nobody reads is an error, and nothing is waited for.
+_APPEND = os.O_WRONLY | os.O_APPEND | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY")) | _NO_LINK
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | _NO_LINK
 #: Opening a pipe does not wait for its writer, and opening a terminal does not attach the process to it.
 _READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC", "O_NOCTTY"))
@@ -42,7 +45,7 @@ class OtherKind(OSError):
 
 
 class NotRegular(OSError):
-    """A pipe, a device, a socket or a folder, where a regular file is wanted."""
+    """A pipe, a device, a socket or a folder, where a regular file is wanted; a disk, where a pipe may be."""
 
 
 class FileTooLarge(OSError):
@@ -135,9 +138,19 @@ class Folder:
             raise
 
     def append(self, name: str, data: bytes) -> None:
-        """Hand the data to a device, a pipe or a file, not to what a link leads to. Raises OSError."""
-        descriptor = os.open(self._name(name), os.O_WRONLY | os.O_APPEND | _NO_LINK, dir_fd=self._descriptor)
+        """Hand the data to a pipe or a terminal, not to what a link leads to. Raises OSError, also for a pipe that
+        nobody reads."""
+        try:
+            descriptor = os.open(self._name(name), _APPEND, dir_fd=self._descriptor)
+        except OSError as error:
+            if error.errno == errno.ENXIO:
+                raise NotRegular(errno.ENXIO, "it is a pipe that nobody reads, or a socket", name) from error
+            raise
         with os.fdopen(descriptor, "wb") as file:
+            mode = os.fstat(descriptor).st_mode
+            if not (stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)):
+                raise NotRegular(errno.EINVAL, "it is neither a file nor a pipe", name)
+            os.set_blocking(descriptor, True)
             file.write(data)
 
     def remove(self, name: str) -> None:
@@ -179,9 +192,9 @@ def root_of(path: str | os.PathLike[str]) -> str:
     return found or (here if os.path.join(folder, "").startswith(os.path.join(here, "")) else folder)
 
 
-def is_of_system(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path is one of the system's own, such as /dev/stdout, whose links lead where they must."""
-    return os.path.abspath(path).startswith(_SYSTEM)
+def is_open(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path names a file that this process has open, such as /dev/stdout, whatever that is."""
+    return _OPEN.fullmatch(os.path.abspath(path)) is not None
 
 
 def resolve(path: str | os.PathLike[str]) -> tuple[str, str]:
@@ -228,11 +241,11 @@ def folder_of(path: str | os.PathLike[str], *, create: bool = False) -> Iterator
 
 
 def write(path: str | os.PathLike[str], data: bytes, may_replace: MayReplace) -> None:
-    """Write the whole file or nothing of it. A link to a file stays a link; a device or a pipe gets the data.
+    """Write the whole file or nothing of it. A link to a file stays a link; a terminal or a pipe gets the data.
 
     Raises LinkRefused, OtherKind where `may_replace` denies what is there, and any other OSError.
     """
-    if is_of_system(path):
+    if is_open(path):
         with open(path, "ab") as file:
             file.write(data)
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import stat
+import tempfile
 import threading
 from pathlib import Path
 from typing import IO
@@ -244,13 +245,44 @@ def test_only_regular_files_are_read_and_nobody_waits(project: Path) -> None:
 
 def test_a_pipe_and_a_device_get_what_is_written(project: Path) -> None:
     os.mkfifo(project / "pipe")
+    data = b"through" * 50_000  # more than a pipe holds
     found: list[bytes] = []
-    reader = threading.Thread(target=lambda: found.append((project / "pipe").read_bytes()))
-    reader.start()
-    write("pipe", b"through", ours)
-    reader.join()
-    assert found == [b"through"]
+    with open(os.open("pipe", os.O_RDONLY | os.O_NONBLOCK), "rb") as pipe:
+        os.set_blocking(pipe.fileno(), True)
+        reader = threading.Thread(target=lambda: found.append(pipe.read(len(data))))
+        reader.start()
+        write("pipe", data, ours)
+        reader.join()
+    assert found == [data]
     write(os.devnull, b"gone", ours)
+
+
+def test_a_pipe_that_nobody_reads_is_not_waited_for(project: Path) -> None:
+    os.mkfifo(project / "pipe")
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind("socket")
+        for name in ("pipe", "socket"):
+            with pytest.raises(OSError, match="a pipe that nobody reads"):
+                write(name, b"data", ours)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/cwd"), reason="the system has no such names")
+@pytest.mark.parametrize("path", ["/proc/self/cwd/precious", "/proc/self/root{}/precious", "/dev/fd/../../{}/precious"])
+def test_no_name_of_the_system_leads_to_a_file_that_is_not_open(project: Path, path: str) -> None:
+    (project / "precious").write_text("mine")
+    with pytest.raises(OSError):  # noqa: PT011
+        write(path.format(project), b"data", ours)
+    assert (project / "precious").read_text() == "mine"
+
+
+@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="the system has no such folder")
+def test_a_file_among_devices_is_a_file(project: Path) -> None:
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        path = Path(folder, "precious")
+        path.write_text("mine")
+        with pytest.raises(OtherKind):
+            write(path, b"data", ours)
+        assert path.read_text() == "mine"
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/fd"), reason="the system has no names for open files")

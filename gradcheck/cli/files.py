@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import IO
 
 from gradcheck.errors import UsageError
-from gradcheck.safe_files import LinkRefused, MayReplace, folder_of, is_of_system, write
+from gradcheck.safe_files import LinkRefused, MayReplace, folder_of, is_open, write
 
 _ELSEWHERE = "name another file"
 
 
 def prepare_file(path: Path) -> None:
     """Make the folders above; refuse before any work is done what could not be written after it, or would be lost."""
-    if is_of_system(path):
+    if is_open(path):
         return
     try:
         with folder_of(path, create=True) as (folder, name):
