@@ -28,6 +28,10 @@ _TABLES = (
 )
 
 
+#: How the names of files end that SQLite opens beside its own.
+_BESIDE = ("-journal", "-wal", "-shm")
+
+
 class Entries:
     """Those that are signed with a secret: others are not there, nor is the file of another secret looked for, or
     removed. No connection outlives a call, so that processes can be forked."""
@@ -78,17 +82,18 @@ class Entries:
             connection.execute("COMMIT")
 
     def _is_there(self, create: bool = False) -> bool:
-        """Return whether the file is one that was made here: regular, and under no second name. SQLite follows links,
-        so it is given no name at which another kind of entry stands."""
+        """Return whether the file is one that was made here: regular, and under no second name. SQLite follows links
+        and waits for pipes, so it is given no name at which, or beside which, another kind of entry stands."""
         try:
             with open_cache(self.file.parent, create=create) as folder:
                 if create and folder.about(self.file.name) is None:
                     with suppress(FileExistsError):  # by another run, at the same moment
                         folder.create(self.file.name, b"")
-                known = folder.about(self.file.name)
+                known, *beside = (folder.about(self.file.name + end) for end in ("", *_BESIDE))
         except OSError:
             return False
-        return known is not None and stat.S_ISREG(known.st_mode) and known.st_nlink == 1
+        found = (known, *(one for one in beside if one is not None))
+        return all(one is not None and stat.S_ISREG(one.st_mode) and one.st_nlink == 1 for one in found)
 
     def _trim(self, connection: sqlite3.Connection) -> None:
         """An eighth at a time, as long as there is too much."""

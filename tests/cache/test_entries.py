@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from gradcheck.cache.entries import Entries
+from gradcheck.checks.limits import deadline
 
 SECRET = bytes(range(32))
 NEW = {b"one": b"first", b"two": b"second" * 100}
@@ -131,6 +132,25 @@ def test_no_link_is_followed(entries: Entries, tmp_path: Path, at: str, leads_to
     assert entries.read(NEW) == {}
     assert entries.have(NEW) == []
     assert (target.read_bytes() if target.exists() else None) == before
+
+
+@pytest.mark.parametrize("end", ["-journal", "-wal", "-shm"])
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_nothing_is_followed_or_waited_for_beside_the_file(
+    entries: Entries, tmp_path: Path, end: str, kind: str
+) -> None:
+    entries.write(NEW)
+    beside = entries.file.with_name(entries.file.name + end)
+    if kind == "pipe":
+        os.mkfifo(beside)
+    else:
+        beside.symlink_to(tmp_path / "elsewhere")
+    with deadline(10):
+        entries.write({b"three": b"3"})
+        assert entries.read(NEW) == {}
+    assert not (tmp_path / "elsewhere").exists()
+    beside.unlink()
+    assert entries.read(NEW) == NEW
 
 
 def test_a_file_under_a_second_name_is_not_used(entries: Entries, tmp_path: Path) -> None:
