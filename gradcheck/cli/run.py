@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -163,10 +164,14 @@ def _baseline(file: Path | None, update: bool, strict: bool) -> Baseline | None:
 def _updated(which: Which, given: dict[str, Any], outputs: Outputs) -> int:
     """The run of which every failure becomes a known one."""
     from gradcheck.cli.known import updated
+    from gradcheck.language.case import STDIN
 
     known = given["baseline"]
     selection = which()
     outputs.spare(selection)
+    for error in selection.errors:
+        if error.place.file != STDIN and not os.path.lexists(error.place.file):
+            raise error  # a path that is not there is a mistake, and no failure to put up with
     result = _run(selection, {**given, "baseline": replace(known, claims={}, agreement={}), "shrink": None})
     try:
         result = updated(known, result, _is_whole(which, given, result))

@@ -35,6 +35,13 @@ def test_what_fails_now_is_known_until_it_is_mended(wrong: Path, bad: Path, grad
     assert Path("known.json").read_text().startswith('{"gradcheck-baseline": 1, "failures": [\nnull], "agreement": [\n')
 
 
+def test_a_path_that_is_not_there_is_no_known_failure(cases: Path, gradcheck: Any) -> None:
+    outcome = gradcheck("run", *QUICK, "--update-baseline", "cases", "caes")
+    assert outcome.code == 2
+    assert "caes: there is no such file or folder" in outcome.err
+    assert not Path("known.json").exists()
+
+
 def test_a_file_that_can_be_read_again_must_leave(bad: Path, gradcheck: Any) -> None:
     gradcheck("run", *QUICK, "--update-baseline")
     bad.write_text("inputs: {x: 1}\ngraph: {y: x + x}\n")
