@@ -79,12 +79,13 @@ class CaseFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """An item a case, and one for all that is wrong with the file."""
         from gradcheck.language.loader import load
+        from gradcheck.reports.text import plain
 
         found = load([os.path.relpath(self.path)])
         if found.errors:
             yield CaseItem.from_parent(self, name=_FILE, work=list(found.errors))
         for case in found.cases:
-            yield CaseItem.from_parent(self, name=case.name, work=case)
+            yield CaseItem.from_parent(self, name=plain(case.name), work=case)
 
 
 class CaseItem(pytest.Item):

@@ -130,6 +130,13 @@ files.build = crashes
 """
 
 
+def test_the_name_of_a_case_commands_no_terminal(tmp_path: Path) -> None:
+    (tmp_path / "\x1b[2Ja.gradcheck.yaml").write_text(GOOD)
+    _, lines = call(tmp_path, "-vv")
+    (told,) = (line for line in lines if "PASSED" in line)
+    assert "::\\x1b[2Ja" in told
+
+
 def test_a_crash_over_one_file_costs_that_file_alone(tmp_path: Path) -> None:
     for name, text in {
         "conftest.py": CRASHES,
