@@ -23,7 +23,7 @@ from gradcheck.cli.supervisor import OwnProcess, runs_foreign_code, supervise
 from gradcheck.engines.libraries import LIBRARIES, libraries_of
 from gradcheck.errors import UsageError
 from gradcheck.reports import FORMATS
-from gradcheck.reports.text import count, plain
+from gradcheck.reports.text import count
 
 if TYPE_CHECKING:
     from gradcheck.cache.cache import Cache
@@ -131,7 +131,7 @@ def _cache(chosen: dict[str, Any], code: str | None) -> Cache | None:
     from gradcheck.cache.cache import cache_of
 
     if refused := secret.refusal(FOLDER):
-        write_stderr(f"gradcheck: {plain(refused)}")
+        write_stderr(f"gradcheck: {refused}")
     return cache_of(code, libraries)
 
 
