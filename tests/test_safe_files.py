@@ -249,10 +249,12 @@ def test_a_pipe_and_a_device_get_what_is_written(project: Path) -> None:
     found: list[bytes] = []
     with open(os.open("pipe", os.O_RDONLY | os.O_NONBLOCK), "rb") as pipe:
         os.set_blocking(pipe.fileno(), True)
+        other = os.open("pipe", os.O_WRONLY)  # else the reader is at the end before anything is written
         reader = threading.Thread(target=lambda: found.append(pipe.read(len(data))))
         reader.start()
         write("pipe", data, ours)
         reader.join()
+        os.close(other)
     assert found == [data]
     write(os.devnull, b"gone", ours)
 
