@@ -65,7 +65,7 @@ UNLIKE = {
     "native_group_norm": "refused",
     "one_hot": "taken",  # fewer classes than 0
     "pad": "refused value",  # circular ones that cut off; torch reads what it has not written
-    "pdist": "refused",  # the largest of nothing
+    "pdist": "refused taken",  # the largest of nothing; no rows, of which torch ends the process
     "pixel_unshuffle": "value",  # of no elements
     "repeat_interleave": "refused",  # an announced size of nothing
     "scaled_dot_product_attention": "refused value",  # batches of values alone without any
