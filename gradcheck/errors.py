@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gradcheck.record import Record, record
+from dataclasses import dataclass
 
 
-@record(frozen=True, slots=True, order=True, repr=False)
-class Place(Record):
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
     """A position in a case file; lines and columns count from 1."""
 
     file: str = ""

@@ -20,7 +20,6 @@ MIRRORED = ("checks", "engines", "oracles")
 #: The clock is read to limit a case by what the user asked for, and to show how long something took; and signals are
 #: handed on.
 READS_THE_CLOCK = {
-    "checks/in_steps.py",
     "checks/limits.py",
     "checks/pipeline.py",
     "checks/run.py",

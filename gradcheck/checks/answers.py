@@ -66,11 +66,6 @@ class Answers:
         asked = self._of_all or choices(self._options.of(case))
         return self._cache.key(b"answers", REFERENCE.encode(), asked, case.id.encode())
 
-    def needs_none(self, case: Case) -> bool:
-        """Whether nothing is known about a case, nor wanted, if it passes; and it probably does, claiming nothing."""
-        unknown = Known(None, doubted=False, wanted=self._here, also=not self._keeps_results)
-        return unknown.needs_none(case) and self._key(case) not in self._there
-
     def about(self, case: Case) -> Known:
         """What there is about one case, and what is wanted."""
         key = self._key(case)

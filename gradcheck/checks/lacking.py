@@ -25,7 +25,7 @@ def lacking(result: RunResult) -> list[Lacking]:
     """Every engine that could not express something, the reference too, in the order in which they come up."""
     missing: dict[str, list[tuple[str, ...]]] = {}
     for case in result.cases:
-        for engine, words in _lacks(case.noteworthy).items():
+        for engine, words in _lacks(case.comparisons).items():
             missing.setdefault(engine, []).append(words)
     asked = _asked(result) if missing else Counter()
     return [_lacking(engine, found, asked[engine]) for engine, found in missing.items()]
@@ -48,7 +48,7 @@ def _lacking(engine: str, missing: Sequence[tuple[str, ...]], asked: int) -> Lac
 
 def lacks_of(case: CaseResult) -> dict[str, tuple[str, ...]]:
     """What each engine lacks for one case; what the reference lacks is not among it."""
-    return _lacks(comparison for comparison in case.noteworthy if not comparison.reference_lacks)
+    return _lacks(comparison for comparison in case.comparisons if not comparison.reference_lacks)
 
 
 def _lacks(comparisons: Iterable[Comparison]) -> dict[str, tuple[str, ...]]:

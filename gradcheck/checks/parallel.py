@@ -18,7 +18,7 @@ from gradcheck.checks import workers
 from gradcheck.checks.answers import Answers, may_recall
 from gradcheck.checks.baseline import Baseline
 from gradcheck.checks.executors import executor_of
-from gradcheck.checks.in_turn import begun_of, checker, ready, recalling
+from gradcheck.checks.in_turn import checker, ready, recalling
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.recalled import Known, Recalled, engines_with_memory
 from gradcheck.checks.result import CaseResult
@@ -249,15 +249,7 @@ def check_chunk(settings: bytes, cases: bytes) -> bytes:
         items = Transport(workers.given).unpack(cases)
         check = checker(options, engines)
         with ready(options, engines):
-            work = [case for case, _ in items]
-            needing = {id(case) for case, known in items if known is None or not known.needs_none(case)}
-            several = begun_of(work, options, engines, lambda case: id(case) not in needing)
-            found: list[tuple[CaseResult, bytes | None]] = []
-            for (case, begun), (_, known) in zip(several, items, strict=True):
-                if begun is not None and begun.result is not None:
-                    found.append((begun.result, None))
-                else:
-                    found.append(recalling(engines, known, partial(check, case, begun)))
+            found = [recalling(engines, known, partial(check, case)) for case, known in items]
         return Transport([*(case for case, _ in items), *engines.every]).pack(found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Protocol
 
 from gradcheck.autograd import dtypes
@@ -35,7 +35,7 @@ from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
 from gradcheck.engines.base import own_dtype as engine_dtype
 from gradcheck.errors import InvalidCase
-from gradcheck.facts import Fact, fact
+from gradcheck.facts import fact
 from gradcheck.language.case import Case
 from gradcheck.language.sampling import draw
 
@@ -68,22 +68,9 @@ STAGES: tuple[Stage, ...] = (
 )
 
 
-@dataclass(slots=True)
-class Begun:
-    """A case that has gone a part of its way, together with others (`ahead`): its context, the stages behind it, what
-    was warned of meanwhile, how long it took; and its result, where that is known."""
-
-    context: Context | None = None
-    stages: int = 0
-    warned: list[Fact] = field(default_factory=list)
-    seconds: float = 0.0
-    result: CaseResult | None = None
-
-
-def check_case(case: Case, options: Options, engines: Engines, begun: Begun | None = None) -> CaseResult:
-    """The verdict on one case, which may have been begun. What an engine raises beyond the contract's errors passes
-    through: the caller's to report."""
-    start = time.perf_counter() - (0.0 if begun is None else begun.seconds)
+def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
+    """Return the verdict on one case. What an engine raises beyond the contract's errors passes through."""
+    start = time.perf_counter()
     if case.skip is not None:
         return result(case, options, "skipped", reason=case.skip)
     if not engines.only(case.only).tested:
@@ -92,7 +79,7 @@ def check_case(case: Case, options: Options, engines: Engines, begun: Begun | No
     case = as_asked(case, options.seed)
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[options.apply(case).dtype])), quiet():
         try:
-            context = examine(_alone(case), options, engines, begun)
+            context = examine(_alone(case), options, engines)
             code = implementations.examine(context, options.apply(case)) if case.implementations else None
         except InvalidCase as error:
             return _not_drawn(case, options, error)
@@ -116,11 +103,9 @@ def _in_theirs(case: Case, options: Options, engines: Engines) -> Options:
     return options if dtype in (None, case.dtype) else replace(options, dtype=dtype)
 
 
-def examine(case: Case, options: Options, engines: Engines, begun: Begun | None = None) -> Context:
-    """All stages, one after the other; then, of what failed, who is wrong, where, why, and what may have been meant."""
-    if begun is None or begun.context is None:
-        begun = Begun(Context.of(case, options, engines))
-    context = _compared(begun)
+def examine(case: Case, options: Options, engines: Engines) -> Context:
+    """Run all stages; then find out of what failed who is wrong, where, why, and what may have been meant."""
+    context = _compared(case, options, engines)
     in_own_dtype = None
     if context.case.dtype != case.dtype and own_dtype.is_unsettled(context):
         in_own_dtype = _in_own_dtype(case, options, engines)
@@ -139,11 +124,15 @@ def _explain(context: Context) -> None:
         explain(context)
 
 
-def _compared(begun: Begun) -> Context:
-    context, begun.context = begun.context, None  # nobody else holds what a case has computed
-    assert context is not None
-    while begun.stages < len(STAGES):
-        advance(begun, context)
+def _compared(case: Case, options: Options, engines: Engines) -> Context:
+    """Run all stages, one after the other."""
+    context = Context.of(case, options, engines)
+    context.errors = tuple(unexpected(context.case, context.points.own.evaluations()))
+    for stage in STAGES:
+        if stage.applies(context):
+            # a stage may amend what was found before it
+            found = [comparison for comparison in stage.check(context) if context.is_asked(comparison)]
+            context.found += found
     if any(c.status == "failed" for c in context.found):
         from gradcheck.checks.failures.repeated import excuse_unrepeated
 
@@ -151,44 +140,9 @@ def _compared(begun: Begun) -> Context:
     return context
 
 
-def advance(begun: Begun, context: Context) -> None:
-    """One stage more."""
-    if not begun.stages:
-        context.errors = tuple(unexpected(context.case, context.points.own.evaluations()))
-    stage = STAGES[begun.stages]
-    if stage.applies(context):
-        # a stage may amend what was found before it
-        found = [comparison for comparison in stage.check(context) if context.is_asked(comparison)]
-        context.found += found
-    begun.stages += 1
-
-
-def claims_beyond_engines(context: Context) -> bool:
-    """Whether there is anything to look at but one backward pass, and what engines say of that."""
-    case = context.case
-    step = case.steps[0]
-    if len(case.steps) != 1 or step.action != "backward" or step.raises is not None:
-        return True
-    if not case.claims_nothing:
-        return True
-    beyond = STAGES[STAGES.index(stated) + 1 :]
-    return any(stage.applies(context) for stage in beyond)
-
-
-def is_done(begun: Begun) -> bool:
-    """Whether all that was found agrees, and no stage is left that has anything to look at."""
-    context = begun.context
-    if context is None or context.errors or {found.status for found in context.found} != {"passed"}:
-        return False
-    if any(stage.applies(context) for stage in STAGES[begun.stages :]):
-        return False
-    begun.stages = len(STAGES)
-    return True
-
-
 def _in_own_dtype(case: Case, options: Options, engines: Engines) -> Context:
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])):
-        return _compared(Begun(Context.of(case, replace(options, dtype=None), engines)))
+        return _compared(case, replace(options, dtype=None), engines)
 
 
 def _not_drawn(case: Case, options: Options, error: InvalidCase) -> CaseResult:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 from gradcheck.checks.closeness.conditioning import Conditioning
 from gradcheck.checks.options import Engines
@@ -13,7 +12,6 @@ from gradcheck.checks.scope import Scope
 from gradcheck.engines.base import Application, Engine, Evaluation
 from gradcheck.engines.core import Core, applications_of
 from gradcheck.engines.define_by_run import DefineByRun
-from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.recording import Recorder
 from gradcheck.forks import end_fork
 from gradcheck.language.case import Case
@@ -38,10 +36,6 @@ class Point:
         self.is_blurred = False  # whether rounding explains what some formula is off by here
         self._evaluations: dict[str, Evaluation] = {} if evaluations is None else evaluations
         self._applications: list[Application] | None = None
-        self.asked: dict[tuple[str, ...], Any] = {}  # what the engines' records were asked (`as_recorded`)
-        # Engines of which it is known, by a look at many points at once, that all agrees, and that all ops alone do.
-        self.agreeing: set[str] = set()
-        self.agreeing_alone: set[str] = set()
         self._scopes: dict[int, Scope] = {}
         self._same: Point | None = None  # the same point of a case whose claims speak of the same steps
         self._of_graph: Point | None = None  # the same point of a case with the same graph
@@ -116,30 +110,15 @@ class OwnPoint(Point):
 
     _of_core: Recorder | None = None
     _records: dict[str, Recorder] | None = None
-    _begun: tuple[Engine | None, GraphRun | None] = (None, None)
-
-    def begin(self, engine: DefineByRun) -> int:
-        """Evaluate the graph alone, which has so many elements; this engine's evaluation, when it is asked for, goes on
-        from there. Raises GradcheckError."""
-        measured = any(found.states for found in self._evaluations.values())
-        run = engine.begin(self.problem, engine.recorder(), measured=measured)
-        self._begun = engine, run
-        return sum([array.size for array in run.values.values()])
-
-    def begun(self, engine: Engine) -> GraphRun | None:
-        """What has begun, if it is this engine's."""
-        whose, run = self._begun
-        return run if whose is engine else None
 
     def _evaluate(self, engine: Engine) -> Evaluation:
-        run, self._begun = self.begun(engine), (None, None)
         is_core = isinstance(engine, Core)
         if not isinstance(engine, DefineByRun) or (is_core and self._of_core is not None):
             return super()._evaluate(engine)
-        recorder = engine.recorder() if run is None else run.recorder
+        recorder = engine.recorder()
         if recorder is None:
             return super()._evaluate(engine)
-        found = engine.evaluate(self.problem, recorder=recorder) if run is None else engine.finish(run)
+        found = engine.evaluate(self.problem, recorder=recorder)
         if recorder.closed:  # what only calls itself an engine of this kind may not have recorded anything
             self._records = {**(self._records or {}), engine.name: recorder}
             self._of_core = recorder if is_core else self._of_core
@@ -150,12 +129,6 @@ class OwnPoint(Point):
         if self._applications is None and self._of_core is not None:
             self._applications = self._of_core.applications()
         return super().applications
-
-    def let_go(self, engine: Engine) -> None:
-        """Forget an engine's record, and what was asked of it."""
-        if self._records is not None:
-            self._records.pop(engine.name, None)
-        self.asked.clear()
 
     def record(self, engine: Engine) -> Recorder | None:
         self.evaluation(engine)

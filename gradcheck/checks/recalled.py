@@ -29,7 +29,7 @@ from gradcheck.engines.define_by_run import DefineByRun, Gradients, SecondOrder
 from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.recording import Recorder, arrays
 from gradcheck.engines.resolve import engine
-from gradcheck.language.case import Case, Claim
+from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.host import Host
 from gradcheck.language.problem import Problem
 
@@ -53,10 +53,6 @@ class Known:
     doubted: bool
     wanted: bool
     also: bool
-
-    def needs_none(self, case: Case) -> bool:
-        """Whether nothing is known, nor wanted, if the case passes; and it probably does, claiming nothing."""
-        return self.answers is None and not self.also and case.xfail is None and case.claims_nothing
 
     def wants(self, found: CaseResult) -> bool:
         """Whether answers about a case with this result are to be kept."""

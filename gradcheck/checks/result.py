@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -273,34 +273,11 @@ class CaseResult(Shown):
     cached: bool = False  # whether an earlier run came to it
     case: Case | None = field(default=None, repr=False, compare=False)  # as it was run, where it could be read
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """The comparisons, where they are made when somebody looks at them (`agreeing`)."""
-            if name == "comparisons" and (make := vars(self).get("_make")) is not None:
-                made = tuple(make())
-                vars(self)["comparisons"] = made
-                return made
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    @classmethod
-    def agreeing(cls, make: Callable[[], Iterable[Comparison]], **found: Any) -> CaseResult:
-        """The result of a case that passes, with comparisons that are made when somebody looks at them: all pass, and
-        say no more than that. `found` are further fields of it, the case's own among them; what the others are by
-        default they have from the class, as in `Subject.passed`."""
-        return _made(CaseResult, {"status": "passed", "output": {}, "_make": make, **found})
-
-    @property
-    def noteworthy(self) -> tuple[Comparison, ...]:
-        """The comparisons of which more may be said than that they pass: none of those that are made when somebody
-        looks at them."""
-        return () if "_make" in vars(self) else self.comparisons
-
     @property
     def wrong_references(self) -> tuple[str, ...]:
         """Those that are wrong here, which is nobody else's failure."""
         return tuple(
-            dict.fromkeys(str(c.verdict["reference"]) for c in self.noteworthy if c.verdict and c.blames_reference)
+            dict.fromkeys(str(c.verdict["reference"]) for c in self.comparisons if c.verdict and c.blames_reference)
         )
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from gradcheck.checks.attempts import attempt, failure_of
 from gradcheck.checks.limits import deadline, limit_of
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.pipeline import Begun, check_case, result
+from gradcheck.checks.pipeline import check_case, result
 from gradcheck.checks.result import CaseResult, CaseStatus, Failure
 from gradcheck.checks.warned import Ear, heard_by
 from gradcheck.engines.base import conventions
@@ -28,24 +28,22 @@ def check_one(
     options: Options,
     engines: Engines,
     further: Mapping[str, Further] | None = None,
-    begun: Begun | None = None,
 ) -> CaseResult:
-    """The result of one case, whatever happens; a KeyboardInterrupt alone passes through. `further` adds to it, by
-    name, what is told of a case beyond its verdict. What libraries warn of meanwhile is part of it, as it is if the
-    case was `begun` before."""
-    ear = Ear([] if begun is None else begun.warned)
+    """Return the result of one case, whatever happens; a KeyboardInterrupt alone passes through.
+
+    `further` adds, by name, what is told of a case beyond its verdict. What libraries warn of meanwhile is part of it.
+    """
+    ear = Ear([])
     with heard_by(ear):
-        found = _checked(case, options, engines, further or {}, begun)
+        found = _checked(case, options, engines, further or {})
     return replace(found, warnings=tuple(ear.told)) if ear.told else found
 
 
-def _checked(
-    case: Case, options: Options, engines: Engines, further: Mapping[str, Further], begun: Begun | None
-) -> CaseResult:
+def _checked(case: Case, options: Options, engines: Engines, further: Mapping[str, Further]) -> CaseResult:
     start = time.perf_counter()
     try:
         with deadline(limit_of(options.timeout, engines.tested, bool(case.implementations))):
-            found = _told(check_case(case, options, engines, begun), case, options, engines, further)
+            found = _told(check_case(case, options, engines), case, options, engines, further)
             return _with_conventions(_with_output(found, engines), engines)
     except InvalidCase as error:
         found = result(case, options, "invalid", errors=(_failure(error),))
@@ -56,12 +54,6 @@ def _checked(
     finally:
         end_fork()
     return _with_conventions(_with_output(replace(found, seconds=time.perf_counter() - start), engines), engines)
-
-
-def finish_one(case: Case, options: Options, engines: Engines, begun: Begun) -> CaseResult:
-    """The result of what is begun, where somebody listens already. Raises whatever is raised on the way."""
-    found = _with_conventions(_with_output(check_case(case, options, engines, begun), engines), engines)
-    return replace(found, warnings=tuple(begun.warned)) if begun.warned else found
 
 
 def broken(case: Case, options: Options, error: BaseException) -> CaseResult:

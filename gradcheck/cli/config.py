@@ -21,7 +21,6 @@ from gradcheck.cli.options import ISOLATED, RUN
 from gradcheck.cli.setting_values import brief, kind_of, read_value, shown
 from gradcheck.errors import Place, UsageError
 from gradcheck.language.suggest import did_you_mean
-from gradcheck.record import Record
 from gradcheck.safe_files import read_regular
 
 #: No file of settings is larger.
@@ -44,8 +43,8 @@ def keys() -> dict[str, click.Option]:
     return {option.key: option.parameter() for option in RUN}
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Setting(Record):
+@dataclass(frozen=True, slots=True)
+class Setting:
     """A value by the name of its parameter, as text for people, and where it was set."""
 
     key: str
@@ -59,8 +58,8 @@ class Setting(Record):
         return not self.where.startswith(_PREFIX)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Configured(Record):
+@dataclass(frozen=True, slots=True)
+class Configured:
     """Everything that is set, by the names of parameters; and for some paths, patterns first, what else."""
 
     settings: Mapping[str, Setting] = field(default_factory=dict)

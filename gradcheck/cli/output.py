@@ -16,7 +16,6 @@ from gradcheck.cache.folder import FOLDER, open_cache
 from gradcheck.cli.files import is_report_file, prepare_file, refuse_inputs, resolved, write_file
 from gradcheck.errors import UsageError
 from gradcheck.forks import end_fork
-from gradcheck.record import Record
 from gradcheck.reports import Look, render
 from gradcheck.reports.text import for_log, plain
 
@@ -122,8 +121,8 @@ def silence_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Outputs(Record):
+@dataclass(frozen=True, slots=True)
+class Outputs:
     """`format` goes to `file`, None meaning stdout; `reports` are pairs of a format and a file. `verbosity` is that of
     `reports.Look`, `color` what `--color` takes."""
 

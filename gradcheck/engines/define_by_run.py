@@ -24,7 +24,7 @@ from gradcheck.engines.base import (
     Pullback,
     as_tensor_error,
 )
-from gradcheck.engines.graph_run import GraphRun, pass_together
+from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.recording import Call, Recorder, rebuild
 from gradcheck.errors import GradcheckError, TensorError, Unsupported
 from gradcheck.language.problem import Problem
@@ -87,27 +87,6 @@ class DefineByRun(GradientBackend):
         host of the first evaluation of the graph."""
         with self.session(problem.dtype):
             return self.run_of(problem, recorder).evaluation()
-
-    def begin(self, problem: Problem, recorder: Recorder | None, *, measured: bool = False) -> GraphRun:
-        """The same with the graph alone evaluated, for `finish` to go on with; `measured`, if another engine has
-        evaluated it already. Raises GradcheckError."""
-        with self.session(problem.dtype):
-            run = self.run_of(problem, recorder)
-            run.measured = measured
-            run.run_graph()
-            run.measured = False  # whatever it is evaluated on next
-            return run
-
-    def pass_together(self, runs: Sequence[GraphRun]) -> None:
-        """Take a backward pass that is the only step of each, of what has begun, for all of them at once. Raises what
-        the passes do."""
-        with self.session(runs[0].problem.dtype):
-            pass_together(runs)
-
-    def finish(self, run: GraphRun) -> Evaluation:
-        """What every step comes to, of what has begun."""
-        with self.session(run.problem.dtype):
-            return run.evaluation()
 
     def forward_values(self, problem: Problem) -> list[Mapping[str, np.ndarray]]:
         """All values once; none where the graph cannot be evaluated."""

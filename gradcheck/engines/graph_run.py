@@ -10,7 +10,7 @@ What a step leaves behind is the same for all engines:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,6 @@ from gradcheck.engines.base import Evaluation, GradientBackend, State, as_tensor
 from gradcheck.engines.recording import Recorder
 from gradcheck.errors import ArgumentError, GradcheckError, TensorError
 from gradcheck.language.case import Claim, Step
-from gradcheck.language.evaluation.budget import MAX_ELEMENTS
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import Host
 from gradcheck.language.problem import Problem
@@ -35,8 +34,6 @@ class GraphRun:
     values     the arrays of all of these, and of graph entries that are plain numbers
     failed_at  the graph entry that is being evaluated, or at which evaluation broke; empty otherwise
     evaluated  whether the graph has been evaluated
-    measured   whether somebody has evaluated it on the same numbers, so that no result is too large
-    passed     whether its first step, a backward pass, has been taken together with others' (`pass_together`)
     """
 
     def __init__(
@@ -56,7 +53,7 @@ class GraphRun:
         self.tensors: dict[str, Any] = {}
         self.values: dict[str, np.ndarray] = {}
         self.failed_at = ""
-        self.evaluated, self.measured, self.passed = False, False, False
+        self.evaluated = False
 
     def evaluation(self) -> Evaluation:
         """The states after each step, up to and including the first that raised unexpectedly."""
@@ -69,7 +66,7 @@ class GraphRun:
         states: list[State] = []
         steps = self.problem.case.steps
         for index, step in enumerate(steps):
-            raised = None if self.passed and not index else self.attempt(index, step)
+            raised = self.attempt(index, step)
             gradients = self._gradients(copied=index + 1 < len(steps))
             states.append(State(self.values, gradients, raised, frozenset(self.tensors.keys() - gradients.keys())))
             if raised is not None and step.raises is None:
@@ -86,7 +83,9 @@ class GraphRun:
         """Take a step of the case; what it raised, if it did."""
         try:
             if step.action == "backward":
-                self.engine.backward(*self._roots(index, step), step.retain_graph)
+                seeds = self.problem.seeds[index]
+                roots = [self.tensor(name) for name in step.roots]
+                self.engine.backward(roots, [seeds[name] for name in step.roots], step.retain_graph)
             elif step.action == "zero_grad":
                 self._zero_grad(step.names)
             else:
@@ -94,23 +93,6 @@ class GraphRun:
         except GradcheckError as error:
             return as_tensor_error(error, step.raises)
         return None
-
-    def _roots(self, index: int, step: Step) -> tuple[list[Any], list[np.ndarray | None]]:
-        """What a backward pass starts from, and the gradients that come in there."""
-        seeds = self.problem.seeds[index]
-        return [self.tensor(name) for name in step.roots], [seeds[name] for name in step.roots]
-
-    def only_pass(self) -> tuple[list[Any], list[np.ndarray | None]] | None:
-        """The same of its only step, where that is a backward pass that should raise nothing. Raises GradcheckError."""
-        steps = self.problem.case.steps
-        if len(steps) != 1 or steps[0].action != "backward" or steps[0].raises or not steps[0].retain_graph:
-            return None
-        return self._roots(0, steps[0])
-
-    def take_back(self) -> None:
-        """Forget the pass that was taken together with others', or has failed."""
-        self.passed = False
-        self._zero_grad(())
 
     def tensor(self, name: str) -> Any:
         """The tensor of this name; a plain number, such as a size, becomes one that requires no gradient."""
@@ -161,7 +143,7 @@ class GraphRun:
 
     def computed(self, name: str, claim: Claim, names: Mapping[str, Any]) -> Any:
         """What an entry comes to over the names above it."""
-        return evaluate(claim.expr, names, self._host, max_elements=None if self.measured else MAX_ELEMENTS)
+        return evaluate(claim.expr, names, self._host)
 
     def _zero_grad(self, names: tuple[str, ...]) -> None:
         inside = tuple(f"{name}[" for name in names)
@@ -183,19 +165,6 @@ class GraphRun:
             elif name in self.tensors:
                 found[name] = None
         return found
-
-
-def pass_together(runs: Sequence[GraphRun]) -> None:
-    """Take the only step of several problems in one engine, where it is a backward pass, in one pass over all of them:
-    a pass costs something to begin with. Raises whatever the engine does; then, too, `take_back` is called for."""
-    found = [(run, passed) for run in runs if (passed := run.only_pass()) is not None]
-    if len(found) < 2:
-        return
-    roots = [root for _, (theirs, _) in found for root in theirs]
-    seeds = [seed for _, (_, theirs) in found for seed in theirs]
-    found[0][0].engine.backward(roots, seeds, True)
-    for run, _ in found:
-        run.passed = True
 
 
 def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import free_names, gradient_names
-from gradcheck.record import Record, record
 
 #: What stands for the standard input in the place of a file.
 STDIN = "-"
 
 
-@record(frozen=True, slots=True, repr=False)
-class Value(Record):
+@dataclass(frozen=True, slots=True)
+class Value:
     """A tensor as a file gives it: written out (`array`, an ndarray), or an expression over creators.
 
     `dtype` is the one it states for itself; empty, it takes the case's where that applies.
@@ -30,8 +29,8 @@ class Value(Record):
     text: str = field(default="", compare=False)  # the expression, where it stands at its place just as it is
 
 
-@record(frozen=True, slots=True, repr=False)
-class Claim(Record):
+@dataclass(frozen=True, slots=True)
+class Claim:
     """An expression that a file states: a graph entry, a formula, an intermediate step, a check."""
 
     text: str
@@ -45,8 +44,8 @@ class Claim(Record):
         return cls(to_text(expr), expr)
 
 
-@record(frozen=True, slots=True, repr=False)
-class Part(Record):
+@dataclass(frozen=True, slots=True)
+class Part:
     """A part of what the file states: the text that begins at the claim's place, and the part's first and last place in
     it."""
 
@@ -55,8 +54,8 @@ class Part(Record):
     end: int
 
 
-@record(frozen=True, slots=True, repr=False)
-class Edit(Record):
+@dataclass(frozen=True, slots=True)
+class Edit:
     """What to write in place of a part of a text."""
 
     start: int
@@ -68,8 +67,8 @@ class Edit(Record):
         return f"{text[: self.start]}{self.text}{text[self.end :]}"
 
 
-@record(frozen=True, slots=True, repr=False)
-class StatedTolerance(Record):
+@dataclass(frozen=True, slots=True)
+class StatedTolerance:
     """`None` leaves the dtype's own. A run that asks how near two come that agree has it `measured`."""
 
     rtol: float | None = None
@@ -77,8 +76,8 @@ class StatedTolerance(Record):
     measured: bool = False
 
 
-@record(frozen=True, slots=True, repr=False)
-class Step(Record):
+@dataclass(frozen=True, slots=True)
+class Step:
     """One action, and what must be true after it. `roots` maps a root to its incoming gradient, or None for 1."""
 
     action: Literal["backward", "zero_grad", "forward"]
@@ -93,8 +92,8 @@ class Step(Record):
     place: Place = field(default_factory=Place, compare=False)
 
 
-@record(frozen=True, slots=True, repr=False)
-class Implementation(Record):
+@dataclass(frozen=True, slots=True)
+class Implementation:
     """Somebody's own code for an entry of the graph: a callable, or a forward and its backward.
 
     References are `FILE.py:NAME`, the file beside the case's own, or `module:NAME`; `loaded` is the callable itself, or
@@ -116,8 +115,8 @@ class Implementation(Record):
         return self.call
 
 
-@record(frozen=True, slots=True, repr=False)
-class Generalize(Record):
+@dataclass(frozen=True, slots=True)
+class Generalize:
     """How formulas are re-verified; `dims` holds inclusive bounds of sizes."""
 
     trials: int = 3
@@ -135,8 +134,8 @@ CLAIMS = (
 ERRORS = ("code_raised", "engine_error", "recursion", "not_raised", "bad_argument", "too_large")
 
 
-@record(frozen=True, slots=True, repr=False)
-class ExpectedFailure(Record):
+@dataclass(frozen=True, slots=True)
+class ExpectedFailure:
     """That a case must fail, and why: in all of these claims and no others, where any are named (`formula of b`, `b`
     for any claim about it, `check`, a text of the file); until the end of a day, where there is one (ISO 8601)."""
 
@@ -145,8 +144,8 @@ class ExpectedFailure(Record):
     until: str = ""
 
 
-@record(frozen=True, slots=True, repr=False)
-class Case(Record):
+@dataclass(frozen=True, slots=True)
+class Case:
     """One case. Mappings keep the file's order."""
 
     id: str  # FILE::NAME

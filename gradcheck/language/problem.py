@@ -14,11 +14,10 @@ import numpy as np
 
 from gradcheck.language.case import Case
 from gradcheck.language.trials import PLAIN, Variation
-from gradcheck.record import Record
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Drawn(Record):
+@dataclass(frozen=True, slots=True)
+class Drawn:
     """By what a problem's numbers were drawn: `sampling.draw` gives the same for the same."""
 
     seed: int = 0
@@ -27,8 +26,8 @@ class Drawn(Record):
     variation: Variation = PLAIN
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Problem(Record):
+@dataclass(frozen=True, slots=True)
+class Problem:
     """Arrays in their final dtypes, by name.
 
     `seeds[i]` holds the incoming gradients of step i, each in the shape of its root, None meaning 1.

@@ -27,7 +27,6 @@ from gradcheck.language.expr.nodes import Attribute, Call, Expr, Name
 from gradcheck.language.expr.traverse import free_names, gradient_names, ops_in
 from gradcheck.language.random import RANDOM, stream
 from gradcheck.language.structures import Structure
-from gradcheck.record import Record
 
 #: The sizes that are drawn where nothing else is said, and those that one trial draws beyond them.
 BOUNDS, LARGE = (1, 7), (8, 10)
@@ -42,8 +41,8 @@ _SPREADS: tuple[Spread, ...] = ("ordinary", "scales", "integers")
 Reach = Literal["near", "anywhere", "ordinary"]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Variation(Record):
+@dataclass(frozen=True, slots=True)
+class Variation:
     """What else is drawn anew, though the file writes it out: its literal inputs, its incoming gradients; and how."""
 
     literals: Reach | None = None

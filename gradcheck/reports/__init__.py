@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from gradcheck.record import Record
-
 if TYPE_CHECKING:
     from gradcheck.checks.result import RunResult
 
@@ -35,8 +33,8 @@ FORMATS: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Look(Record):
+@dataclass(frozen=True, slots=True)
+class Look:
     """How a report for people is laid out: `width` in columns; `verbosity` is 1 for -v, -1 for -q; so many of the
     slowest cases are named as `durations` says, all for 0."""
 

@@ -98,13 +98,13 @@ def _limits(formulas: list[Comparison]) -> str:
 
 def is_qualified(case: CaseResult) -> bool:
     """Whether something is to be said of how far a case that passed holds."""
-    notes = (note.kind for c in case.noteworthy if c.what is ClaimKind.FORMULA for note in c.notes)
+    notes = (note.kind for c in case.comparisons if c.what is ClaimKind.FORMULA for note in c.notes)
     return case.status == "passed" and (any(kind in _LIMITS for kind in notes) or bool(_conventions(case)))
 
 
 def _conventions(case: CaseResult) -> list[str]:
     """At how many tensors engines choose different subgradients; ops alone count only where no tensor shows it."""
-    kinks = [c for c in case.noteworthy if c.status == "not_differentiable"]
+    kinks = [c for c in case.comparisons if c.status == "not_differentiable"]
     places = {(c.tensor, c.step) for c in kinks if c.what not in (ClaimKind.NODE, ClaimKind.NODE_JVP)} or {
         (c.tensor, 0) for c in kinks
     }

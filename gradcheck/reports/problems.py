@@ -94,11 +94,11 @@ def remarks(case: CaseResult) -> list[Problem]:
     """What is always told of a case, whether it passes or not: where the reference is wrong, each tensor once, on
     what condition formulas hold, what libraries warned of, what has drifted, and what could not be found out."""
     told: dict[object, Problem] = {}
-    for c in sorted(case.noteworthy, key=lambda c: (c.what is ClaimKind.NODE, c.trial is not None)):
+    for c in sorted(case.comparisons, key=lambda c: (c.what is ClaimKind.NODE, c.trial is not None)):
         if c.blames_reference and not (c.what is ClaimKind.NODE and told):
             text = f"{subject(c)}: {plain(say(c.verdict))}"
             told.setdefault((c.tensor, c.step), Problem(locate(case, c.place), text))
-    for c in case.noteworthy:
+    for c in case.comparisons:
         for note in c.notes if c.status == "passed" and c.what.is_general else ():
             if note.kind in _CONDITIONS:
                 about = "" if note.kind == "needs_sizes" else f"{subject(c)}: "

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from gradcheck.checks.point import OwnPoint
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.core import Core
 from gradcheck.language.problem import Problem
-from tests.checks.build import GENERAL, context_of, point_of
+from tests.checks.build import GENERAL, point_of
 from tests.from_text import case_of
 
 
@@ -57,30 +54,3 @@ def test_what_rounding_explains_is_measured_once_for_claims_of_the_same_steps() 
     assert with_a_step.let
     assert point.claiming(with_a_step).conditioning is not point.conditioning
     assert "s" in point.claiming(with_a_step).scope(0)
-
-
-def test_an_evaluation_that_has_begun_is_gone_on_with_by_its_engine_alone() -> None:
-    point, plain = context_of(GENERAL).points.own, context_of(GENERAL).points.own
-    reference, core = point.engines.all
-    assert isinstance(point, OwnPoint)
-    assert isinstance(core, Core)
-    assert point.begin(core) == 6
-    for engine in (reference, core):
-        found, wants = point.evaluation(engine), plain.evaluation(engine)
-        assert (found.engine, found.error) == (engine.name, None)
-        for name, gradient in wants.states[-1].gradients.items():
-            assert np.array_equal(found.states[-1].gradients[name], gradient)
-    record = point.record(core)
-    assert record is not None
-    assert [call.op.name for call in record.calls] == ["mul"]
-
-
-def test_a_record_that_is_let_go_is_none() -> None:
-    own = context_of(GENERAL).points.own
-    reference, core = own.engines.all
-    assert isinstance(own, OwnPoint)
-    assert own.record(reference) is not None
-    own.asked["known", "core"] = 1
-    own.let_go(reference)
-    assert (own.record(reference), own.asked) == (None, {})
-    assert own.record(core) is not None

@@ -341,7 +341,7 @@ def test_it_is_torch_in_everything_else() -> None:
     changed, is torch itself."""
     public = {name for name in dir(Torch) if not name.startswith("_")} | {"host", "forward_ad"}
     own = {name for name in vars(Recalled) if not name.startswith("_")}
-    of_records = {"recorder", "through_record", "begin", "pass_together", "finish"}
+    of_records = {"recorder", "through_record"}
     assert public - {"name", "evaluate", "pull_back", *of_records} <= own
     reference = Recalled()
     reference._engine = torch = Torch()

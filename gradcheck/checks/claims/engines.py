@@ -38,8 +38,7 @@ def check(context: Context) -> Iterator[Comparison]:
 
 def check_engine(point: Point, got: Evaluation, run: StatedTolerance | None) -> list[Comparison]:
     """What one engine's evaluation claims at one point, against the reference's, rounding allowed for."""
-    known = got.engine in point.agreeing
-    found = compare_evaluations(point.problem, got, point.want, run, point.trial, known_to_agree=known)
+    found = compare_evaluations(point.problem, got, point.want, run, point.trial)
     return [_where_defined(point, c) for c in allow_rounding(found, point.conditioning)]
 
 
@@ -54,19 +53,16 @@ def compare_evaluations(
     want: Evaluation,
     run: StatedTolerance | None = None,
     trial: Trial | None = None,
-    *,
-    known_to_agree: bool = False,
 ) -> list[Comparison]:
     """Every claim that one engine's evaluation makes about another's: outcomes, values, gradients, step by step.
 
-    `known_to_agree`: all arrays that `both_have`. NumPy's warnings are expected to be off.
+    NumPy's warnings are expected to be off.
     """
     case = problem.case
-    held = _Held(case, got.engine, want.engine, trial, run, known_to_agree)
+    held = _Held(case, got.engine, want.engine, trial, run)
     found = [*compare_outcomes(case, got, want), *_changed(problem, got, held)]
     for index, (mine, theirs) in enumerate(zip(got.states, want.states, strict=False)):
-        if not known_to_agree:
-            held.agrees = all_agree(_both_have(mine, theirs), held.tolerance)
+        held.agrees = all_agree(_both_have(mine, theirs), held.tolerance)
         is_forward = case.steps[index].action == "forward"
         one_raised = bool(mine.error) != bool(theirs.error)
         if (index == 0 and not is_forward) or (is_forward and not one_raised):
@@ -76,12 +72,8 @@ def compare_evaluations(
     return found
 
 
-def both_have(got: Evaluation, want: Evaluation) -> list[Pair]:
-    """Every array that two evaluations have both, of all steps; what is one array, as inputs are, left out."""
-    return [pair for mine, theirs in zip(got.states, want.states, strict=False) for pair in _both_have(mine, theirs)]
-
-
 def _both_have(mine: State, theirs: State) -> list[Pair]:
+    """Every array that two states have both; what is one array, as inputs are, left out."""
     return [
         (array, other)
         for got, want in ((mine.values, theirs.values), (mine.gradients, theirs.gradients))
@@ -109,7 +101,7 @@ class _Held:
     reference: str
     trial: Trial | None
     run: StatedTolerance | None
-    agrees: bool  # whether all that both have at a step does: then nothing is compared one by one
+    agrees: bool = False  # whether all that both have at a step does: then nothing is compared one by one
     _tolerances: dict[np.dtype, Tolerance] = field(default_factory=dict)
     _any: Subject = field(init=False)
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from itertools import chain, repeat
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -110,16 +109,6 @@ def all_agree(pairs: Sequence[Pair], tolerance: Callable[[np.ndarray], Tolerance
 def _joined(arrays: Sequence[np.ndarray], dtype: np.dtype) -> np.ndarray:
     """All their elements, in a third of the time that NumPy takes to put small arrays together."""
     return np.frombuffer(b"".join([array.tobytes() for array in arrays]), dtype)
-
-
-def each_agrees(several: Sequence[Sequence[Pair]], tolerance: Callable[[np.ndarray], Tolerance]) -> Iterator[bool]:
-    """`all_agree` of each of several, a few at once: mostly all of them do."""
-    for start in range(0, len(several), _AT_ONCE):
-        some = several[start : start + _AT_ONCE]
-        if all_agree(list(chain.from_iterable(some)), tolerance):
-            yield from repeat(True, len(some))
-        else:
-            yield from [all_agree(pairs, tolerance) for pairs in some]
 
 
 def holds(want: np.ndarray, subject: Subject) -> Comparison:

@@ -21,15 +21,14 @@ from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient
 from gradcheck.language.expr.notation import FOREIGN, INSTEAD, LAYERS, NAMESPACES, NUMPY, find_op, torch_dtype
 from gradcheck.language.expr.syntax import Plan, Source, dotted, signed
 from gradcheck.language.suggest import did_you_mean
-from gradcheck.record import Record
 
 
 class NoSuchOp(InvalidCase):
     """What is called is no op; it may be a tensor of the case."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class CallSite(Record):
+@dataclass(frozen=True, slots=True)
+class CallSite:
     """A call that is to be read: `node` in its `source`, so many brackets deep."""
 
     source: Source

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, cast
 
 from gradcheck.errors import Place
-from gradcheck.record import Record
 
 
 class Mark(Protocol):
@@ -18,8 +17,8 @@ class Mark(Protocol):
     column: int
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Branch(Record):
+@dataclass(slots=True, eq=False)
+class Branch:
     """The positions below a mapping (`keys` holds those of its keys) or a list (`keys` is None)."""
 
     mark: Mark
@@ -49,8 +48,8 @@ BROKEN = Broken()
 Path: TypeAlias = Sequence["str | int"]
 
 
-@dataclass(slots=True, eq=False, repr=False)
-class Document(Record):
+@dataclass(slots=True, eq=False)
+class Document:
     """One YAML document: its plain `data`, and the place of everything in it.
 
     Mappings are dicts with text keys, in the file's order; lists are lists; scalars are str, int, float, bool, None.
@@ -163,8 +162,8 @@ def shorten(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Limits(Record):
+@dataclass(frozen=True, slots=True)
+class Limits:
     """`numbers` counts the values that one file writes out, `elements` those of one tensor."""
 
     bytes: int = 10_000_000

@@ -13,7 +13,6 @@ from gradcheck.errors import Hint, InvalidCase, Place
 from gradcheck.language.expr.notation import is_usable
 from gradcheck.language.loader.document import Document, Path, shorten
 from gradcheck.language.suggest import did_you_mean
-from gradcheck.record import Record
 
 #: What a name of each section is, in words.
 KINDS = {
@@ -35,8 +34,8 @@ _OF_TENSOR = re.compile(r"(?:dL_d|dloss_d|d_|d|grad_|grad|g_|delta_|delta)(\w+)|
 _PART = re.compile(r"(\w+)\[\d{1,4}\]")
 
 
-@dataclass(slots=True, repr=False)
-class Scope(Record):
+@dataclass(slots=True)
+class Scope:
     """All the names of one case. What is wrong with their use becomes one of the `errors`."""
 
     document: Document
