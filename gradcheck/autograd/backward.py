@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.fast import pull as pull_shortly
-from gradcheck.autograd.letting_go import references
+from gradcheck.autograd.compiled.binary_fast_path import pull as pull_shortly
+from gradcheck.autograd.compiled.buffer_release import references
 from gradcheck.autograd.modes import no_grad, quiet
 from gradcheck.autograd.node import N, Node, nodes
 from gradcheck.autograd.pullback import Share, pull_nodes

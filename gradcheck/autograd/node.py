@@ -7,7 +7,7 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from gradcheck.autograd.absent import Absent, absent
+from gradcheck.autograd.compiled.released_value import Absent, absent
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
 

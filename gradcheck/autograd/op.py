@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.compiled.promotion_cache import Settled, kinds_of, of_two, settled
 from gradcheck.autograd.dtypes import HALVES, category
 from gradcheck.autograd.families import FAMILIES
 from gradcheck.autograd.library_versions import lacking
@@ -18,7 +19,6 @@ from gradcheck.autograd.methods import offer
 from gradcheck.autograd.modes import is_quiet
 from gradcheck.autograd.numpy_words import in_our_words
 from gradcheck.autograd.promotion import ARRAYS, in_single, promote, require_one_dtype, result_dtype, rounded_to
-from gradcheck.autograd.settled import Settled, kinds_of, of_two, settled
 from gradcheck.autograd.signature import Parameter, Signature
 from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 

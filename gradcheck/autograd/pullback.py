@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.absent import Gone
+from gradcheck.autograd.compiled.released_value import Gone
 from gradcheck.autograd.dtypes import HALVES
 from gradcheck.autograd.node import Node, computed_again
 from gradcheck.autograd.op import TABLE, Op

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.compiled.promotion_cache import ALIKE, constant
 from gradcheck.autograd.dtypes import BFLOAT16, HALVES, is_differentiable, real_of
 from gradcheck.autograd.exactness import DIGITS, EXACT, adds_exactly, is_exact
 from gradcheck.autograd.modes import quiet
-from gradcheck.autograd.settled import ALIKE, constant
 
 _FLOAT64, _FLOAT32 = np.dtype(np.float64), np.dtype(np.float32)
 #: By dtype the exponent of the smallest number that has all digits.

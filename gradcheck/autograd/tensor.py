@@ -8,12 +8,12 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.backward import backward
-from gradcheck.autograd.fast import PairedNode
-from gradcheck.autograd.letting_go import LARGE, let_go
+from gradcheck.autograd.compiled.binary_fast_path import PairedNode
+from gradcheck.autograd.compiled.buffer_release import LARGE, let_go
+from gradcheck.autograd.compiled.plans import short_way
 from gradcheck.autograd.modes import default_dtype, is_recording
 from gradcheck.autograd.node import plain_and_wanted, recorded
 from gradcheck.autograd.op import SHORT, Op
-from gradcheck.autograd.plans import short_way
 from gradcheck.errors import DtypeMismatch
 
 

@@ -16,7 +16,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 import gradcheck.autograd.ops
-from gradcheck.autograd.fast import PairPlan
+from gradcheck.autograd.compiled.binary_fast_path import PairPlan
 from gradcheck.autograd.op import Op, whole_table
 from gradcheck.autograd.pullback import cotangent_of
 from gradcheck.language.evaluation.host import _hand

@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from gradcheck.autograd.backward import backward, grad
-from gradcheck.autograd.fast import PAIRED, pull
+from gradcheck.autograd.compiled.binary_fast_path import PAIRED, pull
 from gradcheck.autograd.modes import quiet
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.tensor import Tensor

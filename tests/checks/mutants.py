@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.fast import pull
+from gradcheck.autograd.compiled.binary_fast_path import pull
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.result import CaseResult, Comparison

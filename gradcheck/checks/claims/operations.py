@@ -31,9 +31,9 @@ from gradcheck.checks.result import Comparison, Operation, Status, Subject, Wron
 from gradcheck.engines.base import ILL_DEFINED, Application, Engine, Pullback
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.fast_path_audit import ways_differ
 from gradcheck.engines.raised import raise_array, raised
 from gradcheck.engines.recording import arrays, rebuild
-from gradcheck.engines.two_ways import ways_differ
 from gradcheck.facts import Fact, fact
 from gradcheck.forks import end_fork
 from gradcheck.language.case import StatedTolerance

@@ -31,9 +31,9 @@ from gradcheck.checks.scope import Scope
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.fast_path_audit import where_ways_differ
 from gradcheck.engines.raised import RaisedHost, raise_precision, raised
 from gradcheck.engines.rounding_core import RoundingCore
-from gradcheck.engines.two_ways import where_ways_differ
 from gradcheck.errors import DomainError, GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.evaluation.host import NUMPY

@@ -10,8 +10,8 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.backward import sweep
+from gradcheck.autograd.compiled.binary_fast_path import pull
 from gradcheck.autograd.dtypes import largest_finite, wide
-from gradcheck.autograd.fast import pull
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.failures.diagnosis.evidence import Use, origin

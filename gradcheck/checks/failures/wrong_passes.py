@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradcheck.autograd.fast import pull
+from gradcheck.autograd.compiled.binary_fast_path import pull
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.facts import Fact, fact
 

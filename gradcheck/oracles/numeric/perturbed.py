@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.compiled.promotion_cache import of_two
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
-from gradcheck.autograd.settled import of_two
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.numeric.work import Work
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd import Op, Tensor, no_grad, ops
-from gradcheck.autograd.fast import PAIRED, pull
+from gradcheck.autograd.compiled.binary_fast_path import PAIRED, pull
 from gradcheck.autograd.modes import silently
 from gradcheck.autograd.pullback import pull_arrays
 from gradcheck.errors import ShapeMismatch

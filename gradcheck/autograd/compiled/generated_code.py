@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.letting_go import LARGE, let_go, written_over
+from gradcheck.autograd.compiled.buffer_release import LARGE, let_go, written_over
+from gradcheck.autograd.compiled.tracing import ArrayTrace, TensorTrace, Traced, TracedArray, Untraceable
 from gradcheck.autograd.modes import is_recording, silently
 from gradcheck.autograd.node import Node, form_of, nodes_in
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.pullback import cotangent_of, fit
-from gradcheck.autograd.tracing import ArrayTrace, TensorTrace, Traced, TracedArray, Untraceable
 
 
 @lru_cache(maxsize=4096)

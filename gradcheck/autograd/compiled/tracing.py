@@ -13,13 +13,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from gradcheck.autograd.compiled.promotion_cache import constant, kinds_of, settled
+from gradcheck.autograd.compiled.specialized import are_defaults, asks_for_values, function_of
+from gradcheck.autograd.compiled.specialized.pieces import selection
+from gradcheck.autograd.compiled.straight_line_code import Line, spreading, written
 from gradcheck.autograd.node import DTYPES, Node, flat
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.operators import Operators
-from gradcheck.autograd.prepared import are_defaults, asks_for_values, function_of
-from gradcheck.autograd.prepared.pieces import selection
-from gradcheck.autograd.settled import constant, kinds_of, settled
-from gradcheck.autograd.straight import Line, spreading, written
 
 #: Written out where they stand; all other values are named.
 _WRITTEN = (int, bool, type(None))

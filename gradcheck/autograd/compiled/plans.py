@@ -105,7 +105,7 @@ class Plan:
         self._calls += 1
         if self._calls < self.worth_it():
             return
-        from gradcheck.autograd.generated import pulled  # few processes call any op so often
+        from gradcheck.autograd.compiled.generated_code import pulled  # few processes call any op so often
 
         try:
             made = pulled(node, gradient, self)
@@ -219,7 +219,7 @@ def _count(kind: type[Node], op: Op, call: tuple[tuple[Any, ...], dict[str, Any]
 def prepared(kind: type[Node], op: Op, bound: tuple[Any, ...]) -> Callable[..., Any] | None:
     """A function of the nodes among an op's arguments, in their order, that gives its result; None where it cannot be
     prepared: one that stands within an index is no creator."""
-    from gradcheck.autograd.generated import applied, composed
+    from gradcheck.autograd.compiled.generated_code import applied, composed
 
     if any(parameter.name == "generator" for parameter in op.parameters):
         return None

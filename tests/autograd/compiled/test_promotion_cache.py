@@ -9,8 +9,8 @@ import pytest
 
 from gradcheck.autograd import TABLE, Op, dtypes, ops
 from gradcheck.autograd import op as general
+from gradcheck.autograd.compiled.promotion_cache import Settled, constant, kinds_of, of_two, settled
 from gradcheck.autograd.modes import quiet
-from gradcheck.autograd.settled import Settled, constant, kinds_of, of_two, settled
 from gradcheck.errors import DtypeMismatch, ShapeMismatch, TensorError
 from tests.autograd import table
 

@@ -14,16 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd import plans
-from gradcheck.autograd.absent import Gone
-from gradcheck.autograd.letting_go import LARGE, let_go
+from gradcheck.autograd.compiled import plans
+from gradcheck.autograd.compiled.buffer_release import LARGE, let_go
+from gradcheck.autograd.compiled.plans import Plan
+from gradcheck.autograd.compiled.promotion_cache import constant
+from gradcheck.autograd.compiled.released_value import Gone
+from gradcheck.autograd.compiled.straight_line_code import spreading
 from gradcheck.autograd.modes import is_recording, silently
 from gradcheck.autograd.node import Form, Node, form_of
 from gradcheck.autograd.op import TABLE, Op
-from gradcheck.autograd.plans import Plan
 from gradcheck.autograd.pullback import fit, pull_arrays
-from gradcheck.autograd.settled import constant
-from gradcheck.autograd.straight import spreading
 
 #: The dtypes whose arithmetic needs no thought.
 _PLAIN = (np.dtype(np.float64), np.dtype(np.float32))

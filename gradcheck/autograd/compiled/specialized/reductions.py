@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.compiled.specialized.entries import PREPARED, Function, is_float, prepares
+from gradcheck.autograd.compiled.straight_line_code import SMALL, spreading
 from gradcheck.autograd.op import TABLE
 from gradcheck.autograd.ops.common.dims import axes, canonical, count
-from gradcheck.autograd.prepared.entries import PREPARED, Function, is_float, prepares
-from gradcheck.autograd.straight import SMALL, spreading
 
 _sum: Any = np.add.reduce
 _max: Any = np.maximum.reduce

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.compiled.specialized.entries import Function, prepares
+from gradcheck.autograd.compiled.straight_line_code import SMALL
 from gradcheck.autograd.ops.common.dims import canonical
 from gradcheck.autograd.ops.common.subscript import is_basic, split
-from gradcheck.autograd.prepared.entries import Function, prepares
-from gradcheck.autograd.straight import SMALL
 
 
 @prepares("cat")

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.absent import Absent, absent
+from gradcheck.autograd.compiled.released_value import Absent, absent
 from gradcheck.autograd.modes import no_grad, quiet
 from gradcheck.autograd.node import Node, nodes
 from gradcheck.autograd.op import Op

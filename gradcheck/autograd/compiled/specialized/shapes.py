@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.compiled.specialized.entries import Function, is_float, prepares
 from gradcheck.autograd.op import TABLE
 from gradcheck.autograd.ops.common.dims import canonical, canonical_all, sizes_or_rest
-from gradcheck.autograd.prepared.entries import Function, is_float, prepares
 
 _sum: Any = np.add.reduce
 

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.autograd import TABLE, Tensor, dtypes, grad, no_grad, ops, plans, pullback
+from gradcheck.autograd import TABLE, Tensor, dtypes, grad, no_grad, ops, pullback
 from gradcheck.autograd.backward import backward
-from gradcheck.autograd.letting_go import LARGE
+from gradcheck.autograd.compiled import plans
+from gradcheck.autograd.compiled.buffer_release import LARGE
+from gradcheck.autograd.compiled.plans import WORTH_IT
+from gradcheck.autograd.compiled.specialized.pieces import selection
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.autograd.op import SHORT
-from gradcheck.autograd.plans import WORTH_IT
-from gradcheck.autograd.prepared.pieces import selection
 from gradcheck.engines.base import Application
 from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import ArgumentError, DomainError, IndexOutOfRange, TensorError

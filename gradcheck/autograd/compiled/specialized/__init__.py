@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.compiled.specialized import pieces, reductions, shapes
+from gradcheck.autograd.compiled.specialized.entries import PREPARED, Function
 from gradcheck.autograd.node import flat
 from gradcheck.autograd.op import Op
-from gradcheck.autograd.prepared import pieces, reductions, shapes
-from gradcheck.autograd.prepared.entries import PREPARED, Function
 
 __all__ = ["are_defaults", "asks_for_values", "function_of", "pieces", "reductions", "shapes"]
 

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.autograd import TABLE, Tensor, fast, plans
-from gradcheck.engines.two_ways import where_ways_differ
+from gradcheck.autograd import TABLE, Tensor
+from gradcheck.autograd.compiled import binary_fast_path as fast
+from gradcheck.autograd.compiled import plans
+from gradcheck.engines.fast_path_audit import where_ways_differ
 from gradcheck.reports.phrases import say
 from tests.conftest import forget_plans
 from tests.from_text import problem_from

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes, grad
+from gradcheck.autograd.compiled.binary_fast_path import PAIRED
 from gradcheck.autograd.dtypes import largest_finite, wide
-from gradcheck.autograd.fast import PAIRED
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.autograd.operators import Operators
 from gradcheck.autograd.tensor import Tensor

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.straight import Line, spreading, written
+from gradcheck.autograd.compiled.straight_line_code import Line, spreading, written
 
 KIND = ((4,), "d")
 

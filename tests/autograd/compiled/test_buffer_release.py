@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.autograd import TABLE, Tensor, grad, letting_go, ops
-from gradcheck.autograd.absent import Absent
-from gradcheck.autograd.letting_go import LARGE
+from gradcheck.autograd import TABLE, Tensor, grad, ops
+from gradcheck.autograd.compiled import buffer_release as letting_go
+from gradcheck.autograd.compiled.buffer_release import LARGE
+from gradcheck.autograd.compiled.plans import WORTH_IT
+from gradcheck.autograd.compiled.released_value import Absent
 from gradcheck.autograd.modes import no_grad, quiet
-from gradcheck.autograd.plans import WORTH_IT
 from gradcheck.autograd.pullback import cotangent_of
 from tests.autograd import table
 
