@@ -11,14 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.compiled.promotion_cache import Settled, kinds_of, of_two, settled
-from gradcheck.autograd.dtypes import HALVES, category
 from gradcheck.autograd.families import FAMILIES
 from gradcheck.autograd.library_versions import lacking
 from gradcheck.autograd.methods import offer
-from gradcheck.autograd.modes import is_quiet
+from gradcheck.autograd.modes import default_dtype, is_quiet
 from gradcheck.autograd.numpy_words import in_our_words
-from gradcheck.autograd.promotion import ARRAYS, in_single, promote, require_one_dtype, result_dtype, rounded_to
+from gradcheck.autograd.promotion import ARRAYS, conversion, in_single, kinds_of, rounded_to
 from gradcheck.autograd.signature import Parameter, Signature
 from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
@@ -112,8 +110,6 @@ class Op(Signature):
     calls: dict[Any, int] = field(init=False, default_factory=dict)
     #: The same for its two operands as an operator has them (`fast`).
     pairs: dict[Any, Any] = field(init=False, default_factory=dict)
-    #: What promotion comes to, by the kinds of arguments.
-    _forms: dict[tuple[Any, ...], Settled | None] = field(init=False, default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<op {self.signature}>"
@@ -177,19 +173,15 @@ class Op(Signature):
             raise ShapeMismatch(f"{self.name}: {in_our_words(str(error))}") from error  # of more than 32, in NumPy
 
     def _computed(self, args: Sequence[Any]) -> Any:
-        if self.ufunc is not None and (len(args) == 2 or args[2] is self.parameters[2].default):
-            made = of_two(self.ufunc, args[0], args[1])
-            if made is not None:
-                return made
-        kinds = kinds_of(args, self.sequence)
-        try:
-            form = self._forms[kinds]
-        except KeyError:
-            form = self._forms[kinds] = settled(self, kinds)
-        if form is None:
-            return self._promoted(list(args))
-        result = self.forward(*form.convert(args))
-        return result if isinstance(result, (np.ndarray, tuple)) else np.asanyarray(result)
+        found = conversion(self, *kinds_of(args, self.sequence), default_dtype())
+        if self.elementwise and found.dtype is None:
+            raise ArgumentError(f"{self.name} takes tensors and numbers, not {args[int(self.masked)]!r:.60}")
+        values = found.apply(args)
+        if found.half is None:
+            result = self.forward(*values)
+            return result if isinstance(result, (np.ndarray, tuple)) else np.asanyarray(result)
+        lists = [list(value) if place == self.sequence else value for place, value in enumerate(values)]
+        return rounded_to(found.half, self.forward(*in_single(lists)))
 
     def mismatch(self, args: Sequence[Any], error: ValueError) -> str:
         """What shapes do not go together; NumPy's own words where it is about something else."""
@@ -198,28 +190,6 @@ class Op(Signature):
             verb = "do not broadcast" if self.elementwise else "do not go together"
             return f"{self.name}: shapes {', '.join(shapes[:-1])} and {shapes[-1]} {verb}"
         return f"{self.name}: {in_our_words(str(error))}"
-
-    def _promoted(self, args: list[Any]) -> Any:
-        target: np.dtype | None = None
-        listed = () if self.sequence is None else args[self.sequence]
-        operands = (*args[:2], *listed)
-        if self.numeric and any(type(arg) is bool or getattr(arg, "dtype", None) == np.bool_ for arg in operands):
-            raise DtypeMismatch(f"{self.name} does not take booleans", hint="write ~ for 1 - mask, or mask.double()")
-        if self.uniform:
-            require_one_dtype(self.name, *(value for value in (*args, *listed) if isinstance(value, ARRAYS)))
-        if self.elementwise:
-            target = promote(self.name, args, int(self.masked), len(self.rules), floating=self.floating)
-            if "bifc"[category(target)] not in self.takes:
-                raise DtypeMismatch(f"{self.name} does not take {target}")
-        arrays = [value for value in (*args, *listed) if isinstance(value, ARRAYS)]
-        if self.rounds or not any(array.dtype in HALVES for array in arrays):
-            result = self.forward(*args)
-            return result if isinstance(result, (np.ndarray, tuple)) else np.asanyarray(result)
-        if target is None:
-            target = result_dtype([array for array in arrays if array.dtype.kind in "fVc"])
-        if self.sequence is not None:
-            args[self.sequence] = list(listed)
-        return rounded_to(target, self.forward(*in_single(args)))
 
 
 def op(

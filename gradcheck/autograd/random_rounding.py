@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.compiled.promotion_cache import ALIKE, constant
 from gradcheck.autograd.dtypes import BFLOAT16, HALVES, is_differentiable, real_of
 from gradcheck.autograd.exactness import DIGITS, EXACT, adds_exactly, is_exact
 from gradcheck.autograd.modes import quiet
@@ -130,7 +129,7 @@ class Roundings:
         precision = dtype or self._coarsest or array.dtype
         bound = self.size * 2.0 ** (1 - DIGITS[precision])
         amounts = self._generator.uniform(-bound, bound, array.shape).astype(array.dtype, copy=False)
-        sizes = np.maximum(size, constant(2.0 ** _SMALLEST[precision], array.dtype))
+        sizes = np.maximum(size, np.asarray(2.0 ** _SMALLEST[precision], array.dtype))
         moves = (array != 0) & np.isfinite(sizes)
         return np.where(moves, array + amounts * sizes, array).astype(array.dtype, copy=False)
 
@@ -186,9 +185,6 @@ class Rounded(np.ndarray):
 
 
 # How ufuncs round -----------------------------------------------------------------------------------
-
-
-ALIKE.add(Rounded)
 
 
 def _rounded(roundings: Roundings, ufunc: np.ufunc, method: str, args: list[Any], settings: dict[str, Any]) -> Any:

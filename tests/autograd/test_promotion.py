@@ -9,10 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.autograd import TABLE, Op, Tensor, dtypes
+from gradcheck.autograd import TABLE, Op, Tensor, dtypes, ops
 from gradcheck.autograd.dtypes import BFLOAT16
-from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.autograd.promotion import in_single, promote, require_one_dtype, result_dtype, rounded_to
+from gradcheck.autograd.modes import default_dtype, using_default_dtype
+from gradcheck.autograd.promotion import (
+    Conversion,
+    conversion,
+    in_single,
+    kinds_of,
+    require_one_dtype,
+    result_dtype,
+    rounded_to,
+)
 from gradcheck.engines.base import Application
 from gradcheck.errors import ArgumentError, DtypeMismatch, TensorError, Unsupported
 from tests.autograd import table
@@ -97,14 +105,60 @@ def test_numbers_without_tensors_take_the_default_dtype() -> None:
     assert result_dtype([True, 2, "ignored"]) == np.int64
 
 
-def test_operands_are_promoted_in_place_and_settings_left_alone() -> None:
-    args = ["mask", np.ones(2, np.int64), 0.5, "setting"]
-    assert promote("op", args, 1, 3, floating=False) == np.float64
-    assert [getattr(arg, "dtype", arg) for arg in args] == ["mask", np.float64, np.float64, "setting"]
-    integers = [np.ones(2, np.int64)]
-    assert promote("op", integers, 0, 1, floating=True) == integers[0].dtype == np.float64
-    with pytest.raises(ArgumentError, match="op takes tensors and numbers, not 'mask'"):
-        promote("op", ["mask"], 0, 1, floating=False)
+def form(op: Op, *args: Any) -> Conversion:
+    bound = op.bind(args, {})
+    return conversion(op, *kinds_of(bound, op.sequence), default_dtype())
+
+
+X = np.ones(3)
+HALF, SINGLE, DOUBLE = (np.dtype(name) for name in ("float16", "float32", "float64"))
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "converted"),
+    [
+        (ops.mul, (X, X), (DOUBLE, (), None)),
+        (ops.mul, (X, X[0].reshape(())), (DOUBLE, (), None)),
+        (ops.mul, (X, 2), (DOUBLE, (1,), None)),
+        (ops.mul, (X, X.astype(SINGLE)), (DOUBLE, (1,), None)),
+        (ops.mul, (X.astype(np.int64), 1.5), (DOUBLE, (0, 1), None)),
+        (ops.mul, (X.astype(HALF), 2), (HALF, (1,), HALF)),
+        (ops.mul, (X.astype(HALF), X.astype(SINGLE)), (SINGLE, (0,), None)),
+        (ops.sin, (X.astype(np.int64),), (DOUBLE, (0,), None)),
+        (ops.where, (X > 0, 1.5, X.astype(SINGLE)), (SINGLE, (1,), None)),
+        (ops.cat, ([X, X.astype(SINGLE)],), (None, (), None)),
+        (ops.cat, ([X.astype(HALF), X.astype(HALF)],), (None, (), HALF)),
+        (ops.matmul, (X, X), (None, (), None)),
+    ],
+)
+def test_what_arguments_become(op: Op, args: Any, converted: Any) -> None:
+    assert form(op, *args) == converted
+
+
+def test_only_the_places_that_need_it_are_converted() -> None:
+    array = np.ones(2)
+    found = form(ops.mul, array, 0.5).apply((array, 0.5, "setting"))
+    assert found[0] is array
+    assert (found[1].dtype, found[2]) == (DOUBLE, "setting")
+
+
+def test_a_default_dtype_is_no_other() -> None:
+    integers = np.ones(2, np.int64)
+    with using_default_dtype(SINGLE):
+        assert form(ops.sin, integers).dtype == SINGLE
+    assert form(ops.sin, integers).dtype == DOUBLE
+
+
+def test_what_an_op_does_not_take_is_refused_each_time() -> None:
+    for _ in range(2):
+        with pytest.raises(DtypeMismatch, match="sub does not take booleans"):
+            form(ops.sub, X, True)
+        with pytest.raises(DtypeMismatch, match="relu does not take complex128"):
+            form(ops.relu, X.astype(complex))
+        with pytest.raises(DtypeMismatch, match=r"matmul: .* float32 and float64"):
+            form(ops.matmul, X, X.astype(SINGLE))
+    with pytest.raises(ArgumentError, match="mul takes tensors and numbers, not 'text'"):
+        ops.mul("text", "text")
 
 
 def test_one_dtype_for_all() -> None:

@@ -16,8 +16,8 @@ import numpy as np
 
 from gradcheck.autograd.compiled import plans
 from gradcheck.autograd.compiled.buffer_release import LARGE, let_go
+from gradcheck.autograd.compiled.constants import constant
 from gradcheck.autograd.compiled.plans import Plan
-from gradcheck.autograd.compiled.promotion_cache import constant
 from gradcheck.autograd.compiled.released_value import Gone
 from gradcheck.autograd.compiled.straight_line_code import spreading
 from gradcheck.autograd.modes import is_recording, silently

@@ -13,13 +13,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gradcheck.autograd.compiled.promotion_cache import constant, kinds_of, settled
+from gradcheck.autograd.compiled.constants import constant
 from gradcheck.autograd.compiled.specialized import are_defaults, asks_for_values, function_of
 from gradcheck.autograd.compiled.specialized.pieces import selection
 from gradcheck.autograd.compiled.straight_line_code import Line, spreading, written
+from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.node import DTYPES, Node, flat
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.operators import Operators
+from gradcheck.autograd.promotion import conversion, kinds_of
 
 #: Written out where they stand; all other values are named.
 _WRITTEN = (int, bool, type(None))
@@ -238,13 +240,13 @@ class ArrayTrace(Trace):
         return found
 
     def call(self, op: Op, args: Sequence[Any], values: list[Any]) -> str | Traced:
-        form = settled(op, kinds_of(values, op.sequence))
-        if form is None:
+        found = conversion(op, *kinds_of(values, op.sequence), default_dtype())
+        if found.half or any(isinstance(args[place], Traced) for place in found.places):
             return f"{self.named(op.compute)}([{', '.join(map(self.written, args))}])"
-        operands = list(args)
-        for position in form.numbers:
-            operands[position] = form.convert(values)[position]
-        function, operands = _function(op, form.convert(values), operands)
+        operands, values = list(args), list(values)
+        for place in found.places:
+            operands[place] = values[place] = constant(args[place], found.dtype)
+        function, operands = _function(op, values, operands)
         if function is op.forward and op.elementwise:
             made = self._written_out(op, operands)
             if made is not None:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.compiled.promotion_cache import of_two
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
 from gradcheck.errors import Unsupported
@@ -24,6 +23,8 @@ from gradcheck.oracles.numeric.work import Work
 _BYTES = 8
 _COMPLEX = np.dtype(np.complex128)
 _FLOAT64 = np.dtype(np.float64)
+#: NumPy combines these as torch does.
+_DOUBLE = frozenset({_FLOAT64, _COMPLEX})
 
 
 @dataclass(slots=True)
@@ -126,8 +127,11 @@ def of_pair(op: Op, a: Any, b: Any) -> Perturbed | None:
     forward: ForwardPass = a.forward
     if forward.at_rest or not forward.complex_step or not op.analytic or op.ufunc is None:
         return None
-    made = of_two(op.ufunc, a.data, b.data if type(b) is Perturbed else b)
-    return None if made is None or made.dtype is not _COMPLEX else _perturbed(op, made, forward)
+    other = b.data if type(b) is Perturbed else b
+    if a.data.dtype not in _DOUBLE or (type(other) is not float and getattr(other, "dtype", None) not in _DOUBLE):
+        return None
+    made = np.asanyarray(op.ufunc(a.data, other))
+    return _perturbed(op, made, forward) if made.dtype is _COMPLEX else None
 
 
 #: What an op of elements takes as it is, or its data.
