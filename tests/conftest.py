@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import gradcheck.autograd.ops  # noqa: F401 (it fills the table)
+from gradcheck.autograd import accelerator
 from gradcheck.autograd.op import TABLE, whole_table
 from gradcheck.checks.conformance import properties
 from gradcheck.engines.tensor_class import foreign
@@ -53,14 +54,6 @@ def _depth_of_recursion() -> Iterator[None]:
     sys.setrecursionlimit(known)
 
 
-def forget_plans() -> None:
-    """Plans hold what ops were when they were prepared, other ops within them too."""
-    for op in TABLE.values():
-        op.plans.clear()
-        op.calls.clear()
-        op.pairs.clear()
-
-
 @pytest.fixture
 def _change() -> Iterator[Callable[[str, str, Any], None]]:
     """Set a field of an op of the table until the test is over. An Op is frozen, and whoever uses it holds this one."""
@@ -70,12 +63,12 @@ def _change() -> Iterator[Callable[[str, str, Any], None]]:
         op = TABLE[name]
         known.append((op, field, getattr(op, field)))
         object.__setattr__(op, field, value)
-        forget_plans()
+        accelerator.forget()  # compiled functions hold what ops were
 
     yield change
     for op, field, value in reversed(known):
         object.__setattr__(op, field, value)
-    forget_plans()
+    accelerator.forget()
 
 
 @pytest.fixture
@@ -88,6 +81,26 @@ def with_rules(_change: Callable[[str, str, Any], None]) -> WithRules:
 def with_forward(_change: Callable[[str, str, Any], None]) -> WithForward:
     """`with_forward("tanh", wrap)`: the op computes `wrap(its forward)` until the test is over."""
     return lambda name, wrap: _change(name, "forward", wrap(TABLE[name].forward))
+
+
+@pytest.fixture
+def wrong_plan(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, float], None]:
+    """`wrong_plan("mul", 1.5)`: the core's fast path alone pulls back so many times too much to the first argument."""
+    from gradcheck.autograd.compiled.plans import Plan
+
+    true = Plan.general
+
+    def scale(name: str, factor: float) -> None:
+        def general(plan: Plan, node: Any, gradient: Any) -> Any:
+            found = true(plan, node, gradient)
+            if node.creation_op.name != name:
+                return found
+            return found * factor if plan.only is not None else [(found[0][0], found[0][1] * factor), *found[1:]]
+
+        monkeypatch.setattr(Plan, "general", general)
+        accelerator.forget()
+
+    return scale
 
 
 @pytest.fixture

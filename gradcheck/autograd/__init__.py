@@ -1,9 +1,9 @@
 """The home-made autograd core: NumPy only, usable and pleasant on its own.
 
 It knows arrays, ops and their rules, graphs and the reverse sweep; never expressions, cases or other engines. Imports
-run one way: absent, dtypes, families, modes, methods, straight → promotion, signature → op → operators, ops/ → node →
-pullback → letting_go, prepared/ → tracing → generated → plans, fast → backward → tensor → trace. A new op is an entry
-in the file of its family in `ops/`.
+run one way: dtypes, families, modes, methods → promotion, signature → op → operators, ops/ → node → pullback → sweep →
+accelerator → backward → tensor → trace. `compiled/` makes all of it faster and may be absent; `accelerator` alone
+imports it. A new op is an entry in the file of its family in `ops/`.
 """
 
 from importlib import import_module

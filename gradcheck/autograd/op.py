@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial, wraps
 from importlib import import_module
 from typing import Any
@@ -46,8 +46,8 @@ class _Table(dict[str, "Op"]):
 TABLE: dict[str, Op] = _Table()
 #: Other names that users write for the same ops, to the name in `TABLE`.
 ALIASES: dict[str, str] = {}
-#: By the type of an argument the short way to a result (`plans`), which takes the general one where it knows none.
-SHORT: dict[type, Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]] = {}
+#: By the exact type of an argument, a function that takes a whole call: `call(op, args, kwargs)`.
+CALLS: dict[type, Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]] = {}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False, kw_only=True)
@@ -105,11 +105,6 @@ class Op(Signature):
     bounded: Callable[..., bool] | None = None
     #: How many elements the result of these arguments has, for ops whose result can outgrow them.
     elements: Callable[..., int] | None = None
-    #: By the kinds of arguments what the short way has prepared, and how often it was asked for.
-    plans: dict[Any, Any] = field(init=False, default_factory=dict)
-    calls: dict[Any, int] = field(init=False, default_factory=dict)
-    #: The same for its two operands as an operator has them (`fast`).
-    pairs: dict[Any, Any] = field(init=False, default_factory=dict)
 
     def __repr__(self) -> str:
         return f"<op {self.signature}>"
@@ -121,8 +116,8 @@ class Op(Signature):
         IndexOutOfRange, ShapeMismatch.
         """
         for arg in args:
-            if short := SHORT.get(type(arg)):
-                return short(self, args, kwargs)
+            if call := CALLS.get(type(arg)):
+                return call(self, args, kwargs)
         return self.general(args, kwargs)
 
     def general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from gradcheck.autograd.methods import Methods, Offered
-from gradcheck.autograd.op import SHORT, TABLE, lookup, whole_table
+from gradcheck.autograd.op import TABLE, lookup, whole_table
 
 
 def _binary(name: str) -> Callable[[Any, Any], Any]:
@@ -76,8 +76,7 @@ PROPERTIES = frozenset({"T", "mT", "H", "mH", "real", "imag"})
 
 def _method(name: str, entry: Any) -> Callable[..., Any]:
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        short = SHORT.get(type(self))
-        return entry(self, *args, **kwargs) if short is None else short(entry, (self, *args), kwargs)
+        return entry(self, *args, **kwargs)
 
     method.__name__ = method.__qualname__ = name
     method.__doc__ = f"{entry.signature}\n\n{entry.doc}"

@@ -30,9 +30,8 @@ Kind = Any
 
 def kind_of(value: Any) -> Kind:
     """Return what promotion looks at."""
-    if isinstance(value, ARRAYS):
-        return value.dtype if value.ndim else (value.dtype,)
-    return type(value)
+    dtype = getattr(value, "dtype", None)
+    return type(value) if dtype is None else dtype if value.ndim else (dtype,)
 
 
 def kinds_of(args: Sequence[Any], sequence: int | None) -> tuple[tuple[Kind, ...], tuple[Kind, ...]]:

@@ -7,44 +7,42 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.compiled.released_value import Gone
 from gradcheck.autograd.dtypes import HALVES
-from gradcheck.autograd.node import Node, computed_again
+from gradcheck.autograd.node import Node, plain
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.promotion import in_single
 from gradcheck.errors import NoGradRequired, ShapeMismatch
 
-#: What one use of a node contributes to the node's gradient.
+#: What one use of a node contributes to the node's gradient: the node, and the contribution.
 Share = tuple[Any, Any]
 
 
 def pull_arrays(node: Node, gradient: np.ndarray) -> list[tuple[Any, np.ndarray]]:
-    """What each use of an argument of `node` that requires a gradient receives from the node's `gradient`, as arrays.
+    """Return what each use of an argument of `node` that requires a gradient receives from `gradient`, as arrays.
 
-    Half precision is computed in float32, and each share rounded once. Raises NoGradRequired for a leaf.
+    Raises NoGradRequired for a leaf.
     """
-    op, args, output = _creation_op(node), node.arguments, node.array
-    values = [arg.array if isinstance(arg, Node) else arg for arg in args]
-    if op.sequence is not None:
-        values[op.sequence] = [item.array if isinstance(item, Node) else item for item in args[op.sequence]]
-    try:
-        if gradient.dtype not in HALVES and output.dtype not in HALVES:
-            return shares(node, gradient, output, values)
-        found = shares(node, in_single(gradient), in_single(output), in_single(values))
-    except Gone:  # somebody wants a gradient that was not wanted when the node was made
-        for one in (node, *node.creators):
-            computed_again(one)
-        return pull_arrays(node, gradient)
+    return pull_values(node, gradient, node.data, plain(_creation_op(node), node.arguments))
+
+
+def pull_values(node: Node, gradient: np.ndarray, output: np.ndarray, values: Sequence[Any]) -> list[Share]:
+    """Return the same, of a node whose op was applied to the arrays `values`, and gave `output`.
+
+    Half precision is computed in float32, and each share rounded once.
+    """
+    if gradient.dtype not in HALVES and output.dtype not in HALVES:
+        return shares(node, gradient, output, values)
+    found = shares(node, in_single(gradient), in_single(output), in_single(values))
     return [(creator, cast(share, creator.dtype)) for creator, share in found]
 
 
 def pull_nodes(node: Node, gradient: Node) -> list[Share]:
-    """The same, as nodes that record how they were computed, so that they can be differentiated again."""
+    """Return the same as nodes that record how they were computed, so that they can be differentiated again."""
     return shares(node, gradient, node, node.arguments)
 
 
 def shares(node: Node, gradient: Any, output: Any, values: Sequence[Any]) -> list[Share]:
-    """The same, as whatever the cotangent, the result and the arguments are given as: arrays, tensors or formulas."""
+    """Return the same as arrays, tensors or formulas: whatever the gradient, the output and the values are."""
     op = _creation_op(node)
     conjugate = op.holomorphic and gradient.dtype.kind == "c"
     if conjugate:
@@ -64,7 +62,7 @@ def shares(node: Node, gradient: Any, output: Any, values: Sequence[Any]) -> lis
 
 
 def cotangent_of(op: Op, position: int, gradient: Any, output: Any, values: Sequence[Any]) -> Any:
-    """The cotangent of the argument at `position` as its rule gives it; of the argument that is a sequence, a list."""
+    """Return the cotangent of the argument at `position` by its rule; of the argument that is a sequence, a list."""
     rule = op.rules[position] if position < len(op.rules) else None
     if rule is not None:
         return rule(gradient, output, *values)
@@ -83,7 +81,7 @@ def _wants(arg: Any) -> bool:
 
 
 def fit(op: Op, cotangent: Any, arg: Any) -> Any:
-    """A cotangent as its rule gave it, in the shape and dtype of the argument: where that was broadcast, added up."""
+    """Return a rule's cotangent in the shape and dtype of the argument, summed where the argument was broadcast."""
     if cotangent.shape != arg.shape:
         if not op.elementwise:
             raise ShapeMismatch(f"the gradient rule of {op.name} made {cotangent.shape} for an argument of {arg.shape}")
@@ -97,7 +95,7 @@ def fit(op: Op, cotangent: Any, arg: Any) -> Any:
 
 
 def cast(value: Any, dtype: np.dtype) -> Any:
-    """`value` in another dtype, whatever it is made of."""
+    """Return an array, a tensor or a formula in another dtype."""
     return value.astype(dtype, copy=False) if isinstance(value, np.ndarray) else TABLE["to"](value, dtype)
 
 

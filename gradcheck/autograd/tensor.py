@@ -6,18 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd import dtypes
+from gradcheck.autograd import accelerator, dtypes
 from gradcheck.autograd.backward import backward
-from gradcheck.autograd.compiled.binary_fast_path import PairedNode
-from gradcheck.autograd.compiled.buffer_release import LARGE, let_go
-from gradcheck.autograd.compiled.plans import short_way
 from gradcheck.autograd.modes import default_dtype, is_recording
-from gradcheck.autograd.node import plain_and_wanted, recorded
-from gradcheck.autograd.op import SHORT, Op
+from gradcheck.autograd.node import nodes, plain
+from gradcheck.autograd.op import Op
 from gradcheck.errors import DtypeMismatch
 
 
-class Tensor(PairedNode):
+@accelerator.accelerate
+class Tensor(accelerator.TensorNode):
     """An n-dimensional array of numbers that takes part in automatic differentiation.
 
     data           the values, an `ndarray`
@@ -114,13 +112,10 @@ class Tensor(PairedNode):
     @classmethod
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
         """Compute `op` on the tensors' values, and link the result to the tensors it was made from."""
-        values, wanted = plain_and_wanted(op, args)
-        if wanted and op.elementwise and (size := getattr(values[0], "size", 0)) >= LARGE:
-            let_go(args, size)
-        data = op.compute(values)
-        if wanted and op.rules and type(data) is not tuple and dtypes.is_differentiable(data.dtype) and is_recording():
-            return recorded(cls, data, op, args)
-        return cls.wrap(data) if type(data) is not tuple else tuple(cls.wrap(part) for part in data)
-
-
-SHORT.update(dict.fromkeys((Tensor, list, tuple), short_way(Tensor)))
+        data = op.compute(plain(op, args))
+        if type(data) is tuple:
+            return tuple(map(cls.wrap, data))
+        flows = op.rules and any(node.requires_grad for node in nodes(op, args))
+        if flows and dtypes.is_differentiable(data.dtype) and is_recording():
+            return cls.record(data, op, args)
+        return cls.wrap(data)

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.backward import Pull, backward, count_pending
+from gradcheck.autograd.backward import backward
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.node import walk
 from gradcheck.autograd.op import Op
+from gradcheck.autograd.sweep import Pull, count_pending
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.errors import BackwardTwice, TensorError
 

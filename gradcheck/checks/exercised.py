@@ -16,7 +16,6 @@ from types import CodeType, FrameType
 from typing import Any
 
 import gradcheck.autograd.ops
-from gradcheck.autograd.compiled.binary_fast_path import PairPlan
 from gradcheck.autograd.op import Op, whole_table
 from gradcheck.autograd.pullback import cotangent_of
 from gradcheck.language.evaluation.host import _hand
@@ -55,7 +54,7 @@ def exercised(engines: Sequence[str]) -> Iterator[Exercised]:
     """Notes all that happens inside; `engines` are named as for a run, the core where there is none."""
     left = {str(path): _functions_of(path) for path in files_of(engines or ("core",))}
     found = Exercised(of_lines={file: set().union(*functions.values()) for file, functions in left.items()})
-    notes = {_hand.__code__: _applied, cotangent_of.__code__: _ruled} | {PairPlan.share.__code__: _pulled}
+    notes = {_hand.__code__: _applied, cotangent_of.__code__: _ruled}
 
     def trace(frame: FrameType, event: str, arg: Any) -> Any:
         code = frame.f_code
@@ -99,14 +98,7 @@ def _is_other(value: Any, default: Any) -> bool:
 
 def _ruled(found: Exercised, names: dict[str, Any]) -> None:
     """A rule of the core; what has none passes zeros on."""
-    _note_rule(found, names["op"], names["position"])
-
-
-def _pulled(found: Exercised, names: dict[str, Any]) -> None:
-    _note_rule(found, names["self"].op, names["place"])
-
-
-def _note_rule(found: Exercised, op: Op, position: int) -> None:
+    op, position = names["op"], names["position"]
     found.ops.add(op.name)
     if position < len(op.rules) and op.rules[position] is not None:
         found.rules.add((op.name, op.parameters[min(position, len(op.parameters) - 1)].name))

@@ -8,9 +8,9 @@ from typing import Any, cast
 import numpy as np
 
 from gradcheck.autograd.backward import backward, grad
-from gradcheck.autograd.compiled.binary_fast_path import PAIRED, pull
 from gradcheck.autograd.modes import quiet
 from gradcheck.autograd.op import TABLE, Op
+from gradcheck.autograd.pullback import pull_arrays
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.engines.base import Application, Cotangents, Pullback, as_tensor_error
 from gradcheck.engines.define_by_run import DefineByRun, Shares
@@ -86,7 +86,7 @@ def _shares(call: Call, cotangent: np.ndarray) -> Shares:
     if type(result) is not Tensor or result.creation_op is not call.op or has_named(call, Tensor):
         return None
     try:
-        return [share for _, share in pull(result, cotangent)]
+        return [share for _, share in pull_arrays(result, cotangent)]
     except GradcheckError:
         return None
 
@@ -97,7 +97,7 @@ def _through_rules(application: Application, cotangents: Cotangents) -> Pullback
     if type(result) is not Tensor or result.creation_op is not application.op or cotangents[0] is None:
         return None
     try:
-        shares = pull(result, cotangents[0])
+        shares = pull_arrays(result, cotangents[0])
     except GradcheckError as error:
         return Pullback((None,) * sum(application.tracked), as_tensor_error(error))
     return Pullback(tuple([share for _, share in shares]))
@@ -109,8 +109,6 @@ class CoreHost(NumPy):
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The op's result, always a tensor. One that hands its argument back gives a tensor of its own, with a gradient
         of its own."""
-        if op.name in PAIRED and not kwargs and len(args) == 2 and type(args[0]) is Tensor:
-            return PAIRED[op.name](*args)
         result = op(*args, **kwargs)
         if type(result) is Tensor:
             return TABLE["mul"](result, 1) if args and result is args[0] and result.requires_grad else result

@@ -1,20 +1,16 @@
-"""Where the core's two ways differ: its short one (plans) and its general one, which is the definition.
+"""Compare the core's fast path with its definition, for the ops of one graph.
 
-They give the same bits of arrays that lie row by row, and a test holds them to that. Where a failure looks like
-rounding, since what rounds goes the general way, it is asked whether they do here.
+Both give the same bits for arrays that lie row by row, and a test holds them to that. Where a failure looks like
+rounding, gradcheck repeats each op on this machine both ways, since only the definition is used to estimate rounding.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gradcheck.autograd import dtypes, grad
-from gradcheck.autograd.compiled.binary_fast_path import PAIRED
 from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import quiet, using_default_dtype
-from gradcheck.autograd.operators import Operators
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.engines.base import Application
 from gradcheck.engines.core import applications_of
@@ -23,37 +19,34 @@ from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.problem import Problem
 
-#: What is less of the largest element may be the order of a sum, in any precision that has a short way.
+#: A smaller difference, relative to the largest element, may come from the order of a sum, in any accelerated dtype.
 _LAST_BITS = 1e-4
 
 
-class _General(Tensor):
-    """A tensor that no plan knows."""
+class _GeneralTensor(Tensor):
+    """A tensor without a fast path: only ops on exactly `Tensor` have one."""
 
     __slots__ = ()
-    __add__, __sub__ = Operators.__add__, Operators.__sub__
-    __mul__, __truediv__ = Operators.__mul__, Operators.__truediv__
 
 
-def where_ways_differ(problem: Problem) -> Fact | None:
-    """The first op of a problem's graph that comes out, or is pulled back, otherwise by the core's short way than by
-    its general one; None where there is none."""
+def first_difference(problem: Problem) -> Fact | None:
+    """Return the first op of a problem's graph whose value or gradient differs on the fast path; None if all agree."""
     with using_default_dtype(dtypes.real_of(problem.dtype)):
-        found = (ways_differ(application) for application in applications_of(problem))
+        found = (difference(application) for application in applications_of(problem))
         return next(filter(None, found), None)
 
 
-def ways_differ(application: Application) -> Fact | None:
-    """That they differ for this application of an op; None where they do not."""
+def difference(application: Application) -> Fact | None:
+    """Return the fact that this application of an op differs on the fast path; None if it does not."""
     with quiet():
-        short, general = _outcome(Tensor, application), _outcome(_General, application)
-    if len(short) == len(general) and all(map(_same, short, general)):
+        fast, general = _outcome(Tensor, application), _outcome(_GeneralTensor, application)
+    if len(fast) == len(general) and all(map(_same, fast, general)):
         return None
-    return fact("two_ways_differ", op=application.op.name, owner=application.owner)
+    return fact("fast_path_differs", op=application.op.name, owner=application.owner)
 
 
 def _same(one: np.ndarray | None, other: np.ndarray | None) -> bool:
-    """Whether two arrays are one but for last bits, which depend on how an array lies in memory."""
+    """Whether two arrays are equal up to last bits, which depend on how an array lies in memory."""
     if one is None or other is None or one.dtype != other.dtype or one.shape != other.shape:
         return one is other
     if not dtypes.is_differentiable(one.dtype):
@@ -62,7 +55,7 @@ def _same(one: np.ndarray | None, other: np.ndarray | None) -> bool:
 
 
 def _outcome(kind: type[Tensor], application: Application) -> list[np.ndarray | None]:
-    """Results, and the gradients for incoming ones of 1."""
+    """Return the results, and the gradients for incoming ones of 1; nothing where the op raises."""
     op, leaves = application.op, []
 
     def leaf(array: np.ndarray) -> Tensor:
@@ -71,8 +64,7 @@ def _outcome(kind: type[Tensor], application: Application) -> list[np.ndarray | 
 
     args, kwargs = rebuild(application.args, application.kwargs, leaf, dtypes.BY_NAME.__getitem__)
     try:
-        is_pair = kind is Tensor and op.name in PAIRED and len(args) == 2 and not kwargs and type(args[0]) is Tensor
-        made: Any = PAIRED[op.name](*args) if is_pair else op(*args, **kwargs)
+        made = op(*args, **kwargs)
         parts = [part for part in (made if isinstance(made, tuple) else (made,)) if isinstance(part, Tensor)]
         roots = [part for part in parts if part.requires_grad and part.creation_op is not None]
         wanted = [leaf for leaf in leaves if leaf.requires_grad]

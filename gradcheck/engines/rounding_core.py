@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.backward import Pull, backward
+from gradcheck.autograd.backward import backward
 from gradcheck.autograd.op import TABLE, Op
-from gradcheck.autograd.operators import Operators
 from gradcheck.autograd.random_rounding import Rounded, Roundings
+from gradcheck.autograd.sweep import Pull
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.engines.base import Application, Cotangents, Pullback
 from gradcheck.engines.core import Core, CoreHost
@@ -24,9 +24,6 @@ class RoundedTensor(Tensor):
 
     __slots__ = ()
     roundings: ClassVar[Roundings]
-    #: Never the short way for pairs, which is for plain arrays.
-    __add__, __sub__ = Operators.__add__, Operators.__sub__
-    __mul__, __truediv__ = Operators.__mul__, Operators.__truediv__
 
     @classmethod
     def wrap(cls, data: np.ndarray) -> Self:

@@ -10,7 +10,6 @@ import pytest
 
 from gradcheck.autograd import Tensor, ops
 from gradcheck.autograd.dtypes import BFLOAT16
-from gradcheck.autograd.node import recorded
 from gradcheck.autograd.pullback import cast, pull_arrays, pull_nodes
 from gradcheck.errors import NoGradRequired, ShapeMismatch
 
@@ -62,7 +61,7 @@ def test_nodes_record_how_shares_were_computed() -> None:
 def test_an_argument_without_a_rule_gets_zeros() -> None:
     x = leaf([1.5])
     without = replace(ops.square, rules=(None,))
-    ((_, share),) = pull_arrays(recorded(Tensor, x.data, without, (x,)), np.ones(1))
+    ((_, share),) = pull_arrays(Tensor.record(x.data, without, (x,)), np.ones(1))
     assert share.tolist() == [0]
 
 
@@ -72,7 +71,7 @@ def test_a_leaf_and_a_rule_of_the_wrong_shape_are_errors() -> None:
     x = leaf(np.ones((2, 3)))
     wrong = replace(ops.mT, rules=(lambda g, y, x: g,))
     with pytest.raises(ShapeMismatch, match=r"rule of mT made \(3, 2\) for an argument of \(2, 3\)"):
-        pull_arrays(recorded(Tensor, x.data.T, wrong, (x,)), np.ones((3, 2)))
+        pull_arrays(Tensor.record(x.data.T, wrong, (x,)), np.ones((3, 2)))
 
 
 def test_casting_works_on_whatever_there_is() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.compiled.binary_fast_path import pull
+from gradcheck.autograd.pullback import pull_arrays
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.result import CaseResult, Comparison
@@ -346,7 +346,7 @@ class WrongSweep(Core):
         for tensor in order:
             if tensor not in sums or tensor.creation_op is None:
                 continue
-            for creator, share in pull(tensor, ahead.get(tensor, sums[tensor])):
+            for creator, share in pull_arrays(tensor, ahead.get(tensor, sums[tensor])):
                 count = arrived[creator] = arrived.get(creator, 0) + 1
                 if self.fault == "passed on early" and count == 1:
                     ahead[creator] = share
@@ -370,7 +370,7 @@ class WrongSweep(Core):
             tensor = stack.pop()
             if tensor.creation_op is None:
                 continue
-            for creator, share in pull(tensor, sums[tensor]):
+            for creator, share in pull_arrays(tensor, sums[tensor]):
                 sums[creator] = sums[creator] + share if creator in sums else share
                 stack.append(creator)
 

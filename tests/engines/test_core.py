@@ -95,7 +95,7 @@ def test_an_error_of_a_rule_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ShapeMismatch("no such gradient")
 
     (application,) = applications_of(problem_from("{inputs: {x: [1, 2]}, graph: {y: exp(x)}, backward: {y: [1, 1]}}"))
-    monkeypatch.setattr(core, "pull", refuses)
+    monkeypatch.setattr(core, "pull_arrays", refuses)
     (found,) = Core().pull_back([application], [[np.ones(2)]], FLOAT64)
     assert found.error is not None
     assert (found.error.kind, found.gradients) == ("shape_mismatch", (None,))

@@ -1,4 +1,43 @@
-"""The accelerator of the core: everything that makes it fast, and nothing that decides what it computes.
+"""The accelerator of the core: all that makes it fast, and nothing that decides what it computes.
 
-It knows nodes, ops and their rules; never expressions, cases or engines.
+It knows nodes, ops and their rules; never expressions, cases or engines. The core knows it by one module only,
+`gradcheck.autograd.accelerator`, and is complete without it.
+
+Ops on tensors go by functions that are compiled for the kinds of arguments that occur often (`calls`,
+`binary_fast_path`), from what forwards and rules do when they are traced. Backward passes go by the plans that these
+functions give their results (`plans`, `compiled_sweep`). Large values that nobody can read any more are released
+(`buffer_release`).
+
+Imports run one way: released_value, buffer_release, straight_line_code → compiled_node → tracing → array_tracing →
+numpy_functions, specialized → generated_code → plans → binary_fast_path, compiled_sweep → calls.
+
+To make one op faster: its forward is traced, so write it with NumPy functions that `numpy_functions` knows, or enter
+there how another one is recorded. Only a forward that looks at values needs an entry of its own, in `specialized`.
 """
+
+from __future__ import annotations
+
+from gradcheck.autograd.compiled.binary_fast_path import BINARY, operator
+from gradcheck.autograd.compiled.calls import FastCalls
+from gradcheck.autograd.compiled.compiled_node import CompiledNode
+from gradcheck.autograd.compiled.compiled_sweep import sweep_compiled
+from gradcheck.autograd.op import CALLS, TABLE
+
+__all__ = ["FAST_CALLS", "CompiledNode", "accelerate", "forget", "sweep_compiled"]
+
+#: By class of tensors, the calls of ops on them.
+FAST_CALLS: dict[type[CompiledNode], FastCalls] = {}
+
+
+def accelerate(kind: type[CompiledNode]) -> None:
+    """Have ops on tensors of exactly this class, and its operators, take the fast path."""
+    calls = FAST_CALLS[kind] = FastCalls(kind)
+    CALLS.update(dict.fromkeys((kind, list, tuple), calls.call))
+    for name, method in BINARY.items():
+        setattr(kind, method, operator(kind, TABLE[name], calls.functions[TABLE[name]]))
+
+
+def forget() -> None:
+    """Drop all compiled functions."""
+    for kind in FAST_CALLS:
+        accelerate(kind)

@@ -1,54 +1,52 @@
-"""Values that are let go: of `h * w + x` no rule reads what `h * w` was, and nobody can name it.
+"""Release large values that nobody can read again: of `h * w + x` no rule reads `h * w`, and no name refers to it.
 
-A graph holds its nodes, and these their values. torch keeps what rules will read, and frees all else with its handle.
-Here the handle is the node, so that references are counted: a node to which only other nodes of the graph refer has no
-name. Before a large result is made the nodes behind it are looked at, as many as cost little beside it. Whoever comes
-to such a node all the same, by way of the graph, finds its value computed again (`Node.data`).
+A graph holds its nodes, and these hold their values. torch keeps what rules will read, and frees everything else with
+its handle. Here the handle is the node itself, so references are counted: a node to which only other nodes of the graph
+refer has no name. Where a large result is made, some nodes behind it are looked at, as many as cost little beside it.
+Whoever comes to a released value through the graph has it computed again (`CompiledNode.data`).
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcheck.autograd.compiled.released_value import Absent, absent
+from gradcheck.autograd.compiled.released_value import ReleasedArray, released
 from gradcheck.autograd.modes import no_grad, quiet
-from gradcheck.autograd.node import Node, nodes
+from gradcheck.autograd.node import Node
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.pullback import cotangent_of
 
 #: Smaller values are kept.
 LARGE = 1 << 16
-#: So many nodes are looked at, one more for so many elements of the result, and no more than so many.
+#: At least so many nodes are looked at, one more for so many elements of the result, and at most so many.
 _LEAST, _ELEMENTS, _MOST = 3, 1 << 16, 64
-#: How many refer to an object; where that is not counted, no number that means anything.
-references = getattr(sys, "getrefcount", lambda _: -1)
-#: By what is known of a call: whether a rule reads the result, and which of the op's nodes rules read.
-_READ: dict[Any, tuple[bool, frozenset[int]]] = {}
-_MOST_CALLS = 1000
+#: How many references there are to an object; where Python does not count them, no number that means anything.
+reference_count: Callable[[object], int] = getattr(sys, "getrefcount", lambda _: -1)
 
 
-def let_go(made_of: Iterable[Any], size: int) -> None:
-    """Free the values behind these nodes, of which something of that size is made now, that nobody needs."""
+def release_dead_values(made_of: Iterable[Any], size: int) -> None:
+    """Release the values behind these arguments, of which something of that size is made, that nobody can read."""
     held = _held(made_of, min(_MOST, _LEAST + size // _ELEMENTS))
     found = list(held)
-    for place, count in enumerate(_unheld(found, held)):
-        if count == _OURS:
-            found[place].array = found[place].form.absent()
+    for place, count in enumerate(_references_from_outside(found, held)):
+        if count == _NONE_FROM_OUTSIDE:
+            found[place].array = found[place].form.released()
 
 
 def _held(made_of: Iterable[Any], most: int) -> dict[Any, int]:
-    """The nodes that may go, and how often those that are looked at refer to them."""
+    """Return the nodes whose values may be released, and how often the nodes that were looked at refer to them."""
     starts = dict.fromkeys([node for node in made_of if isinstance(node, Node) and node.creation_op is not None])
-    seen = list(starts)
+    seen: list[Any] = list(starts)
     kept = set()
     held: dict[Any, int] = {}
     for node in seen:  # which grows
-        _, places = _read(node)
-        for place, creator in enumerate(_creators(node)):
+        reads = _reads(node)
+        for place, creator in enumerate(node.creators):
             if creator.creation_op is None:
                 continue
             if creator not in held:
@@ -56,21 +54,15 @@ def _held(made_of: Iterable[Any], most: int) -> dict[Any, int]:
                 if creator not in starts:
                     seen.append(creator)
             held[creator] += 1
-            if place in places:
+            if place in reads.creators:
                 kept.add(creator)
-        if type(node.second) is tuple and node.first in held:  # which are all of them, and the wanted one
-            held[node.first] += 1
         if len(seen) > most:
             break
     return {node: count for node, count in held.items() if node not in kept and _may_go(node)}
 
 
-def _creators(node: Any) -> Sequence[Any]:
-    return nodes(node.creation_op, node.first) if node.plan is None else node.plan.tensors(node)
-
-
 def _may_go(node: Any) -> bool:
-    """Whether its value is large, its own, comes out the same again, and its own rules do not read it."""
+    """Whether a value is large, an array of its own, can be computed again, and is not read by its node's rules."""
     array = node.array
     return (
         type(array) is np.ndarray
@@ -78,120 +70,127 @@ def _may_go(node: Any) -> bool:
         and array.base is None
         and node.creation_op.elementwise
         and not node.freed
-        and not _read(node)[0]
-        and (node.form or node.formed()).dtype is not None
+        and not _reads(node).result
+        and (node.form or node.find_form()).dtype is not None
     )
 
 
-def _unheld(found: list[Any], held: dict[Any, int]) -> list[int]:
-    """How many refer to each beside those that were counted."""
-    return [references(node) - held[node] for node in found]
+def _references_from_outside(found: list[Any], held: dict[Any, int]) -> list[int]:
+    """Return how many references there are to each node, beside those that were counted."""
+    return [reference_count(node) - held[node] for node in found]
 
 
-def _by_nobody() -> int:
+def _of_no_name() -> int:
     found = [object()]
-    return _unheld(found, {found[0]: 0})[0]
+    return _references_from_outside(found, {found[0]: 0})[0]
 
 
-#: What is counted of an object that only a search itself refers to.
-_OURS = max(_by_nobody(), 0)
+#: The count for an object to which only this search refers; versions of Python differ in it.
+_NONE_FROM_OUTSIDE = max(_of_no_name(), 0)
 
 
-# Gradients that are written over -----------------------------------------------------------------------
+# Gradients that are overwritten ------------------------------------------------------------------------
 
 
-def written_over(gradient: np.ndarray, *operands: np.ndarray) -> np.ndarray | None:
-    """The gradient that a sweep has handed to a plan, to be written over by what comes of it and these operands, if the
-    sweep alone holds it and all lie row by row, as the result will; or None. Of large arrays that saves a third of what
-    goes through the memory."""
-    if references(gradient) != _SWEEPS or gradient.base is not None or not gradient.flags.c_contiguous:
+def overwritable(gradient: np.ndarray, *operands: np.ndarray) -> np.ndarray | None:
+    """Return the gradient that the sweep has handed to a plan, if the plan may write its result there; or None.
+
+    It may if only the sweep holds the gradient, and if the gradient and the operands all lie row by row, as the result
+    will. Of large arrays this saves a third of the traffic through memory.
+    """
+    if reference_count(gradient) != _HELD_BY_SWEEP or gradient.base is not None or not gradient.flags.c_contiguous:
         return None
     alike = all(one.shape == gradient.shape and one.flags.c_contiguous for one in operands)
     return gradient if alike and gradient.flags.writeable else None
 
 
-def _handed_to_a_plan(gradient: np.ndarray) -> int:
-    return _asked_by_a_plan(gradient, gradient[:0])
-
-
-def _asked_by_a_plan(gradient: np.ndarray, *operands: np.ndarray) -> int:
-    return references(gradient)
-
-
-def _of_a_sweep() -> int:
+def _sweep() -> int:
     gradient = np.zeros(1)
-    return _handed_to_a_plan(gradient)
+    return _plan(gradient)
 
 
-#: What is counted there of a gradient that only the sweep holds.
-_SWEEPS = max(_of_a_sweep(), 0)
+def _plan(gradient: np.ndarray) -> int:
+    return _question(gradient, gradient[:0])
+
+
+def _question(gradient: np.ndarray, *operands: np.ndarray) -> int:
+    return reference_count(gradient)
+
+
+#: What `overwritable` counts for a gradient that only the sweep holds: counted once, along the same kinds of calls.
+_HELD_BY_SWEEP = max(_sweep(), 0)
 
 
 # What rules read ---------------------------------------------------------------------------------------
 
 
-def _read(node: Any) -> tuple[bool, frozenset[int]]:
-    """Whether the rules that will run read the node's value, and the places, among its creators, of those that they
-    read."""
-    plan = node.plan
-    if plan is None:
-        return _of_call(node.creation_op, node.first, [creator.requires_grad for creator in _creators(node)])
-    if plan.read is None:
-        wanted = [plan.wanted in (None, place) for place in range(len(plan.places))]
-        plan.read = _of_call(node.creation_op, node.arguments, wanted)
-    return plan.read  # type: ignore[no-any-return]
+class Reads(NamedTuple):
+    """What the rules of one call read: whether its result, and the places of those among its creators."""
+
+    result: bool
+    creators: frozenset[int]
 
 
-def _of_call(op: Op, arguments: Sequence[Any], wanted: list[bool]) -> tuple[bool, frozenset[int]]:
-    """The same of a call of which some tensors require a gradient."""
-    everything = (True, frozenset(range(len(wanted))))
-    if not op.elementwise:
-        return everything
-    try:
-        key = (op, *wanted, *map(_told, arguments))
-        known = _READ.get(key)
-    except TypeError:  # an argument without a hash
-        return everything
-    if known is None:
-        if len(_READ) > _MOST_CALLS:
-            _READ.clear()
-        with no_grad(), quiet():
-            known = _READ[key] = _tried(op, arguments, wanted)
-    return known
+def _reads(node: Any) -> Reads:
+    """Return what the rules that will run read."""
+    if node.plan is not None and node.plan.reads is not None:
+        return node.plan.reads  # type: ignore[no-any-return]
+    found = reads_of_call(node.creation_op, node.arguments, tuple(one.requires_grad for one in node.creators))
+    if node.plan is not None:
+        node.plan.reads = found
+    return found
 
 
-def _told(arg: Any) -> Any:
-    if isinstance(arg, Node):
-        return arg.dtype, arg.shape
-    return type(arg), arg
+def reads_of_call(op: Op, arguments: Sequence[Any], wanted: tuple[bool, ...]) -> Reads:
+    """Return what the rules read of a call of which these creators require a gradient."""
+    if op.elementwise:
+        try:
+            return _reads_of_kinds(op, wanted, tuple(map(_kind, arguments)))
+        except TypeError:  # an argument without a hash
+            pass
+    return Reads(True, frozenset(range(len(wanted))))
 
 
-def _tried(op: Op, arguments: Sequence[Any], wanted: list[bool]) -> tuple[bool, frozenset[int]]:
-    """Found by running them on few elements, without one value after the other."""
-    places = [place for place, arg in enumerate(arguments) if isinstance(arg, Node)]
-    values = [_few(arg.array) if isinstance(arg, Node) else arg for arg in arguments]
-    result = _few(op.compute(values))
+class _Tensor(NamedTuple):
+    """What rules may look at in a tensor without reading it."""
+
+    dtype: np.dtype
+    shape: tuple[int, ...]
+
+
+def _kind(arg: Any) -> Any:
+    return _Tensor(arg.dtype, arg.shape) if isinstance(arg, Node) else (type(arg), arg)
+
+
+@lru_cache(maxsize=1000)
+def _reads_of_kinds(op: Op, wanted: tuple[bool, ...], kinds: tuple[Any, ...]) -> Reads:
+    """Try: run the rules on few elements, with a stand-in for one value after the other."""
+    places = [place for place, kind in enumerate(kinds) if isinstance(kind, _Tensor)]
+    values = [_few(kind) if isinstance(kind, _Tensor) else kind[1] for kind in kinds]
 
     def fails(output: Any, given: list[Any]) -> bool:
         try:
             for place, is_wanted in zip(places, wanted, strict=True):
                 if is_wanted and given[place].dtype.kind == "f":
-                    cotangent_of(op, place, np.ones_like(result), output, given)
-        except Exception:  # whatever it is, nothing is known then
+                    cotangent_of(op, place, np.ones(output.shape, output.dtype), output, given)
+        except Exception:  # a rule that fails for any reason may read the value
             return True
         return False
 
-    read = []
-    for number, place in enumerate(places):
-        given = [_without(value) if i == place else value for i, value in enumerate(values)]
-        if fails(result, given):
-            read.append(number)
-    return fails(_without(result), values), frozenset(read)
+    with no_grad(), quiet():
+        result = op.compute(values)
+        read = []
+        for number, place in enumerate(places):
+            given = [without(value) if i == place else value for i, value in enumerate(values)]
+            if fails(result, given):
+                read.append(number)
+        return Reads(fails(without(result), values), frozenset(read))
 
 
-def _few(array: np.ndarray) -> np.ndarray:
-    return np.ones([min(size, 2) for size in array.shape], array.dtype)
+def _few(tensor: _Tensor) -> np.ndarray:
+    return np.ones([min(size, 2) for size in tensor.shape], tensor.dtype)
 
 
-def _without(array: np.ndarray) -> Absent:
-    return absent(array.shape, array.dtype)
+def without(array: np.ndarray) -> ReleasedArray:
+    """Return a stand-in for an array."""
+    return released(array.shape, array.dtype)

@@ -31,7 +31,7 @@ from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
 )
 def where(condition: Any, input: Any, other: Any) -> Any:
     """`input` where `condition` holds, `other` elsewhere."""
-    mask = condition if isinstance(condition, np.ndarray) else np.asarray(condition)
+    mask = condition if hasattr(condition, "dtype") else np.asarray(condition)
     if mask.dtype.kind != "b":
         raise DtypeMismatch(f"where takes a condition of booleans, not {mask.dtype}")
     return np.where(mask, input, other)

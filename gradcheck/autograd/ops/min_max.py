@@ -184,7 +184,7 @@ def _place(name: str, function: Any, input: Any, dim: int | None, keepdim: bool)
     if input.ndim == 0:
         return np.zeros((), np.int64)
     axis = None if dim is None else canonical(dim, input.ndim)
-    return np.asarray(function(input, axis=axis, keepdims=keepdim), np.int64)
+    return function(input, axis=axis, keepdims=keepdim).astype(np.int64, copy=False)
 
 
 _PLACE_SAMPLES = """

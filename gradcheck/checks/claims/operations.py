@@ -31,7 +31,7 @@ from gradcheck.checks.result import Comparison, Operation, Status, Subject, Wron
 from gradcheck.engines.base import ILL_DEFINED, Application, Engine, Pullback
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
-from gradcheck.engines.fast_path_audit import ways_differ
+from gradcheck.engines.fast_path_audit import difference
 from gradcheck.engines.raised import raise_array, raised
 from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.facts import Fact, fact
@@ -250,8 +250,8 @@ class _Pair:
         if is_low(unit) and isinstance(self.reference, DefineByRun):
             truth = precise(self.reference)
         again = allow(failed, _at(found, index), limit, _at(truth, index))
-        differ = ways_differ(application) if again.status == "undecided" else None
-        return again if differ is None else failed.noted(differ)
+        audited = difference(application) if again.status == "undecided" else None
+        return again if audited is None else failed.noted(audited)
 
 
 def _at(found: Sequence[np.ndarray | None], index: int) -> np.ndarray | None:

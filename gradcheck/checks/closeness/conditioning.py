@@ -31,7 +31,7 @@ from gradcheck.checks.scope import Scope
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
-from gradcheck.engines.fast_path_audit import where_ways_differ
+from gradcheck.engines.fast_path_audit import first_difference
 from gradcheck.engines.raised import RaisedHost, raise_precision, raised
 from gradcheck.engines.rounding_core import RoundingCore
 from gradcheck.errors import DomainError, GradcheckError
@@ -182,9 +182,9 @@ class Conditioning:
         return bool((~(error > self.limit + (failed.atol or 0.0)) | np.isinf(error)).all())
 
     @cached_property
-    def two_ways(self) -> Fact | None:
-        """Where the core's two ways differ, which only looks like rounding: what rounds goes the general one."""
-        return where_ways_differ(self._problem)
+    def fast_path_difference(self) -> Fact | None:
+        """The first op at which the core's fast path differs from its definition, which only looks like rounding."""
+        return first_difference(self._problem)
 
     @cached_property
     def rough(self) -> RoughLook:

@@ -45,8 +45,8 @@ def _allowed(failed: Comparison, conditioning: Conditioning) -> Comparison:
         return known
     allowance = conditioning.allowance(measured_as(failed), failed.step, failed.tensor)
     found = judged(failed, allowance, conditioning)
-    if found.status == "undecided" and conditioning.two_ways is not None:
-        return failed.noted(conditioning.two_ways)
+    if found.status == "undecided" and conditioning.fast_path_difference is not None:
+        return failed.noted(conditioning.fast_path_difference)
     return found
 
 

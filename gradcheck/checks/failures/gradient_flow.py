@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.backward import sweep
-from gradcheck.autograd.compiled.binary_fast_path import pull
 from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.autograd.pullback import pull_arrays
+from gradcheck.autograd.sweep import sweep
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.failures.diagnosis.evidence import Use, origin
 from gradcheck.engines.core import CoreHost
@@ -111,7 +111,7 @@ class GradientFlow:
                 known = held.get(name)
                 if known is not None and known.shape == gradient.shape:
                     gradient = known.astype(gradient.dtype, copy=False)
-            shares = pull(tensor, gradient)
+            shares = pull_arrays(tensor, gradient)
             if cut is None:
                 for argument, (creator, share) in enumerate(shares):
                     found.received.setdefault(creator, []).append(Contribution(tensor, argument, share))
@@ -194,7 +194,7 @@ class GradientFlow:
 
 def _share(use: Contribution, child: Tensor, gradient: np.ndarray) -> np.ndarray:
     """What the use would contribute if the op's result had this gradient."""
-    return pull(child, gradient.astype(child.dtype))[use.argument][1]
+    return pull_arrays(child, gradient.astype(child.dtype))[use.argument][1]
 
 
 def _parts(name: str, value: Any) -> Iterator[tuple[str, Tensor]]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gradcheck.autograd.compiled.binary_fast_path import pull
+from gradcheck.autograd.pullback import pull_arrays
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.facts import Fact, fact
 
@@ -41,7 +41,7 @@ class Graph:
         """What a tensor passes on to each operand: its own array where that is the same."""
         if tensor.creation_op is None:
             return []
-        found = [(operand, _own(share, gradient)) for operand, share in pull(tensor, np.asarray(gradient))]
+        found = [(operand, _own(share, gradient)) for operand, share in pull_arrays(tensor, np.asarray(gradient))]
         return found[::-1] if self._is_backwards(tensor) else found
 
     def operands(self, tensor: Tensor) -> Sequence[Tensor]:

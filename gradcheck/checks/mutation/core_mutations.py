@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gradcheck.autograd.backward import Pull, backward, count_pending
+from gradcheck.autograd.backward import backward
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.node import plain, walk
 from gradcheck.autograd.op import Op
+from gradcheck.autograd.sweep import Pull, count_pending
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.engines.base import Application, Cotangents, Pullback

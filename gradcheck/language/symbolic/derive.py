@@ -12,11 +12,11 @@ from typing import Any, cast
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.backward import sweep
 from gradcheck.autograd.modes import no_grad, using_default_dtype
 from gradcheck.autograd.node import walk
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.pullback import shares
+from gradcheck.autograd.sweep import sweep
 from gradcheck.errors import NoGradRequired, NonScalarBackward, Unsupported
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.evaluate import evaluate

@@ -61,7 +61,7 @@ class Formula(Node):
         flows = op.rules and any(node.requires_grad for node in nodes(op, args))
         if flows and dtypes.is_differentiable(data.dtype) and is_recording():
             formula.requires_grad = True
-            formula.creation_op, formula.first = op, args
+            formula.creation_op, formula.arguments = op, args
         return formula
 
 

@@ -63,8 +63,8 @@ phrases(
         "off_by_rounding": "off by {by:.2g} by rounding alone, and proved: {who:if {who}|the formula} rounds so much",
         "too_ill_conditioned": "too ill-conditioned to be decided: rounding alone may move it {extent:finite by "
         "{extent:.2g}|anywhere} at this point",
-        "two_ways_differ": "the core's two ways differ at {op}, in {owner}: a mistake in gradcheck itself; please "
-        "report it",
+        "fast_path_differs": "the core's fast path differs from its definition at {op}, in {owner}: a mistake in "
+        "gradcheck itself; please report it",
         "no_conditioning": "no estimate of rounding noise: {error}",
         # In another dtype than the case's own
         "not_in_this_dtype": "holds in {own}, the case's own dtype, and cannot be shown in {dtype}: {why}",

@@ -1,4 +1,4 @@
-"""What a graph lets go, and that nobody can tell."""
+"""Large values that nobody can read are released, and results are as if they were not."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd import TABLE, Tensor, grad, ops
-from gradcheck.autograd.compiled import buffer_release as letting_go
-from gradcheck.autograd.compiled.buffer_release import LARGE
-from gradcheck.autograd.compiled.plans import WORTH_IT
-from gradcheck.autograd.compiled.released_value import Absent
+from gradcheck.autograd.compiled import buffer_release
+from gradcheck.autograd.compiled.buffer_release import LARGE, reads_of_call, without
+from gradcheck.autograd.compiled.calls import WORTH_IT
+from gradcheck.autograd.compiled.released_value import ReleasedArray
 from gradcheck.autograd.modes import no_grad, quiet
 from gradcheck.autograd.pullback import cotangent_of
 from tests.autograd import table
@@ -25,8 +25,8 @@ def leaf(seed: int = 0, requires_grad: bool = True) -> Tensor:
     return Tensor(np.random.default_rng(seed).uniform(0.5, 1.5, SIZE), requires_grad=requires_grad)
 
 
-def is_gone(tensor: Tensor) -> bool:
-    return type(tensor.array) is Absent
+def is_released(tensor: Tensor) -> bool:
+    return type(tensor.array) is ReleasedArray
 
 
 def graph(step: Callable[[Any, Any, Any], Any], times: int = 4) -> tuple[Tensor, Tensor, Tensor]:
@@ -47,7 +47,7 @@ def made_of(tensor: Tensor) -> list[Tensor]:
 
 
 STEPS: dict[str, tuple[Callable[[Any, Any, Any], Any], list[bool]]] = {
-    # by step, from its last op to its first: whether that value may go
+    # by step, from its last op to its first: whether that value may be released
     "h * w + x": (lambda h, w, x: h * w + x, [True, True]),
     "tanh(h * w + x)": (lambda h, w, x: (h * w + x).tanh(), [False, True, True]),
     "sigmoid(h) * x - w": (lambda h, w, x: h.sigmoid() * x - w, [True, True, False]),
@@ -59,16 +59,16 @@ STEPS: dict[str, tuple[Callable[[Any, Any, Any], Any], list[bool]]] = {
 
 
 @pytest.mark.parametrize("name", STEPS)
-@pytest.mark.parametrize("again", [False, True], ids=["generally", "by plans"])
-def test_what_no_rule_reads_and_nobody_names_is_let_go(name: str, again: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(letting_go, "_LEAST", 16)
+@pytest.mark.parametrize("again", [False, True], ids=["generally", "compiled"])
+def test_values_that_nobody_can_read_are_released(name: str, again: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(buffer_release, "_LEAST", 16)
     step, may_go = STEPS[name]
     if again:
         graph(step, WORTH_IT + 1)
     h, *_ = graph(step)
     found = made_of(h)
-    gone = [is_gone(tensor) for tensor in found[2 * len(may_go) :]]  # the last steps may still be looked at
-    assert not is_gone(h)
+    gone = [is_released(tensor) for tensor in found[2 * len(may_go) :]]  # the last steps may still be looked at
+    assert not is_released(h)
     if name != "where":  # whose first creator is no float
         assert gone == (may_go * 4)[: len(gone)]
 
@@ -84,30 +84,30 @@ def test_values_and_gradients_are_as_if_all_were_kept(name: str, monkeypatch: py
 
     found = results()
     with monkeypatch.context() as changed:
-        changed.setattr(letting_go, "_unheld", lambda found, held: [-1 for _ in found])
+        changed.setattr(buffer_release, "_references_from_outside", lambda found, held: [-1 for _ in found])
         kept = results()
     assert all(np.array_equal(one, other) for one, other in zip(found, kept, strict=True))
 
 
-def test_what_has_a_name_stays() -> None:
+def test_a_value_with_a_name_stays() -> None:
     x = leaf()
     named = [x * 2.0]
     views = (named[0] + 1.0).data
     for _ in range(6):
         named.append(named[-1] * 2.0 + 1.0)
-    assert not any(map(is_gone, named))
+    assert not any(map(is_released, named))
     assert views.base is None
     assert np.array_equal(views, x.data * 2.0 + 1.0)
 
 
-def test_ops_on_what_was_let_go_compute_it_again() -> None:
+def test_ops_on_a_released_value_compute_it_again() -> None:
     h, x, w = graph(STEPS["h * w + x"][0])
     first = made_of(h)[-1]
-    assert is_gone(first)
+    assert is_released(first)
     assert np.array_equal((first + 1.0).data, x.data * w.data + 1.0)
-    assert not is_gone(first)
+    assert not is_released(first)
     second = made_of(h)[-2]
-    assert is_gone(second)
+    assert is_released(second)
     assert np.array_equal(np.asarray(second), x.data * w.data + x.data)
 
 
@@ -121,7 +121,7 @@ def test_a_gradient_that_is_wanted_late_finds_what_it_reads() -> None:
     assert np.array_equal(x.grad.data, y.grad.data)
 
 
-def test_what_was_set_stays() -> None:
+def test_data_that_was_set_stays() -> None:
     """It would not come out again."""
     h, x, w = graph(STEPS["h * w + x"][0], times=1)
     made_of(h)[-1].data = np.full(SIZE, 7.0)
@@ -130,17 +130,17 @@ def test_what_was_set_stays() -> None:
     assert np.array_equal(made_of(h)[-1].data, np.full(SIZE, 7.0))
 
 
-def test_what_is_far_behind_is_computed_without_recursion() -> None:
+def test_a_long_chain_is_computed_again_without_recursion() -> None:
     x = Tensor([1.0, 2.0], requires_grad=True)
     h = x
     for _ in range(3000):
         h = h + 1.0
     for tensor in made_of(h):
-        tensor.array = tensor.formed().absent()
+        tensor.array = tensor.find_form().released()
     assert h.tolist() == [3001.0, 3002.0]
 
 
-def test_memory_does_not_grow_with_what_is_not_read() -> None:
+def test_memory_does_not_grow_with_values_that_are_not_read() -> None:
     graph(STEPS["h * w + x"][0], times=2)
     tracemalloc.start()
     try:
@@ -152,8 +152,8 @@ def test_memory_does_not_grow_with_what_is_not_read() -> None:
     assert peak < 12, peak  # where 44 arrays would be held
 
 
-def test_rules_do_without_all_that_they_are_not_said_to_read() -> None:
-    """For every elementwise op: the shares are the same with everything absent that no rule is said to read."""
+def test_rules_need_no_value_that_they_are_not_said_to_read() -> None:
+    """For every elementwise op: the shares are the same with everything released that no rule is said to read."""
     wrong = []
     for name in sorted(TABLE):
         op = TABLE[name]
@@ -165,14 +165,11 @@ def test_rules_do_without_all_that_they_are_not_said_to_read() -> None:
             floats = [i for i, v in enumerate(values) if isinstance(v, np.ndarray) and v.dtype.kind == "f"]
             arguments = [Tensor(v) if isinstance(v, np.ndarray) else v for v in bound]
             places = [i for i, v in enumerate(arguments) if isinstance(v, Tensor)]
-            own, read = letting_go._of_call(op, arguments, [True] * len(places))
+            own, read = reads_of_call(op, arguments, (True,) * len(places))
             with no_grad(), quiet():
                 result = op.compute(values)
-                given = [
-                    letting_go._without(v) if i in places and places.index(i) not in read else v
-                    for i, v in enumerate(values)
-                ]
-                output = result if own else letting_go._without(result)
+                given = [without(v) if i in places and places.index(i) not in read else v for i, v in enumerate(values)]
+                output = result if own else without(result)
                 for i in floats:
                     if i < len(op.rules) and op.rules[i] is not None:
                         try:

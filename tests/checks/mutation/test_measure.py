@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.autograd.backward import Pull
 from gradcheck.autograd.modes import quiet
 from gradcheck.autograd.op import TABLE
+from gradcheck.autograd.sweep import Pull
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.compare import compare

@@ -40,7 +40,10 @@ def accumulate(function: Callable[[Any], Any], input: Any, dtype: Any) -> Any:
     natural = np.dtype(np.int64) if input.dtype.kind in "biu" else input.dtype
     target = named(dtype, natural)
     work = np.dtype(np.float32) if target in HALVES else target
-    return np.asanyarray(function(converted(input, work))).astype(target, copy=False)
+    result = function(converted(input, work))
+    if work.kind == "O":  # the sum of objects may be an object of any class
+        result = np.asanyarray(result)
+    return result.astype(target, copy=False)
 
 
 def total(input: Any, run: int | tuple[int, ...], keepdim: Any) -> Any:

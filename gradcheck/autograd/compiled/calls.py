@@ -1,0 +1,137 @@
+"""Calls of ops on tensors, by functions that are compiled for the kinds of arguments that occur often.
+
+A graph that applies an op to arrays of the same shapes many times pays mostly for questions: what the arguments are
+called, who handles them, which dtype they have in common, which ops a rule calls. A compiled function has the answers.
+It computes what `Op.general` and `pull_arrays` do, to the last bit (of arrays that lie row by row: the layout of others
+may decide in which order they are summed), and leaves to these whatever it does not know, errors included.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from types import EllipsisType, NoneType
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.compiled.binary_fast_path import BINARY, binary
+from gradcheck.autograd.compiled.compiled_node import DTYPES, CompiledNode
+from gradcheck.autograd.compiled.generated_code import applied, composed, nodes_in, places_of
+from gradcheck.autograd.compiled.plans import Plans
+from gradcheck.autograd.modes import default_dtype, quiet
+from gradcheck.autograd.op import Op
+
+#: After so many calls of one kind, compiling is worth its time.
+WORTH_IT = 16
+#: An op that is called in more ways than this is called by no loop: what is known of its calls is dropped.
+MOST_KINDS = 1000
+#: For larger arrays only elementwise ops are compiled: others may hold masks and places that are as large.
+MOST_ELEMENTS = 1 << 14
+#: An op on more tensors takes longer to compile than a compiled function can save.
+MOST_TENSORS = 32
+_FLOAT64 = np.dtype(np.float64)
+_PLAIN = frozenset((int, bool, str, NoneType, EllipsisType))
+
+#: A function of an op's tensors that gives the op's result.
+Apply = Callable[..., Any]
+
+
+class FastCalls:
+    """Calls of ops on tensors of exactly one class.
+
+    It is a cache that lives as long as the process: `functions` holds what was compiled, by the op and the kinds of its
+    arguments. A compiled function depends on these alone, so the cache changes no result, unless an op of the table is
+    changed, as tests do (`forget`).
+    """
+
+    def __init__(self, kind: type[CompiledNode]) -> None:
+        self.kind = kind
+        self.functions: defaultdict[Op, dict[Any, Apply]] = defaultdict(dict)
+        self._counts: defaultdict[Op, dict[Any, int]] = defaultdict(dict)
+
+    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return `op(*args, **kwargs)`: by a compiled function, or in general."""
+        first = args[0] if args and not kwargs else None
+        tensors: Any = args
+        if type(first) is self.kind and len(args) == 1:
+            key: Any = first.form or first.find_form()
+        elif type(first) is self.kind and len(args) == 2 and type(args[1]) in _PLAIN:
+            key, tensors = (first.form or first.find_form(), type(args[1]), args[1]), args[:1]
+        else:
+            parts: list[Any] = [*kwargs]
+            tensors = []
+            known, count = self._describe(args, parts, tensors), len(tensors)
+            if kwargs:
+                known = known and self._describe(kwargs.values(), parts, tensors) and len(tensors) == count
+            if not known:
+                return op.general(args, kwargs)
+            key = tuple(parts)
+        function = self.functions[op].get(key)
+        if function is None:
+            function = self._learn(op, args, kwargs, key)
+        if function is not None and default_dtype() is _FLOAT64:
+            try:
+                return function(*tensors)
+            except Exception:  # the general path has words for it
+                pass
+        return op.general(args, kwargs)
+
+    def _describe(self, args: Iterable[Any], parts: list[Any], tensors: list[Any]) -> bool:
+        """Add the kind of each argument to the parts of a key, and the tensors in them; whether all kinds are known."""
+        for arg in args:
+            given = type(arg)
+            if given is self.kind:
+                parts.append(arg.form or arg.find_form())
+                tensors.append(arg)
+            elif given in _PLAIN:
+                parts += (given, arg)
+            elif given is float and arg == arg:
+                parts += (given, arg or str(arg))  # 0.0 equals -0.0
+            elif given is tuple or given is list:
+                parts += (given, len(arg))
+                if not self._describe(arg, parts, tensors):
+                    return False
+            elif given is slice and _PLAIN.issuperset(map(type, (arg.start, arg.stop, arg.step))):
+                parts += (given, arg.start, arg.stop, arg.step)
+            elif isinstance(arg, np.dtype):
+                parts += (np.dtype, arg.char)
+            else:
+                return False
+        return True
+
+    def _learn(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], kinds: tuple[Any, ...]) -> Apply | None:
+        """Return what is compiled for a call: at once for a binary operator, for others after many calls like it."""
+        functions, counts = self.functions[op], self._counts[op]
+        if len(counts) > MOST_KINDS:
+            counts.clear()
+            functions.clear()
+        counts[kinds] = counts.get(kinds, 0) + 1
+        function = binary(self.kind, op, args) if op.name in BINARY and counts[kinds] == 1 and not kwargs else None
+        if function is None and counts[kinds] == WORTH_IT:
+            function = self.compiled(op, op.bind(args, kwargs))
+        if function is not None:
+            functions[kinds] = function
+        return function
+
+    def compiled(self, op: Op, bound: tuple[Any, ...]) -> Apply | None:
+        """Return the function of the tensors among an op's arguments, in their order; None where there can be none."""
+        if any(parameter.name == "generator" for parameter in op.parameters):
+            return None
+        places, leaves = places_of(op, bound), nodes_in(bound)
+        if len(leaves) > MOST_TENSORS or (
+            len(places) < len(leaves) and not op.composite
+        ):  # in an index, it is no creator
+            return None
+        arrays = [leaf.data for leaf in leaves]
+        if not leaves or any(type(array) is not np.ndarray or array.dtype not in DTYPES for array in arrays):
+            return None
+        if not op.elementwise and sum(array.size for array in arrays) > MOST_ELEMENTS:
+            return None
+        try:
+            with quiet():
+                if op.composite:
+                    return composed(self.kind, op, bound, self.compiled)
+                return applied(self.kind, op, bound, Plans(op, bound))
+        except Exception:  # whatever it is, the general path has words for it
+            return None

@@ -1,0 +1,126 @@
+"""CompiledNode: a node of which the accelerator knows more, and whose value may be released."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Self
+
+import numpy as np
+
+from gradcheck.autograd.compiled.buffer_release import LARGE, release_dead_values
+from gradcheck.autograd.compiled.released_value import ReleasedArray, released
+from gradcheck.autograd.node import Node, plain
+from gradcheck.autograd.op import Op
+
+#: The dtypes of arrays that have a fast path: two floats, booleans and integers.
+DTYPES = {np.dtype(char): np.dtype(char) for char in "fd?l"}
+_new = object.__new__
+
+
+class ArrayForm:
+    """A shape and a dtype. All plain arrays that have them share one form, so forms are compared by identity."""
+
+    __slots__ = ("_released", "dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...] = (), dtype: np.dtype | None = None) -> None:
+        self.shape, self.dtype = shape, dtype
+        self._released: ReleasedArray | None = None
+
+    def released(self) -> ReleasedArray:
+        """Return the stand-in for a released value."""
+        if self._released is None:
+            self._released = released(self.shape, self.dtype)
+        return self._released
+
+
+#: The form of all arrays of other classes or dtypes, which have no fast path.
+UNKNOWN_FORM = ArrayForm()
+#: A form that is dropped and made again is another one: what was compiled for it is compiled again.
+_form = lru_cache(maxsize=10_000)(ArrayForm)
+
+
+def form_of(array: np.ndarray) -> ArrayForm:
+    """Return the form of an array."""
+    dtype = DTYPES.get(array.dtype)
+    return UNKNOWN_FORM if dtype is None or type(array) is not np.ndarray else _form(array.shape, dtype)
+
+
+class CompiledNode(Node):
+    """A node of which the accelerator knows more.
+
+    array  the slot in which the core keeps `data`; after the value was released, a `ReleasedArray`
+    form   the form of the array; None as long as nobody has asked
+    plan   how the compiled sweep pulls the node back (`Plan`); None: by the op's rules
+    """
+
+    __slots__ = ("form", "plan")
+
+    form: ArrayForm | None
+    plan: Any
+    array = Node.data
+
+    def __init__(self, data: np.ndarray, requires_grad: bool = False) -> None:
+        self.plan = None
+        super().__init__(data, requires_grad)
+
+    @classmethod
+    def wrap(cls, data: np.ndarray) -> Self:
+        node = _new(cls)
+        node.array = data
+        node.arguments = ()
+        node.creation_op = node.form = node.grad = node.plan = None
+        node.requires_grad = node.freed = node.retains_grad = False
+        return node
+
+    @classmethod
+    def record(cls, data: np.ndarray, op: Op, arguments: tuple[Any, ...]) -> Self:
+        if op.elementwise and data.size >= LARGE:
+            release_dead_values(arguments, data.size)
+        node = _new(cls)
+        node.array, node.creation_op, node.arguments = data, op, arguments
+        node.form = node.grad = node.plan = None
+        node.requires_grad = True
+        node.freed = node.retains_grad = False
+        return node
+
+    @property
+    def data(self) -> np.ndarray:
+        return self.array if type(self.array) is not ReleasedArray else recompute(self)
+
+    @data.setter
+    def data(self, data: np.ndarray) -> None:
+        is_made = self.creation_op is not None and type(data) is np.ndarray
+        self.array = data[...] if is_made else data  # a view is never released: computing would not give it again
+        self.form = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.array.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.array.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.array.ndim
+
+    def find_form(self) -> ArrayForm:
+        """Return the form of the array, and keep it."""
+        self.form = form_of(self.array)
+        return self.form
+
+
+def recompute(node: CompiledNode) -> np.ndarray:
+    """Return the value of a node that was released, and keep it. Iterative: no graph is too deep."""
+    waiting: list[Any] = [node]
+    while waiting:
+        last = waiting[-1]
+        if type(last.array) is ReleasedArray:
+            missing = [creator for creator in last.creators if type(creator.array) is ReleasedArray]
+            waiting += missing
+            if missing:
+                continue
+            last.array = last.creation_op.compute(plain(last.creation_op, last.arguments))
+        waiting.pop()
+    return node.array
