@@ -54,10 +54,7 @@ def count_pending(roots: Sequence[N]) -> dict[N, int]:
     while stack:
         node = stack.pop()
         if node.freed:
-            raise BackwardTwice(
-                "a second backward pass through a graph whose saved values are freed",
-                hint="pass retain_graph=True to the first",
-            )
+            raise backward_twice()
         for creator in node.creators:
             if creator.requires_grad:
                 if creator not in waiting:
@@ -65,3 +62,11 @@ def count_pending(roots: Sequence[N]) -> dict[N, int]:
                     stack.append(creator)
                 waiting[creator] += 1
     return waiting
+
+
+def backward_twice() -> BackwardTwice:
+    """Return the error of a pass through a node that an earlier pass has freed."""
+    return BackwardTwice(
+        "a second backward pass through a graph whose saved values are freed",
+        hint="pass retain_graph=True to the first",
+    )

@@ -14,11 +14,12 @@ from gradcheck import __version__
 from gradcheck.cli.output import silence_stdout, write_stderr
 from gradcheck.cli.supervisor import OwnProcess
 from gradcheck.errors import GradcheckError, UsageError, text_of
+from gradcheck.forks import CRASH
 from gradcheck.language.crash import Crash
 from gradcheck.language.suggest import did_you_mean, nearest
 from gradcheck.reports.text import plain, plain_lines
 
-USAGE, CRASH, EMPTY, INTERRUPTED = 2, 3, 5, 130
+USAGE, EMPTY, INTERRUPTED = 2, 5, 130
 #: Every command, and where it stands; a module is imported when its command is called for.
 COMMANDS: dict[str, str] = {
     "run": "gradcheck.cli.run:command",

@@ -13,10 +13,11 @@ import click
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand, configuration
 from gradcheck.cli.files import still_holds, write_file
-from gradcheck.cli.group import CRASH, USAGE
+from gradcheck.cli.group import USAGE
 from gradcheck.cli.output import write_stderr, write_stdout
 from gradcheck.cli.supervisor import runs_foreign_code, supervise
 from gradcheck.errors import UsageError
+from gradcheck.forks import CRASH
 from gradcheck.reports.text import count
 
 if TYPE_CHECKING:

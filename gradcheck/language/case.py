@@ -184,13 +184,6 @@ class Case:
         """Whether it must fail, wherever that be: then nobody asks what mends it."""
         return self.xfail is not None and not self.xfail.only
 
-    @property
-    def claims_nothing(self) -> bool:
-        """Whether it states no value, gradient, formula or check: then nothing but its engines can disagree."""
-        levels: tuple[Case | Step, ...] = (self, *self.steps)
-        stated = any(level.values or level.expected or level.checks for level in levels)
-        return not (stated or self.formulas or self.wrong_formulas)
-
     def steps_of(self, formula: Expr) -> tuple[str, ...]:
         """The names of `let` that a formula is made of, directly or by others, in the file's order."""
         if not self.let:

@@ -10,7 +10,7 @@ import numpy as np
 from gradcheck.autograd.compiled.buffer_release import reference_count
 from gradcheck.autograd.compiled.plans import pull_node
 from gradcheck.autograd.node import N
-from gradcheck.errors import BackwardTwice
+from gradcheck.autograd.sweep import backward_twice
 
 
 def sweep_compiled(
@@ -104,10 +104,7 @@ def count_pending(roots: Sequence[Any]) -> dict[Any, int]:
     while stack:
         node = stack.pop()
         if node.freed:
-            raise BackwardTwice(
-                "a second backward pass through a graph whose saved values are freed",
-                hint="pass retain_graph=True to the first",
-            )
+            raise backward_twice()
         plan = node.plan
         if plan is not None:
             tensors = node.arguments if plan.sequence is None else node.arguments[plan.sequence]

@@ -24,8 +24,6 @@ _ROUNDINGS = 16.0
 _ALIKE = 1e-3
 #: Arrays of more elements are compared each alone: to put them together would cost more than to ask again.
 _MOST_AT_ONCE = 4_000
-#: So many cases' arrays are put together: the processor has them at hand.
-_AT_ONCE = 16
 
 #: What was got and what was wanted.
 Pair: TypeAlias = tuple[np.ndarray, np.ndarray]
