@@ -17,9 +17,9 @@ import numpy as np
 
 from gradcheck import load, run
 from gradcheck.checks.result import CaseResult
-from gradcheck.cli.cookbook import page
+from gradcheck.cli.cookbook_command import page
 from gradcheck.language.case import Case, Claim, Value
-from gradcheck.language.cookbook.entries import INDEX, Entry, Mistake, entries, keys_of
+from gradcheck.language.cookbook.cookbook_entries import INDEX, Entry, Mistake, entries, keys_of
 from gradcheck.language.expr.nodes import Call, Expr, Name, Sequence
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import free_names

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
-from gradcheck.checks.conformance.conform import Conformance, Standing, conform
+from gradcheck.checks.conformance.engine_conformance import Conformance, Standing, conform
 from gradcheck.engines.resolve import engine
 from gradcheck.errors import UsageError
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from benchmarks.timing import Row, race
 from gradcheck import Tensor
-from gradcheck.checks.memory import keep_heap
+from gradcheck.checks.isolation.memory_limit import keep_heap
 
 SIZES = (10**4, 10**5, 10**6, 10**7)
 #: What each graph does five times over, to a tensor `h`.

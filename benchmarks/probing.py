@@ -29,7 +29,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import Application, NumPy, apply
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.random import RANDOM
+from gradcheck.language.random_streams import RANDOM
 
 _DOUBLE = np.dtype(np.float64)
 #: How many calls may be computed that torch refuses.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gradcheck.autograd import Tensor, no_grad, ops
-    from gradcheck.checks.run import run
+    from gradcheck.checks.scheduling.run import run
     from gradcheck.language.loader import load
 
 __version__ = "0.1.0"
@@ -20,7 +20,7 @@ _HOMES = {
     "Tensor": "gradcheck.autograd.tensor",
     "no_grad": "gradcheck.autograd.modes",
     "load": "gradcheck.language.loader",
-    "run": "gradcheck.checks.run",
+    "run": "gradcheck.checks.scheduling.run",
 }
 
 

@@ -10,7 +10,7 @@ def main() -> None:
     """Run the command that the process is for: nothing comes after it."""
     _leave_working_directory()
     from gradcheck import cli
-    from gradcheck.cli.leaving import leaving
+    from gradcheck.cli.fast_exit import leaving
 
     cli.main(left_with=leaving())
 

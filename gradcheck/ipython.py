@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from gradcheck.checks.result import RunResult
-from gradcheck.checks.run import run
+from gradcheck.checks.scheduling.run import run
 from gradcheck.errors import UsageError
 from gradcheck.language.case import Loaded
 from gradcheck.language.loader import load_text

@@ -79,7 +79,7 @@ class CaseFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """An item a case, and one for all that is wrong with the file."""
         from gradcheck.language.loader import load
-        from gradcheck.reports.text import plain
+        from gradcheck.reports.safe_text import plain
 
         found = load([os.path.relpath(self.path)])
         if found.errors:
@@ -135,7 +135,7 @@ _CHECKS = pytest.StashKey[Callable[[Any], "CaseResult"]]()
 
 def _checks(config: pytest.Config) -> Callable[[Any], CaseResult]:
     if _CHECKS not in config.stash:
-        from gradcheck.cli.project import project_options
+        from gradcheck.cli.project_options import project_options
         from gradcheck.cli.supervisor import runs_foreign_code
 
         options = project_options(config.rootpath)
@@ -147,7 +147,7 @@ def _checks(config: pytest.Config) -> Callable[[Any], CaseResult]:
 
 def _here(options: Options) -> Callable[[Any], CaseResult]:
     """Return what checks a case in this process."""
-    from gradcheck.checks.in_turn import checker, ready
+    from gradcheck.checks.scheduling.sequential import checker, ready
     from gradcheck.checks.options import engines_of
 
     engines = engines_of(options)
@@ -162,7 +162,7 @@ def _here(options: Options) -> Callable[[Any], CaseResult]:
 
 def _apart(options: Options) -> Callable[[Any], CaseResult]:
     """Return what checks a case in a process of its own: somebody's code that ends its process does not end pytest."""
-    from gradcheck.checks.run import run
+    from gradcheck.checks.scheduling.run import run
     from gradcheck.language.case import Loaded
 
     chosen = replace(options, in_workers=True)
@@ -176,7 +176,7 @@ def _apart(options: Options) -> Callable[[Any], CaseResult]:
 
 def _report(found: CaseResult) -> str:
     from gradcheck.reports import Look
-    from gradcheck.reports.failed import failure
+    from gradcheck.reports.failed_case import failure
 
     _, *lines = failure(found, Look(width=100))  # the first says which case it is, as pytest does
     return dedent("\n".join(line.plain.rstrip() for line in lines))
@@ -184,12 +184,12 @@ def _report(found: CaseResult) -> str:
 
 def _remarks(found: CaseResult) -> str:
     """What is always told of a case, such as drift; `-rP` shows it."""
-    from gradcheck.reports.problems import remarks
+    from gradcheck.reports.located_messages import remarks
 
     return "\n".join(remark.message for remark in remarks(found))
 
 
 def _reason(found: CaseResult) -> str:
-    from gradcheck.reports.phrases.comparisons import verdict
+    from gradcheck.reports.phrases.comparison_text import verdict
 
     return verdict(found) or found.status

@@ -15,7 +15,7 @@ import gradcheck.autograd.ops  # noqa: F401 (it fills the table)
 from gradcheck.autograd import accelerator
 from gradcheck.autograd.op import TABLE, whole_table
 from gradcheck.checks.conformance import properties
-from gradcheck.engines.tensor_class import foreign
+from gradcheck.engines.tensor_class import foreign_engine
 
 whole_table()  # the tables of tests are those of every op, which no other process loads
 
@@ -27,7 +27,7 @@ settings.register_profile("any machine", deadline=None, suppress_health_check=[H
 settings.load_profile("any machine")
 
 # Nor is an engine of somebody's out of time before a test is; tests of these limits set their own.
-foreign.TIMEOUT = properties.PATIENCE = 1_000.0
+foreign_engine.TIMEOUT = properties.PATIENCE = 1_000.0
 
 # A shell starts what runs in the background with interrupts ignored, and processes that tests start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textwrap import dedent
 
-from gradcheck.engines.trace import TracedCase, trace_case
+from gradcheck.engines.traced_case import TracedCase, trace_case
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load_text
 from gradcheck.language.problem import Problem

@@ -13,7 +13,7 @@ from gradcheck.language.expr.nodes import Call, Expr, Name
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.traverse import rewrite
 from gradcheck.language.problem import Problem
-from gradcheck.language.random import RANDOM, Drawing, stream
+from gradcheck.language.random_streams import RANDOM, Drawing, stream
 
 
 def samples(op: Op) -> tuple[str, ...]:

@@ -20,11 +20,11 @@ MIRRORED = ("autograd/compiled/", "checks/", "engines/", "oracles/")
 #: The clock is read to limit a case by what the user asked for, and to show how long something took; and signals are
 #: handed on.
 READS_THE_CLOCK = {
-    "checks/limits.py",
+    "checks/isolation/time_limit.py",
     "checks/pipeline.py",
-    "checks/run.py",
-    "checks/runner.py",
-    "checks/workers.py",
+    "checks/scheduling/run.py",
+    "checks/scheduling/isolated_case.py",
+    "checks/isolation/worker_processes.py",
     "checks/conformance/cost.py",
     "checks/conformance/properties.py",
     "cli/supervisor.py",

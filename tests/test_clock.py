@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gradcheck.checks.options import THOROUGH
-from gradcheck.checks.run import run
+from gradcheck.checks.scheduling.run import run
 from gradcheck.reports import FORMATS, Look, render
 from tests.conftest import WithRules
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.modes import quiet
-from gradcheck.checks.claims.engines import check as engines
-from gradcheck.language import trials
+from gradcheck.checks.claims.evaluations import check as engines
+from gradcheck.language import trial_draws
 from gradcheck.language.sampling import draw
-from gradcheck.oracles.exact.dual import EXACT_RULES
+from gradcheck.oracles.exact.dual_numbers import EXACT_RULES
 from gradcheck.oracles.exact.prove import prove
 from gradcheck.reports.phrases import PHRASES
 from tests.checks.build import context_of
@@ -39,7 +39,7 @@ def test_what_a_trial_draws_is_one_function(monkeypatch: pytest.MonkeyPatch) -> 
     from gradcheck.language import sampling
 
     changed = ran("def other_numbers")["other_numbers"]
-    assert trials.other_numbers.__name__ == changed.__name__
+    assert trial_draws.other_numbers.__name__ == changed.__name__
     monkeypatch.setattr(sampling, "other_numbers", changed)
     case = case_of("{inputs: {x: [[-5.0, 1.0]]}, graph: {y: x * x}, formulas: {y: ones_like(y)}, shapes: {x: [a, b]}}")
     drawn = draw(case, 0, 0).inputs["x"]

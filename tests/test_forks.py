@@ -79,7 +79,7 @@ def test_blocks_in_several_threads_end_in_any_order() -> None:
 
 
 def test_a_run_in_a_program_comes_back_once() -> None:
-    from gradcheck.checks.run import run
+    from gradcheck.checks.scheduling.run import run
     from gradcheck.engines.core import Core
     from gradcheck.language.problem import Problem
 

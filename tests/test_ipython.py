@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import gradcheck
-from gradcheck.checks.conformance.conform import Conformance
+from gradcheck.checks.conformance.engine_conformance import Conformance
 from gradcheck.checks.conformance.properties import Finding
 from gradcheck.checks.derivation import explain
 from gradcheck.checks.result import RunResult
@@ -22,7 +22,7 @@ from gradcheck.ipython import choices
 from gradcheck.reports import render
 from gradcheck.reports.notebook import html_of
 from gradcheck.testing import check_cases
-from gradcheck.testing.failed import CheckFailed
+from gradcheck.testing.check_failure import CheckFailed
 from tests.reports.formats.test_html import ATTRIBUTES, EVIL, TAGS, Reader
 
 CELL = "name: a\ninputs: {x: [1.0, 2]}\ngraph: {y: x * x, s: y.sum()}\nformulas: {x: 3 * x}\n"

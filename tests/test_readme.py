@@ -13,7 +13,7 @@ import pytest
 from gradcheck import load, run
 from gradcheck.cli.config import OVERRIDDEN
 from gradcheck.cli.group import COMMANDS
-from gradcheck.cli.run import command
+from gradcheck.cli.run_command import command
 from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.errors import UsageError

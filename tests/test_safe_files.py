@@ -13,7 +13,7 @@ from typing import IO
 import pytest
 
 from gradcheck import safe_files
-from gradcheck.checks.limits import deadline
+from gradcheck.checks.isolation.time_limit import deadline
 from gradcheck.safe_files import (
     FileTooLarge,
     Folder,

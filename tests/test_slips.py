@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
-from gradcheck.checks.corrections import correct
+from gradcheck.checks.verified_corrections import correct
 from gradcheck.checks.result import CaseResult
-from gradcheck.checks.run import run
+from gradcheck.checks.scheduling.run import run
 from gradcheck.errors import Place
 from gradcheck.language.case import Loaded
 from gradcheck.language.loader import load_text

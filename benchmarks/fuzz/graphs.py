@@ -9,7 +9,7 @@ from random import Random
 import gradcheck.autograd.ops  # noqa: F401 (it fills the table)
 from benchmarks.fuzz.texts import CHANGES, NUMBERS
 from gradcheck.autograd.op import Op, whole_table
-from gradcheck.language.random import RANDOM
+from gradcheck.language.random_streams import RANDOM
 
 DTYPES = ("float64", "float64", "float64", "float32", "float16", "bfloat16", "complex64", "complex128")
 #: A random creator whose sizes are written out.

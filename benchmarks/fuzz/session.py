@@ -13,8 +13,8 @@ from pathlib import Path
 
 from benchmarks.fuzz.trial import Finding, Trial, planned, tried
 from benchmarks.timing import Row
-from gradcheck.checks.limits import OutOfTime
-from gradcheck.checks.workers import ProcessEnded, Workers, call_given
+from gradcheck.checks.isolation.time_limit import OutOfTime
+from gradcheck.checks.isolation.worker_processes import ProcessEnded, Workers, call_given
 
 #: Where what was found is kept, to be looked at.
 KEPT = Path(".gradcheck_cache") / "fuzz"

@@ -78,7 +78,7 @@ class Warm:
 def _serve(pipe: Any, tests: list[str]) -> None:
     sys.path.insert(0, str(ROOT))
     importlib.import_module("gradcheck.autograd.op").whole_table()
-    for module in ("gradcheck.cli.run", *tests):
+    for module in ("gradcheck.cli.run_command", *tests):
         importlib.import_module(module)
     functions()  # the collector names none that is frozen
     gc.freeze()

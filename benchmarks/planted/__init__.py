@@ -17,11 +17,11 @@ from pathlib import Path
 from benchmarks.planted.planting import CLASSES, MISTAKES, mistakes_in, planted, source_of
 from benchmarks.timing import Row
 from gradcheck import load
-from gradcheck.checks.conformance.conform import conform
-from gradcheck.checks.run import run
+from gradcheck.checks.conformance.engine_conformance import conform
+from gradcheck.checks.scheduling.run import run
 from gradcheck.engines.resolve import from_spec
 from gradcheck.reports.causes import causes, diagnosed
-from gradcheck.reports.phrases.causes import group_title, member_title
+from gradcheck.reports.phrases.cause_titles import group_title, member_title
 
 CASES = Path(__file__).parent / "cases.yaml"
 #: Of what is planted, the part that must be told first.

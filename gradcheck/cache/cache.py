@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
 
-from gradcheck.cache.entries import Entries
-from gradcheck.cache.folder import FOLDER
-from gradcheck.cache.secret import refusal, secret
-from gradcheck.cache.surroundings import Surroundings
+from gradcheck.cache.signed_store import Entries
+from gradcheck.cache.cache_folder import FOLDER
+from gradcheck.cache.signing_key import refusal, secret
+from gradcheck.cache.environment_digest import Surroundings
 
 
 class Cache:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.points import Points
+from gradcheck.checks.points.drawing import Points
 from gradcheck.checks.result import Comparison, Failure
 from gradcheck.language.case import Case
 from gradcheck.language.sampling import draw
 
 if TYPE_CHECKING:
-    from gradcheck.oracles.exact.tracker import Proof
+    from gradcheck.oracles.exact.claim_tracker import Proof
 
 
 @dataclass(slots=True)

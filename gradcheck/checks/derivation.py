@@ -16,9 +16,9 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.options import Engines
-from gradcheck.checks.passes import Passes
-from gradcheck.checks.point import Point
-from gradcheck.checks.verified import Verified, Way
+from gradcheck.checks.single_backward import Passes
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.derivation_check import Verified, Way
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.core import Core
 from gradcheck.errors import GradcheckError
@@ -27,14 +27,14 @@ from gradcheck.language.case import Case
 from gradcheck.language.expr.nodes import Expr, Gradient
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.sharing import Derivation, Pool, share, sizes
+from gradcheck.language.expr.common_subexpressions import Derivation, Pool, share, sizes
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
-from gradcheck.language.symbolic.derive import MAX_NODES, definitions, derive
-from gradcheck.language.symbolic.simplify.facts import Facts, Sample
-from gradcheck.language.symbolic.simplify.rules import Simplifier
-from gradcheck.language.symbolic.simplify.spelling import spelled
-from gradcheck.shown import Shown
+from gradcheck.language.symbolic.symbolic_gradients import MAX_NODES, definitions, derive
+from gradcheck.language.symbolic.simplify.part_properties import Facts, Sample
+from gradcheck.language.symbolic.simplify.simplifier import Simplifier
+from gradcheck.language.symbolic.simplify.bracket_removal import spelled
+from gradcheck.notebook_repr import Shown
 
 #: In a graph of no more entries, gradients are also looked for in closed form.
 FEW = 32

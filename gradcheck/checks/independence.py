@@ -11,8 +11,8 @@ from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.derivation import simplifier
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.passes import names_at, pass_alone
-from gradcheck.checks.point import Point
+from gradcheck.checks.single_backward import names_at, pass_alone
+from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.engines.core import Core
 from gradcheck.errors import GradcheckError
@@ -22,7 +22,7 @@ from gradcheck.language.expr.nodes import Expr, Name
 from gradcheck.language.expr.traverse import fold, with_children
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
-from gradcheck.language.symbolic.derive import derive
+from gradcheck.language.symbolic.symbolic_gradients import derive
 
 
 def note_derived(result: CaseResult, case: Case, options: Options, engines: Engines) -> CaseResult:

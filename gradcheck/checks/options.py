@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.checks.baseline import Baseline
-from gradcheck.checks.limits import today
+from gradcheck.checks.isolation.time_limit import today
 from gradcheck.checks.result import CaseResult
 from gradcheck.engines.base import Engine
 from gradcheck.engines.resolve import engine

@@ -9,28 +9,21 @@ from typing import Any, Protocol
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
-from gradcheck.checks import own_dtype
+from gradcheck.checks import original_dtype
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims import (
-    certificates,
-    combinations,
-    domains,
-    engines,
-    formulas,
-    forward,
-    numeric,
-    operations,
-    second_order,
-    stated,
-    trials,
-)
+from gradcheck.checks.claims import certificates, combinations, formulas, operations, second_order, trials
+from gradcheck.checks.claims import undefined_formulas
+from gradcheck.checks.claims import evaluations
+from gradcheck.checks.claims import jvps
+from gradcheck.checks.claims import numeric_gradients
+from gradcheck.checks.claims import stated_claims
 from gradcheck.checks.claims.outcomes import unexpected
 from gradcheck.checks.context import Context
-from gradcheck.checks.expected_failure import judged
+from gradcheck.checks.xfail import judged
 from gradcheck.checks.failures import kinks
-from gradcheck.checks.implementations import examine as implementations
-from gradcheck.checks.implementations.examine import Found
-from gradcheck.checks.implementations.own_case import as_asked
+from gradcheck.checks.implementations import implementation_check as implementations
+from gradcheck.checks.implementations.implementation_check import Found
+from gradcheck.checks.implementations.implementation_case import as_asked
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
 from gradcheck.engines.base import own_dtype as engine_dtype
@@ -53,17 +46,17 @@ class Stage(Protocol):
 
 
 STAGES: tuple[Stage, ...] = (
-    engines,
+    evaluations,
     operations,
-    stated,
+    stated_claims,
     formulas,
     trials,
     kinks,
-    domains,
+    undefined_formulas,
     certificates,
     combinations,
-    numeric,
-    forward,
+    numeric_gradients,
+    jvps,
     second_order,
 )
 
@@ -107,13 +100,13 @@ def examine(case: Case, options: Options, engines: Engines) -> Context:
     """Run all stages; then find out of what failed who is wrong, where, why, and what may have been meant."""
     context = _compared(case, options, engines)
     in_own_dtype = None
-    if context.case.dtype != case.dtype and own_dtype.is_unsettled(context):
+    if context.case.dtype != case.dtype and original_dtype.is_unsettled(context):
         in_own_dtype = _in_own_dtype(case, options, engines)
-        own_dtype.settle(context, in_own_dtype, explained=False)
+        original_dtype.settle(context, in_own_dtype, explained=False)
     _explain(context)
-    if in_own_dtype is not None and own_dtype.is_unsettled(context):  # which kinks may have been behind
+    if in_own_dtype is not None and original_dtype.is_unsettled(context):  # which kinks may have been behind
         _explain(in_own_dtype)
-        own_dtype.settle(context, in_own_dtype, explained=True)
+        original_dtype.settle(context, in_own_dtype, explained=True)
     return context
 
 
@@ -134,7 +127,7 @@ def _compared(case: Case, options: Options, engines: Engines) -> Context:
             found = [comparison for comparison in stage.check(context) if context.is_asked(comparison)]
             context.found += found
     if any(c.status == "failed" for c in context.found):
-        from gradcheck.checks.failures.repeated import excuse_unrepeated
+        from gradcheck.checks.failures.bare_graph_recheck import excuse_unrepeated
 
         excuse_unrepeated(context)
     return context

@@ -9,13 +9,13 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.power import Power
+from gradcheck.checks.mutation_score import Power
 from gradcheck.engines.base import Application, Engine, Pullback
 from gradcheck.errors import Place
 from gradcheck.facts import Fact
 from gradcheck.language.case import Case, Edit, Part
 from gradcheck.language.problem import Problem
-from gradcheck.shown import Shown
+from gradcheck.notebook_repr import Shown
 
 Status = Literal["passed", "failed", "undecided", "unsupported", "not_differentiable"]
 CaseStatus = Literal["passed", "failed", "invalid", "crashed", "skipped", "xfailed", "xpassed", "unsupported"]

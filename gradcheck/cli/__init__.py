@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None, left_with: list[int] | None = N
     code = None
     if arguments is None and _may_run(words):
         code = _code()
-        from gradcheck.checks.memory import keep_heap
+        from gradcheck.checks.isolation.memory_limit import keep_heap
 
         keep_heap()
     from gradcheck.cli.group import gradcheck, guarded
@@ -55,6 +55,6 @@ def _may_run(words: Sequence[str]) -> bool:
 
 def _code() -> str | None:
     """gradcheck's own files, before more of them is imported: what is kept of a run is known by them."""
-    from gradcheck.cache.surroundings import code
+    from gradcheck.cache.environment_digest import code
 
     return code()

@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradcheck.cli.files import still_holds, write_file
+from gradcheck.cli.write_files import still_holds, write_file
 from gradcheck.cli.output import write_stderr
 from gradcheck.errors import UsageError
-from gradcheck.reports.text import count
+from gradcheck.reports.safe_text import count
 
 if TYPE_CHECKING:
-    from gradcheck.checks.corrections import Corrected
+    from gradcheck.checks.verified_corrections import Corrected
     from gradcheck.checks.result import CaseResult, RunResult
     from gradcheck.language.case import Loaded
 
@@ -62,7 +62,7 @@ def _is_written(one: Corrected) -> bool:
 
 
 def _corrected(result: RunResult, run: Run) -> list[Corrected]:
-    from gradcheck.checks.corrections import correct
+    from gradcheck.checks.verified_corrections import correct
     from gradcheck.language.case import STDIN
 
     by_file: dict[str, list[CaseResult]] = {}

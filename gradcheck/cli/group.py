@@ -17,24 +17,24 @@ from gradcheck.errors import GradcheckError, UsageError, text_of
 from gradcheck.forks import CRASH
 from gradcheck.language.crash import Crash
 from gradcheck.language.suggest import did_you_mean, nearest
-from gradcheck.reports.text import plain, plain_lines
+from gradcheck.reports.safe_text import plain, plain_lines
 
 USAGE, EMPTY, INTERRUPTED = 2, 5, 130
 #: Every command, and where it stands; a module is imported when its command is called for.
 COMMANDS: dict[str, str] = {
-    "run": "gradcheck.cli.run:command",
-    "validate": "gradcheck.cli.read:validate",
-    "list": "gradcheck.cli.read:list_ids",
-    "explain": "gradcheck.cli.show:explain",
-    "trace": "gradcheck.cli.show:trace",
-    "graph": "gradcheck.cli.show:graph",
-    "conform": "gradcheck.cli.conform:command",
-    "ops": "gradcheck.cli.vocabulary:ops",
-    "cookbook": "gradcheck.cli.cookbook:command",
-    "schema": "gradcheck.cli.vocabulary:print_schema",
-    "snapshot": "gradcheck.cli.snapshot:command",
-    "init": "gradcheck.cli.init:command",
-    "config": "gradcheck.cli.settings:command",
+    "run": "gradcheck.cli.run_command:command",
+    "validate": "gradcheck.cli.validate_commands:validate",
+    "list": "gradcheck.cli.validate_commands:list_ids",
+    "explain": "gradcheck.cli.inspect_commands:explain",
+    "trace": "gradcheck.cli.inspect_commands:trace",
+    "graph": "gradcheck.cli.inspect_commands:graph",
+    "conform": "gradcheck.cli.conform_command:command",
+    "ops": "gradcheck.cli.ops_commands:ops",
+    "cookbook": "gradcheck.cli.cookbook_command:command",
+    "schema": "gradcheck.cli.ops_commands:print_schema",
+    "snapshot": "gradcheck.cli.snapshot_command:command",
+    "init": "gradcheck.cli.init_command:command",
+    "config": "gradcheck.cli.config_command:command",
 }
 #: Other names by which a command may be called.
 ALIASES = {"new": "init"}

@@ -40,7 +40,7 @@ class SizeType(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Raises click.BadParameter for what is no such size, or none at all."""
-        from gradcheck.checks.memory import size_of  # here, since help does without
+        from gradcheck.checks.isolation.memory_limit import size_of  # here, since help does without
 
         try:
             size = value if isinstance(value, int) else size_of(value)

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, TextIO
 
-from gradcheck.cache.folder import FOLDER, open_cache
-from gradcheck.cli.files import is_report_file, prepare_file, refuse_inputs, resolved, write_file
+from gradcheck.cache.cache_folder import FOLDER, open_cache
+from gradcheck.cli.write_files import is_report_file, prepare_file, refuse_inputs, resolved, write_file
 from gradcheck.errors import UsageError
 from gradcheck.forks import end_fork
 from gradcheck.reports import Look, render
-from gradcheck.reports.text import for_log, plain
+from gradcheck.reports.safe_text import for_log, plain
 
 if TYPE_CHECKING:
     from gradcheck.checks.result import CaseResult, RunResult

@@ -7,14 +7,14 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from gradcheck.cli.files import resolved
+from gradcheck.cli.write_files import resolved
 from gradcheck.cli.group import NothingToDo, code_of
 from gradcheck.cli.options import DEFAULT_PATHS
 from gradcheck.cli.output import write_stderr
 from gradcheck.errors import InvalidCase, UsageError
 from gradcheck.language.case import Case, Loaded
 from gradcheck.language.loader import load
-from gradcheck.language.loader.files import split_id
+from gradcheck.language.loader.case_files import split_id
 from gradcheck.language.suggest import did_you_mean
 
 _TOKEN = r"""\s*(?:(?P<text>'[^']*'|"[^"]*")|(?P<mark>[()])|(?P<word>[^\s()'"]+))"""

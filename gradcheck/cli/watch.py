@@ -15,8 +15,8 @@ from gradcheck.cli.output import write_stderr
 from gradcheck.errors import UsageError
 from gradcheck.forks import report_from_here
 from gradcheck.language.case import STDIN
-from gradcheck.language.loader.files import SUFFIXES, split_id
-from gradcheck.reports.text import count
+from gradcheck.language.loader.case_files import SUFFIXES, split_id
+from gradcheck.reports.safe_text import count
 
 #: Seconds between two looks at the files, and after a change, for editors that write in several steps.
 _EVERY, _SETTLES = 0.5, 0.1
@@ -30,7 +30,7 @@ def watch(paths: Sequence[str], engines: Iterable[str], once: Callable[[tuple[st
         raise UsageError("--watch looks at files, and '-' is the standard input", hint="name the file")
     if not hasattr(os, "fork"):
         raise UsageError("--watch needs a system that can fork processes")
-    for module in ("gradcheck.checks.run", "gradcheck.engines.core", "gradcheck.engines.torch"):
+    for module in ("gradcheck.checks.scheduling.run", "gradcheck.engines.core", "gradcheck.engines.torch"):
         import_module(module)
     code = tuple(code_of(engines))
     known = state(paths, code)

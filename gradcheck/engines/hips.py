@@ -12,7 +12,7 @@ import autograd.numpy
 import autograd.numpy.linalg
 import numpy as np
 
-from gradcheck.engines.functional import FunctionalEngine
+from gradcheck.engines.functional_engine import FunctionalEngine
 
 
 class Hips(FunctionalEngine):

@@ -13,7 +13,7 @@ import jax.numpy.linalg
 import jax.scipy.special
 import numpy as np
 
-from gradcheck.engines.functional import FunctionalEngine
+from gradcheck.engines.functional_engine import FunctionalEngine
 
 
 class Jax(FunctionalEngine):

@@ -18,9 +18,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from gradcheck.engines import missing
+from gradcheck.engines import import_stubs
 from gradcheck.engines.base import Engine
-from gradcheck.engines.tensor_class.guard import Output
+from gradcheck.engines.tensor_class.user_code_guard import Output
 from gradcheck.engines.user_modules import module_of_file, module_of_name
 from gradcheck.errors import GradcheckError, UsageError, text_of
 from gradcheck.forks import end_fork
@@ -53,10 +53,10 @@ GROUP = "gradcheck.engines"
 def engine(name: str) -> Engine:
     """The engine of this name, or that `file.py:attr` or `package.module:attr` names. Raises UsageError for an unknown
     name, or one that cannot be imported."""
-    known = missing.told()
+    known = import_stubs.told()
     found = _engine(name)
     if isinstance(getattr(found, "provided", None), tuple):
-        found.provided = tuple(one for one in missing.told() if one not in known)  # type: ignore[attr-defined]
+        found.provided = tuple(one for one in import_stubs.told() if one not in known)  # type: ignore[attr-defined]
     return found
 
 
@@ -109,7 +109,7 @@ def _found(spec: str, folder: Path | None) -> tuple[Any, ModuleType]:
     """Return the same, and the module that has it; a module that is named is looked for in a folder first."""
     where, _, attribute = spec.rpartition(":")
     os.environ.setdefault(*FORKING)
-    os.environ.setdefault(*missing.UNCOMPILED)
+    os.environ.setdefault(*import_stubs.UNCOMPILED)
     module = _loading(spec, lambda: module_of_file(where) if _is_file(where) else module_of_name(where, folder))
     found: Any = module
     for part in attribute.split("."):
@@ -146,12 +146,12 @@ def as_engine(found: Any, name: str, spec: str, module: ModuleType | None = None
 def adapt(constructor: Callable[..., Any], name: str, module: ModuleType | None = None) -> TensorClassEngine:
     """An engine of a Tensor class, or of a function that makes tensors, whose ops may be in a `module`, too. Raises
     UsageError where it is none. What the class prints while it is looked at is dropped."""
-    from gradcheck.engines.tensor_class.discovery import api_of  # only somebody's class needs these
+    from gradcheck.engines.tensor_class.api_discovery import api_of  # only somebody's class needs these
     from gradcheck.engines.tensor_class.engine import TensorClassEngine
-    from gradcheck.engines.tensor_class.scalars import ScalarClassEngine
+    from gradcheck.engines.tensor_class.scalar_engine import ScalarClassEngine
 
     with Output().capturing():
-        api = missing.provided(lambda: api_of(constructor, getattr(constructor, "__name__", name), module))
+        api = import_stubs.provided(lambda: api_of(constructor, getattr(constructor, "__name__", name), module))
     return (ScalarClassEngine if api.scalar else TensorClassEngine)(api, name)
 
 
@@ -171,7 +171,7 @@ def _loading(spec: str, load: Callable[[], Any]) -> Any:
     output = Output()
     try:
         with output.capturing():
-            return missing.provided(load)
+            return import_stubs.provided(load)
     except GradcheckError:
         raise
     except SystemExit as error:
@@ -190,7 +190,7 @@ def _loading(spec: str, load: Callable[[], Any]) -> Any:
 
 def _of_old_numpy(error: Exception) -> str:
     """What to do where code asks NumPy for what newer ones have not; else nothing."""
-    if not missing.is_of_old_numpy(error):
+    if not import_stubs.is_of_old_numpy(error):
         return ""
     numpy = metadata.version("numpy")
     return (

@@ -23,7 +23,7 @@ from gradcheck.engines.torch_guards import GUARDS
 from gradcheck.engines.torch_nodes import nodes, through_nodes
 from gradcheck.engines.torch_versions import as_torch_answers, lacking, no_function
 from gradcheck.errors import BackwardTwice, DtypeMismatch, GradcheckError, ShapeMismatch, Unsupported
-from gradcheck.language.evaluation.scalars import ARITHMETIC
+from gradcheck.language.evaluation.scalar_arithmetic import ARITHMETIC
 
 _Tensor = torch.Tensor
 _NUMBERS = (int, float, complex, bool)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.language.case import Case
-from gradcheck.language.trials import PLAIN, Variation
+from gradcheck.language.trial_draws import PLAIN, Variation
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,16 +17,16 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.errors import InvalidCase, Place, TensorError, TooLarge
 from gradcheck.language.case import Case, Claim, Step, Value
-from gradcheck.language.conversion import as_array, copied
-from gradcheck.language.evaluation.budget import MAX_ELEMENTS
+from gradcheck.language.array_conversion import as_array, copied
+from gradcheck.language.evaluation.result_size import MAX_ELEMENTS
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.problem import Drawn, Problem, part_of
-from gradcheck.language.random import Drawing, stream
-from gradcheck.language.structures import structured
-from gradcheck.language.trials import (
+from gradcheck.language.random_streams import Drawing, stream
+from gradcheck.language.array_structures import structured
+from gradcheck.language.trial_draws import (
     PLAIN,
     Variation,
     inner_roots,

@@ -4,8 +4,8 @@
 - `numeric` differentiates the forward numerically, in double precision or better, with an error bar.
 
 An oracle knows cases, problems and ops. It must not know engines, tolerances, or what a report says: what it finds is
-data and `Fact`s, whose sentences stand in `gradcheck/reports/phrases/claims.py`. No clock decides what it finds.
+data and `Fact`s, whose sentences stand in `gradcheck/reports/phrases/claim_phrases.py`. No clock decides what it finds.
 
 A further oracle is a folder beside these two. Its answers enter a failure's verdict in
-`gradcheck/checks/failures/arbitration.py`.
+`gradcheck/checks/failures/blame_assignment.py`.
 """

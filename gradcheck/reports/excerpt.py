@@ -6,8 +6,8 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from gradcheck.reports import Look
-from gradcheck.reports.source import Spot
-from gradcheck.reports.text import at, plain, wrap
+from gradcheck.reports.source_lines import Spot
+from gradcheck.reports.safe_text import at, plain, wrap
 
 #: Columns before the excerpt, and how much of a long line is left before what is meant.
 _INDENT, _BEFORE = 4, 16

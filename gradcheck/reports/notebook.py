@@ -6,24 +6,24 @@ from functools import singledispatch
 from typing import Any
 
 from gradcheck.autograd.trace import glimpse
-from gradcheck.checks.conformance.conform import Conformance
+from gradcheck.checks.conformance.engine_conformance import Conformance
 from gradcheck.checks.derivation import Explanation
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
 from gradcheck.reports.causes import causes
-from gradcheck.reports.commands.conform import render as of_engine
-from gradcheck.reports.commands.explain import evidence, remarks_of
+from gradcheck.reports.commands.conformance_report import render as of_engine
+from gradcheck.reports.commands.explanation import evidence, remarks_of
 from gradcheck.reports.findings import BAD
-from gradcheck.reports.page.document import MARKS, environment, static
-from gradcheck.reports.page.knowledge import MOST_NODES, statistics
+from gradcheck.reports.page.run_page import MARKS, environment, static
+from gradcheck.reports.page.graph_verdicts import MOST_NODES, statistics
 from gradcheck.reports.page.mathml import of_expr
-from gradcheck.reports.page.view import brief_view, full_view, remark_of
+from gradcheck.reports.page.case_view import brief_view, full_view, remark_of
 from gradcheck.reports.phrases import say
-from gradcheck.reports.phrases.causes import group_title
-from gradcheck.reports.picture.graph import nearest, of_case, told
+from gradcheck.reports.phrases.cause_titles import group_title
+from gradcheck.reports.picture.diagram import nearest, of_case, told
 from gradcheck.reports.picture.svg import drawn
 from gradcheck.reports.summary import summary
-from gradcheck.reports.text import plain
+from gradcheck.reports.safe_text import plain
 
 #: Of a run so many cases are shown in full, those that failed first, and so many in a line each.
 IN_FULL, IN_BRIEF = 5, 200

@@ -9,11 +9,11 @@ from gradcheck.errors import Place
 from gradcheck.reports import Look
 from gradcheck.reports.causes import Causes, Group, Member
 from gradcheck.reports.excerpt import PLACE, SUGGESTION
-from gradcheck.reports.failed import CAUSE, indented
+from gradcheck.reports.failed_case import CAUSE, indented
 from gradcheck.reports.findings import locate
-from gradcheck.reports.phrases.causes import group_detail, group_title, member_title, raised
-from gradcheck.reports.source import near, spot, suggested
-from gradcheck.reports.text import at, count, plain
+from gradcheck.reports.phrases.cause_titles import group_detail, group_title, member_title, raised
+from gradcheck.reports.source_lines import near, spot, suggested
+from gradcheck.reports.safe_text import at, count, plain
 
 #: The lines of a screen, and how many of them the overview may fill.
 SCREEN, MOST_LINES = 24, 22

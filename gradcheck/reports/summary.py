@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 
 from gradcheck.autograd.op import whole_table
-from gradcheck.checks.lacking import Lacking, lacking, lacks_of
-from gradcheck.checks.power import Power
+from gradcheck.checks.unsupported_features import Lacking, lacking, lacks_of
+from gradcheck.checks.mutation_score import Power
 from gradcheck.checks.result import CaseResult, CaseStatus, RunResult
 from gradcheck.reports.phrases import say
-from gradcheck.reports.text import brief, count, plain
+from gradcheck.reports.safe_text import brief, count, plain
 
 #: In the order of the line.
 _ORDER: tuple[CaseStatus, ...] = (

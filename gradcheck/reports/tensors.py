@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from gradcheck.autograd.trace import Glimpse
-from gradcheck.reports.text import brief
+from gradcheck.reports.safe_text import brief
 
 #: What is shown element by element; anything larger is described by its worst element.
 MAX_COLUMNS, MAX_ROWS = 8, 16

@@ -7,9 +7,9 @@ report.
     moving    `gradcheck`, with the signature of `torch.autograd.gradcheck`
 """
 
-from gradcheck.testing.cases import check_cases, check_engine
-from gradcheck.testing.function import check_function
-from gradcheck.testing.moving import gradcheck
+from gradcheck.testing.case_checks import check_cases, check_engine
+from gradcheck.testing.function_check import check_function
+from gradcheck.testing.torch_gradcheck import gradcheck
 from gradcheck.testing.over import over
 
 __all__ = ["check_cases", "check_engine", "check_function", "gradcheck", "over"]

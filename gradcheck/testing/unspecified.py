@@ -8,21 +8,21 @@ from dataclasses import replace
 from gradcheck.checks.options import Options
 from gradcheck.checks.pipeline import verdict
 from gradcheck.checks.result import RunResult
-from gradcheck.checks.run import environment
+from gradcheck.checks.scheduling.run import environment
 from gradcheck.language.case import Case, Implementation
-from gradcheck.testing.failed import with_snippet
+from gradcheck.testing.check_failure import with_snippet
 
 
 def check_alone(implementation: Implementation, case: Case, names: Sequence[str], on: str = "cpu") -> RunResult:
     """What is found of the code at the case's inputs, in each dtype that is asked for, and at others that are drawn;
     `on` is the device."""
-    from gradcheck.checks.implementations.in_python import alone_in_python
-    from gradcheck.checks.implementations.unspecified import check_alone as check
+    from gradcheck.checks.implementations.python_reproduction import alone_in_python
+    from gradcheck.checks.implementations.self_consistency import check_alone as check
     from gradcheck.engines.implementation.binding import bind
-    from gradcheck.engines.implementation.engine import Implementation as Engine
-    from gradcheck.engines.implementation.kinds import code_of
-    from gradcheck.engines.implementation.loading import load
-    from gradcheck.engines.implementation.own_forward import own_forward
+    from gradcheck.engines.implementation.code_engine import Implementation as Engine
+    from gradcheck.engines.implementation.code_kinds import code_of
+    from gradcheck.engines.implementation.code_loading import load
+    from gradcheck.engines.implementation.differentiable_forward import own_forward
     from gradcheck.engines.torch_devices import device_of
     from gradcheck.language.case import Claim
     from gradcheck.language.expr.nodes import Name

@@ -12,7 +12,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NUMPY, Host
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.random import Drawing, stream
+from gradcheck.language.random_streams import Drawing, stream
 
 TORCH = Torch()
 #: Tensors, and a call of these that there is no answer to.

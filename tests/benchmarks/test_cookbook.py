@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.cookbook import entry_of, proved_in, said
 from gradcheck import load, run
-from gradcheck.language.cookbook.entries import entries
+from gradcheck.language.cookbook.cookbook_entries import entries
 from gradcheck.reports.phrases import say
 from tests.paths import CASES, ROOT
 

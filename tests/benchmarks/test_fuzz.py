@@ -52,9 +52,9 @@ def test_nothing_is_found_in_what_is_sound(tmp_path: Path) -> None:
     [
         ("gradcheck.checks.claims.operations.check", "crash"),
         ("gradcheck.checks.failures.explain.suggest", "incomplete"),
-        ("gradcheck.engines.trace.trace_case", "crash"),
-        ("gradcheck.reports.commands.explain.render", "crash"),
-        ("gradcheck.reports.phrases.numbers.worst", "untold"),
+        ("gradcheck.engines.traced_case.trace_case", "crash"),
+        ("gradcheck.reports.commands.explanation.render", "crash"),
+        ("gradcheck.reports.phrases.comparison_numbers.worst", "untold"),
     ],
 )
 def test_it_sees_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, kind: str) -> None:
@@ -68,7 +68,7 @@ def test_it_sees_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target
 
 
 def test_it_sees_what_validate_does_not_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradcheck.language.beforehand.refused_values", lambda case: [])
+    monkeypatch.setattr("gradcheck.language.value_precheck.refused_values", lambda case: [])
     found = tried(Trial(0, b"inputs: {x: 'zeros(0.5)'}\ngraph: {y: x * 2}\n", ()), tmp_path).findings
     assert [one.kind for one in found] == ["validate"]
 

@@ -9,9 +9,9 @@ import pytest
 from benchmarks.textbook import FOLDER, MOST_BEYOND, Compared, cases, compared, operations, rows, written
 from gradcheck.autograd.modes import quiet
 from gradcheck.checks.claims.formulas import check_formulas
-from gradcheck.checks.claims.stated import Claims
+from gradcheck.checks.claims.stated_claims import Claims
 from gradcheck.checks.options import Engines
-from gradcheck.checks.point import Point
+from gradcheck.checks.points.point import Point
 from gradcheck.engines.core import Core
 from gradcheck.language.case import Case
 from gradcheck.language.expr.parser import parse

@@ -9,9 +9,9 @@ import pytest
 
 from gradcheck.cache import cache as module
 from gradcheck.cache.cache import Cache, cache_of
-from gradcheck.cache.entries import Entries
-from gradcheck.cache.folder import FOLDER
-from gradcheck.cache.surroundings import Surroundings, code
+from gradcheck.cache.signed_store import Entries
+from gradcheck.cache.cache_folder import FOLDER
+from gradcheck.cache.environment_digest import Surroundings, code
 
 HERE = Surroundings("code", {"numpy": "2.0"}, "others")
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from gradcheck.checks.context import Context
 from gradcheck.checks.options import Options, engines_of
-from gradcheck.checks.point import Point
+from gradcheck.checks.points.point import Point
 from tests.from_text import case_of
 
 GENERAL = """

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gradcheck.checks.result import CaseResult, Comparison, RunResult
-from gradcheck.checks.run import run
+from gradcheck.checks.scheduling.run import run
 from gradcheck.engines.torch import _plan
 
 Check = Callable[..., CaseResult]

@@ -16,12 +16,12 @@ from gradcheck.autograd.pullback import pull_arrays
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.result import CaseResult, Comparison
-from gradcheck.checks.run import run
+from gradcheck.checks.scheduling.run import run
 from gradcheck.engines.base import Application, Pullback
 from gradcheck.engines.core import Core
 from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.language.case import Case
-from gradcheck.language.loader.files import load_text
+from gradcheck.language.loader.case_files import load_text
 from gradcheck.reports.phrases import say
 
 Cotangents = Sequence[np.ndarray | None]

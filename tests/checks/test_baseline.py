@@ -11,7 +11,7 @@ import pytest
 from gradcheck.checks.baseline import Baseline, KnownClaim, failing
 from gradcheck.checks.options import Options
 from gradcheck.checks.result import CaseResult, Comparison, Failure, RunResult, Subject
-from gradcheck.checks.run import run
+from gradcheck.checks.scheduling.run import run
 from gradcheck.facts import fact
 from tests.from_text import case_of
 

@@ -7,20 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.checks import derivation, verified
+from gradcheck.checks import derivation
+from gradcheck.checks import derivation_check
 from gradcheck.checks.claims import combinations
-from gradcheck.checks.claims.other_sides import OtherSides
+from gradcheck.checks.claims.branch_coverage_trials import OtherSides
 from gradcheck.checks.derivation import Explanation, explain, taken_names
-from gradcheck.checks.run import run
+from gradcheck.checks.scheduling.run import run
 from gradcheck.facts import fact
 from gradcheck.language.case import Case
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import gradient_names
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
-from gradcheck.language.symbolic.simplify.rules import RULES, Simplifier
-from gradcheck.oracles.exact.tracker import Proof
-from gradcheck.reports.commands.explain import FORMATS, render
+from gradcheck.language.symbolic.simplify.simplifier import RULES, Simplifier
+from gradcheck.oracles.exact.claim_tracker import Proof
+from gradcheck.reports.commands.explanation import FORMATS, render
 from gradcheck.reports.phrases import say
 from tests.from_text import case_of
 from tests.paths import CASES, ROOT, THEMES
@@ -196,7 +197,7 @@ def test_several_passes_add_up(tmp_path: Path) -> None:
 def test_a_formula_that_does_not_hold_is_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a rule may do, what is shown was found to hold: here every check on rules is switched off."""
     from gradcheck.language.expr.parser import parse
-    from gradcheck.language.symbolic.simplify.facts import Facts
+    from gradcheck.language.symbolic.simplify.part_properties import Facts
 
     monkeypatch.setattr(Facts, "alike", lambda *_: True)
 
@@ -254,7 +255,7 @@ def test_steps_are_named_unlike_anything_in_the_case() -> None:
 
 def test_what_the_exact_oracle_refutes_is_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     refuted = Proof("refuted")
-    monkeypatch.setattr(verified, "prove", lambda problem, claims: [refuted for _ in claims])
+    monkeypatch.setattr(derivation_check, "prove", lambda problem, claims: [refuted for _ in claims])
     found = of("{inputs: {x: 'randn(3)'}, graph: {y: (x * x).sum()}}", tmp_path)
     assert found.formulas == ()
     assert found.why_not == fact("derived_is_refuted", tensor="x")

@@ -14,9 +14,9 @@ from gradcheck.facts import fact
 from gradcheck.language.case import Case, Claim, Step, Value
 from gradcheck.language.expr.nodes import Call
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.random import RANDOM
+from gradcheck.language.random_streams import RANDOM
 from gradcheck.language.sampling import draw
-from gradcheck.reports.commands.explain import FORMATS, render
+from gradcheck.reports.commands.explanation import FORMATS, render
 from tests.samples import named, samples
 
 #: One sample of each op that makes complex numbers of real ones would need a complex case, which takes no real ones.

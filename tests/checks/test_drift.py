@@ -11,7 +11,7 @@ from gradcheck.checks.baseline import Baseline
 from gradcheck.checks.drift import agreements, drifted
 from gradcheck.checks.options import Options
 from gradcheck.checks.result import CaseResult, Comparison, RunResult, Subject
-from gradcheck.checks.run import run
+from gradcheck.checks.scheduling.run import run
 from tests.conftest import WithRules
 from tests.from_text import case_of
 

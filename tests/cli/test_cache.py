@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import gradcheck as package
-from gradcheck.cache.surroundings import Surroundings
+from gradcheck.cache.environment_digest import Surroundings
 from gradcheck.cli import _may_run, main
 from gradcheck.cli.group import gradcheck, guarded
 from gradcheck.cli.supervisor import OwnProcess

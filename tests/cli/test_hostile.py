@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gradcheck.language.loader import files
+from gradcheck.language.loader import case_files
 from tests.hostile import PLACES, VALUES, text_of
 
 GOOD = "name: good\ninputs: {x: [1, 2]}\ngraph: {y: (x * x).sum()}\n"
@@ -49,14 +49,14 @@ def test_any_value_costs_its_own_file_alone(beside: Path, gradcheck: Any, shift:
 @pytest.fixture
 def crashing(beside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file on which gradcheck crashes, with a case that it can read beside the one that it cannot."""
-    build = files.build
+    build = case_files.build
 
     def crashes(document: Any, *rest: Any) -> Any:
         if "boom" in document.text:
             raise RecursionError("maximum recursion depth exceeded")
         return build(document, *rest)
 
-    monkeypatch.setattr(files, "build", crashes)
+    monkeypatch.setattr(case_files, "build", crashes)
     second = GOOD.replace("good", "boom")
     (beside / "bad.yaml").write_text(f"{GOOD.replace('good', 'readable')}---\n{second}")
 
@@ -80,7 +80,7 @@ def test_a_crash_over_one_case_costs_that_case_alone(gradcheck: Any, words: tupl
     assert outcome.code == 3
     told = " ".join((outcome.out + outcome.err).split())
     assert "gradcheck crashed while reading this case: RecursionError: maximum recursion depth exceeded" in told
-    assert "gradcheck/language/loader/files.py:" in told
+    assert "gradcheck/language/loader/case_files.py:" in told
     assert "please report it" in told
     assert "cases/bad.yaml:5:1" in told
     assert "Traceback" not in outcome.err
@@ -110,7 +110,7 @@ def test_a_crash_anywhere_in_reading_costs_one_file(
     beside: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch, target: str
 ) -> None:
     owner, _, name = target.rpartition(".")
-    whole = getattr(files, owner) if owner else files
+    whole = getattr(case_files, owner) if owner else case_files
     before = getattr(whole, name)
 
     def crashes(*given: Any) -> Any:

@@ -15,7 +15,7 @@ from gradcheck.checks.options import ORACLES, Options
 from gradcheck.cli.config import keys
 from gradcheck.cli.option_types import ReportType
 from gradcheck.cli.options import DTYPES, RUN, Option, of_table, paths
-from gradcheck.cli.run import command
+from gradcheck.cli.run_command import command
 
 #: Parameters of `run` that are about selection and writing, not about checks.
 ABOUT_WRITING = {

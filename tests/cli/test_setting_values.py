@@ -13,7 +13,7 @@ import pytest
 
 from gradcheck.cli.config import OVERRIDDEN, keys, overrides_of
 from gradcheck.cli.options import RUN
-from gradcheck.cli.run import command
+from gradcheck.cli.run_command import command
 from gradcheck.cli.setting_values import brief, kind_of, read_value, shown
 from gradcheck.errors import UsageError
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from gradcheck.checks.power import Power
+from gradcheck.checks.mutation_score import Power
 from gradcheck.checks.result import Diagnosis, Reproduction, Trial
 from gradcheck.facts import fact
 from gradcheck.language.case import Edit
 from gradcheck.reports import render
-from gradcheck.reports.listing import MARKS, QUALIFIED
+from gradcheck.reports.case_list import MARKS, QUALIFIED
 from tests.paths import ROOT
 from tests.reports.conftest import make_case, make_comparison, make_everything, make_failed, make_run
 
@@ -95,7 +95,7 @@ def test_the_keys_of_diagnoses_are_named() -> None:
 
 
 def test_the_words_and_marks_of_a_listing_are_explained() -> None:
-    from gradcheck.reports.failed import WORDS
+    from gradcheck.reports.failed_case import WORDS
 
     table = PAGE.split("| mark | word |")[1].split("\n\n")[0]
     found = dict(re.findall(r"^\| `(.)` \| `([\w/]+)` \|", table, re.MULTILINE))

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gradcheck.checks.workers import Workers
+from gradcheck.checks.isolation.worker_processes import Workers
 
 #: Calls `function(*args)` there, where the library is installed; what that raises is raised here.
 Elsewhere = Callable[..., Any]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gradcheck import run
-from gradcheck.engines.functional import FunctionalEngine
+from gradcheck.engines.functional_engine import FunctionalEngine
 from gradcheck.language.loader import load_text
 from tests.engines.elsewhere import Elsewhere
 from tests.from_text import problem_from

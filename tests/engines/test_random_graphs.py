@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gradcheck.checks.run import run
+from gradcheck.checks.scheduling.run import run
 from gradcheck.language.loader import load_text
 
 #: What takes matrices (m, n) or rows (r, s) of size 3, and what it makes.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from gradcheck.checks.run import run
+from gradcheck.checks.scheduling.run import run
 from gradcheck.engines.torch_devices import device_of
 from gradcheck.errors import UsageError
 from gradcheck.testing import check_function

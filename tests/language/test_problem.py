@@ -8,7 +8,7 @@ import pytest
 from gradcheck.errors import Place
 from gradcheck.language.case import Case
 from gradcheck.language.problem import Drawn, Problem, part_of, split_name, with_part
-from gradcheck.language.trials import PLAIN
+from gradcheck.language.trial_draws import PLAIN
 
 CASE = Case(id="c", name="c", place=Place(), inputs={}, graph={}, steps=())
 

@@ -13,7 +13,7 @@ from gradcheck.language.case import Case
 from gradcheck.language.loader import load_text
 from gradcheck.language.problem import Drawn, Problem
 from gradcheck.language.sampling import claimed, draw, graph_values, literal_problem
-from gradcheck.language.trials import Variation
+from gradcheck.language.trial_draws import Variation
 
 
 def one(text: str) -> Case:

@@ -9,7 +9,7 @@ from gradcheck.checks.result import CaseResult, Cause, Comparison
 from gradcheck.errors import Place
 from gradcheck.facts import Fact, fact
 from gradcheck.reports.causes import causes, members_of
-from gradcheck.reports.phrases.causes import group_detail, group_title, member_title
+from gradcheck.reports.phrases.cause_titles import group_detail, group_title, member_title
 from tests.reports.conftest import diagnosis, make_case, make_error, make_failed, make_run
 
 SECOND = fact("gradients_of_arguments_are_wrong", arguments=(1,))

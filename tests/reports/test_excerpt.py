@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from gradcheck.errors import Place
 from gradcheck.reports import Look
 from gradcheck.reports.excerpt import excerpt
-from gradcheck.reports.source import Spot
+from gradcheck.reports.source_lines import Spot
 
 PLACE = Place("case.yaml", 14, 8)
 LINE = "  dZ1: (dZ2 @ W2.T) * (1 - H)"

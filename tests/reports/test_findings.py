@@ -9,7 +9,7 @@ import numpy as np
 from gradcheck.checks.result import Trial
 from gradcheck.errors import Place
 from gradcheck.reports.findings import findings, locate
-from gradcheck.reports.problems import Problem, problems
+from gradcheck.reports.located_messages import Problem, problems
 
 ONE, TWO = np.ones((2, 2)), np.full((2, 2), 2.0)
 

@@ -10,7 +10,7 @@ from jsonschema import Draft7Validator
 
 from gradcheck.checks.options import QUICK
 from gradcheck.checks.result import CaseResult, Failure
-from gradcheck.checks.run import run
+from gradcheck.checks.scheduling.run import run
 from gradcheck.facts import fact
 from gradcheck.reports import render
 from gradcheck.reports.report_schema import report_schema

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gradcheck.checks.power import Mutant, Power
+from gradcheck.checks.mutation_score import Mutant, Power
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.facts import fact
 from gradcheck.reports import Look, render

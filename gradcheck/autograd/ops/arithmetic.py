@@ -12,7 +12,7 @@ from gradcheck.autograd.op import composite, elementwise, row
 from gradcheck.autograd.ops.comparison_where import where
 from gradcheck.autograd.ops.complex_numbers import conj, real
 from gradcheck.autograd.ops.creation import zeros_like
-from gradcheck.autograd.ops.rounding import floor_divide, refuse_zeros
+from gradcheck.autograd.ops.rounding_remainder import floor_divide, refuse_zeros
 from gradcheck.errors import ArgumentError
 
 _TWO = ((-3.0, 3.0), (-3.0, 3.0))

@@ -16,7 +16,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.ops.common.dims import integer
-from gradcheck.autograd.ops.common.functional import functional
+from gradcheck.autograd.ops.common.nn_functional import functional
 from gradcheck.autograd.ops.common.windows import Slide, each, padded_elements
 from gradcheck.autograd.promotion import require_one_dtype
 from gradcheck.errors import ArgumentError, ShapeMismatch

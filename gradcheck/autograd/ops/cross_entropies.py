@@ -14,7 +14,7 @@ import numpy as np
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import op
 from gradcheck.autograd.ops.common.dims import integer
-from gradcheck.autograd.ops.common.functional import fits_into, functional, one_dtype, reduced, same_shape
+from gradcheck.autograd.ops.common.nn_functional import fits_into, functional, one_dtype, reduced, same_shape
 from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.common.dims import integer
-from gradcheck.autograd.ops.common.functional import fits_into, functional
+from gradcheck.autograd.ops.common.nn_functional import fits_into, functional
 from gradcheck.autograd.promotion import require_one_dtype
 from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch, Unsupported
 

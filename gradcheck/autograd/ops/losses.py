@@ -12,7 +12,7 @@ from math import log, pi
 from typing import Any
 
 from gradcheck.autograd import ops
-from gradcheck.autograd.ops.common.functional import (
+from gradcheck.autograd.ops.common.nn_functional import (
     fits_into,
     floating_one_of,
     functional,

@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.ops.common.dims import integer
-from gradcheck.autograd.ops.common.functional import functional, one_dtype
+from gradcheck.autograd.ops.common.nn_functional import functional, one_dtype
 from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch
 
 

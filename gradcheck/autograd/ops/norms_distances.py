@@ -17,7 +17,7 @@ from gradcheck.autograd.dtypes import HALVES, named, real_of
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.common.arguments import accumulate, require_floating
 from gradcheck.autograd.ops.common.dims import any_empty, axes, canonical, canonical_all, restored
-from gradcheck.autograd.ops.common.functional import functional, joint_elements, one_dtype
+from gradcheck.autograd.ops.common.nn_functional import functional, joint_elements, one_dtype
 from gradcheck.autograd.ops.comparison_where import isnan, where
 from gradcheck.autograd.ops.creation import zeros_like
 from gradcheck.autograd.ops.factorizations import svdvals

@@ -14,7 +14,7 @@ from gradcheck.autograd.op import composite, linear, op
 from gradcheck.autograd.ops.common.arguments import accumulate, refuse_complex, require_floating, total
 from gradcheck.autograd.ops.common.dims import axes, count, restored
 from gradcheck.autograd.ops.comparison_where import where
-from gradcheck.autograd.ops.cumulative import exclusive_products
+from gradcheck.autograd.ops.cumulative_sums import exclusive_products
 from gradcheck.autograd.ops.expansion import expand
 from gradcheck.autograd.ops.shape_casts import reshape, to
 from gradcheck.errors import ArgumentError

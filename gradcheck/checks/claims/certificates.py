@@ -20,14 +20,14 @@ from gradcheck.checks.claims.formulas import difference_of, explained
 from gradcheck.checks.claims.near_misses import near_miss
 from gradcheck.checks.closeness.tolerance import base, of_claim
 from gradcheck.checks.context import Context
-from gradcheck.checks.recalled import about_claims, recall
+from gradcheck.checks.reuse.cached_reference import about_claims, recall
 from gradcheck.checks.result import UNSETTLED, Comparison
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, StatedTolerance
 from gradcheck.language.problem import Problem
 
 if TYPE_CHECKING:
-    from gradcheck.oracles.exact.tracker import Proof
+    from gradcheck.oracles.exact.claim_tracker import Proof
 
 #: More op applications than this, over all points, are left to numbers alone.
 MAX_WORK = 20_000

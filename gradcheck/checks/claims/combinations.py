@@ -9,14 +9,14 @@ import numpy as np
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.formulas import check_formula
-from gradcheck.checks.claims.stated import Claims
+from gradcheck.checks.claims.stated_claims import Claims
 from gradcheck.checks.context import Context
-from gradcheck.checks.hopeless_points import hopeless, is_finite
-from gradcheck.checks.point import Point
+from gradcheck.checks.points.degenerate import hopeless, is_finite
+from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import UNSETTLED, Comparison
-from gradcheck.checks.usable_points import unusable
+from gradcheck.checks.points.admissible import unusable
 from gradcheck.language.case import Claim
-from gradcheck.language.trials import speaks_of_root
+from gradcheck.language.trial_draws import speaks_of_root
 
 
 def applies(context: Context) -> bool:
@@ -27,8 +27,8 @@ def applies(context: Context) -> bool:
 
 def check(context: Context) -> Iterator[Comparison]:
     """Each such formula at these numbers, until it fails."""
-    from gradcheck.checks.branches.combined import unvisited_pairs
-    from gradcheck.checks.branches.sites import branching
+    from gradcheck.checks.branches.branch_pairs import unvisited_pairs
+    from gradcheck.checks.branches.margin_recording import branching
 
     owners = branching(context.case)
     for name, listed in context.case.formulas.items() if owners else ():

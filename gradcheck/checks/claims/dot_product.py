@@ -15,8 +15,8 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import real_of, wide
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.pushed import Forward
-from gradcheck.checks.claims.tangents import settled
+from gradcheck.checks.claims.jvp_points import Forward
+from gradcheck.checks.claims.tangent_comparison import settled
 from gradcheck.checks.closeness.agreement import Allowance, Answer, blames, who_is_wrong
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.rounding import at_most

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.stated import Claims, aligned, check_identity
+from gradcheck.checks.claims.stated_claims import Claims, aligned, check_identity
 from gradcheck.checks.closeness.overflow import leaves_range
 from gradcheck.checks.closeness.rounding import allow_in_double_precision, judged, roughly_judged
 from gradcheck.checks.context import Context
-from gradcheck.checks.hopeless_points import is_nowhere_defined, nothing_claimed, without_range
-from gradcheck.checks.point import Point
+from gradcheck.checks.points.degenerate import is_nowhere_defined, nothing_claimed, without_range
+from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
 from gradcheck.errors import GradcheckError

@@ -13,11 +13,11 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import HALVES
 from gradcheck.checks.claims.formulas import difference_of, explained
-from gradcheck.checks.closeness.beyond_rounding import surely_allowed
+from gradcheck.checks.closeness.rough_rounding import surely_allowed
 from gradcheck.checks.context import Context
-from gradcheck.checks.hopeless_points import is_finite
-from gradcheck.checks.point import Point
-from gradcheck.checks.usable_points import unusable
+from gradcheck.checks.points.degenerate import is_finite
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.points.admissible import unusable
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim

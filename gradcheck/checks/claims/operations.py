@@ -15,24 +15,24 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import RAISED
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.as_recorded import as_recorded
+from gradcheck.checks.claims.recorded_ops import as_recorded
 from gradcheck.checks.claims.cotangents import is_of_ones, operations_of, with_ones
 from gradcheck.checks.claims.outcomes import lack_of, outcome, place_of
-from gradcheck.checks.claims.shared_arguments import wrong_where_shared
-from gradcheck.checks.closeness.beyond_rounding import is_beyond_rounding, roughly, surely_allowed
+from gradcheck.checks.claims.aliased_arguments import wrong_where_shared
+from gradcheck.checks.closeness.rough_rounding import is_beyond_rounding, roughly, surely_allowed
 from gradcheck.checks.closeness.compare import agree, compare
 from gradcheck.checks.closeness.conditioning import allowances, is_low, most_allowed
 from gradcheck.checks.closeness.rounding import allow
 from gradcheck.checks.closeness.tolerance import Tolerance, between_engines, epsilon
 from gradcheck.checks.context import Context
-from gradcheck.checks.hopeless_points import is_all_nan
-from gradcheck.checks.point import Point
+from gradcheck.checks.points.degenerate import is_all_nan
+from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Operation, Status, Subject, WrongOperation
 from gradcheck.engines.base import ILL_DEFINED, Application, Engine, Pullback
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.fast_path_audit import difference
-from gradcheck.engines.raised import raise_array, raised
+from gradcheck.engines.double_precision import raise_array, raised
 from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.facts import Fact, fact
 from gradcheck.forks import end_fork

@@ -15,7 +15,7 @@ import numpy as np
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.outcomes import place_of
-from gradcheck.checks.claims.tangents import settled
+from gradcheck.checks.claims.tangent_comparison import settled
 from gradcheck.checks.closeness.agreement import Allowance, Answer, blames, who_is_wrong
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.conditioning import Conditioning
@@ -23,19 +23,19 @@ from gradcheck.checks.closeness.overflow import leaves_range
 from gradcheck.checks.closeness.rounding import judged
 from gradcheck.checks.closeness.tolerance import Tolerance, base, between_engines
 from gradcheck.checks.context import Context
-from gradcheck.checks.hopeless_points import is_nowhere_defined, without_range
+from gradcheck.checks.points.degenerate import is_nowhere_defined, without_range
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Engine
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun, Gradients, SecondOrder, last_pass
-from gradcheck.engines.raised import raise_precision, raised
+from gradcheck.engines.double_precision import raise_precision, raised
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import StatedTolerance
 from gradcheck.language.expr.traverse import ops_in
 from gradcheck.language.problem import Problem
-from gradcheck.language.random import directions, stream
-from gradcheck.oracles.numeric.differences import array_derivative
+from gradcheck.language.random_streams import directions, stream
+from gradcheck.oracles.numeric.finite_differences import array_derivative
 
 #: An error bar wider than this, relative to the largest element, confirms nothing.
 _BLURRED = 1e-5

@@ -10,21 +10,21 @@ from dataclasses import replace
 from functools import partial
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.domains import is_undefined, is_unstable
-from gradcheck.checks.claims.engines import check_engine
+from gradcheck.checks.claims.undefined_formulas import is_undefined, is_unstable
+from gradcheck.checks.claims.evaluations import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
-from gradcheck.checks.claims.stated import Claims, check_identity
+from gradcheck.checks.claims.stated_claims import Claims, check_identity
 from gradcheck.checks.claims.wrong_formulas import WrongFormula, says_nothing, try_to_refute
 from gradcheck.checks.context import Context
-from gradcheck.checks.hopeless_points import hopeless, inside, is_finite, says_something
-from gradcheck.checks.point import Point
+from gradcheck.checks.points.degenerate import hopeless, inside, is_finite, says_something
+from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import UNSETTLED, Comparison
-from gradcheck.checks.size_conditions import needed
-from gradcheck.checks.size_freedom import sizes_that_stay
-from gradcheck.checks.usable_points import is_telling, unusable
+from gradcheck.checks.claims.size_conditions import needed
+from gradcheck.checks.points.free_sizes import sizes_that_stay
+from gradcheck.checks.points.admissible import is_telling, unusable
 from gradcheck.facts import Fact, fact
-from gradcheck.language.structures import Structure
-from gradcheck.language.trials import (
+from gradcheck.language.array_structures import Structure
+from gradcheck.language.trial_draws import (
     Variation,
     moves_literals,
     speaks_of_root,
@@ -197,7 +197,7 @@ class _Elsewhere:
 
     def _choices(self) -> int:
         """Trials at which claims choose otherwise among sizes and whole numbers that are drawn."""
-        from gradcheck.checks.claims.other_choices import OtherChoices  # not for cases that claim nothing in general
+        from gradcheck.checks.claims.choice_coverage_trials import OtherChoices  # not for cases that claim nothing in general
 
         before = self.count
         choices = OtherChoices(self.case, self.points, lambda p: self._add(p, self._at, of_trials=True), self.count)
@@ -269,7 +269,7 @@ class _Elsewhere:
 
     def _branches(self) -> int:
         """Points on those sides of comparisons that no other is on; a note for each that is not found."""
-        from gradcheck.checks.claims.other_sides import Known, OtherSides  # not for cases that claim nothing in general
+        from gradcheck.checks.claims.branch_coverage_trials import Known, OtherSides  # not for cases that claim nothing in general
 
         def look(point: Point) -> bool:
             varied = point.problem.drawn.variation

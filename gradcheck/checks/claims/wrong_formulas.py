@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.domains import is_undefined
+from gradcheck.checks.claims.undefined_formulas import is_undefined
 from gradcheck.checks.claims.formulas import check_formula
-from gradcheck.checks.claims.stated import Claims
-from gradcheck.checks.point import Point
+from gradcheck.checks.claims.stated_claims import Claims
+from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import fact
 from gradcheck.language.case import Claim, StatedTolerance

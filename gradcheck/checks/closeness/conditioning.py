@@ -24,7 +24,7 @@ from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.random_rounding import Roundings
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.closeness.beyond_rounding import RoughLook
+from gradcheck.checks.closeness.rough_rounding import RoughLook
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
@@ -32,14 +32,14 @@ from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.fast_path_audit import first_difference
-from gradcheck.engines.raised import RaisedHost, raise_precision, raised
+from gradcheck.engines.double_precision import RaisedHost, raise_precision, raised
 from gradcheck.engines.rounding_core import RoundingCore
 from gradcheck.errors import DomainError, GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.evaluation.host import NUMPY
 from gradcheck.language.expr.nodes import Dtype
 from gradcheck.language.problem import Problem
-from gradcheck.language.random import stream
+from gradcheck.language.random_streams import stream
 
 Arrays = Sequence[np.ndarray | None]
 #: What this engine makes of something, in some precision; always the same arrays, None where there is none.

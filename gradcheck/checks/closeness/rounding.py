@@ -17,7 +17,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.closeness.beyond_rounding import is_beyond_rounding, surely_allowed
+from gradcheck.checks.closeness.rough_rounding import is_beyond_rounding, surely_allowed
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.conditioning import Conditioning
 from gradcheck.checks.closeness.tolerance import Tolerance, base

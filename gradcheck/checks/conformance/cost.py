@@ -7,7 +7,7 @@ import tracemalloc
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gradcheck.checks.conformance.growth import GRAPHS, Growth, chain, growth_of, problem_of
+from gradcheck.checks.conformance.work_growth import GRAPHS, Growth, chain, growth_of, problem_of
 from gradcheck.engines.base import Engine, own_dtype
 from gradcheck.language.problem import Problem
 

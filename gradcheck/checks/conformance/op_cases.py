@@ -21,7 +21,7 @@ from gradcheck.language.expr.nodes import Call, Expr, Name
 from gradcheck.language.expr.nodes import Sequence as Items
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.random import RANDOM, stream
+from gradcheck.language.random_streams import RANDOM, stream
 from gradcheck.language.suggest import did_you_mean
 from gradcheck.language.symbolic.formula import to_expr
 

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 
 from gradcheck.autograd.modes import quiet
-from gradcheck.checks.attempts import crash_of
-from gradcheck.checks.conformance.growth import GRAPHS, Growth, growth_of
-from gradcheck.checks.limits import OutOfTime, deadline
+from gradcheck.checks.isolation.failure_capture import crash_of
+from gradcheck.checks.conformance.work_growth import GRAPHS, Growth, growth_of
+from gradcheck.checks.isolation.time_limit import OutOfTime, deadline
 from gradcheck.engines.base import Engine, Evaluation, own_dtype
 from gradcheck.errors import Place, TensorError
 from gradcheck.facts import Fact, fact

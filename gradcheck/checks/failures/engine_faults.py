@@ -13,14 +13,14 @@ from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import ROUNDINGS, epsilon
-from gradcheck.checks.failures.composition import parts
+from gradcheck.checks.failures.composed_ops import parts
 from gradcheck.checks.failures.diagnosis.catalogue import confirmed
-from gradcheck.checks.failures.evidence import evidence_of_accumulation
-from gradcheck.checks.failures.localize import Fault
+from gradcheck.checks.failures.gather_evidence import evidence_of_accumulation
+from gradcheck.checks.failures.fault_localization import Fault
 from gradcheck.checks.failures.point_failures import PointFailures
-from gradcheck.checks.failures.wrong_pass import BACKWARD_PASS, of_small_graph
+from gradcheck.checks.failures.traversal_probe import BACKWARD_PASS, of_small_graph
 from gradcheck.checks.options import Engines
-from gradcheck.checks.points import Points
+from gradcheck.checks.points.drawing import Points
 from gradcheck.checks.result import Cause, Diagnosis, WrongOperation
 from gradcheck.engines.base import Engine, Evaluation, State, own_dtype
 from gradcheck.errors import GradcheckError

@@ -6,32 +6,32 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
 
-from gradcheck.checks.attempts import attempt
+from gradcheck.checks.isolation.failure_capture import attempt
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.certificates import excused
 from gradcheck.checks.claims.operations import check_operations
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures import localize
-from gradcheck.checks.failures.arbitration import arbitrate
-from gradcheck.checks.failures.composition import parts, taken_apart
+from gradcheck.checks.failures import fault_localization
+from gradcheck.checks.failures.blame_assignment import arbitrate
+from gradcheck.checks.failures.composed_ops import parts, taken_apart
 from gradcheck.checks.failures.consequences import explain_left_over, follow_stated
-from gradcheck.checks.failures.correction.derived import Derived
+from gradcheck.checks.failures.correction.derived_formulas import Derived
 from gradcheck.checks.failures.correction.step_edits import blame_slips_in_steps
 from gradcheck.checks.failures.correction.suggestion import refute, suggest
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
-from gradcheck.checks.failures.doubts import contradict
+from gradcheck.checks.failures.reference_errors import contradict
 from gradcheck.checks.failures.engine_faults import counts_all_twice, is_unreliable, tell_apart
-from gradcheck.checks.failures.evidence import evidence_of_accumulation, evidence_of_rule
-from gradcheck.checks.failures.explaining_points import ExplainingPoints
-from gradcheck.checks.failures.formulas import explain_formulas
+from gradcheck.checks.failures.gather_evidence import evidence_of_accumulation, evidence_of_rule
+from gradcheck.checks.failures.explanation_points import ExplainingPoints
+from gradcheck.checks.failures.formula_diagnoses import explain_formulas
 from gradcheck.checks.failures.point_failures import FORWARD_MODE, GRADIENTS, MOST, PointFailures, why
-from gradcheck.checks.failures.raising_rules import right_for_matrices, why_it_raises
-from gradcheck.checks.failures.repeated import without_excuse
+from gradcheck.checks.failures.shape_dependent_rules import right_for_matrices, why_it_raises
+from gradcheck.checks.failures.bare_graph_recheck import without_excuse
 from gradcheck.checks.failures.rounded_numbers import tell_rounded
-from gradcheck.checks.failures.spots import part_of
+from gradcheck.checks.failures.source_location import part_of
 from gradcheck.checks.failures.wrong_steps import blame_steps
 from gradcheck.checks.failures.wrong_values import cannot_go_forward, has_wrong_values
-from gradcheck.checks.point import Point
+from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Cause, Comparison, WrongOperation
 from gradcheck.engines.base import Engine
 from gradcheck.errors import GradcheckError
@@ -48,7 +48,7 @@ def explain(context: Context) -> None:
     if not context.options.explained:
         return
     if context.errors:
-        from gradcheck.checks.failures.refusals import explain_refusals
+        from gradcheck.checks.failures.uncomputable_graph import explain_refusals
 
         explain_refusals(context)
     if context.options.oracle != "none" and context.can_be_judged:
@@ -71,7 +71,7 @@ def explain(context: Context) -> None:
 
 
 def _tell_refused(context: Context) -> None:
-    from gradcheck.checks.failures.refused_claims import tell_refused
+    from gradcheck.checks.failures.uncomputable_claims import tell_refused
 
     tell_refused(context)
 
@@ -110,7 +110,7 @@ def _explain_at(failures: PointFailures) -> None:
         if failures.failed((), engine.name):
             _explain_engine(failures, engine)
         if failures.failed(FORWARD_MODE, engine.name):
-            from gradcheck.checks.failures.forward_mode import explain_forward_mode
+            from gradcheck.checks.failures.forward_mode_faults import explain_forward_mode
 
             explain_forward_mode(failures, engine)
     tell_rounded(failures)
@@ -141,18 +141,18 @@ def _explain_engine(failures: PointFailures, engine: Engine) -> None:
     for place, inner in because.items():
         found = failures.comparisons[inner]
         origin = found.cause.origin if found.cause is not None else found.consequence_of
-        failures.follow_from(origin or localize.origin_of(wrong[inner]), [place])
+        failures.follow_from(origin or fault_localization.origin_of(wrong[inner]), [place])
     _explain_shared(failures, engine)
     raised = failures.failed((ClaimKind.RAISES,), engine.name)
     if raised:
         if wrong:
-            failures.follow_from(localize.origin_of(_that_raises(list(wrong.values()))), raised)
+            failures.follow_from(fault_localization.origin_of(_that_raises(list(wrong.values()))), raised)
         else:
             _explain_outcome(failures, engine, raised[0])
         return
     _explain_accumulation(failures, engine, listed)
     if not listed:
-        from gradcheck.checks.failures.traversals import explain_traversal
+        from gradcheck.checks.failures.traversal_diagnosis import explain_traversal
 
         explain_traversal(failures, engine)
     follow_stated(failures, engine)
@@ -187,7 +187,7 @@ def _explain_operations(failures: PointFailures, engine: Engine, wrong: dict[int
         one = wrong[first[0]]
         counts = (failures.operations, len(numbers))
         made = parts(failures, engine, one.application)
-        cause = localize.wrong_rule([wrong[p] for p in first], counts, made.methods)
+        cause = fault_localization.wrong_rule([wrong[p] for p in first], counts, made.methods)
         failures.change(
             first[0], cause=cause, part=part_of(failures, one.application, one.number, one.inside), code=made.place
         )
@@ -246,19 +246,19 @@ def _explain_accumulation(failures: PointFailures, engine: Engine, wrong: Sequen
         return
     try:
         explains = partial(failures.point.conditioning.allowance, ClaimKind.GRADIENT, step)
-        gradients = localize.added(failures.point.evaluation(engine), step)
-        found, followed = localize.faults(flow, gradients, explains)
+        gradients = fault_localization.added(failures.point.evaluation(engine), step)
+        found, followed = fault_localization.faults(flow, gradients, explains)
     except GradcheckError as error:  # the core's own rules, by which contributions are told, fail here
         noted = failures.comparisons[places[0]].noted(fact("not_traced", error=str(error)))
         failures.comparisons[places[0]] = noted
         return
     wrong_at = {one.application.owner for one in wrong} | _shared_at(failures, engine)
-    own = [fault for fault in found if not wrong_at & localize.heard(flow, gradients, fault.tensor)]
+    own = [fault for fault in found if not wrong_at & fault_localization.heard(flow, gradients, fault.tensor)]
     by_total = {fault.tensor for fault in own if wrong and _is_by_total(failures, engine, fault)}
     for tensor in by_total:
-        failures.gradients_follow_from(localize.origin_of(wrong[0]), engine, flow.below(tensor) | {tensor})
+        failures.gradients_follow_from(fault_localization.origin_of(wrong[0]), engine, flow.below(tensor) | {tensor})
     own = [fault for fault in own if fault.tensor not in by_total]
-    for fault in islice(localize.first(own, flow), MOST):
+    for fault in islice(fault_localization.first(own, flow), MOST):
         uses = len(followed.received.get(flow.tensors[fault.tensor], ()))
         _blame_fault(failures, engine, fault, uses)
         failures.gradients_follow_from(fault.origin, engine, flow.below(fault.tensor) - {fault.tensor})
@@ -268,7 +268,7 @@ def _explain_accumulation(failures: PointFailures, engine: Engine, wrong: Sequen
                 failures.follow_from(fault.origin, [place])
 
 
-def _is_by_total(failures: PointFailures, engine: Engine, fault: localize.Fault) -> bool:
+def _is_by_total(failures: PointFailures, engine: Engine, fault: fault_localization.Fault) -> bool:
     """Whether it is at a root whose incoming gradient is given by a total that ops which are wrong have made wrong."""
     gives, seeds = getattr(engine, "gives", None), failures.point.problem.seeds[fault.step]
     if gives is None or fault.tensor not in seeds:
@@ -277,11 +277,11 @@ def _is_by_total(failures: PointFailures, engine: Engine, fault: localize.Fault)
     return not gives([values[root] for root in seeds], list(seeds.values()))
 
 
-def _blame_fault(failures: PointFailures, engine: Engine, fault: localize.Fault, uses: int) -> None:
+def _blame_fault(failures: PointFailures, engine: Engine, fault: fault_localization.Fault, uses: int) -> None:
     points = failures.context.points
     diagnoses = why(evidence_of_accumulation(fault, engine, points, failures.point))
     diagnoses = tell_apart(diagnoses, engine, failures.reference)
-    cause = localize.wrong_accumulation(fault, failures.operations, uses)
+    cause = fault_localization.wrong_accumulation(fault, failures.operations, uses)
     places = failures.failed_here((ClaimKind.GRADIENT,), engine.name)
     there = [place for place in places if failures.comparisons[place].tensor == fault.tensor]
     if not there:  # where it shows has been excused: what follows from it tells of it

@@ -15,7 +15,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.context import Context
-from gradcheck.checks.point import Point
+from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 
 
@@ -30,10 +30,10 @@ def applies(context: Context) -> bool:
 
 def check(context: Context) -> Iterable[Comparison]:
     """Nothing new: what failed at a kink gets its place, and what repeats a mistake of the reference fails."""
-    from gradcheck.checks.branches.smooth import is_smooth  # not for cases that pass, and are at no kink
-    from gradcheck.checks.failures.conventions import Conventions
-    from gradcheck.checks.failures.doubts import doubt_reference
-    from gradcheck.engines.raised import raise_precision
+    from gradcheck.checks.branches.smoothness import is_smooth  # not for cases that pass, and are at no kink
+    from gradcheck.checks.failures.kink_conventions import Conventions
+    from gradcheck.checks.failures.reference_errors import doubt_reference
+    from gradcheck.engines.double_precision import raise_precision
 
     points = list(_points(context))
     if is_smooth(context.points.own.problem):

@@ -11,7 +11,7 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.failures.diagnosis.catalogue import confirmed
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.gradient_flow import GradientFlow
-from gradcheck.checks.point import Point
+from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Cause, Comparison, Diagnosis
 from gradcheck.engines.base import Engine
 from gradcheck.errors import GradcheckError

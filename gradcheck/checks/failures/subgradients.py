@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from gradcheck.checks.failures.convex_hull import ROUNDS, Place, place_of
-from gradcheck.checks.failures.nearby import Nearby
+from gradcheck.checks.failures.nearby_gradients import Nearby
 
 #: At so many pairs of opposite points gradients are asked for, to begin with.
 _PAIRS = 4

@@ -14,9 +14,9 @@ import numpy as np
 from gradcheck.autograd.dtypes import largest_finite, real_of, wide
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.formulas import check_formula
-from gradcheck.checks.claims.stated import Claims
+from gradcheck.checks.claims.stated_claims import Claims
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.explaining_points import ExplainingPoints
+from gradcheck.checks.failures.explanation_points import ExplainingPoints
 from gradcheck.checks.result import MEANT, Cause, Comparison, Diagnosis
 from gradcheck.checks.scope import Scope
 from gradcheck.errors import GradcheckError

@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.failures.composition import parts
+from gradcheck.checks.failures.composed_ops import parts
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
-from gradcheck.checks.failures.evidence import MORE_POINTS
+from gradcheck.checks.failures.gather_evidence import MORE_POINTS
 from gradcheck.checks.failures.point_failures import CANNOT, PointFailures, why
-from gradcheck.checks.failures.spots import part_of
+from gradcheck.checks.failures.source_location import part_of
 from gradcheck.checks.failures.wrong_steps import nearly
 from gradcheck.checks.result import Cause, Diagnosis
 from gradcheck.engines.base import Application, Engine

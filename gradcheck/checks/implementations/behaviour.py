@@ -12,21 +12,21 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.engines import check_engine
+from gradcheck.checks.claims.evaluations import check_engine
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.context import Context
-from gradcheck.checks.implementations import own_rules
-from gradcheck.checks.implementations.chance import apart, by_chance
-from gradcheck.checks.implementations.questions import BEYOND, SUBSETS, Question, questions
-from gradcheck.checks.implementations.undefined import is_undefined
-from gradcheck.checks.point import Point
+from gradcheck.checks.implementations import jvp_vmap_checks
+from gradcheck.checks.implementations.nondeterminism import apart, by_chance
+from gradcheck.checks.implementations.call_variants import BEYOND, SUBSETS, Question, questions
+from gradcheck.checks.implementations.undefined_derivatives import is_undefined
+from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
 from gradcheck.facts import Fact, fact
 from gradcheck.language.problem import Problem
 
 if TYPE_CHECKING:
-    from gradcheck.engines.implementation.engine import Implementation
+    from gradcheck.engines.implementation.code_engine import Implementation
 
 #: How often code is asked the same.
 _REPEATS = 2
@@ -61,7 +61,7 @@ def check(context: Context, engine: Implementation, rounding: Rounding) -> Itera
             else:
                 failed.append(found)
     if not failed:
-        failed += own_rules.check(context, engine, subject, notes)
+        failed += jvp_vmap_checks.check(context, engine, subject, notes)
         with _silent():
             notes += _of_integers(context, engine)
     yield from failed or [subject.passed(notes=tuple(notes))]

@@ -4,11 +4,11 @@ differences of the entry."""
 from __future__ import annotations
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.tangents import settled
+from gradcheck.checks.claims.tangent_comparison import settled
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.arbitration import arbitrate
+from gradcheck.checks.failures.blame_assignment import arbitrate
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.core import Core
 from gradcheck.facts import Fact

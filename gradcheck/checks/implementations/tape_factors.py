@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.implementations.inside_entry import MOST_OPS, Tape, outputs_of
-from gradcheck.checks.point import Point
+from gradcheck.checks.implementations.op_mistakes import MOST_OPS, Tape, outputs_of
+from gradcheck.checks.points.point import Point
 
 _Function = Callable[[np.ndarray], np.ndarray]
 

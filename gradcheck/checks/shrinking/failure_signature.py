@@ -11,7 +11,7 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Comparison, Failure
 from gradcheck.facts import Fact
 from gradcheck.language.case import Case, Claim, Generalize, Step, Value
-from gradcheck.language.trials import is_general
+from gradcheck.language.trial_draws import is_general
 
 #: What cannot be tried over and over.
 _HOPELESS = ("timeout", "memory")

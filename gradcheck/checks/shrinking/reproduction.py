@@ -9,25 +9,25 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
-from gradcheck.checks.attempts import attempt
+from gradcheck.checks.isolation.failure_capture import attempt
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.implementations.in_python import in_python
-from gradcheck.checks.limits import deadline, limit_of
+from gradcheck.checks.implementations.python_reproduction import in_python
+from gradcheck.checks.isolation.time_limit import deadline, limit_of
 from gradcheck.checks.options import Effort, Engines, Options
 from gradcheck.checks.result import CaseResult, Comparison, Failure, Reproduction
 from gradcheck.checks.shrinking.case_edits import operations, pin
 from gradcheck.checks.shrinking.failure_signature import Signature, bare, causes_of, lead_of, signature_of
-from gradcheck.checks.shrinking.moves import without_unused
+from gradcheck.checks.shrinking.simplifications import without_unused
 from gradcheck.checks.shrinking.shrinker import Budget, Check, Shrinker
-from gradcheck.engines.implementation.loading import by_its_path, folder_of
+from gradcheck.engines.implementation.code_loading import by_its_path, folder_of
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
-from gradcheck.engines.tensor_class.source_code import source_code
+from gradcheck.engines.tensor_class.problem_source import source_code
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load_text
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
-from gradcheck.language.writer import write
+from gradcheck.language.case_writer import write
 
 #: A case of more numbers is not written out.
 MAX_NUMBERS = 20_000

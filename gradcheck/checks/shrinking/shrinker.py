@@ -9,7 +9,7 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.shrinking.case_edits import numbers_in, operations
 from gradcheck.checks.shrinking.failure_signature import Signature, causes_of, signature_of
-from gradcheck.checks.shrinking.moves import (
+from gradcheck.checks.shrinking.simplifications import (
     end_earlier,
     fewer_names,
     fewer_steps,
@@ -24,7 +24,7 @@ from gradcheck.checks.shrinking.moves import (
 )
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
-from gradcheck.language.writer import write
+from gradcheck.language.case_writer import write
 
 #: Yields smaller cases, each by one step, those first with which most is won.
 Move = Callable[[Case], Iterator[Case]]

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from gradcheck.engines.graph_run import GraphRun
-from gradcheck.engines.implementation.precisions import BITS, REAL
-from gradcheck.engines.implementation.raised import CodeError
+from gradcheck.engines.implementation.precision_probe import BITS, REAL
+from gradcheck.engines.implementation.code_error import CodeError
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.host import Host
 

@@ -8,7 +8,7 @@ from typing import Any
 import autograd
 import numpy as np
 
-from gradcheck.engines.implementation.pulled import Pull, placed
+from gradcheck.engines.implementation.foreign_function import Pull, placed
 
 
 class HipsFunction:

@@ -11,7 +11,7 @@ import jax.numpy
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.engines.implementation.pulled import Pull, placed
+from gradcheck.engines.implementation.foreign_function import Pull, placed
 
 
 class JaxFunction:

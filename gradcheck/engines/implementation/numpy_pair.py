@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engines.implementation.binding import parameters_of
-from gradcheck.engines.implementation.pulled import Pull, placed
-from gradcheck.engines.implementation.raised import CodeError
+from gradcheck.engines.implementation.foreign_function import Pull, placed
+from gradcheck.engines.implementation.code_error import CodeError
 
 #: What stands before or behind a tensor's name in the name of its gradient.
 _AROUND = (("", ""), ("d", ""), ("grad_", ""), ("d_", ""), ("", "_grad"))

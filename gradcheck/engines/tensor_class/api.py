@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engines.tensor_class import dialects
-from gradcheck.engines.tensor_class.guard import ANYTHING
-from gradcheck.engines.tensor_class.kinship import is_akin
+from gradcheck.engines.tensor_class.user_code_guard import ANYTHING
+from gradcheck.engines.tensor_class.related_types import is_akin
 from gradcheck.engines.tensor_class.members import Made, candidates, copied, method_of
 from gradcheck.engines.tensor_class.modules import modules_of
 from gradcheck.engines.tensor_class.pass_lookup import passes_of
-from gradcheck.engines.tensor_class.passes import Pass
-from gradcheck.engines.tensor_class.reading import read_otherwise
-from gradcheck.engines.tensor_class.returned import Returned
+from gradcheck.engines.tensor_class.pass_runners import Pass
+from gradcheck.engines.tensor_class.fallback_values import read_otherwise
+from gradcheck.engines.tensor_class.returned_gradients import Returned
 from gradcheck.engines.tensor_class.storages import array_of
 from gradcheck.errors import Unsupported
 

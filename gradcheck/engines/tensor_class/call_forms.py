@@ -17,8 +17,8 @@ import numpy as np
 
 from gradcheck.autograd.op import Op
 from gradcheck.engines.tensor_class.dialects import AMBIGUOUS, KEYWORDS, SYNONYMS
-from gradcheck.engines.tensor_class.guard import ANYTHING
-from gradcheck.language.evaluation.scalars import ARITHMETIC
+from gradcheck.engines.tensor_class.user_code_guard import ANYTHING
+from gradcheck.language.evaluation.scalar_arithmetic import ARITHMETIC
 
 #: An op's arguments in the signature's order, as the library takes them.
 Arguments = Sequence[Any]

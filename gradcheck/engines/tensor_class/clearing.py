@@ -7,10 +7,10 @@ import numpy as np
 from gradcheck.autograd.op import TABLE
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.capabilities import Capabilities
-from gradcheck.engines.tensor_class.guard import ANYTHING
+from gradcheck.engines.tensor_class.user_code_guard import ANYTHING
 from gradcheck.engines.tensor_class.hypotheses import A, Asked, Lesson
 from gradcheck.engines.tensor_class.members import method_of
-from gradcheck.engines.tensor_class.wrapped import WrappedTensor
+from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
 from gradcheck.errors import GradcheckError
 
 

@@ -13,17 +13,17 @@ from gradcheck.autograd.op import Op
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.tensor_class.api import Api
-from gradcheck.engines.tensor_class.backward import BackwardEngine
-from gradcheck.engines.tensor_class.bare import evaluated_bare, gives
+from gradcheck.engines.tensor_class.backward_engine import BackwardEngine
+from gradcheck.engines.tensor_class.bare_graph import evaluated_bare, gives
 from gradcheck.engines.tensor_class.call_forms import Form, Library, Shape
-from gradcheck.engines.tensor_class.calls import Calls
+from gradcheck.engines.tensor_class.op_calls import Calls
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, refuse_to_carry
 from gradcheck.engines.tensor_class.comparisons import Count, counted
 from gradcheck.engines.tensor_class.conventions import conventions_of
-from gradcheck.engines.tensor_class.guard import EngineError, Output, said, translating
+from gradcheck.engines.tensor_class.user_code_guard import EngineError, Output, said, translating
 from gradcheck.engines.tensor_class.hypotheses import complex_is_right
-from gradcheck.engines.tensor_class.learning import capabilities_of
-from gradcheck.engines.tensor_class.wrapped import WrappedTensor
+from gradcheck.engines.tensor_class.capability_learning import capabilities_of
+from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
 from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.facts import Fact
 from gradcheck.language.problem import Problem

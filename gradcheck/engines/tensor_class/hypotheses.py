@@ -12,8 +12,8 @@ import numpy as np
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.capabilities import Capabilities, Seed
-from gradcheck.engines.tensor_class.guard import ANYTHING
-from gradcheck.engines.tensor_class.wrapped import WrappedTensor
+from gradcheck.engines.tensor_class.user_code_guard import ANYTHING
+from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
 from gradcheck.errors import GradcheckError
 
 

@@ -11,7 +11,7 @@ from types import ModuleType
 
 import numpy as np
 
-from gradcheck.engines.tensor_class.guard import ANYTHING
+from gradcheck.engines.tensor_class.user_code_guard import ANYTHING
 from gradcheck.engines.user_modules import module_of_name
 
 

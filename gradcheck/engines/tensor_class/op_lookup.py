@@ -15,10 +15,10 @@ from gradcheck.autograd.op import Op
 from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class.call_forms import Absent, Form, forms, settings_of
 from gradcheck.engines.tensor_class.dialects import AMBIGUOUS
-from gradcheck.engines.tensor_class.foreign import ForeignEngine
-from gradcheck.engines.tensor_class.guard import ANYTHING, note, said
+from gradcheck.engines.tensor_class.foreign_engine import ForeignEngine
+from gradcheck.engines.tensor_class.user_code_guard import ANYTHING, note, said
 from gradcheck.engines.tensor_class.op_objects import classes_in, object_forms
-from gradcheck.engines.tensor_class.wrapped import WrappedTensor, compute, plain, tensors_in
+from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor, compute, plain, tensors_in
 from gradcheck.errors import GradcheckError, Unsupported, text_of
 
 #: By which a library says that a call is not for it. (Of an absent name nothing needs to be said.)

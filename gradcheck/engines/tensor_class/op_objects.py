@@ -11,7 +11,7 @@ from typing import Any
 
 from gradcheck.autograd.op import Op
 from gradcheck.engines.tensor_class.call_forms import SHAPED, Argument, Arguments, Form, Library, names_of, settings_of
-from gradcheck.engines.tensor_class.wrapped import WrappedTensor
+from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
 
 #: How such a class is used, the likeliest first.
 _MANNERS = ("apply", "call", "list", "forward", "make")

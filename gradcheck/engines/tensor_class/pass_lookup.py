@@ -11,9 +11,9 @@ from typing import Any
 
 from gradcheck.autograd.op import lookup
 from gradcheck.engines.tensor_class import dialects
-from gradcheck.engines.tensor_class.guard import ANYTHING
+from gradcheck.engines.tensor_class.user_code_guard import ANYTHING
 from gradcheck.engines.tensor_class.members import vars_of
-from gradcheck.engines.tensor_class.passes import Manner, Pass, Tape, by_asking
+from gradcheck.engines.tensor_class.pass_runners import Manner, Pass, Tape, by_asking
 
 #: Words of a name: `calcGradients`, `run_backward_pass`.
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")

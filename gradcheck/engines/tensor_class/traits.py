@@ -12,7 +12,7 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.capabilities import Capabilities
 from gradcheck.engines.tensor_class.clearing import clearing_of
-from gradcheck.engines.tensor_class.guard import ANYTHING
+from gradcheck.engines.tensor_class.user_code_guard import ANYTHING
 from gradcheck.engines.tensor_class.hypotheses import (
     LESSONS,
     A,
@@ -25,8 +25,8 @@ from gradcheck.engines.tensor_class.hypotheses import (
     taught_by,
 )
 from gradcheck.engines.tensor_class.modules import says_what_numpy_comes_to
-from gradcheck.engines.tensor_class.precision import lowest_dtype
-from gradcheck.engines.tensor_class.wrapped import WrappedTensor
+from gradcheck.engines.tensor_class.computed_dtype import lowest_dtype
+from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
 from gradcheck.errors import GradcheckError
 
 #: Of a class whose `backward` is one op's own.

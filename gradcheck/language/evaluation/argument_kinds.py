@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.signature import Parameter
 from gradcheck.errors import ArgumentError, DtypeMismatch, TensorError
-from gradcheck.language.evaluation import argument_dtypes, scalars
-from gradcheck.language.evaluation.budget import shape_of
-from gradcheck.language.evaluation.scalars import ARITHMETIC, PLAIN
+from gradcheck.language.evaluation import argument_dtypes
+from gradcheck.language.evaluation import scalar_arithmetic
+from gradcheck.language.evaluation.result_size import shape_of
+from gradcheck.language.evaluation.scalar_arithmetic import ARITHMETIC, PLAIN
 
 _ANYTHING = "anything"
 
@@ -269,7 +270,7 @@ def _what(value: Any) -> str:
     if shape_of(value) is not None:
         return "a tensor"
     if not holds_tensor(value):
-        return scalars.kind(value)
+        return scalar_arithmetic.kind(value)
     return "a list of tensors" if isinstance(value, list) else "several tensors"
 
 
@@ -285,7 +286,7 @@ def _ordinal(place: int) -> str:
 def _instead_of_list(value: Any) -> str:
     if isinstance(value, tuple) and holds_tensor(value):
         return "index it first, as in m[0]"
-    return "" if holds_tensor(value) else scalars.tensor_hint(value)
+    return "" if holds_tensor(value) else scalar_arithmetic.tensor_hint(value)
 
 
 #: Which side of `clamp` a number beside a tensor stands for.

@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 
 from gradcheck.autograd.modes import quiet
 from gradcheck.errors import ArgumentError, InvalidCase
-from gradcheck.language.evaluation import scalars
-from gradcheck.language.evaluation.budget import MAX_ELEMENTS
+from gradcheck.language.evaluation import scalar_arithmetic
+from gradcheck.language.evaluation.result_size import MAX_ELEMENTS
 from gradcheck.language.evaluation.host import NUMPY, Application, Host, apply, operate
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
-from gradcheck.language.expr.notation import constant
+from gradcheck.language.expr.torch_names import constant
 from gradcheck.language.expr.traverse import postorder
 from gradcheck.language.suggest import did_you_mean
 
@@ -141,7 +141,7 @@ def _plain(kind: type[Expr], what: Any, parts: list[Any], host: Host) -> Any:
     if kind is Dtype:
         return host.dtype(what)
     rest = iter(parts)
-    return slice(*(None if is_missing else scalars.bound(next(rest)) for is_missing in what))
+    return slice(*(None if is_missing else scalar_arithmetic.bound(next(rest)) for is_missing in what))
 
 
 def _take(stack: list[Any], count: int) -> list[Any]:

@@ -8,10 +8,11 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.library_versions import lacking
 from gradcheck.autograd.op import Op, lookup
 from gradcheck.errors import ArgumentError, GradcheckError, InvalidCase, ShapeMismatch
-from gradcheck.language.evaluation import budget, scalars
+from gradcheck.language.evaluation import result_size
+from gradcheck.language.evaluation import scalar_arithmetic
 from gradcheck.language.evaluation.argument_kinds import Argument, check_kinds, holds_tensor, kinds_of
-from gradcheck.language.evaluation.budget import shape_of
-from gradcheck.language.evaluation.scalars import ARITHMETIC, PLAIN
+from gradcheck.language.evaluation.result_size import shape_of
+from gradcheck.language.evaluation.scalar_arithmetic import ARITHMETIC, PLAIN
 
 
 class Host(Protocol):
@@ -83,7 +84,7 @@ class Application(NamedTuple):
 def operate(call: Application, a: Any, b: Any, host: Host, limit: int | None) -> Any:
     """What an operator makes of two operands."""
     if type(a) in PLAIN and type(b) in PLAIN:
-        return scalars.binary(call.op.name, a, b)
+        return scalar_arithmetic.binary(call.op.name, a, b)
     with_tensor = hasattr(a, "dtype") or hasattr(b, "dtype")
     is_known = with_tensor and (limit is None or _are_alike(a, b))
     return _hand(host, call.op, (a, b), {}) if is_known else apply(call, [a, b], host, limit)
@@ -122,7 +123,7 @@ def check(call: Application, given: list[Any], limit: int) -> None:
 def _check(call: Application, given: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> None:
     check_kinds(call.op, call.kinds, given)
     if call.measured:
-        budget.check(call.op, args, kwargs, limit)
+        result_size.check(call.op, args, kwargs, limit)
 
 
 def _apart(call: Application, given: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -150,7 +151,7 @@ def _confusion(op: Op, args: tuple[Any, ...], error: Exception) -> str:
     if isinstance(error, AttributeError):
         wrong = next((arg for arg in args if f"'{type(arg).__name__}' object" in str(error)), _NOT_PLAIN)
         if wrong is not _NOT_PLAIN:
-            what = "several tensors" if holds_tensor(wrong) else scalars.kind(wrong)
+            what = "several tensors" if holds_tensor(wrong) else scalar_arithmetic.kind(wrong)
             return f"{op.name} takes a tensor where it is given {what}"
     return f"{op.name}: {error}"
 
@@ -165,16 +166,16 @@ def _apply_plain(call: Application, args: tuple[Any, ...], kwargs: dict[str, Any
     """The result where no tensor takes part, or `_NOT_PLAIN` where it needs the host after all."""
     op = call.op
     if op.name == "getitem" and isinstance(args[0], (tuple, list)):
-        return scalars.index(args[0], args[1])
+        return scalar_arithmetic.index(args[0], args[1])
     if all(type(arg) in PLAIN for arg in args):
         if call.operator:
-            return scalars.binary(op.name, *args) if len(args) == 2 else scalars.unary(op.name, *args)
+            return scalar_arithmetic.binary(op.name, *args) if len(args) == 2 else scalar_arithmetic.unary(op.name, *args)
         if op.elementwise and not any(hasattr(value, "dtype") for value in kwargs.values()):
-            return scalars.elementwise(op, args, kwargs)
+            return scalar_arithmetic.elementwise(op, args, kwargs)
         if op.name in ("max", "min") and len(args) == 2 and not kwargs:
-            return scalars.extreme(op.name, args)
+            return scalar_arithmetic.extreme(op.name, args)
     elif call.operator and len(args) == 2 and not any(hasattr(arg, "dtype") for arg in args):
-        return scalars.among_sequences(op.name, *args)
+        return scalar_arithmetic.among_sequences(op.name, *args)
     if call.needs_tensor and not any(map(holds_tensor, (*args, *kwargs.values()))):
-        raise ArgumentError(f"{op.name} takes a tensor, not {scalars.kind(args[0])}", hint=scalars.tensor_hint(*args))
+        raise ArgumentError(f"{op.name} takes a tensor, not {scalar_arithmetic.kind(args[0])}", hint=scalar_arithmetic.tensor_hint(*args))
     return _NOT_PLAIN

@@ -16,11 +16,11 @@ from gradcheck.autograd.op import lookup
 from gradcheck.autograd.operators import PROPERTIES
 from gradcheck.autograd.parts import NAMES as PART_NAMES
 from gradcheck.errors import Hint, InvalidCase, Place
-from gradcheck.language.expr.calls import CallSite, plan_call
+from gradcheck.language.expr.call_parser import CallSite, plan_call
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name, Sequence, Slice
-from gradcheck.language.expr.notation import INSTEAD, NAMESPACES, NUMBERS, NUMPY, find_op, member
-from gradcheck.language.expr.parts import NoPart, part
-from gradcheck.language.expr.slips import find_slip
+from gradcheck.language.expr.torch_names import INSTEAD, NAMESPACES, NUMBERS, NUMPY, find_op, member
+from gradcheck.language.expr.named_results import NoPart, part
+from gradcheck.language.expr.notation_mistakes import find_slip
 from gradcheck.language.expr.syntax import MAX_LENGTH, MAX_NESTING, Build, Plan, Source, dotted, fits, signed, unsigned
 from gradcheck.language.suggest import nearest
 

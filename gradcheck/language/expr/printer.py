@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from gradcheck.autograd.op import lookup
 from gradcheck.autograd.operators import PROPERTIES
-from gradcheck.language.expr.calls import FUNCTIONS
+from gradcheck.language.expr.call_parser import FUNCTIONS
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.syntax import is_number
 

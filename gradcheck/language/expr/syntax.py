@@ -11,8 +11,8 @@ from typing import TypeAlias, TypeGuard
 
 from gradcheck.errors import Hint, InvalidCase, Place
 from gradcheck.language.expr.nodes import Expr, Literal
-from gradcheck.language.expr.notation import member
-from gradcheck.language.expr.slips import find_slip
+from gradcheck.language.expr.torch_names import member
+from gradcheck.language.expr.notation_mistakes import find_slip
 
 MAX_LENGTH = 10_000
 MAX_NESTING = 100

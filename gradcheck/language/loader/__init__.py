@@ -16,8 +16,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gradcheck.language.loader.document import Limits
-    from gradcheck.language.loader.files import load, load_text
+    from gradcheck.language.loader.yaml_document import Limits
+    from gradcheck.language.loader.case_files import load, load_text
 
 __all__ = ["Limits", "load", "load_text"]
 

@@ -21,10 +21,10 @@ from yaml.reader import Reader
 from yaml.scanner import Scanner
 
 from gradcheck.errors import Hint, InvalidCase, Place
-from gradcheck.language.loader.document import BROKEN, Branch, Document, Limits, Mark, Spot
+from gradcheck.language.loader.yaml_document import BROKEN, Branch, Document, Limits, Mark, Spot
 from gradcheck.language.loader.number_lists import NumberList, Numbers, find_lists, quoted
-from gradcheck.language.loader.slips import find_slips
-from gradcheck.language.loader.text import resolve
+from gradcheck.language.loader.yaml_mistakes import find_slips
+from gradcheck.language.loader.yaml_text import resolve
 
 
 class PythonParser(Reader, Scanner, EventParser):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
-from gradcheck.language.loader.kinds import Choice, Entries, Flag, Integer, Items, Kind, Known, Record, Short, Text, key
+from gradcheck.language.loader.schema_types import Choice, Entries, Flag, Integer, Items, Kind, Known, Record, Short, Text, key
 
 Dtype = Literal["float64", "float32", "float16", "bfloat16", "complex64", "complex128"]
 ErrorKind = Literal[

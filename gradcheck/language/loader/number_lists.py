@@ -11,7 +11,7 @@ import re
 from json import JSONDecoder
 from typing import Any, NamedTuple
 
-from gradcheck.language.loader.document import Branch, Mark, Spot
+from gradcheck.language.loader.yaml_document import Branch, Mark, Spot
 
 #: How a list begins, behind the key that it is the value of.
 _BEGINNING = ": ["

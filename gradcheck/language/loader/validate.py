@@ -8,9 +8,9 @@ from typing import Any, get_args
 from gradcheck.autograd import dtypes
 from gradcheck.errors import Hint, InvalidCase
 from gradcheck.language.loader import model
-from gradcheck.language.loader.document import BROKEN, Document, describe, shorten, way
-from gradcheck.language.loader.kinds import Known, Odd
-from gradcheck.language.loader.slips import in_text
+from gradcheck.language.loader.yaml_document import BROKEN, Document, describe, shorten, way
+from gradcheck.language.loader.schema_types import Known, Odd
+from gradcheck.language.loader.yaml_mistakes import in_text
 from gradcheck.language.suggest import nearest
 
 _CASE_KEYS = tuple(model.Case.keys)

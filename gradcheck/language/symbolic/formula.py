@@ -17,7 +17,7 @@ from gradcheck.autograd.node import Node, nodes
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.signature import Parameter
 from gradcheck.errors import Unsupported
-from gradcheck.language.evaluation.scalars import ARITHMETIC
+from gradcheck.language.evaluation.scalar_arithmetic import ARITHMETIC
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Literal, Sequence, Slice
 from gradcheck.language.expr.printer import to_text
 

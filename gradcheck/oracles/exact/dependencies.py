@@ -13,9 +13,9 @@ from gradcheck.errors import Unsupported
 from gradcheck.language.expr.nodes import Expr, Literal
 from gradcheck.language.expr.traverse import gradient_names, postorder
 from gradcheck.language.problem import Problem, split_name
-from gradcheck.language.symbolic.derive import derive
-from gradcheck.language.trials import inner_roots
-from gradcheck.oracles.exact.evaluation import Evaluation
+from gradcheck.language.symbolic.symbolic_gradients import derive
+from gradcheck.language.trial_draws import inner_roots
+from gradcheck.oracles.exact.partial_evaluation import Evaluation
 
 
 class Mentioned(NamedTuple):

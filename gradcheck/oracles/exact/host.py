@@ -6,8 +6,8 @@ from typing import Any
 
 from gradcheck.autograd.op import Op
 from gradcheck.language.evaluation.host import NumPy
-from gradcheck.oracles.exact.dual import EXACT_RULES, Dual, apply_rule
-from gradcheck.oracles.exact.point import FieldPoint
+from gradcheck.oracles.exact.dual_numbers import EXACT_RULES, Dual, apply_rule
+from gradcheck.oracles.exact.field_point import FieldPoint
 
 #: Kinds of arguments beside which a dual number's rule needs no more asking.
 _KNOWN = frozenset({Dual, int, float, bool, str, type(None)})

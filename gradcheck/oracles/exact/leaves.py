@@ -15,11 +15,11 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.problem import Problem
-from gradcheck.language.random import RANDOM, is_free, stream
+from gradcheck.language.random_streams import RANDOM, is_free, stream
 from gradcheck.language.sampling import in_file_order
-from gradcheck.oracles.exact import whole
-from gradcheck.oracles.exact.dual import Dual, lift
-from gradcheck.oracles.exact.point import FieldPoint
+from gradcheck.oracles.exact import integer_points
+from gradcheck.oracles.exact.dual_numbers import Dual, lift
+from gradcheck.oracles.exact.field_point import FieldPoint
 
 
 def leaves(problem: Problem, point: FieldPoint, generator: np.random.Generator) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def leaves(problem: Problem, point: FieldPoint, generator: np.random.Generator) 
 def random(point: FieldPoint, generator: np.random.Generator, shape: tuple[int, ...]) -> Dual:
     """Free variables at this point."""
     if point.scale:
-        return Dual(point, whole.numbers(point.scale, point.prime, generator, shape))
+        return Dual(point, integer_points.numbers(point.scale, point.prime, generator, shape))
     return Dual(point, point.random(generator, shape))
 
 
@@ -112,6 +112,6 @@ class _FreeVariables(NumPy):
             raise GradcheckError("integers drawn at random")
         if self.point.scale and op.name in ("uniform", "rand"):
             low, high = args[:2] if op.name == "uniform" else (0, 1)
-            values = whole.between(low, high, self.point.prime, self.generator, drawn.shape)
+            values = integer_points.between(low, high, self.point.prime, self.generator, drawn.shape)
             return Dual(self.point, values)
         return random(self.point, self.generator, drawn.shape)

@@ -18,15 +18,15 @@ from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim
 from gradcheck.language.problem import Problem
-from gradcheck.language.trials import is_rigid, speaks_of_root
-from gradcheck.oracles.exact import domains
+from gradcheck.language.trial_draws import is_rigid, speaks_of_root
+from gradcheck.oracles.exact import domain_conditions
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dependencies import Dependencies
-from gradcheck.oracles.exact.domains import Sign
-from gradcheck.oracles.exact.dual import Dual
-from gradcheck.oracles.exact.graph import GraphAtPoint, Setting
-from gradcheck.oracles.exact.tracker import MAX_POINTS, Proof, Tracker
-from gradcheck.oracles.exact.whole import SCALES, is_piecewise
+from gradcheck.oracles.exact.domain_conditions import Sign
+from gradcheck.oracles.exact.dual_numbers import Dual
+from gradcheck.oracles.exact.graph_at_point import GraphAtPoint, Setting
+from gradcheck.oracles.exact.claim_tracker import MAX_POINTS, Proof, Tracker
+from gradcheck.oracles.exact.integer_points import SCALES, is_piecewise
 
 #: A difference that is the same under so many values of all functions does not depend on them.
 _REDRAWN = (1, 2, 3)
@@ -54,17 +54,17 @@ def prove(problem: Problem, claims: Iterable[tuple[str, Claim]], seed: int = 0) 
 def _note_conditions(problem: Problem, dependencies: Dependencies, trackers: list[Tracker], seed: int) -> None:
     """Where formulas are defined, beyond what the graph asks for: `x > 0`."""
     signs: dict[str, Sign] = dict.fromkeys(problem.sizes, "positive")
-    asking: list[tuple[Tracker, list[domains.Condition]]] = []
+    asking: list[tuple[Tracker, list[domain_conditions.Condition]]] = []
     for tracker in trackers:
         steps = [problem.case.let[step].expr for step in dependencies.of(tracker.formula).steps]
-        asked = domains.conditions((*steps, tracker.formula), signs)
+        asked = domain_conditions.conditions((*steps, tracker.formula), signs)
         if asked:
             asking.append((tracker, asked))
     if asking:
         graph = GraphAtPoint(problem, dependencies, Setting(seed))
         _ClaimsAtPoint(graph, [tracker for tracker, _ in asking])
         for tracker, asked in asking:
-            tracker.conditions = domains.said(one for one in asked if graph.lacks(tracker.formula, *one))
+            tracker.conditions = domain_conditions.said(one for one in asked if graph.lacks(tracker.formula, *one))
 
 
 def _prove(problem: Problem, dependencies: Dependencies, trackers: list[Tracker], setting: Setting) -> None:

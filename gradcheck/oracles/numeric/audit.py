@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from gradcheck.oracles.numeric.derivative import Method
-from gradcheck.oracles.numeric.gradient import Estimate, NumericGradient
+from gradcheck.oracles.numeric.directional_derivative import Method
+from gradcheck.oracles.numeric.numeric_gradient import Estimate, NumericGradient
 
 Status = Literal["passed", "failed", "undecided", "not_differentiable"]
 

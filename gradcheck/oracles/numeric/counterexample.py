@@ -23,11 +23,11 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.problem import Problem
-from gradcheck.language.random import RANDOM, is_free, stream
+from gradcheck.language.random_streams import RANDOM, is_free, stream
 from gradcheck.language.sampling import draw, graph_values, in_file_order
-from gradcheck.language.trials import BOUNDS, graph_sizes, is_rigid, speaks_of_root, symbolic_sizes
-from gradcheck.oracles.numeric.gradient import numeric_gradient
-from gradcheck.oracles.numeric.work import Budget
+from gradcheck.language.trial_draws import BOUNDS, graph_sizes, is_rigid, speaks_of_root, symbolic_sizes
+from gradcheck.oracles.numeric.numeric_gradient import numeric_gradient
+from gradcheck.oracles.numeric.work_budget import Budget
 
 #: The integers that are tried: positive ones, then both signs, then such that saturate no function.
 _CHOICES = ((1, 2, 3), (-3, -2, -1, 1, 2, 3), (-1, 1), (-2, -1, 0, 1, 2))

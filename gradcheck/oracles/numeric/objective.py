@@ -20,7 +20,7 @@ from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.problem import Problem, part_of, split_name, with_part
-from gradcheck.oracles.numeric.perturbed import ForwardPass, Perturbed, of_pair
+from gradcheck.oracles.numeric.perturbed_array import ForwardPass, Perturbed, of_pair
 
 
 class Objective(Protocol):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from gradcheck.language.cookbook.entries import Entry, Mistake
+from gradcheck.language.cookbook.cookbook_entries import Entry, Mistake
 from gradcheck.language.expr.latex import name_to_latex, to_latex
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
-from gradcheck.reports.commands.cookbook import proof
+from gradcheck.reports.commands.cookbook_text import proof
 
 _HEAD = """\
 # The cookbook

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradcheck.autograd.op import ALIASES, Op, whole_table
-from gradcheck.checks.witnesses import Witnesses, witnesses
+from gradcheck.checks.op_oracles import Witnesses, witnesses
 
 _OPENING = """\
 # The ops

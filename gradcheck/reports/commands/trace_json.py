@@ -9,10 +9,10 @@ from gradcheck import __version__
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.autograd.trace import Glimpse, Kept, PassedOn, Received, Trace
 from gradcheck.checks.derivation import Explanation
-from gradcheck.engines.trace import TracedCase, TracedStep
+from gradcheck.engines.traced_case import TracedCase, TracedStep
 from gradcheck.errors import TensorError
-from gradcheck.reports.commands.explain import formula_texts
-from gradcheck.reports.commands.trace import Labels, called, concerns
+from gradcheck.reports.commands.explanation import formula_texts
+from gradcheck.reports.commands.trace_text import Labels, called, concerns
 from gradcheck.reports.formats.json import SCHEMA, to_json
 from gradcheck.reports.tensors import numbers
 

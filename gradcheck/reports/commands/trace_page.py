@@ -9,14 +9,14 @@ from typing import Any
 
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.autograd.trace import Received, Trace
-from gradcheck.engines.trace import Label, TracedCase, TracedStep
-from gradcheck.reports.commands.trace import Labels, action, error_text, kept_lines, sentences
-from gradcheck.reports.page.document import render as rendered
-from gradcheck.reports.page.document import script_data
-from gradcheck.reports.page.knowledge import statistics
-from gradcheck.reports.picture.graph import Edge, Graph, Kind, Node
+from gradcheck.engines.traced_case import Label, TracedCase, TracedStep
+from gradcheck.reports.commands.trace_text import Labels, action, error_text, kept_lines, sentences
+from gradcheck.reports.page.run_page import render as rendered
+from gradcheck.reports.page.run_page import script_data
+from gradcheck.reports.page.graph_verdicts import statistics
+from gradcheck.reports.picture.diagram import Edge, Graph, Kind, Node
 from gradcheck.reports.picture.svg import drawn
-from gradcheck.reports.text import plain
+from gradcheck.reports.safe_text import plain
 
 #: A pass of more tensors, or of more events, is told as far as that.
 MOST_NODES, MOST_EVENTS = 300, 2000

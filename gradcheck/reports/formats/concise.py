@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gradcheck.checks.result import RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.problems import problems, remarks
+from gradcheck.reports.located_messages import problems, remarks
 from gradcheck.reports.summary import convention_lines, lacking_lines, slowest_lines, summary
-from gradcheck.reports.text import plain
+from gradcheck.reports.safe_text import plain
 
 
 def render(result: RunResult, look: Look) -> str:

@@ -11,14 +11,14 @@ from rich.text import Text
 from gradcheck.checks.result import RunResult
 from gradcheck.reports import Look
 from gradcheck.reports.causes import Causes, Group, causes
-from gradcheck.reports.failed import WORDS, further, in_full, indented, of_case, of_error
+from gradcheck.reports.failed_case import WORDS, further, in_full, indented, of_case, of_error
 from gradcheck.reports.findings import BAD
-from gradcheck.reports.listing import listing
+from gradcheck.reports.case_list import listing
 from gradcheck.reports.overview import SCREEN, brief_group, brief_member, overview, place_of
-from gradcheck.reports.phrases.causes import group_title
-from gradcheck.reports.phrases.comparisons import title
+from gradcheck.reports.phrases.cause_titles import group_title
+from gradcheck.reports.phrases.comparison_text import title
 from gradcheck.reports.summary import convention_lines, lacking_lines, power_summary, slowest_lines, summary
-from gradcheck.reports.text import at, count, plain
+from gradcheck.reports.safe_text import at, count, plain
 
 #: How many further cases of one cause are listed; -v shows all.
 OTHERS = 5

@@ -9,10 +9,10 @@ from __future__ import annotations
 from gradcheck.checks.result import RunResult
 from gradcheck.reports import Look
 from gradcheck.reports.findings import BAD
-from gradcheck.reports.problems import Problem, problems, remarks
+from gradcheck.reports.located_messages import Problem, problems, remarks
 from gradcheck.reports.repository import in_repository
 from gradcheck.reports.summary import summary
-from gradcheck.reports.text import count, for_log, plain
+from gradcheck.reports.safe_text import count, for_log, plain
 
 #: GitHub shows ten errors a step, and drops the others without a word.
 LIMIT = 10

@@ -11,7 +11,7 @@ from typing import Any
 
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.problems import Fingerprints, Problem, problems, remarks
+from gradcheck.reports.located_messages import Fingerprints, Problem, problems, remarks
 from gradcheck.reports.repository import in_repository
 
 _SEVERITY = {"crashed": "blocker", "invalid": "critical", "failed": "major", "xpassed": "minor"}

@@ -12,13 +12,13 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from gradcheck import __version__
-from gradcheck.checks.lacking import lacking
+from gradcheck.checks.unsupported_features import lacking
 from gradcheck.checks.result import UNSETTLED, CaseResult, CaseStatus, Comparison, Diagnosis, Failure, RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.phrases import comparisons as told
+from gradcheck.reports.phrases import comparison_text as told
 from gradcheck.reports.phrases import say
-from gradcheck.reports.source import Spot, near, spot
-from gradcheck.reports.text import at, plain
+from gradcheck.reports.source_lines import Spot, near, spot
+from gradcheck.reports.safe_text import at, plain
 
 SCHEMA = 1
 

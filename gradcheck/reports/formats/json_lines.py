@@ -29,7 +29,7 @@ def streamed(case: CaseResult) -> str:
     try:
         return line(case)
     except Exception:
-        from gradcheck.reports.untold import without_untold
+        from gradcheck.reports.partial_report import without_untold
 
         alone = RunResult((case,), 0.0, {})
         return line(without_untold(alone, lambda result: line(result.cases[0])).cases[0])

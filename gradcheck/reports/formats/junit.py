@@ -11,10 +11,10 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.failed import failure
+from gradcheck.reports.failed_case import failure
 from gradcheck.reports.phrases import say
-from gradcheck.reports.phrases.comparisons import verdict
-from gradcheck.reports.problems import problems, remarks
+from gradcheck.reports.phrases.comparison_text import verdict
+from gradcheck.reports.located_messages import problems, remarks
 
 #: JUnit's word for each status that is not a plain success.
 _WORDS = {

@@ -9,11 +9,11 @@ from html import escape
 
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.failed import WORDS, failure
+from gradcheck.reports.failed_case import WORDS, failure
 from gradcheck.reports.findings import BAD
-from gradcheck.reports.problems import problems, remarks
+from gradcheck.reports.located_messages import problems, remarks
 from gradcheck.reports.summary import lacking_lines, slowest_lines, summary
-from gradcheck.reports.text import count, plain
+from gradcheck.reports.safe_text import count, plain
 
 #: How many cases have a line in the table, and how many are told in full: GitHub refuses a summary of over a megabyte.
 _LISTED, _IN_FULL = 200, 20

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from gradcheck import __version__
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.problems import Fingerprints, Problem, problems, remarks
+from gradcheck.reports.located_messages import Fingerprints, Problem, problems, remarks
 from gradcheck.reports.repository import in_repository, is_outside
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

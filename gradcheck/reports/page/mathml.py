@@ -14,7 +14,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.expr.latex import name_to_latex, to_latex
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
-from gradcheck.reports.text import plain
+from gradcheck.reports.safe_text import plain
 
 #: A longer formula is not typeset: nobody would see it at once, and browsers nest only so deep.
 MOST = 3000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradcheck.reports.picture.graph import Graph, line
+from gradcheck.reports.picture.diagram import Graph, line
 from gradcheck.reports.picture.svg import MARKS
 
 _SHAPES = {"input": "shape=ellipse", "constant": 'shape=box, style="rounded,dashed"', "entry": "shape=box"}

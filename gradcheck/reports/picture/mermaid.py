@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gradcheck.reports.picture.graph import Graph, Node, line, nearest
+from gradcheck.reports.picture.diagram import Graph, Node, line, nearest
 from gradcheck.reports.picture.svg import MARKS
 
 #: What has a meaning in a label, and is written by its number: all but letters, digits and blanks.

@@ -9,8 +9,8 @@ from __future__ import annotations
 from html import escape
 from importlib.resources import files
 
-from gradcheck.reports.picture.graph import Graph, Node, line
-from gradcheck.reports.picture.layers import Box, Layout, laid_out
+from gradcheck.reports.picture.diagram import Graph, Node, line
+from gradcheck.reports.picture.layout import Box, Layout, laid_out
 
 #: What stands for a verdict besides its colour, and what it means.
 MARKS = {"passed": "✓", "failed": "✗", "faulty": "✗", "follows": "↯", "undecided": "?", "unknown": ""}

@@ -6,9 +6,9 @@ import numpy as np
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.checks.claims.dot_product import check_dot_product
-from gradcheck.checks.claims.pushed import Forward
+from gradcheck.checks.claims.jvp_points import Forward
 from gradcheck.checks.result import Comparison
-from gradcheck.reports.phrases.comparisons import headline
+from gradcheck.reports.phrases.comparison_text import headline
 from tests.checks.build import point_of
 from tests.conftest import WithRules
 

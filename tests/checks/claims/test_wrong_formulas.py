@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from gradcheck.checks.claims.wrong_formulas import WrongFormula, try_to_refute
-from gradcheck.checks.point import Point
+from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Trial
 from tests.checks.build import context_of
 

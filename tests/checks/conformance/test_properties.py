@@ -11,7 +11,7 @@ from gradcheck.checks.conformance.properties import PROPERTIES, Finding, check_p
 from gradcheck.engines.core import Core
 from gradcheck.engines.resolve import adapt, engine
 from gradcheck.errors import Unsupported
-from tests.checks.conformance.test_growth import Listed
+from tests.checks.conformance.test_work_growth import Listed
 from tests.paths import wrong_engine
 
 pytestmark = pytest.mark.usefixtures("shallow")

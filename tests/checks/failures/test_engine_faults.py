@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.modes import quiet
-from gradcheck.checks.claims import engines as stage
+from gradcheck.checks.claims import evaluations as stage
 from gradcheck.checks.failures.engine_faults import is_unreliable, tell_apart
 from gradcheck.checks.failures.point_failures import PointFailures
 from gradcheck.checks.failures.wrong_values import has_wrong_values

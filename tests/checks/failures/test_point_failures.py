@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.point_failures import PointFailures, why
-from gradcheck.checks.point import Point
+from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Cause, Subject, Trial
 from gradcheck.engines.core import Core
 from gradcheck.errors import GradcheckError

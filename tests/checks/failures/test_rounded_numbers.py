@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.failures.rounded_numbers import tolerance_for
-from gradcheck.checks.run import run
+from gradcheck.checks.scheduling.run import run
 from gradcheck.facts import fact
 from tests.from_text import case_of
 from tests.reports.conftest import make_failed

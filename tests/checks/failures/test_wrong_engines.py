@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from gradcheck.checks.result import CaseResult, Comparison, RunResult
-from gradcheck.checks.run import run
+from gradcheck.checks.scheduling.run import run
 from gradcheck.reports.phrases import say
 from tests.claims import engines_alone
 from tests.paths import wrong_engine

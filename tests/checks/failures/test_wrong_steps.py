@@ -7,7 +7,7 @@ import pytest
 from gradcheck.checks.failures.wrong_steps import is_backed, is_step
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.facts import Fact, fact
-from gradcheck.reports.phrases.comparisons import cause
+from gradcheck.reports.phrases.comparison_text import cause
 from tests.checks.conftest import Check
 
 NET = """

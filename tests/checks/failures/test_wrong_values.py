@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import Fact, fact
-from tests.checks.failures.test_composition import causes, checked
+from tests.checks.failures.test_composed_ops import causes, checked
 
 TANH = ("result = np.tanh(self.data)", "result = np.tanh(self.data) * 1.5")
 POW = ("return type(self)(self.data**power,", "return type(self)(self.data**power + 1,")

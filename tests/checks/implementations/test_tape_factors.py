@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.checks.run import run
-from gradcheck.reports.phrases.table import say
+from gradcheck.checks.scheduling.run import run
+from gradcheck.reports.phrases.phrase_table import say
 from tests.engines.implementation.build import with_code
 
 CASE = 'dims: {n: 5, d: 4}\ninputs: {a: "randn(n, d)", b: "randn(n, d)"}\ngraph: {y: "a * exp(b.sum(1, keepdim=True))"}'

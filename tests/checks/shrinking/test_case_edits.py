@@ -23,7 +23,7 @@ from gradcheck.language.case import Step, Value
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
-from gradcheck.language.trials import is_general
+from gradcheck.language.trial_draws import is_general
 from tests.checks.shrinking.build import entries, pin, pinned, shapes
 from tests.paths import CASES
 

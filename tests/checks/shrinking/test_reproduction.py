@@ -15,7 +15,7 @@ from gradcheck.autograd import ops
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.options import QUICK, THOROUGH
 from gradcheck.checks.result import CaseResult, Reproduction, Subject
-from gradcheck.checks.run import run
+from gradcheck.checks.scheduling.run import run
 from gradcheck.checks.shrinking.case_edits import operations
 from gradcheck.checks.shrinking.failure_signature import signature_of
 from gradcheck.checks.shrinking.reproduction import snippet

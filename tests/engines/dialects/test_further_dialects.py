@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.op import TABLE
-from gradcheck.checks.run import run
+from gradcheck.checks.scheduling.run import run
 from gradcheck.engines.resolve import adapt
 from gradcheck.errors import Unsupported
 from tests.engines.dialects import (

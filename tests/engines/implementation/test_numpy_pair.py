@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gradcheck.engines.implementation.numpy_pair import NumpyPair, in_order
-from gradcheck.engines.implementation.raised import CodeError
+from gradcheck.engines.implementation.code_error import CodeError
 from tests.engines.implementation import functions
 
 X, W, B = np.arange(6.0).reshape(3, 2), np.ones((2, 4)), np.zeros(4)

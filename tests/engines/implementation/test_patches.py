@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from gradcheck.checks.run import run
+from gradcheck.checks.scheduling.run import run
 from gradcheck.engines.implementation.patches import Patches
 from tests.engines.implementation.build import TANH, with_code
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gradcheck.engines.tensor_class.api import Api
-from gradcheck.engines.tensor_class.discovery import api_of
+from gradcheck.engines.tensor_class.api_discovery import api_of
 from gradcheck.engines.tensor_class.members import method_of
 from gradcheck.errors import Unsupported
 from tests.engines.tensor_class.plain import Plain

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gradcheck.engines.tensor_class.capabilities import assigned, seeded
-from gradcheck.engines.tensor_class.discovery import api_of
+from gradcheck.engines.tensor_class.api_discovery import api_of
 
 
 def test_an_incoming_gradient_as_it_is_taken(variant: Callable[..., type]) -> None:

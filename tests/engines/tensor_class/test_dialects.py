@@ -9,7 +9,7 @@ import pytest
 
 from gradcheck.checks.result import CaseResult
 from gradcheck.engines.tensor_class import dialects
-from gradcheck.engines.tensor_class.discovery import api_of
+from gradcheck.engines.tensor_class.api_discovery import api_of
 
 Variant = Callable[..., type]
 Passes = Callable[[Any], bool]

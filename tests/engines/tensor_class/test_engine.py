@@ -13,9 +13,9 @@ import pytest
 from gradcheck.checks.result import CaseResult
 from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
-from gradcheck.engines.tensor_class.scalars import ScalarClassEngine
+from gradcheck.engines.tensor_class.scalar_engine import ScalarClassEngine
 from gradcheck.errors import UsageError
-from tests.checks.failures.test_traversals import judged
+from tests.checks.failures.test_traversal_diagnosis import judged
 from tests.engines.dialects import arrays, asking
 
 Variant = Callable[..., type]

@@ -9,7 +9,7 @@ import pytest
 
 from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN
-from gradcheck.engines.tensor_class.discovery import api_of
+from gradcheck.engines.tensor_class.api_discovery import api_of
 from gradcheck.engines.tensor_class.hypotheses import (
     LESSONS,
     complex_is_right,

@@ -11,7 +11,7 @@ import pytest
 from gradcheck.autograd.op import TABLE
 from gradcheck.engines.tensor_class.call_forms import Absent, Library
 from gradcheck.engines.tensor_class.op_objects import classes_in, object_forms
-from gradcheck.engines.tensor_class.wrapped import WrappedTensor
+from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
 
 
 class TensorAdd: ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradcheck.checks.run import run
+from gradcheck.checks.scheduling.run import run
 from tests.from_text import case_of
 
 #: Ops, in families that load when they are asked for among them, that torch cannot compute in half precision.

@@ -15,7 +15,7 @@ from gradcheck.language.evaluation.evaluate import evaluate, program
 from gradcheck.language.evaluation.host import NUMPY, Application, apply
 from gradcheck.language.expr.nodes import Call
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.random import RANDOM, Drawing, stream
+from gradcheck.language.random_streams import RANDOM, Drawing, stream
 from tests.samples import samples
 
 #: What is put in the place of each argument in turn.

@@ -14,7 +14,7 @@ import pytest
 
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.errors import TooLarge
-from gradcheck.language.evaluation.budget import check
+from gradcheck.language.evaluation.result_size import check
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
 from tests.autograd.table import application_in, generator

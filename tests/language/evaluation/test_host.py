@@ -14,7 +14,7 @@ from gradcheck.errors import (
     ShapeMismatch,
     TooLarge,
 )
-from gradcheck.language.evaluation.budget import shape_of
+from gradcheck.language.evaluation.result_size import shape_of
 from gradcheck.language.evaluation.evaluate import evaluate, program
 from gradcheck.language.evaluation.host import NUMPY, Application, apply, check, operate
 from gradcheck.language.expr.parser import parse

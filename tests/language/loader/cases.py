@@ -6,8 +6,8 @@ from gradcheck.errors import InvalidCase
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load_text
 from gradcheck.language.loader.compose import Composer
-from gradcheck.language.loader.document import DEFAULT, Document
-from gradcheck.language.loader.scope import Scope
+from gradcheck.language.loader.yaml_document import DEFAULT, Document
+from gradcheck.language.loader.name_scope import Scope
 
 VALID = "inputs:\n  x: [1, 2, 3]\ngraph:\n  y: x * 2\n  z: y.sum()\n"
 

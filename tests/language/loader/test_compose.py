@@ -9,7 +9,7 @@ import pytest
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.loader import compose, load, load_text
 from gradcheck.language.loader.compose import Composer
-from gradcheck.language.loader.document import BROKEN, DEFAULT, Document, Limits
+from gradcheck.language.loader.yaml_document import BROKEN, DEFAULT, Document, Limits
 from tests.language.loader.cases import document
 
 CORPUS = sorted((Path(__file__).parent / "malformed").glob("*.yaml"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.errors import InvalidCase
-from gradcheck.language.beforehand import refused_values
+from gradcheck.language.value_precheck import refused_values
 from gradcheck.language.crash import Crash
 from gradcheck.language.loader import load_text
-from gradcheck.language.loader.text import decode
+from gradcheck.language.loader.yaml_text import decode
 from tests.hostile import PLACES, VALUES, text_of
 
 

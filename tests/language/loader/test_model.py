@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gradcheck.language.loader.kinds import Known, Odd, Record
+from gradcheck.language.loader.schema_types import Known, Odd, Record
 from gradcheck.language.loader.model import EVERYTHING, Case, Generalize, Step
 
 

@@ -12,9 +12,9 @@ import pytest
 from gradcheck.autograd.op import whole_table
 from gradcheck.language.loader import load_text, model
 from gradcheck.language.loader.compose import Composer
-from gradcheck.language.loader.document import DEFAULT
+from gradcheck.language.loader.yaml_document import DEFAULT
 from gradcheck.language.loader.schema import schema
-from gradcheck.language.loader.text import decode, documents
+from gradcheck.language.loader.yaml_text import decode, documents
 from gradcheck.reports.report_schema import report_schema
 from tests.paths import CASES, ROOT
 

@@ -15,9 +15,9 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.sharing import Derivation, share
+from gradcheck.language.expr.common_subexpressions import Derivation, share
 from gradcheck.language.problem import Problem
-from gradcheck.language.symbolic.derive import derive
+from gradcheck.language.symbolic.symbolic_gradients import derive
 
 
 def in_steps(problem: Problem, *, expand: bool = False) -> Derivation:

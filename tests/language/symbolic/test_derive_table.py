@@ -6,7 +6,7 @@ import numpy as np
 
 from gradcheck.engines.core import Core
 from gradcheck.errors import NoGradRequired, Unsupported
-from gradcheck.language.symbolic.derive import derive
+from gradcheck.language.symbolic.symbolic_gradients import derive
 from tests.language.symbolic.derived import check
 from tests.samples import CALLS, OP_OF, problem_of
 from tests.tables import for_each_by_family

@@ -11,15 +11,16 @@ import numpy as np
 from gradcheck.autograd.op import TABLE
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Expr
-from gradcheck.oracles.exact import modular, ops
+from gradcheck.oracles.exact import ops
+from gradcheck.oracles.exact import modular_arithmetic
 from gradcheck.oracles.exact.degree import Degree
-from gradcheck.oracles.exact.dual import Dual
-from gradcheck.oracles.exact.point import FieldPoint
+from gradcheck.oracles.exact.dual_numbers import Dual
+from gradcheck.oracles.exact.field_point import FieldPoint
 from tests.samples import drawn, samples
 
 assert ops
 
-PRIME = modular.PRIMES[0]
+PRIME = modular_arithmetic.PRIMES[0]
 #: Ops whose values and derivatives are fractions of polynomials: nothing about them is left uninterpreted.
 RATIONAL = (
     *("reshape", "flatten", "squeeze", "unsqueeze", "expand", "repeat", "clone", "transpose", "permute", "movedim"),
@@ -80,7 +81,7 @@ def on_residues(
     """The value, with tangents, at integers that residues stand for."""
     at = point()
     names = {
-        name: Dual(at, modular.reduce(a, PRIME), modular.reduce(moved[name], PRIME), Degree(1, 0, 1))
+        name: Dual(at, modular_arithmetic.reduce(a, PRIME), modular_arithmetic.reduce(moved[name], PRIME), Degree(1, 0, 1))
         for name, a in floats.items()
     }
     return evaluate(expr, {**others, **names})

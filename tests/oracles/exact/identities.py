@@ -10,8 +10,8 @@ import numpy as np
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
 from gradcheck.oracles.exact.degree import RANDOM, Degree
-from gradcheck.oracles.exact.dual import Dual
-from gradcheck.oracles.exact.point import FieldPoint
+from gradcheck.oracles.exact.dual_numbers import Dual
+from gradcheck.oracles.exact.field_point import FieldPoint
 from tests.oracles.exact.calls import PRIME, as_residues
 
 #: Numbers on both sides of 0, and directions in which they move. None of `PIECEWISE` calls has a kink there.

@@ -7,14 +7,15 @@ import pytest
 
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
-from gradcheck.oracles.exact import modular, ops
+from gradcheck.oracles.exact import ops
+from gradcheck.oracles.exact import modular_arithmetic
 from gradcheck.oracles.exact.degree import CONSTANT, RANDOM, Degree
-from gradcheck.oracles.exact.dual import Dual
-from gradcheck.oracles.exact.point import FieldPoint
+from gradcheck.oracles.exact.dual_numbers import Dual
+from gradcheck.oracles.exact.field_point import FieldPoint
 
 assert ops
 
-PRIME = modular.PRIMES[0]
+PRIME = modular_arithmetic.PRIMES[0]
 EXPRESSIONS = {
     "x * y + x": (2, 0),
     "x * x * x - y": (3, 0),

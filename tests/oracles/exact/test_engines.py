@@ -12,11 +12,11 @@ from gradcheck.language.expr.nodes import Literal
 from gradcheck.language.expr.traverse import ops_in
 from gradcheck.language.loader import load
 from gradcheck.language.problem import Problem
-from gradcheck.oracles.exact import modular
+from gradcheck.oracles.exact import modular_arithmetic
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dependencies import Dependencies
-from gradcheck.oracles.exact.dual import Dual, lift
-from gradcheck.oracles.exact.graph import Direction, GraphAtPoint, Setting
+from gradcheck.oracles.exact.dual_numbers import Dual, lift
+from gradcheck.oracles.exact.graph_at_point import Direction, GraphAtPoint, Setting
 from gradcheck.oracles.exact.prove import unsupported
 from gradcheck.oracles.numeric.counterexample import with_small_integers
 from tests.oracles.exact.calls import RATIONAL
@@ -74,7 +74,7 @@ def exact_gradient(problem: Problem, name: str) -> np.ndarray:
     found = []
     for index in range(problem.inputs[name].size):
         graph.directions[name] = OneElement(graph, shape, index)
-        found.append(modular.centred(np.asarray(graph.derivative({name}).value), graph.point.prime))
+        found.append(modular_arithmetic.centred(np.asarray(graph.derivative({name}).value), graph.point.prime))
     assert all(abs(value) < 2**28 for value in found), "too large to be sure"
     return np.array(found, dtype=np.float64).reshape(shape)
 

@@ -4,10 +4,10 @@ import pytest
 from gradcheck.autograd.op import lookup
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact import ops  # noqa: F401 - enters the rules
-from gradcheck.oracles.exact.dual import Dual
+from gradcheck.oracles.exact.dual_numbers import Dual
 from gradcheck.oracles.exact.host import AtPoint
-from gradcheck.oracles.exact.modular import PRIMES
-from gradcheck.oracles.exact.point import FieldPoint
+from gradcheck.oracles.exact.modular_arithmetic import PRIMES
+from gradcheck.oracles.exact.field_point import FieldPoint
 
 POINT = FieldPoint(PRIMES[0], 3)
 

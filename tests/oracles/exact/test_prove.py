@@ -9,9 +9,9 @@ from gradcheck.facts import fact
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
-from gradcheck.oracles.exact import modular
+from gradcheck.oracles.exact import modular_arithmetic
 from gradcheck.oracles.exact.prove import prove
-from gradcheck.oracles.exact.tracker import BOUND
+from gradcheck.oracles.exact.claim_tracker import BOUND
 from tests.conftest import WithRules
 from tests.oracles.exact.small import claim, problem, proofs_of, status
 from tests.paths import THEMES
@@ -302,8 +302,8 @@ EXCESSES = {
 @pytest.mark.parametrize("excess", EXCESSES)
 def test_the_bound_is_honest(excess: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Modulo a tiny prime wrong formulas do pass; no more often than the bound of each says, on average."""
-    monkeypatch.setattr(modular, "PRIMES", (47,) * 10)
-    monkeypatch.setattr("gradcheck.oracles.exact.tracker.BOUND", 0.5)
+    monkeypatch.setattr(modular_arithmetic, "PRIMES", (47,) * 10)
+    monkeypatch.setattr("gradcheck.oracles.exact.claim_tracker.BOUND", 0.5)
     of = problem({"x": (1,), "w": (1,)}, {"y": "(x * w).sum()"})
     passed, expected, asked = 0, 0.0, 0
     for seed in range(600):
@@ -318,8 +318,8 @@ def test_the_bound_is_honest(excess: str, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("excess", ["exp(x) - exp(w)", "(x > 0) - (x > 1)", "tanh(x) - exp(w) / 3"])
 def test_the_bound_counts_uninterpreted_functions(excess: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Different arguments that are the same at a point make functions agree; that is in the bound as well."""
-    monkeypatch.setattr(modular, "PRIMES", (211,) * 10)
-    monkeypatch.setattr("gradcheck.oracles.exact.tracker.BOUND", 0.9)
+    monkeypatch.setattr(modular_arithmetic, "PRIMES", (211,) * 10)
+    monkeypatch.setattr("gradcheck.oracles.exact.claim_tracker.BOUND", 0.9)
     of = problem({"x": (1,), "w": (1,)}, {"y": "(x * w).sum()"})
     passed, bound, tries = 0, 0.0, 300
     for seed in range(tries):

@@ -9,7 +9,7 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.engines.core import Core
 from gradcheck.language.sampling import literal_problem
 from gradcheck.oracles.numeric.audit import DIRECTIONS, audit, refuted, within
-from gradcheck.oracles.numeric.gradient import Estimate, NumericGradient, numeric_gradient
+from gradcheck.oracles.numeric.numeric_gradient import Estimate, NumericGradient, numeric_gradient
 from gradcheck.oracles.numeric.objective import OpObjective
 
 

@@ -25,7 +25,7 @@ from gradcheck.oracles.numeric.counterexample import (
     smallest_sizes,
     with_small_integers,
 )
-from gradcheck.oracles.numeric.work import Budget
+from gradcheck.oracles.numeric.work_budget import Budget
 from tests.from_text import case_of
 from tests.oracles.exact.small import claim
 from tests.paths import THEMES

@@ -13,7 +13,7 @@ from gradcheck.language.loader import load
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
 from gradcheck.oracles.numeric.objective import OpObjective, TensorObjective, WideHost, backward_passes
-from gradcheck.oracles.numeric.perturbed import ForwardPass
+from gradcheck.oracles.numeric.perturbed_array import ForwardPass
 
 STEPS = """
 inputs: {x: [1, 2], w: [3, 4]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.engines.trace import TracedCase
+from gradcheck.engines.traced_case import TracedCase
 from tests.from_text import traced_from
 
 TWICE = """\

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gradcheck.language.cookbook.entries import Mistake
+from gradcheck.language.cookbook.cookbook_entries import Mistake
 from gradcheck.reports.commands.cookbook_page import ERRATA, render
-from tests.reports.commands.test_cookbook import ENTRY
+from tests.reports.commands.test_cookbook_text import ENTRY
 
 
 def test_an_entry_is_typeset() -> None:

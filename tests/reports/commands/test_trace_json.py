@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from gradcheck.checks.derivation import explain
-from gradcheck.engines.trace import TracedCase
+from gradcheck.engines.traced_case import TracedCase
 from gradcheck.reports.commands import trace_json
 from tests.from_text import traced_from
 

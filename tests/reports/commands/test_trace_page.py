@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from gradcheck.engines.trace import TracedCase, trace_case
+from gradcheck.engines.traced_case import TracedCase, trace_case
 from gradcheck.language.loader import load_text
 from gradcheck.language.sampling import draw
 from gradcheck.reports.commands import trace_page

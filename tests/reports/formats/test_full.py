@@ -13,7 +13,7 @@ from rich.text import Text
 from gradcheck.checks.result import RunResult, Trial
 from gradcheck.errors import Place
 from gradcheck.reports import Look, render
-from gradcheck.reports.failed import IN_BRIEF, IN_FULL
+from gradcheck.reports.failed_case import IN_BRIEF, IN_FULL
 from gradcheck.reports.formats.full import output
 
 WANT = np.array([[3700.0, 9950, 8125], [3700, 9950, 8125]])

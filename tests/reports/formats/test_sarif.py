@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from gradcheck.checks.result import RunResult
-from gradcheck.checks.run import run
+from gradcheck.checks.scheduling.run import run
 from gradcheck.reports import render
 
 

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import pytest
 
 from gradcheck import load, run
-from gradcheck.engines.trace import trace_case
+from gradcheck.engines.traced_case import trace_case
 from gradcheck.language.sampling import draw
 from gradcheck.reports import render
 from gradcheck.reports.commands.trace_page import page as trace_page

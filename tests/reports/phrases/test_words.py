@@ -22,7 +22,7 @@ from gradcheck.checks.result import RunResult
 from gradcheck.reports import render
 from gradcheck.reports.findings import findings
 from gradcheck.reports.phrases import PHRASES
-from gradcheck.reports.phrases.table import CHOICES, FORMS, Phrase
+from gradcheck.reports.phrases.phrase_table import CHOICES, FORMS, Phrase
 from tests.paths import ROOT, wrong_engine
 
 PACKAGE = ROOT / "gradcheck"

@@ -10,7 +10,7 @@ from itertools import combinations, islice
 
 from gradcheck.autograd.op import lookup
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool, Path, is_op, is_shape
-from gradcheck.checks.failures.correction.forgotten import (
+from gradcheck.checks.failures.correction.insertion_edits import (
     summed,
     with_condition,
     with_factor,
@@ -18,7 +18,7 @@ from gradcheck.checks.failures.correction.forgotten import (
     with_gradient,
     with_term,
 )
-from gradcheck.checks.failures.correction.position import TRANSPOSES, Operands, Position
+from gradcheck.checks.failures.correction.edit_position import TRANSPOSES, Operands, Position
 from gradcheck.language.expr.nodes import Attribute, Call, Gradient, Literal, Name, Sequence, Slice
 
 _FUNCTIONS = (("sin", "cos"), ("sinh", "cosh"), ("sqrt", "rsqrt"), ("softmax", "log_softmax"))

@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.checks.failures.correction.edits import Edit, kept_dim, transposed
 from gradcheck.checks.failures.correction.expression_pool import is_op
-from gradcheck.checks.failures.correction.position import Position
+from gradcheck.checks.failures.correction.edit_position import Position
 from gradcheck.language.expr.nodes import Call, Expr, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.printer import to_text
 

@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.stated import Claims
+from gradcheck.checks.claims.stated_claims import Claims
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.correction.derived import Derived
+from gradcheck.checks.failures.correction.derived_formulas import Derived
 from gradcheck.checks.failures.correction.edits import edits
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
-from gradcheck.checks.failures.correction.position import operands_of
-from gradcheck.checks.failures.correction.search import MAX_PARTS
+from gradcheck.checks.failures.correction.edit_position import operands_of
+from gradcheck.checks.failures.correction.formula_search import MAX_PARTS
 from gradcheck.checks.failures.correction.suggestion import SCOPES, Suggester, meant
-from gradcheck.checks.failures.correction.tidy import asks_in_vain
-from gradcheck.checks.failures.explaining_points import ExplainingPoints
+from gradcheck.checks.failures.correction.tidy_formula import asks_in_vain
+from gradcheck.checks.failures.explanation_points import ExplainingPoints
 from gradcheck.checks.failures.wrong_steps import claims_at, holds, scope_with
 from gradcheck.checks.result import MEANT, Cause, Comparison
 from gradcheck.facts import Fact, fact

@@ -12,17 +12,17 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims.formulas import check_formula
-from gradcheck.checks.claims.stated import Claims
+from gradcheck.checks.claims.stated_claims import Claims
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.borne_out import is_borne_out
-from gradcheck.checks.failures.correction.derived import Derived
+from gradcheck.checks.failures.oracle_support import is_borne_out
+from gradcheck.checks.failures.correction.derived_formulas import Derived
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
-from gradcheck.checks.failures.correction.position import operands_of
-from gradcheck.checks.failures.correction.search import Candidate, Search
+from gradcheck.checks.failures.correction.edit_position import operands_of
+from gradcheck.checks.failures.correction.formula_search import Candidate, Search
 from gradcheck.checks.failures.correction.text_edit import smallest_edit
-from gradcheck.checks.failures.correction.tidy import Tidier, asks_in_vain, simplifier_at
+from gradcheck.checks.failures.correction.tidy_formula import Tidier, asks_in_vain, simplifier_at
 from gradcheck.checks.failures.correction.undefined import is_undefined_as
-from gradcheck.checks.failures.explaining_points import ExplainingPoints
+from gradcheck.checks.failures.explanation_points import ExplainingPoints
 from gradcheck.checks.failures.wrong_steps import is_step, mended, wrong_formulas
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.engines.core import Core
@@ -34,10 +34,10 @@ from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.problem import Problem
-from gradcheck.language.symbolic.simplify.rules import Simplifier
+from gradcheck.language.symbolic.simplify.simplifier import Simplifier
 from gradcheck.oracles.exact.prove import prove
 from gradcheck.oracles.numeric.counterexample import WORK, Counterexample, counterexample
-from gradcheck.oracles.numeric.work import Budget
+from gradcheck.oracles.numeric.work_budget import Budget
 
 #: The budgets of the searches (see `Search`) for one formula, and for all of a case.
 EACH, ALL = 42_000, 126_000

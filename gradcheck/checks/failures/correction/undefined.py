@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claims.stated import Claims
+from gradcheck.checks.claims.stated_claims import Claims
 from gradcheck.checks.result import Comparison
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Claim

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from gradcheck.language.expr.nodes import Call, Expr, Literal, Sequence
-from gradcheck.language.symbolic.simplify.facts import Facts
+from gradcheck.language.symbolic.simplify.part_properties import Facts
 from gradcheck.language.symbolic.simplify.product import is_call
 
 _EQUATION = re.compile(r"\s*([A-Za-z,]*)\s*->\s*([A-Za-z]*)\s*")

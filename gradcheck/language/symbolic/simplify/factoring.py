@@ -11,8 +11,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from gradcheck.language.expr.nodes import Call, Expr
-from gradcheck.language.symbolic.simplify.chain import Chain, applied, chain_of, turned, written
-from gradcheck.language.symbolic.simplify.facts import Facts
+from gradcheck.language.symbolic.simplify.matrix_chains import Chain, applied, chain_of, turned, written
+from gradcheck.language.symbolic.simplify.part_properties import Facts
 from gradcheck.language.symbolic.simplify.product import Product, is_call
 from gradcheck.language.symbolic.simplify.sums import Terms, is_sum, rendered, spine
 

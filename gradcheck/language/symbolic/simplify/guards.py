@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.expr.traverse import distinct, fold, with_children
-from gradcheck.language.symbolic.simplify.facts import Facts
+from gradcheck.language.symbolic.simplify.part_properties import Facts
 from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
 
 #: A guarded expression of more operations than this is left as it is.

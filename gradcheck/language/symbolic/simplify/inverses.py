@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gradcheck.language.expr.nodes import Call, Expr
-from gradcheck.language.symbolic.simplify.chain import Chain, Link, chain_of, written
-from gradcheck.language.symbolic.simplify.facts import Facts
+from gradcheck.language.symbolic.simplify.matrix_chains import Chain, Link, chain_of, written
+from gradcheck.language.symbolic.simplify.part_properties import Facts
 from gradcheck.language.symbolic.simplify.product import Product, is_call
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradcheck.language.expr.nodes import Expr, Name
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.traverse import rewrite
-from gradcheck.language.symbolic.simplify.facts import Facts
+from gradcheck.language.symbolic.simplify.part_properties import Facts
 
 #: What is written so can be written so: a letter stands for any part, twice the same letter for the same part.
 PATTERNS = (

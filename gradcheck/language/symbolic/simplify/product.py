@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.language.expr.nodes import Call, Expr, Literal, Name
-from gradcheck.language.symbolic.simplify.facts import Facts, Shapes
+from gradcheck.language.symbolic.simplify.part_properties import Facts, Shapes
 
 #: Numbers with a larger denominator, such as 0.7978845608028654, are left as they are written.
 _FINEST = 1024

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from gradcheck.language.expr.nodes import Call, Expr, Literal
-from gradcheck.language.symbolic.simplify.facts import Facts, Shapes
+from gradcheck.language.symbolic.simplify.part_properties import Facts, Shapes
 from gradcheck.language.symbolic.simplify.product import Product, broadcast, integer, is_call, slim
 
 #: A part of a sum that is used elsewhere too is taken apart only if it has no more terms than this.

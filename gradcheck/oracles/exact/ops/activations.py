@@ -9,11 +9,11 @@ import numpy as np
 
 from gradcheck.autograd.ops.common.dims import axes
 from gradcheck.errors import Unsupported
-from gradcheck.oracles.exact.dual import Dual, exact_rule, lift
+from gradcheck.oracles.exact.dual_numbers import Dual, exact_rule, lift
 from gradcheck.oracles.exact.ops.elementwise import select, side
 from gradcheck.oracles.exact.ops.reductions import summed, without
-from gradcheck.oracles.exact.ops.smooth import erf, exp, has_exponential, log, tanh
-from gradcheck.oracles.exact.uninterpreted import chain_rule
+from gradcheck.oracles.exact.ops.smooth_functions import erf, exp, has_exponential, log, tanh
+from gradcheck.oracles.exact.uninterpreted_functions import chain_rule
 
 
 @exact_rule("sigmoid")

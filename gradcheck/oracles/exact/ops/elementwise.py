@@ -17,11 +17,11 @@ import numpy as np
 from gradcheck.autograd.op import TABLE
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import BRANCHED, CONSTANT, PARTIAL, PIECEWISE, UNINTERPRETED, Degree
-from gradcheck.oracles.exact.dual import Dual, Indicator, exact_rule
+from gradcheck.oracles.exact.dual_numbers import Dual, Indicator, exact_rule
 from gradcheck.oracles.exact.ops.linear import linear
-from gradcheck.oracles.exact.point import FieldPoint
-from gradcheck.oracles.exact.uninterpreted import pair, up_to_sign
-from gradcheck.oracles.exact.whole import decided
+from gradcheck.oracles.exact.field_point import FieldPoint
+from gradcheck.oracles.exact.uninterpreted_functions import pair, up_to_sign
+from gradcheck.oracles.exact.integer_points import decided
 
 
 @exact_rule("div", operands=(0, 1))

@@ -9,10 +9,10 @@ import numpy as np
 
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.errors import Unsupported
-from gradcheck.oracles.exact import modular
+from gradcheck.oracles.exact import modular_arithmetic
 from gradcheck.oracles.exact.degree import Degree
-from gradcheck.oracles.exact.dual import EXACT_RULES, Dual, Indicator, exact_rule, lift
-from gradcheck.oracles.exact.modular import DiagonalMatrix, MatrixChain
+from gradcheck.oracles.exact.dual_numbers import EXACT_RULES, Dual, Indicator, exact_rule, lift
+from gradcheck.oracles.exact.modular_arithmetic import DiagonalMatrix, MatrixChain
 
 #: Ops that move elements about, or leave some out; and which arguments hold them, where it is not the first.
 MOVES = (
@@ -63,7 +63,7 @@ def _forward(
     result = np.asarray(op.forward(*given))
     if result.dtype.kind not in "biu":
         raise Unsupported(f"{op.name} with settings that are no integers")
-    return result if op.name in _MOVING else modular.reduce(result, prime)
+    return result if op.name in _MOVING else modular_arithmetic.reduce(result, prime)
 
 
 def _degree(name: str, operands: list[Dual], value: np.ndarray) -> Degree:

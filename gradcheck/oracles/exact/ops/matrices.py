@@ -10,11 +10,11 @@ import numpy as np
 
 from gradcheck.autograd.ops.contraction import explicit
 from gradcheck.errors import ShapeMismatch
-from gradcheck.oracles.exact import modular
+from gradcheck.oracles.exact import modular_arithmetic
 from gradcheck.oracles.exact.degree import PIECEWISE
-from gradcheck.oracles.exact.dual import Dual, exact_rule
-from gradcheck.oracles.exact.modular import MatrixChain
-from gradcheck.oracles.exact.uninterpreted import chain_rule, uninterpreted
+from gradcheck.oracles.exact.dual_numbers import Dual, exact_rule
+from gradcheck.oracles.exact.modular_arithmetic import MatrixChain
+from gradcheck.oracles.exact.uninterpreted_functions import chain_rule, uninterpreted
 
 
 @exact_rule("matmul", operands=(0, 1))
@@ -48,12 +48,12 @@ def _moved(x: MatrixChain, y: MatrixChain, a_moves: MatrixChain | None, b_moves:
 def contract(form: Callable[[np.ndarray, np.ndarray], Any], a: Dual, b: Dual, terms: int) -> Dual:
     """A form that is linear in each of two arrays, and adds `terms` products into each element."""
     prime = a.point.prime
-    value = modular.bilinear(form, a.value, b.value, terms, prime)
+    value = modular_arithmetic.bilinear(form, a.value, b.value, terms, prime)
     tangent: np.ndarray | None = None
     if a.tangent is not None:
-        tangent = modular.bilinear(form, a.tangent, b.value, terms, prime)
+        tangent = modular_arithmetic.bilinear(form, a.tangent, b.value, terms, prime)
     if b.tangent is not None:
-        right = modular.bilinear(form, a.value, b.tangent, terms, prime)
+        right = modular_arithmetic.bilinear(form, a.value, b.tangent, terms, prime)
         tangent = right if tangent is None else (tangent + right) % prime
     return Dual(a.point, value, tangent, a.degree.times(b.degree).summed(terms))
 
@@ -88,8 +88,8 @@ def _einsum_of_two(first: str, second: str, output: str, a: Dual, b: Dual) -> Du
 
 
 def _einsum_of_one(equation: str, x: Dual) -> Dual:
-    value = modular.reduce(np.einsum(equation, x.value), x.point.prime)
-    tangent = None if x.tangent is None else modular.reduce(np.einsum(equation, x.tangent), x.point.prime)
+    value = modular_arithmetic.reduce(np.einsum(equation, x.value), x.point.prime)
+    tangent = None if x.tangent is None else modular_arithmetic.reduce(np.einsum(equation, x.tangent), x.point.prime)
     return Dual(x.point, value, tangent, x.degree.summed(max(1, x.value.size // max(1, value.size))))
 
 
@@ -103,8 +103,8 @@ def inverse(x: Dual) -> Dual:
     value, _ = invert(x.value, prime)
     tangent = None
     if x.tangent is not None:
-        half = modular.bilinear(np.matmul, value, x.tangent, n, prime)
-        tangent = (-modular.bilinear(np.matmul, half, value, n, prime)) % prime
+        half = modular_arithmetic.bilinear(np.matmul, value, x.tangent, n, prime)
+        tangent = (-modular_arithmetic.bilinear(np.matmul, half, value, n, prime)) % prime
     return Dual(x.point, value, tangent, x.degree.inverse_matrix(n))
 
 
@@ -121,7 +121,7 @@ def invert(matrices: np.ndarray, prime: int) -> tuple[np.ndarray, np.ndarray]:
         rows[each, pivot], rows[:, column] = rows[:, column].copy(), rows[each, pivot].copy()
         head = rows[:, column, column]
         determinants = determinants * np.where(swapped, prime - head, head) % prime
-        rows[:, column] = rows[:, column] * modular.inverse(head, prime)[:, None] % prime
+        rows[:, column] = rows[:, column] * modular_arithmetic.inverse(head, prime)[:, None] % prime
         factors = rows[:, :, column].copy()
         factors[:, column] = 0
         rows = (rows - factors[:, :, None] * rows[:, column, None, :]) % prime
@@ -148,7 +148,7 @@ def determinant(x: Dual) -> Dual:
     inverted, value = invert(x.value, prime)
     tangent = None
     if x.tangent is not None:
-        slopes = modular.bilinear(np.matmul, inverted, x.tangent, n, prime)
+        slopes = modular_arithmetic.bilinear(np.matmul, inverted, x.tangent, n, prime)
         tangent = value * (np.trace(slopes, axis1=-2, axis2=-1) % prime) % prime
     return Dual(x.point, value, tangent, x.degree.determinant(n))
 

@@ -16,13 +16,13 @@ from gradcheck.autograd.op import Op
 from gradcheck.autograd.ops.common.dims import axes
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import CONSTANT, PIECEWISE, Degree
-from gradcheck.oracles.exact.dual import Dual, apply_rule, exact_rule, lift
+from gradcheck.oracles.exact.dual_numbers import Dual, apply_rule, exact_rule, lift
 from gradcheck.oracles.exact.ops.activations import clamped
 from gradcheck.oracles.exact.ops.elementwise import piecewise, select, side
 from gradcheck.oracles.exact.ops.linear import linear
 from gradcheck.oracles.exact.ops.reductions import summed, without
-from gradcheck.oracles.exact.uninterpreted import up_to_sign
-from gradcheck.oracles.exact.whole import decided
+from gradcheck.oracles.exact.uninterpreted_functions import up_to_sign
+from gradcheck.oracles.exact.integer_points import decided
 
 exact_rule("maximum", "fmax", operands=(0, 1))(lambda a, b: select(side(a.plus(b, -1).primal(), 0.5), a, b))
 exact_rule("minimum", "fmin", operands=(0, 1))(lambda a, b: select(side(b.plus(a, -1).primal(), 0.5), a, b))

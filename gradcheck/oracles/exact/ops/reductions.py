@@ -12,8 +12,8 @@ from gradcheck.autograd.ops.common.arguments import total
 from gradcheck.autograd.ops.common.dims import axes, count
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import CONSTANT
-from gradcheck.oracles.exact.dual import Dual, Indicator, exact_rule, lift
-from gradcheck.oracles.exact.modular import MatrixChain, ones
+from gradcheck.oracles.exact.dual_numbers import Dual, Indicator, exact_rule, lift
+from gradcheck.oracles.exact.modular_arithmetic import MatrixChain, ones
 from gradcheck.oracles.exact.ops.elementwise import conditions
 from gradcheck.oracles.exact.ops.matrices import product
 

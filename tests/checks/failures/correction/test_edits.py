@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.failures.correction import edits as slips
-from gradcheck.checks.failures.correction import forgotten
+from gradcheck.checks.failures.correction import insertion_edits
 from gradcheck.checks.failures.correction.edits import EDITS, Edit, edits
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
-from gradcheck.checks.failures.correction.position import Operands, Position
+from gradcheck.checks.failures.correction.edit_position import Operands, Position
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 
@@ -81,7 +81,7 @@ def test_what_an_edit_makes(edit: Edit, text: str, path: tuple[int, ...], expect
 
 def test_every_edit_has_its_cost() -> None:
     names = {edit.__name__ for edit, _ in EDITS}
-    homes = (slips, forgotten)
+    homes = (slips, insertion_edits)
     public = {
         n for home in homes for n, value in vars(home).items() if getattr(value, "__module__", "") == home.__name__
     }

@@ -8,7 +8,7 @@ import pytest
 from gradcheck.checks.failures.correction import shape_edits as slips
 from gradcheck.checks.failures.correction.edits import Edit
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
-from gradcheck.checks.failures.correction.position import Operands, Position
+from gradcheck.checks.failures.correction.edit_position import Operands, Position
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 

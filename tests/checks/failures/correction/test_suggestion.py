@@ -7,9 +7,9 @@ import pytest
 
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.correction import suggestion
-from gradcheck.checks.failures.correction.derived import Derived
+from gradcheck.checks.failures.correction.derived_formulas import Derived
 from gradcheck.checks.failures.correction.suggestion import as_fact
-from gradcheck.checks.failures.explaining_points import ExplainingPoints
+from gradcheck.checks.failures.explanation_points import ExplainingPoints
 from gradcheck.checks.pipeline import STAGES
 from gradcheck.checks.result import CaseResult
 from gradcheck.facts import Fact

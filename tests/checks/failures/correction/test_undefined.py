@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.claims.formulas import check_formula
-from gradcheck.checks.claims.stated import Claims
+from gradcheck.checks.claims.stated_claims import Claims
 from gradcheck.checks.failures.correction.undefined import is_undefined_as
 from gradcheck.language.case import Claim
 from gradcheck.language.expr.parser import parse

@@ -11,7 +11,7 @@ from gradcheck.checks.claims.cotangents import operations_of
 from gradcheck.checks.claims.operations import positions
 from gradcheck.checks.failures.diagnosis.catalogue import Predict, matches
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Rule
-from gradcheck.checks.failures.evidence import asking
+from gradcheck.checks.failures.gather_evidence import asking
 from gradcheck.facts import Fact
 from tests.checks.build import point_of
 

@@ -10,11 +10,12 @@ import pytest
 
 from gradcheck.checks.failures.diagnosis import CATALOGUE, KINDS, Evidence, Guess, Use, catalogue, confirmed
 from gradcheck.checks.failures.diagnosis.catalogue import OF_CODE, OF_ENGINES, Hypothesis, hypothesis
-from gradcheck.checks.run import run
+from gradcheck.checks.scheduling.run import run
 from gradcheck.facts import fact
-from gradcheck.language.loader.files import load_text
-from gradcheck.reports.phrases import say, table
-from gradcheck.reports.phrases.diagnoses import MEANINGS
+from gradcheck.language.loader.case_files import load_text
+from gradcheck.reports.phrases import say
+from gradcheck.reports.phrases import phrase_table
+from gradcheck.reports.phrases.diagnosis_phrases import MEANINGS
 from tests.checks.mutants import Applied, WrongRule
 from tests.paths import ROOT
 
@@ -50,7 +51,7 @@ def test_the_example_of_the_guide_works(scratch: list[Hypothesis], monkeypatch: 
     chapter = text.partition("## Add a diagnosis")[2].partition("\n## ")[0]
     (kind,) = re.findall(r'@hypothesis\("(\w+)"', chapter)
     monkeypatch.setattr(catalogue, "KINDS", [kind, *KINDS])
-    monkeypatch.setattr(table, "PHRASES", dict(table.PHRASES))
+    monkeypatch.setattr(phrase_table, "PHRASES", dict(phrase_table.PHRASES))
     for code in re.findall(r"```python\n(.*?)```", chapter, re.DOTALL):
         exec(compile(code, "CONTRIBUTING.md", "exec"), {})
     assert scratch[0].kind == kind

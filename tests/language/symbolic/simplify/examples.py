@@ -9,9 +9,9 @@ import numpy as np
 
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.sharing import Pool
-from gradcheck.language.symbolic.simplify.facts import Facts, Sample
-from gradcheck.language.symbolic.simplify.rules import RULES, Rule, Simplifier
+from gradcheck.language.expr.common_subexpressions import Pool
+from gradcheck.language.symbolic.simplify.part_properties import Facts, Sample
+from gradcheck.language.symbolic.simplify.simplifier import RULES, Rule, Simplifier
 
 FLOAT64 = np.dtype(np.float64)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.language.symbolic.simplify import einsums
-from gradcheck.language.symbolic.simplify.rules import Rule
+from gradcheck.language.symbolic.simplify.simplifier import Rule
 from tests.language.symbolic.simplify.examples import alone, simplified
 
 EXAMPLES: list[tuple[Rule, str, str]] = [

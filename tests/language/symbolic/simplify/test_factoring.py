@@ -6,7 +6,7 @@ import pytest
 
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.symbolic.simplify import factoring
-from gradcheck.language.symbolic.simplify.rules import Rule
+from gradcheck.language.symbolic.simplify.simplifier import Rule
 from tests.language.symbolic.simplify.examples import alone
 
 EXAMPLES: list[tuple[Rule, str, str]] = [

@@ -9,10 +9,10 @@ import pytest
 
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.sharing import Pool
+from gradcheck.language.expr.common_subexpressions import Pool
 from gradcheck.language.symbolic.simplify import guards
-from gradcheck.language.symbolic.simplify.facts import Facts
-from gradcheck.language.symbolic.simplify.rules import Rule, Simplifier
+from gradcheck.language.symbolic.simplify.part_properties import Facts
+from gradcheck.language.symbolic.simplify.simplifier import Rule, Simplifier
 from tests.language.symbolic.simplify.examples import alone, know, point
 
 SINGLE = "to(s, torch.float32)"

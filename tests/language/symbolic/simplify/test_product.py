@@ -9,7 +9,7 @@ import pytest
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.sharing import Pool
+from gradcheck.language.expr.common_subexpressions import Pool
 from gradcheck.language.symbolic.simplify.product import Product, bare, broadcast, integer, is_call, slim
 from tests.language.symbolic.simplify.examples import know, simplified
 

@@ -6,7 +6,7 @@ import pytest
 
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.sharing import Pool
+from gradcheck.language.expr.common_subexpressions import Pool
 from gradcheck.language.symbolic.simplify.sums import is_sum, normal_sum, spine
 from tests.language.symbolic.simplify.examples import know, simplified
 

@@ -8,7 +8,7 @@ import pytest
 from gradcheck.autograd.op import TABLE
 from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.oracles.exact.degree import PIECEWISE
-from gradcheck.oracles.exact.dual import DivisionByZero, Dual, Indicator
+from gradcheck.oracles.exact.dual_numbers import DivisionByZero, Dual, Indicator
 from gradcheck.oracles.exact.ops.elementwise import positive, select
 from tests.oracles.exact.calls import PRIME, point
 from tests.oracles.exact.identities import assert_different, assert_identity, assert_is_the_function, names

@@ -7,8 +7,9 @@ import pytest
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.errors import ShapeMismatch
-from gradcheck.oracles.exact import modular, ops
-from gradcheck.oracles.exact.dual import DivisionByZero, Dual
+from gradcheck.oracles.exact import ops
+from gradcheck.oracles.exact import modular_arithmetic
+from gradcheck.oracles.exact.dual_numbers import DivisionByZero, Dual
 from gradcheck.oracles.exact.ops.matrices import determinant, inverse, invert, matmul, product
 from tests.oracles.exact.calls import PRIME, exact, operands, point
 
@@ -86,7 +87,7 @@ def test_elimination() -> None:
         matrices[1] = np.eye(n, dtype=np.int64)[::-1]
         identity = np.broadcast_to(np.eye(n, dtype=np.int64), matrices.shape)
         inverses, determinants = invert(matrices, PRIME)
-        products = modular.bilinear(np.matmul, matrices, inverses, max(n, 1), PRIME)
+        products = modular_arithmetic.bilinear(np.matmul, matrices, inverses, max(n, 1), PRIME)
         assert np.array_equal(products, identity)
         sign = round(np.linalg.det(np.eye(n)[::-1])) if n else 1
         assert determinants[1] == sign % PRIME

@@ -8,7 +8,7 @@ import pytest
 from gradcheck.errors import Unsupported
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
-from gradcheck.oracles.exact.dual import Dual
+from gradcheck.oracles.exact.dual_numbers import Dual
 from tests.oracles.exact.calls import point
 from tests.oracles.exact.identities import assert_different, assert_identity, assert_is_the_function
 from tests.oracles.exact.small import problem, status

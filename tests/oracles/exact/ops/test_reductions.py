@@ -11,10 +11,10 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
 from gradcheck.oracles.exact import ops
 from gradcheck.oracles.exact.degree import Degree
-from gradcheck.oracles.exact.dual import Dual, lift
-from gradcheck.oracles.exact.modular import MatrixChain
+from gradcheck.oracles.exact.dual_numbers import Dual, lift
+from gradcheck.oracles.exact.modular_arithmetic import MatrixChain
 from gradcheck.oracles.exact.ops.reductions import summed, without
-from gradcheck.oracles.exact.point import FieldPoint
+from gradcheck.oracles.exact.field_point import FieldPoint
 from tests.oracles.exact.calls import PRIME, as_residues, calls, directions, integers, on_residues, point
 from tests.oracles.exact.identities import assert_identity, assert_is_the_function
 

@@ -16,12 +16,12 @@ from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.problem import Problem
-from gradcheck.language.symbolic.derive import derive
+from gradcheck.language.symbolic.symbolic_gradients import derive
 from gradcheck.oracles.exact import ops
-from gradcheck.oracles.exact.dual import EXACT_RULES, Dual
+from gradcheck.oracles.exact.dual_numbers import EXACT_RULES, Dual
 from gradcheck.oracles.exact.prove import prove
-from gradcheck.oracles.exact.tracker import BOUND
-from gradcheck.oracles.numeric.perturbed import ForwardPass, Perturbed
+from gradcheck.oracles.exact.claim_tracker import BOUND
+from gradcheck.oracles.numeric.perturbed_array import ForwardPass, Perturbed
 from tests.oracles.exact.calls import RATIONAL, as_residues, calls, directions, integers, on_residues, parts
 from tests.samples import CALLS, OP_OF, problem_of
 from tests.tables import for_each, for_each_by_family

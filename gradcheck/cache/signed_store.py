@@ -1,0 +1,138 @@
+"""Bytes by key in one file, those longest unused out first; whatever is wrong with the file, there is just nothing."""
+
+from __future__ import annotations
+
+import hmac
+import stat
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gradcheck.cache.cache_folder import open_cache
+
+if TYPE_CHECKING:
+    import sqlite3
+
+#: Bytes that the file may take, unless it is told otherwise; and the part of them that one entry may.
+MOST, LARGEST = 64 * 2**20, 1 / 16
+#: Changes with what a file looks like.
+_FORMAT = 1
+_SIGNED = 16
+#: Seconds that another run is waited for, which is writing.
+_PATIENCE = 2.0
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB, used INTEGER)",
+    "CREATE INDEX IF NOT EXISTS by_use ON entries (used)",
+)
+
+
+#: How the names of files end that SQLite opens beside its own.
+_BESIDE = ("-journal", "-wal", "-shm")
+
+
+class Entries:
+    """Those that are signed with a secret: others are not there, nor is the file of another secret looked for, or
+    removed. No connection outlives a call, so that processes can be forked."""
+
+    def __init__(self, folder: Path, secret: bytes, most: int = MOST) -> None:
+        name = blake2b(f"entries {_FORMAT}".encode(), key=secret, digest_size=8).hexdigest()
+        self.file, self._secret, self._most = folder / f"results-{name}.sqlite", secret, most
+
+    def read(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        """Those of these keys that there are."""
+        found: dict[bytes, bytes] = {}
+        if not self._is_there():
+            return found
+        with self._open() as connection:
+            connection.execute("BEGIN")
+            for key in keys:
+                row = connection.execute("SELECT value FROM entries WHERE key = ?", (key,)).fetchone()
+                value = None if row is None else self._opened(key, row[0])
+                if value is not None:
+                    found[key] = value
+        return found
+
+    def have(self, keys: Iterable[bytes]) -> list[bytes]:
+        """Those of these keys under which there is something, which is not looked at."""
+        found: list[bytes] = []
+        if self._is_there():
+            with self._open() as connection:
+                connection.execute("BEGIN")
+                asked = "SELECT 1 FROM entries WHERE key = ?"
+                found += [key for key in keys if connection.execute(asked, (key,)).fetchone()]
+        return found
+
+    def write(self, new: Mapping[bytes, bytes], used: Iterable[bytes] = ()) -> None:
+        """All of the new ones, or none; with them goes which others are still `used`."""
+        most = int(self._most * LARGEST)
+        rows = [(key, self._sealed(key, value)) for key, value in new.items() if len(value) <= most]
+        if not self._is_there(create=True):
+            return
+        with suppress(OSError), self._open() as connection:
+            connection.execute("PRAGMA synchronous = OFF")  # what the machine loses when it stops is seen
+            connection.execute("BEGIN IMMEDIATE")
+            for statement in _TABLES:
+                connection.execute(statement)
+            ((now,),) = connection.execute("SELECT coalesce(max(used), 0) + 1 FROM entries")
+            connection.executemany("UPDATE entries SET used = ? WHERE key = ?", [(now, key) for key in used])
+            connection.executemany("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", [(*r, now) for r in rows])
+            self._trim(connection)
+            connection.execute("COMMIT")
+
+    def _is_there(self, create: bool = False) -> bool:
+        """Return whether the file is one that was made here: regular, and under no second name. SQLite follows links
+        and waits for pipes, so it is given no name at which, or beside which, another kind of entry stands."""
+        try:
+            with open_cache(self.file.parent, create=create) as folder:
+                if create and folder.about(self.file.name) is None:
+                    with suppress(FileExistsError):  # by another run, at the same moment
+                        folder.create(self.file.name, b"")
+                known, *beside = (folder.about(self.file.name + end) for end in ("", *_BESIDE))
+        except OSError:
+            return False
+        found = (known, *(one for one in beside if one is not None))
+        return all(one is not None and stat.S_ISREG(one.st_mode) and one.st_nlink == 1 for one in found)
+
+    def _trim(self, connection: sqlite3.Connection) -> None:
+        """An eighth at a time, as long as there is too much."""
+        while self._size(connection) > self._most:
+            ((count,),) = connection.execute("SELECT count(*) FROM entries")
+            if not count:
+                return
+            oldest = "SELECT key FROM entries ORDER BY used, rowid LIMIT ?"
+            connection.execute(f"DELETE FROM entries WHERE key IN ({oldest})", (max(1, count // 8),))
+
+    def _size(self, connection: sqlite3.Connection) -> int:
+        pages, free, size = (
+            connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+        )
+        return int((pages - free) * size)
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """What goes wrong inside ends there. A file that is none of SQLite's, or a broken one, is removed."""
+        import sqlite3  # here: it is loaded where there is a cache
+
+        try:
+            with closing(sqlite3.connect(self.file, timeout=_PATIENCE, isolation_level=None)) as connection:
+                connection.execute("PRAGMA trusted_schema = OFF")
+                yield connection
+        except sqlite3.Error as error:
+            if type(error) is sqlite3.DatabaseError:  # no full disk, no folder of others, no other run
+                with suppress(OSError):
+                    self.file.unlink()
+
+    def _sealed(self, key: bytes, value: bytes) -> bytes:
+        return self._signature(key, value) + value
+
+    def _opened(self, key: bytes, sealed: object) -> bytes | None:
+        """The value; None unless it is just what was written under this key."""
+        if not isinstance(sealed, bytes):
+            return None
+        value = sealed[_SIGNED:]
+        return value if hmac.compare_digest(sealed[:_SIGNED], self._signature(key, value)) else None
+
+    def _signature(self, key: bytes, value: bytes) -> bytes:
+        return blake2b(key + value, key=self._secret, digest_size=_SIGNED).digest()

@@ -1,0 +1,111 @@
+"""Two comparisons at once: sides of two that no element has been on together, and numbers where one is.
+
+What is wrong only where `x > 3` and `w < -3` shows on neither side of either alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations, islice
+
+import numpy as np
+
+from gradcheck.checks.branches.search_targets import Goal, are_on
+from gradcheck.checks.branches.branch_sites import Margin, Site
+from gradcheck.checks.branches.incoming_gradients import opposite_incoming
+from gradcheck.checks.branches.branch_search import BranchSearch
+from gradcheck.checks.branches.margin_recording import margins_at, rounds
+from gradcheck.checks.points.point import Point
+from gradcheck.errors import GradcheckError
+from gradcheck.language.problem import Problem
+
+#: So many pairs of sides are looked for; comparisons beyond these are left out. What claims spell out comes first.
+_MOST, _SITES = 24, 12
+Margins = Mapping[Site, Margin]
+
+
+def unvisited_pairs(points: Sequence[Point], owners: Collection[str], claims: Collection[str]) -> Iterator[Problem]:
+    """Numbers at which comparisons in these owners, one of them in a claim, come out together as at none of the
+    points."""
+    places = [(point, found) for point, found in ((point, _margins(point, owners)) for point in points) if found]
+    seen = [found for _, found in places]
+    if not seen:
+        return
+    common = (site for site in seen[0] if all(site in found for found in seen))
+    sites = sorted(common, key=lambda site: not seen[0][site].is_stated)[:_SITES]
+    searches = [BranchSearch(point.problem, _gradients(point)) for point in points[:2]]
+    tried = 0
+    for one, other in combinations(sites, 2):
+        if one.owner not in claims and other.owner not in claims:
+            continue
+        for pair in _missing(seen, one, other):
+            tried += 1
+            if tried > _MOST:
+                return
+            found = [problem for search in searches if (problem := search.find(*pair)) is not None]
+            if not found and all(seen[0][site].is_stated for site, _ in pair):
+                found = [*_one_by_one(searches[0], points[0], pair)]
+            if not found and any(rounds(points[0].problem.case, site) for site, _ in pair):
+                found = [problem for problem in (searches[0].along(*pair),) if problem is not None]
+            yield from found or _otherwise_incoming(places, pair)
+
+
+def _one_by_one(search: BranchSearch, point: Point, pair: tuple[Goal, Goal]) -> Iterator[Problem]:
+    """Both, from where one of them is met: from elsewhere they may pull in opposite ways, as `abs(x) > 20` and `x < 0`
+    do."""
+    for goal in pair:
+        start = search.find(goal)
+        found = None if start is None else BranchSearch(start, _gradients(point)).find(*pair)
+        if found is not None:
+            yield found
+            return
+
+
+def _otherwise_incoming(places: Sequence[tuple[Point, Margins]], pair: tuple[Goal, Goal]) -> Iterator[Problem]:
+    """Under the opposite incoming gradients, a point on one of the sides: claims may ask for the signs of gradients."""
+    for site, side in pair:
+        on = (point.problem for point, found in places if site.is_on(found[site].numbers, side))
+        yield from (problem for first in islice(on, 1) for problem in opposite_incoming(first))
+
+
+def _gradients(point: Point) -> Mapping[str, np.ndarray]:
+    return point.scope(point.last).gradients
+
+
+def _margins(point: Point, owners: Collection[str]) -> Margins:
+    try:
+        return margins_at(point.problem, _gradients(point), owners)
+    except GradcheckError:
+        return {}
+
+
+def _missing(seen: Sequence[Margins], one: Site, other: Site) -> Iterator[tuple[Goal, Goal]]:
+    """The pairs of sides of two comparisons that were not met together, and may be."""
+    shift = _shift([found[one].numbers for found in seen], [found[other].numbers for found in seen])
+    for side in one.sides:
+        for another in other.sides:
+            pair = ((one, side), (other, another))
+            met = any(are_on(pair, (found[one], found[other])) for found in seen)
+            if not met and (shift is None or _goes_together(pair, *shift)):
+                yield pair
+
+
+def _shift(left: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> tuple[int, float] | None:
+    """The sign and the number by which one margin is another everywhere; None where it is not."""
+    if any(a.shape != b.shape for a, b in zip(left, right, strict=True)):
+        return None
+    a, b = (np.concatenate([np.ravel(one) for one in listed]) for listed in (left, right))
+    for sign in (1, -1):
+        rest = b - sign * a
+        if rest.size and np.ptp(rest) <= 1e-9 * max(1.0, float(np.abs(a).max())):
+            return sign, float(rest[0])
+    return None
+
+
+def _goes_together(pair: tuple[Goal, Goal], sign: int, shift: float) -> bool:
+    """Whether both can hold where the second margin is the first, or its opposite, and a number."""
+    (one, side), (other, another) = pair
+    wanted, then = one.sign_of(side), sign * other.sign_of(another)
+    if 0 in (wanted, then) or abs(shift) < 1e-12:
+        return wanted == then and abs(shift) < 1e-12
+    return wanted == then or np.sign(sign * shift) == then

@@ -1,0 +1,43 @@
+"""The same numbers under larger and smaller incoming gradients: what a claim compares may be made of gradients of the
+graph, which are held fixed in a search; they grow with what comes in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gradcheck.checks.branches.search_variables import varies
+from gradcheck.language.case import Case, Value
+from gradcheck.language.problem import Problem
+from gradcheck.language.trial_draws import is_rigid
+
+#: By what incoming gradients are multiplied.
+_FACTORS = (30.0, 1e3, 1e-3)
+
+
+def opposite_incoming(problem: Problem) -> Iterator[Problem]:
+    """The problem under the opposite of all incoming gradients that are drawn; nothing where none is."""
+    return _multiplied(problem, (-1.0,))
+
+
+def scaled_incoming(problem: Problem) -> Iterator[Problem]:
+    """The problem with all incoming gradients that are drawn multiplied; nothing where none is."""
+    return _multiplied(problem, _FACTORS)
+
+
+def _multiplied(problem: Problem, factors: Sequence[float]) -> Iterator[Problem]:
+    case = problem.case
+    drawn = {root for step in case.steps for root, value in step.roots.items() if _is_drawn(case, value)}
+    for factor in factors if drawn else ():
+        seeds = tuple({r: _times(factor, s) if r in drawn else s for r, s in each.items()} for each in problem.seeds)
+        yield replace(problem, seeds=seeds)
+
+
+def _is_drawn(case: Case, incoming: Value | None) -> bool:
+    return varies(case, incoming) and not is_rigid(case, incoming)
+
+
+def _times(factor: float, array: np.ndarray | None) -> np.ndarray | None:
+    return None if array is None else np.asarray(array * array.dtype.type(factor))

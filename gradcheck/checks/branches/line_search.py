@@ -1,0 +1,103 @@
+"""Along a path: numbers at which comparisons come out as asked, found without slopes.
+
+What is rounded, cut to integers or composed (`round(exp(x)) == 40`, `x.int() == 7`, `x * x == 2.25`) has no slope that
+leads there, or one that leads astray. All numbers are multiplied, or some of them moved, by more and more; between two
+places of which one is on the side and the other is not, or at which a margin has other signs, the interval is halved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, pairwise
+
+import numpy as np
+
+from gradcheck.checks.branches.search_targets import Goal, are_on
+from gradcheck.checks.branches.branch_sites import Margin
+from gradcheck.checks.branches.search_variables import Part
+
+Arrays = Mapping[Part, np.ndarray]
+#: Numbers at a place of it; what has moved rounded to multiples of one over the second number, if that is not 0.
+Path = Callable[[float, int], Arrays]
+#: The margins of what is asked for, none where there are none.
+Look = Callable[[Arrays], Sequence[Margin]]
+
+_OUTWARDS = (0.001, 0.1, 0.3, 0.6, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0, 100.0, 1000.0)
+_PLACES = (*(-place for place in reversed(_OUTWARDS)), 0.0, *_OUTWARDS)
+#: So often an interval is halved towards an edge; towards a zero, at most; after how many halvings zeros are looked for
+#: among round numbers; how many changes of sign are followed.
+_TO_EDGE, _TO_ZERO, _ROUND_AT, _CROSSINGS = 12, 50, (6, 14), 3
+#: How far from a zero to where there is none others are looked for, as shares.
+_INSIDE = (0.9, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02)
+#: Round numbers are multiples of one over these.
+_GRIDS = (1, 2, 4, 8, 16, 10, 100, 1000)
+
+
+def along(goals: Sequence[Goal], paths: Iterable[Path], look: Look) -> Arrays | None:
+    """Numbers on one of the paths at which all comparisons are on their sides; None where none is found."""
+    walks = (_Walk(goals, path, look) for path in paths)
+    return next((found for walk in walks if (found := walk.find()) is not None), None)
+
+
+class _Walk:
+    def __init__(self, goals: Sequence[Goal], path: Path, look: Look) -> None:
+        self._goals, self._path, self._look = goals, path, look
+
+    def find(self) -> Arrays | None:
+        met = [(place, self._look(self._path(place, 0))) for place in _PLACES]
+        steps = sorted(pairwise(met), key=lambda step: abs(abs(step[0][0] + step[1][0]) / 2 - 1))
+        for (one, here), (other, there) in steps:
+            if self._is_on(here) != self._is_on(there):
+                return self._edge(*((one, other) if self._is_on(there) else (other, one)))
+        crossings = islice(self._crossings(steps), _CROSSINGS)
+        return next((found for crossing in crossings if (found := self._zero(*crossing)) is not None), None)
+
+    def _is_on(self, met: Sequence[Margin]) -> bool:
+        return bool(met) and are_on(self._goals, met)
+
+    def _edge(self, off: float, on: float) -> Arrays:
+        """Numbers on the side, and near to where it begins."""
+        for _ in range(_TO_EDGE):
+            middle = (off + on) / 2
+            off, on = (off, middle) if self._is_on(self._look(self._path(middle, 0))) else (middle, on)
+        return self._path(on, 0)
+
+    def _crossings(
+        self, steps: Sequence[tuple[tuple[float, Sequence[Margin]], tuple[float, Sequence[Margin]]]]
+    ) -> Iterator[tuple[float, float, int, int]]:
+        """Between which places which element of which margin that is to be 0 changes its sign."""
+        exact = [number for number, (site, side) in enumerate(self._goals) if site.sign_of(side) == 0]
+        for (one, here), (other, there) in steps:
+            for number in exact if here and there else ():
+                a, b = here[number].numbers.ravel(), there[number].numbers.ravel()
+                if a.shape == b.shape and np.any(changed := np.sign(a) * np.sign(b) < 0):
+                    yield one, other, number, int(np.argmax(changed))
+
+    def _zero(self, one: float, other: float, number: int, element: int) -> Arrays | None:
+        sign = 0.0
+        for step in range(_TO_ZERO):
+            middle = (one + other) / 2
+            met = self._look(self._path(middle, 0))
+            if self._is_on(met):
+                return self._path(middle, 0)
+            if met and len(self._goals) > 1 and met[number].numbers.flat[element] == 0:
+                return self._inside(one, middle, other)
+            if step in _ROUND_AT and (found := self._round(middle)) is not None:
+                return found
+            at = met[number].numbers.flat[element] if met else np.nan
+            if not np.isfinite(at) or middle in (one, other):
+                return None
+            if not sign:
+                sign = float(np.sign(self._look(self._path(one, 0))[number].numbers.flat[element]))
+            one, other = (middle, other) if np.sign(at) == sign else (one, middle)
+        return None
+
+    def _inside(self, one: float, middle: float, other: float) -> Arrays | None:
+        """Where one margin is 0 at a place, and may be so around it: another of these places."""
+        places = (middle + share * (end - middle) for end in (one, other) for share in _INSIDE)
+        return next((self._path(p, 0) for p in places if self._is_on(self._look(self._path(p, 0)))), None)
+
+    def _round(self, place: float) -> Arrays | None:
+        """Round numbers there."""
+        rounded = (self._path(place, grid) for grid in _GRIDS)
+        return next((arrays for arrays in rounded if self._is_on(self._look(arrays))), None)

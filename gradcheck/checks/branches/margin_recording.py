@@ -1,0 +1,286 @@
+"""Branches: where a graph, its gradient rules and the claims about it compare numbers, and which sides were visited.
+
+A comparison `a > b` has a margin `a - b`, an array: its sign says on which side each element is. Rules are written in
+ops, so the comparisons in the rule of `clamp` or `softplus` are seen as those in a formula are; no table of kinks is
+needed. The margins are tensors of the core, so that whoever looks for the other side can differentiate them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import HALVES
+from gradcheck.autograd.modes import no_grad, quiet
+from gradcheck.autograd.op import Op, lookup
+from gradcheck.autograd.operators import Operators
+from gradcheck.autograd.tensor import Tensor
+from gradcheck.checks.branches.compared import BRANCHING, ROUNDING, TURNED, WHOLE, compared, cuts, is_whole
+from gradcheck.checks.branches.branch_sites import Margin, Site, as_array
+from gradcheck.engines.double_precision import raise_array, raise_precision
+from gradcheck.engines.recording import convert
+from gradcheck.errors import GradcheckError
+from gradcheck.language.case import Case, Claim
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.traverse import ops_in
+from gradcheck.language.problem import Problem
+
+#: What is no further from a threshold than this, in units of its size or of 1, is near it.
+_NEAR = 0.3
+_REDUCING = frozenset(("all", "any", "amax", "amin", "max", "min", "prod", "count_nonzero"))
+
+
+@dataclass(slots=True)
+class Log:
+    """The margins met so far, by site. `owner` is what is being evaluated."""
+
+    margins: dict[Site, Margin] = field(default_factory=dict)
+    owner: str = ""
+    is_claim: bool = False
+    is_in_rule: bool = False
+    #: The number of a comparison, and a side of it: what is there is to come out otherwise.
+    turned: tuple[int, int] | None = None
+    _together: bool = False
+    count: int = 0
+
+    def enter(self, owner: str, claim: Claim, is_claim: bool) -> None:
+        """Evaluate an entry, or a claim, from here on."""
+        self.owner, self.is_claim, self.count = owner, is_claim, 0
+        self._together = is_claim and not _REDUCING.isdisjoint(ops_in(claim.expr))
+
+    def turn(self, before: int, op: str, result: Any) -> Any:
+        """What a comparison comes to, turned on one side if that is asked for; `before` it so many were noted."""
+        if self.turned is None or op not in TURNED or self.is_in_rule:
+            return result
+        number, side = self.turned
+        if before != number or self.count != number + 1:  # another one, or one that was not noted
+            return result
+        site = next(reversed(self.margins))
+        return Tensor.wrap(as_array(result) ^ site.are_on(self.margins[site].numbers, side))
+
+    def add(self, op: str, left: Any, right: Any, whole: bool = False) -> None:
+        """Note that two are compared."""
+        scale = np.minimum(np.abs(as_array(left)), np.abs(as_array(right)))
+        is_stated = self.is_claim and not self.is_in_rule and op in TURNED
+        self.margins[Site(self.owner, self.count, op, self._together, whole)] = Margin(left - right, scale, is_stated)
+        self.count += 1
+
+
+class Watched(Operators):
+    """A tensor whose ops log the margins of all comparisons, those within rules included."""
+
+    __slots__ = ("is_cut", "log", "tensor")
+
+    def __init__(self, tensor: Any, log: Log, is_cut: bool = False) -> None:
+        """`is_cut` of integers that floating numbers were cut to, and of what is made of them."""
+        self.tensor, self.log, self.is_cut = tensor, log, is_cut
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.tensor.shape)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> np.dtype:
+        dtype: np.dtype = self.tensor.dtype
+        return dtype
+
+    @classmethod
+    def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
+        found: list[Watched] = []
+
+        def plain(value: Watched) -> Any:
+            found.append(value)
+            return value.tensor
+
+        given = tuple(convert(arg, Watched, plain) for arg in args)
+        log, before, is_cut = found[0].log, found[0].log.count, any(value.is_cut for value in found)
+        result = Tensor.__apply_op__(op, given) if any(map(_holds_tensor, given)) else op.compute(given)
+        _note(log, op, given, result, is_cut)
+        if op.kinks and op.elementwise and not log.is_in_rule:
+            _ask_rules(log, op, result, given)
+        return _watched(log.turn(before, op.name, result), log, is_cut or cuts(op.name, given, result))
+
+
+def _holds_tensor(value: Any) -> bool:
+    return any(map(_holds_tensor, value)) if isinstance(value, (list, tuple)) else isinstance(value, Tensor)
+
+
+def _watched(value: Any, log: Log, is_cut: bool = False) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_watched(part, log, is_cut) for part in value)
+    return Watched(value, log, is_cut) if isinstance(value, (Tensor, np.ndarray, np.generic)) else value
+
+
+def _note(log: Log, op: Op, args: tuple[Any, ...], result: Any, is_cut: bool) -> None:
+    pairs = [*compared(op.name, args, result, log.is_claim)]
+    for left, right in pairs:
+        log.add(op.name, left, right)
+    asks_wholes = not pairs and op.name in WHOLE and (is_cut or log.is_claim) and not log.is_in_rule
+    if asks_wholes and is_whole(args[0]) and is_whole(args[1]):
+        log.add(op.name, as_array(args[0]), as_array(args[1]), whole=True)
+
+
+def _ask_rules(log: Log, op: Op, result: Any, args: tuple[Any, ...]) -> None:
+    """Run the rules, for the comparisons in them."""
+    ones = Watched(Tensor.wrap(np.ones(result.shape, result.dtype)), log)
+    seen = tuple(Watched(arg, log) if isinstance(arg, Tensor) else arg for arg in args)
+    log.is_in_rule = True
+    for rule, arg in zip(op.rules, args, strict=False):
+        if rule is not None and isinstance(arg, Tensor):
+            rule(ones, Watched(result, log), *seen)
+    log.is_in_rule = False
+
+
+# A problem's -----------------------------------------------------------------------------------------
+
+
+def branching(case: Case) -> frozenset[str]:
+    """The entries of the graph and the general claims that may compare numbers, as `Site.owner` calls them."""
+    stated = [*case.graph.items(), *claims_of(case)]
+    return frozenset(name for name, claim in stated if any(map(_may_branch, ops_in(claim.expr))))
+
+
+@cache
+def _may_branch(name: str) -> bool:
+    """Whether an op compares numbers, or may be composed of others that do."""
+    op = lookup(name)
+    return name in BRANCHING or (op is not None and (op.composite or bool(op.kinks and op.elementwise)))
+
+
+def claims_of(case: Case) -> Iterator[tuple[str, Claim]]:
+    """Steps of a derivation and formulas, each with what it is called in `Site.owner`. What a check compares is what it
+    states, and no branch."""
+    yield from case.let.items()
+    for listed in (*case.formulas.values(), *case.wrong_formulas.values()):
+        yield from ((claim.text, claim) for claim in listed)
+
+
+def has_no_slope(case: Case, site: Site) -> bool:
+    """Whether what is compared may be flat, or its slope lead astray: in claims anything may be composed."""
+    stated = None if site.owner in case.graph else dict(claims_of(case)).get(site.owner)
+    is_spelled_out = stated is not None and (site.op == "to" or site.op in TURNED.intersection(ops_in(stated.expr)))
+    return is_spelled_out or rounds(case, site)
+
+
+def rounds(case: Case, site: Site) -> bool:
+    """Whether something is rounded, or cut to integers, where it is compared."""
+    claim = case.graph.get(site.owner) or dict(claims_of(case)).get(site.owner)
+    return claim is not None and not ROUNDING.isdisjoint(ops_in(claim.expr))
+
+
+def margins(
+    problem: Problem,
+    leaves: Mapping[str, Any],
+    gradients: Mapping[str, Any],
+    owners: Container[str],
+) -> dict[Site, Margin]:
+    """The margins of the comparisons in these entries and claims, tensors or arrays, where `leaves` are the inputs and
+    constants as tensors.
+
+    A claim that cannot be evaluated has none. Raises GradcheckError where the graph cannot be.
+    """
+    return _evaluated(problem, leaves, gradients, owners, Log())[0].margins
+
+
+def _evaluated(
+    problem: Problem,
+    leaves: Mapping[str, Any],
+    gradients: Mapping[str, Any],
+    owners: Container[str],
+    log: Log,
+    values: Mapping[str, Any] | None = None,
+) -> tuple[Log, dict[str, Any], dict[str, Any]]:
+    """What is logged, and the names and gradients that claims speak of; `values` is what entries of the graph are known
+    to come to, for claims."""
+    names: dict[str, Any] = {**problem.sizes, **leaves}
+    known = {n: g if isinstance(g, Tensor) else Tensor.wrap(g) for n, g in gradients.items() if g is not None}
+    watched, watched_gradients = Watching(names, log), Watching(known, log)
+    with quiet():
+        for name, claim in problem.case.graph.items():
+            log.enter(name, claim, False)
+            names[name] = plain_of(evaluate(claim.expr, watched if name in owners else names))
+        names |= values or {}
+        for name, claim in claims_of(problem.case):
+            if name not in owners and name not in problem.case.let:
+                continue
+            log.enter(name, claim, True)
+            scope, given = (watched, watched_gradients) if name in owners else (names, known)
+            try:
+                value = evaluate(claim.expr, scope, gradients=given)
+            except (GradcheckError, TypeError, ValueError):
+                continue
+            if name in problem.case.let:
+                names[name] = plain_of(value)
+    return log, names, known
+
+
+class Watching(Mapping[str, Any]):
+    """The same names, for what is watched."""
+
+    def __init__(self, names: Mapping[str, Any], log: Log) -> None:
+        self._names, self._log = names, log
+
+    def __getitem__(self, name: str) -> Any:
+        return _watched(self._names[name], self._log)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+def plain_of(value: Any) -> Any:
+    return convert(value, Watched, lambda watched: watched.tensor)
+
+
+def margins_at(
+    problem: Problem, gradients: Mapping[str, Any], owners: Container[str], known: Mapping[str, Any] | None = None
+) -> dict[Site, Margin]:
+    """The margins at this problem's own numbers, claims being about `known` values of the graph, if there are any.
+    Raises GradcheckError."""
+    with no_grad():
+        return logged_at(problem, gradients, owners, known)[0].margins
+
+
+def logged_at(
+    problem: Problem, gradients: Mapping[str, Any], owners: Container[str], known: Mapping[str, Any] | None
+) -> tuple[Log, dict[str, Any], dict[str, Any]]:
+    """What is logged there, and the names and gradients that claims speak of."""
+    exact = known if known is not None and problem.dtype not in HALVES else {}
+    values = {n: Tensor.wrap(exact[n]) for n in problem.case.graph if isinstance(exact.get(n), np.ndarray)}
+    problem, gradients = in_enough_digits(problem.latest(), gradients)
+    leaves = {n: Tensor.wrap(a) for n, a in (*problem.inputs.items(), *problem.constants.items())}
+    return _evaluated(problem, leaves, gradients, owners, Log(), values)
+
+
+def in_enough_digits(problem: Problem, gradients: Mapping[str, Any]) -> tuple[Problem, Mapping[str, Any]]:
+    """The same in double precision, if the problem is in half: there differences are too coarse to be followed."""
+    if problem.dtype not in HALVES:
+        return problem, gradients
+    return raise_precision(problem), {n: None if g is None else raise_array(g) for n, g in gradients.items()}
+
+
+def sides(found: Mapping[Site, Margin], near: bool = True) -> dict[Site, set[int]]:
+    """On which sides of each comparison some element is, `near` the threshold."""
+    return {site: _signs(site, margin, near) for site, margin in found.items() if not margin.is_guard}
+
+
+def touches(found: Mapping[Site, Margin], graph: Container[str]) -> bool:
+    """Whether some element is at a threshold of the graph itself, neither above nor below."""
+    return any(site.owner in graph and bool(np.any(margin.numbers == 0)) for site, margin in found.items())
+
+
+def _signs(site: Site, margin: Margin, is_near: bool) -> set[int]:
+    """Numbers far beyond a threshold say nothing of those near it, where another may hold sway."""
+    numbers = margin.numbers
+    near = numbers if not is_near else numbers[np.abs(numbers) <= _NEAR * np.maximum(1, margin.scale)]
+    return {side for side in {*site.sides, 0} if site.is_on(numbers if abs(side) == 2 else near, side)}

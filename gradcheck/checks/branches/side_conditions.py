@@ -1,0 +1,85 @@
+"""What a side of a comparison means, in the case's own names: `x > 6`, told by the numbers that are compared.
+
+The margin of a comparison is `a - b`; where it differs from a named tensor by one number everywhere, at every point,
+that is the threshold. So the comparisons within the rule of `clamp` are told as those that a formula spells out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from gradcheck.checks.branches.branch_sites import EQUAL, Site
+from gradcheck.checks.branches.margin_recording import claims_of, margins_at
+from gradcheck.checks.points.point import Point
+from gradcheck.errors import GradcheckError
+from gradcheck.language.case import Case
+from gradcheck.language.expr.nodes import Call
+from gradcheck.language.expr.printer import to_text
+
+#: At so many points the numbers are looked at; of more tensors, the others are not.
+_POINTS, _MOST = 3, 64
+_RELATIONS = {-2: "<", -1: "<", 0: "==", 1: ">", 2: ">"}
+
+
+def condition(points: Sequence[Point], site: Site, side: int) -> str:
+    """`x > 6`, or as much of it as is known: the comparison as it is written; empty if not even that."""
+    seen = [found for found in (_seen(point, site) for point in points[:_POINTS]) if found is not None]
+    for name, sign in _names(seen):
+        threshold = _threshold(seen, name, sign)
+        if threshold is not None:
+            relation = "!=" if site.op in EQUAL and side == 1 else _RELATIONS[side * sign]
+            return f"{name} {relation} {threshold:.6g}{' everywhere' if abs(side) == 2 else ''}"
+    return _as_written(points[0].problem.case, site)
+
+
+class _Seen:
+    """One point: the margin of a comparison, and the tensors that it may be made of."""
+
+    def __init__(self, margin: np.ndarray, tensors: dict[str, np.ndarray]) -> None:
+        self.margin, self.tensors = margin, tensors
+
+
+def _seen(point: Point, site: Site) -> _Seen | None:
+    if not point.is_complete:
+        return None
+    problem, scope = point.problem, point.scope(point.last)
+    try:
+        found = margins_at(problem, scope.gradients, (site.owner,)).get(site)
+    except GradcheckError:
+        return None
+    if found is None or not found.numbers.size:
+        return None
+    named = {n: v for n, v in scope.items() if isinstance(v, np.ndarray) and v.dtype.kind == "f"}
+    named |= {f"grad({n})": g for n, g in scope.gradients.items() if g.dtype.kind == "f"}
+    fitting = {n: v for n, v in list(named.items())[:_MOST] if v.shape == found.numbers.shape}
+    return _Seen(found.numbers, fitting | {f"abs({n})": np.abs(v) for n, v in fitting.items()})
+
+
+def _names(seen: Sequence[_Seen]) -> Iterator[tuple[str, int]]:
+    """Tensors, and whether they stand on the left of the comparison or on its right."""
+    for name in seen[0].tensors if seen else ():
+        yield from ((name, 1), (name, -1))
+
+
+def _threshold(seen: Sequence[_Seen], name: str, sign: int) -> float | None:
+    """The number that the tensor is compared with, if it is the same wherever it was looked at."""
+    rests = [one.tensors[name] - sign * one.margin for one in seen if name in one.tensors]
+    rest = np.concatenate([np.ravel(each) for each in rests])
+    margin = np.concatenate([np.ravel(one.margin) for one in seen])
+    if rest.size < 2 or np.ptp(margin) == 0 or not np.all(np.isfinite(rest)):
+        return None
+    threshold = float(np.median(rest))
+    scale = max(abs(threshold), float(np.max(np.abs(margin))))
+    if np.max(np.abs(rest - threshold)) > 1e-6 * scale:
+        return None
+    return 0.0 if abs(threshold) < 1e-12 * scale else threshold
+
+
+def _as_written(case: Case, site: Site) -> str:
+    """The comparison as the graph or the claim has it, where there is only one by this op."""
+    stated = {**dict(case.graph), **dict(claims_of(case))}
+    claim = stated.get(site.owner)
+    calls = [] if claim is None else [n for n in claim.expr.walk() if isinstance(n, Call) and n.op == site.op]
+    return f"the other side of `{to_text(calls[0])}`" if len(calls) == 1 else ""

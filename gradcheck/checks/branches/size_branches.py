@@ -1,0 +1,260 @@
+"""Branches of sizes: what a claim compares, rounds or chooses among that is made of sizes alone, `n == m + 1`, `n % 3`,
+`min(n, 7)`, `x.shape[0] > 9`, or divides by, `n - 7`; and sizes at which it comes out as it has not yet.
+
+Found by looking at many sizes, the smallest first: no size that is written beside them is passed over, nor those next
+to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from gradcheck.errors import GradcheckError
+from gradcheck.language.case import Case
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name
+from gradcheck.language.expr.traverse import postorder
+from gradcheck.language.random_streams import stream
+from gradcheck.language.sampling import draw, graph_values
+from gradcheck.language.trial_draws import symbolic_sizes
+
+Sizes = Mapping[str, int]
+
+#: Sizes that are looked at besides those near numbers that are written out, which count up to a limit; and how many
+#: combinations of them.
+_PLAIN, _LARGEST, _MOST = range(1, 13), 64, 3000
+#: Sizes that are looked at wherever claims choose among sizes, in the words' order.
+_APART = ((7, 4, 9, 5), (5, 3, 8, 7), (9, 6, 4, 11))
+#: Ops that choose nothing.
+_SMOOTH = frozenset(
+    (
+        *("add", "sub", "mul", "div", "neg", "pow", "matmul", "sum", "mean", "sqrt", "exp", "log", "square"),
+        *("reciprocal", "arange", "ones", "zeros", "full", "eye", "reshape", "getitem", "unsqueeze", "expand", "to"),
+        *("T", "transpose"),
+    )
+)
+#: Ops that are undefined where this one of their arguments is 0, or less.
+_PARTIAL = {"div": 1, "reciprocal": 0, "sqrt": 0, "rsqrt": 0, "pow": 0, "log": 0, "log2": 0, "log10": 0}
+_OF_TWO = frozenset(("max", "min", "maximum", "minimum"))
+
+
+class SizeBranches:
+    """Those of a case's formulas, with what was seen of them so far."""
+
+    def __init__(self, case: Case) -> None:
+        self.case, self.words = case, symbolic_sizes(case)
+        claimed, words = claimed_in(case) if self.words else [], {*self.words}
+        self._choices = choosing(claimed, words)
+        self.nodes = [*self._choices, *vanishing(claimed, words)]
+        self._shapes = Shapes(case) if any(_asks_for_shapes(node) for node in self.nodes) else None
+        self._asked = self._asked_for()
+        self._seen: set[tuple[int, Any]] = set()
+
+    def see(self, sizes: Sizes) -> bool:
+        """Note what comes out at these sizes; whether something does that has not before."""
+        new = self._outcomes(sizes) - self._seen
+        self._seen |= new
+        return bool(new)
+
+    def unlike(self, listed: Sequence[Sizes]) -> list[Sizes]:
+        """The first sizes of each kind: those at which everything comes out alike are of one."""
+        kinds: dict[frozenset[tuple[int, Any]], Sizes] = {}
+        for sizes in listed:
+            kinds.setdefault(frozenset(self._outcomes(sizes)), sizes)
+        return list(kinds.values())
+
+    def unseen(self, own: Sizes, held: Collection[str]) -> Iterator[dict[str, int]]:
+        """Sizes at which something comes out that was not seen until then, the smallest first; `held` words stay, and
+        those that nothing asks for."""
+        for sizes in self._candidates(own, held) if self.nodes else ():
+            if self._outcomes(sizes) - self._seen:
+                yield sizes
+
+    def apart(self, own: Sizes, held: Collection[str]) -> Iterator[dict[str, int]]:
+        """Sizes of which none is 1, another one's multiple or equal to it, as far as they may be: what is alike where
+        they are so (`roll(x, n, 0)` of n numbers) is told apart there. `held` words stay."""
+        stated = {} if self.case.generalize is None else self.case.generalize.dims
+        for listed in _APART if self._choices else ():
+            drawn = {word: listed[place % len(listed)] for place, word in enumerate(self.words)}
+            fitting = {w: min(max(s, stated.get(w, (1, s))[0]), stated.get(w, (1, s))[1]) for w, s in drawn.items()}
+            yield {**own, **{word: size for word, size in fitting.items() if word not in held}}
+
+    def _asked_for(self) -> set[str]:
+        """The words that what comes out may depend on."""
+        named = {part.name for node in self.nodes for part in postorder(node) if isinstance(part, (Name, Gradient))}
+        return {w for w in self.words if w in named or (self._shapes and self._shapes.depend_on(w, named))}
+
+    def _outcomes(self, sizes: Sizes) -> set[tuple[int, Any]]:
+        return outcomes(self.nodes, sizes, {} if self._shapes is None else self._shapes.at(sizes))
+
+    def _candidates(self, own: Sizes, held: Collection[str]) -> list[dict[str, int]]:
+        written = {
+            int(part.value)
+            for node in self.nodes
+            for part in postorder(node)
+            if isinstance(part, Literal) and isinstance(part.value, (int, float)) and 1 < part.value <= _LARGEST
+        }
+        listed = sorted({*_PLAIN, *(size for v in written for size in (v - 1, v, v + 1, 2 * v, 3 * v))})
+        stated = {} if self.case.generalize is None else self.case.generalize.dims
+        choices = [
+            _within(listed, *stated.get(word, (1, max(listed))))
+            if word in self._asked and word not in held
+            else [own[word]]
+            for word in self.words
+        ]
+        total = int(np.prod([len(choice) for choice in choices], dtype=float))
+        if total <= _MOST:
+            chosen: Sequence[Sequence[int]] = list(product(*choices))
+        else:
+            generator = stream(0, "sizes of branches")
+            chosen = [[int(generator.choice(choice)) for choice in choices] for _ in range(_MOST)]
+        found = [{**own, **dict(zip(self.words, one, strict=True))} for one in chosen]
+        return sorted(found, key=lambda sizes: sum(sizes[word] for word in self.words))
+
+
+def _within(listed: Sequence[int], low: int, high: int) -> list[int]:
+    return [size for size in listed if low <= size <= high] or [low]
+
+
+def claimed_in(case: Case) -> list[Expr]:
+    """The formulas, the steps of the derivation that they are made of first."""
+    listed = [claims for section in (case.formulas, case.wrong_formulas) for claims in section.values()]
+    exprs = [claim.expr for claims in listed for claim in claims]
+    steps = dict.fromkeys(step for expr in exprs for step in case.steps_of(expr))
+    return [*(case.let[step].expr for step in steps), *exprs]
+
+
+def choosing(exprs: Sequence[Expr], words: Collection[str]) -> list[Expr]:
+    """The parts that are made of sizes, shapes and these words alone and choose among them, or are made of parts that
+    do."""
+    chooses: dict[int, bool] = {}
+    found: dict[Expr, None] = {}
+    for node, is_static in _parts(exprs, words):
+        is_choice = isinstance(node, Call) and node.op not in _SMOOTH
+        chooses[id(node)] = not isinstance(node, Attribute) and (
+            is_choice or any(chooses[id(child)] for child in node.children)
+        )
+        if is_static and chooses[id(node)] and isinstance(node, Call) and _varies(node, words):
+            found[node] = None
+    return list(found)
+
+
+def vanishing(exprs: Sequence[Expr], words: Collection[str]) -> list[Expr]:
+    """Whether what is made of sizes alone and divided by, or put into what is defined for some numbers only, is 0 or
+    less: `n - 7`."""
+    static: dict[int, bool] = {}
+    found: dict[Expr, None] = {}
+    for node, is_static in _parts(exprs, words):
+        static[id(node)] = is_static
+        place = _PARTIAL.get(node.op) if isinstance(node, Call) else None
+        if isinstance(node, Call) and place is not None and place < len(node.args):
+            part = node.args[place]
+            if static[id(part)] and _varies(part, words) and any(_subtracts(below) for below in part.walk()):
+                found |= dict.fromkeys(Call(op, (part, Literal(0))) for op in ("eq", "lt"))
+    return list(found)
+
+
+def _parts(exprs: Sequence[Expr], words: Collection[str]) -> Iterator[tuple[Expr, bool]]:
+    """Every part, those below it first, and whether it is made of sizes, shapes and these words alone."""
+    static: dict[int, bool] = {}
+    for expr in exprs:
+        for node in postorder(expr):
+            is_leaf = isinstance(node, (Literal, Attribute)) or (isinstance(node, Name) and node.name in words)
+            static[id(node)] = is_leaf or (bool(node.children) and all(static[id(child)] for child in node.children))
+            yield node, static[id(node)]
+
+
+def _subtracts(node: Expr) -> bool:
+    return isinstance(node, Call) and node.op in ("sub", "neg")
+
+
+def _varies(node: Expr, words: Collection[str]) -> bool:
+    return any(isinstance(part, Attribute) or (isinstance(part, Name) and part.name in words) for part in node.walk())
+
+
+def _asks_for_shapes(node: Expr) -> bool:
+    return any(isinstance(part, Attribute) for part in node.walk())
+
+
+def outcomes(
+    nodes: Sequence[Expr], names: Mapping[str, Any], gradients: Mapping[str, Any] | None = None
+) -> set[tuple[int, Any]]:
+    """What each node, by its number, comes to there. Where there are `gradients` they, and names beside, have shapes
+    alone."""
+    found = set()
+    scope, gradients = {**(gradients or {}), **names}, gradients or {}
+    for number, node in enumerate(nodes):
+        try:
+            value = evaluate(node, scope, gradients=gradients)
+            found.add((number, (_outcome(value), _chosen(node, value, scope))))
+        except (GradcheckError, TypeError, ValueError, ArithmeticError):
+            continue
+    return found
+
+
+class Shapes:
+    """The shapes of a case's tensors at any sizes, where they are sums and multiples of sizes: read off a few."""
+
+    def __init__(self, case: Case) -> None:
+        own = {**case.words, **case.dims}
+        self._own, self._words = own, symbolic_sizes(case)
+        self._base = _shapes_at(case, own)
+        self._slopes: dict[str, dict[str, np.ndarray]] = {}
+        for word in self._words:
+            moved = _shapes_at(case, {**own, word: own[word] + 1})
+            self._slopes[word] = {n: moved[n] - s for n, s in self._base.items() if _is_like(moved.get(n), s)}
+        for by in (2, 3):
+            sizes = {**own, **{word: own[word] + by for word in self._words}}
+            there, here = _shapes_at(case, sizes), self._at(sizes)
+            self._base = {n: s for n, s in self._base.items() if n not in there or np.array_equal(there[n], here[n])}
+
+    def depend_on(self, word: str, names: Collection[str]) -> bool:
+        """Whether the shape of one of these tensors does, or is not known."""
+        return any(self._slopes[word][n].any() if n in self._slopes[word] else n not in self._words for n in names)
+
+    def at(self, sizes: Sizes) -> dict[str, np.ndarray]:
+        """A tensor of zeros, which takes no room, for each name."""
+        shapes = {name: tuple(map(int, shape)) for name, shape in self._at(sizes).items()}
+        return {name: np.broadcast_to(0.0, shape) for name, shape in shapes.items() if min(shape, default=0) >= 0}
+
+    def _at(self, sizes: Sizes) -> dict[str, np.ndarray]:
+        zero = np.zeros((), dtype=int)
+        return {
+            name: sum((self._slopes[w].get(name, zero) * (sizes[w] - self._own[w]) for w in self._words), shape)
+            for name, shape in self._base.items()
+        }
+
+
+def _is_like(shape: np.ndarray | None, other: np.ndarray) -> bool:
+    return shape is not None and shape.shape == other.shape
+
+
+def _shapes_at(case: Case, sizes: Sizes) -> dict[str, np.ndarray]:
+    """Those of all tensors there; none where the graph cannot be computed."""
+    try:
+        values = graph_values(case, draw(case, None, 0, attempt=1, sizes=sizes).environment())
+    except GradcheckError:
+        return {}
+    return {name: np.array(v.shape, dtype=int) for name, v in values.items() if isinstance(v, np.ndarray)}
+
+
+def _chosen(node: Expr, value: Any, scope: Mapping[str, Any]) -> tuple[bool, ...]:
+    """Which of two numbers the larger or the smaller one is."""
+    if not isinstance(node, Call) or node.op not in _OF_TWO or len(node.args) != 2 or np.size(value) != 1:
+        return ()
+    return tuple(bool(np.all(np.equal(evaluate(arg, scope), value))) for arg in node.args)
+
+
+def _outcome(value: Any) -> Any:
+    """As what it counts: true or false, of many whether any is and all are; of numbers the small whole ones."""
+    array = np.asarray(value)
+    if array.dtype.kind == "b":
+        return bool(array.any()), bool(array.all())
+    if array.size != 1:
+        return array.dtype.kind
+    number = float(array.ravel()[0])
+    return number if number in range(6) else "another"

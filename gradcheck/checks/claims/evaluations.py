@@ -1,0 +1,147 @@
+"""Two engines on one problem: did both run, are the forward values the same, are the gradients?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.claims.outcomes import compare_outcomes, compare_with_case, place_of
+from gradcheck.checks.closeness.compare import Pair, all_agree, compare_quietly, holds
+from gradcheck.checks.closeness.rounding import allow_rounding
+from gradcheck.checks.closeness.tolerance import EXACT, Tolerance, base, between_engines
+from gradcheck.checks.context import Context
+from gradcheck.checks.points.degenerate import is_nowhere_defined, nothing_claimed
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.result import Comparison, Subject, Trial
+from gradcheck.engines.base import Evaluation, State
+from gradcheck.facts import fact
+from gradcheck.language.case import Case, StatedTolerance
+from gradcheck.language.problem import Problem
+
+
+def applies(context: Context) -> bool:
+    """Always: a case whose graph cannot even be evaluated says so here."""
+    return True
+
+
+def check(context: Context) -> Iterator[Comparison]:
+    """Every engine against the reference at the case's own numbers; then which errors were raised, against the case."""
+    point = context.points.own
+    for engine in context.engines.tested:
+        yield from check_engine(point, point.evaluation(engine), context.options.tolerance)
+    for evaluation in point.evaluations().values():
+        yield from compare_with_case(context.case, evaluation)
+
+
+def check_engine(point: Point, got: Evaluation, run: StatedTolerance | None) -> list[Comparison]:
+    """What one engine's evaluation claims at one point, against the reference's, rounding allowed for."""
+    found = compare_evaluations(point.problem, got, point.want, run, point.trial)
+    return [_where_defined(point, c) for c in allow_rounding(found, point.conditioning)]
+
+
+def _where_defined(point: Point, c: Comparison) -> Comparison:
+    is_gradient = c.status == "failed" and c.what is ClaimKind.GRADIENT
+    return nothing_claimed(c) if is_gradient and is_nowhere_defined(point, c.step) else c
+
+
+def compare_evaluations(
+    problem: Problem,
+    got: Evaluation,
+    want: Evaluation,
+    run: StatedTolerance | None = None,
+    trial: Trial | None = None,
+) -> list[Comparison]:
+    """Every claim that one engine's evaluation makes about another's: outcomes, values, gradients, step by step.
+
+    NumPy's warnings are expected to be off.
+    """
+    case = problem.case
+    held = _Held(case, got.engine, want.engine, trial, run)
+    found = [*compare_outcomes(case, got, want), *_changed(problem, got, held)]
+    for index, (mine, theirs) in enumerate(zip(got.states, want.states, strict=False)):
+        held.agrees = all_agree(_both_have(mine, theirs), held.tolerance)
+        is_forward = case.steps[index].action == "forward"
+        one_raised = bool(mine.error) != bool(theirs.error)
+        if (index == 0 and not is_forward) or (is_forward and not one_raised):
+            found += held.values(index, mine, theirs)
+        if not one_raised:  # else `outcomes` has said it; only one of them has run the step
+            found += held.gradients(index, mine, theirs)
+    return found
+
+
+def _both_have(mine: State, theirs: State) -> list[Pair]:
+    """Every array that two states have both; what is one array, as inputs are, left out."""
+    return [
+        (array, other)
+        for got, want in ((mine.values, theirs.values), (mine.gradients, theirs.gradients))
+        for name, array in got.items()
+        if array is not None and (other := want.get(name)) is not None and other is not array
+    ]
+
+
+def _changed(problem: Problem, got: Evaluation, held: _Held) -> Iterator[Comparison]:
+    """Inputs and constants are nobody's to change."""
+    if not got.changed:
+        return
+    given = {**problem.inputs, **problem.constants}
+    for name, now in got.changed.items():
+        found = compare_quietly(now, given[name], EXACT, replace(held.subject(ClaimKind.VALUE, name, 0), trial=None))
+        yield replace(found, mismatch=fact("input_changed", engine=got.engine, tensor=name))
+
+
+@dataclass(slots=True)
+class _Held:
+    """An engine and the reference, and what they are held to."""
+
+    case: Case
+    engine: str
+    reference: str
+    trial: Trial | None
+    run: StatedTolerance | None
+    agrees: bool = False  # whether all that both have at a step does: then nothing is compared one by one
+    _tolerances: dict[np.dtype, Tolerance] = field(default_factory=dict)
+    _any: Subject = field(init=False)
+
+    def __post_init__(self) -> None:
+        place = self.case.place
+        self._any = Subject(ClaimKind.VALUE, "", 0, self.engine, self.reference, place, "", self.trial)
+
+    def _compared(self, got: np.ndarray | None, want: np.ndarray | None, subject: Subject) -> Comparison:
+        if self.agrees and got is not None and want is not None:
+            return holds(want, subject)
+        return compare_quietly(got, want, self.tolerance(want), subject)
+
+    def subject(self, what: ClaimKind, name: str, step: int) -> Subject:
+        return self._any.of(name, what=what, step=step, place=place_of(self.case, name))
+
+    def tolerance(self, array: np.ndarray | None) -> Tolerance:
+        if array is None:
+            return base(np.dtype(np.float64))
+        known = self._tolerances.get(array.dtype)
+        if known is None:
+            known = between_engines(array.dtype, self.case.engine_tolerance, self.run)
+            self._tolerances[array.dtype] = known
+        return known
+
+    def values(self, step: int, mine: State, theirs: State) -> Iterator[Comparison]:
+        """The graph's tensors, parts included; inputs are what they were given."""
+        for name in {**mine.values, **theirs.values}:
+            if name not in self.case.inputs and name not in self.case.constants:
+                subject = self.subject(ClaimKind.VALUE, name, step)
+                yield self._compared(mine.values.get(name), theirs.values.get(name), subject)
+
+    def gradients(self, step: int, mine: State, theirs: State) -> Iterator[Comparison]:
+        """A gradient that only one of the two speaks of cannot be compared, and that is a failure."""
+        got, want = mine.gradients, theirs.gradients
+        for name in {**want, **got}:
+            if name in mine.unread or name in theirs.unread:
+                continue
+            subject = self.subject(ClaimKind.GRADIENT, name, step)
+            if name not in self.case.constants and (name not in got or name not in want):
+                silent = self.reference if name in got else self.engine
+                yield subject.failed(fact("not_compared", engine=silent))
+            else:
+                yield self._compared(got.get(name), want.get(name), subject)

@@ -1,0 +1,117 @@
+"""Every gradient of an engine against the numeric oracle, which knows nothing of any rule; where a run asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import wide
+from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.claims.outcomes import place_of
+from gradcheck.checks.closeness.overflow import leaves_range
+from gradcheck.checks.closeness.tolerance import Tolerance, between_engines
+from gradcheck.checks.context import Context
+from gradcheck.checks.points.degenerate import is_nowhere_defined, without_range
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.result import Comparison, Subject
+from gradcheck.engines.base import Evaluation
+from gradcheck.engines.double_precision import raise_precision
+from gradcheck.errors import GradcheckError
+from gradcheck.facts import Fact, fact
+from gradcheck.oracles.numeric.audit import Audit, audit
+from gradcheck.oracles.numeric.numeric_gradient import NumericGradient, numeric_gradient
+
+
+def applies(context: Context) -> bool:
+    """Where the run asks for it, and there is something to differentiate."""
+    is_asked = context.options.oracle == "numeric" and context.can_be_judged
+    return is_asked and not is_nowhere_defined(context.points.own, context.points.own.last)
+
+
+def check(context: Context) -> Iterator[Comparison]:
+    """A comparison for each gradient that each engine holds after the last step."""
+    point = context.points.own
+    raised = raise_precision(point.problem)
+    oracles: dict[tuple[str, int], NumericGradient | GradcheckError] = {}
+
+    def oracle(tensor: str, step: int) -> NumericGradient | GradcheckError:
+        key = (tensor, step)
+        if key not in oracles:
+            try:
+                oracles[key] = numeric_gradient(raised, *key)
+            except GradcheckError as error:
+                oracles[key] = error
+        return oracles[key]
+
+    with using_default_dtype(dtypes.real_of(raised.dtype)), np.errstate(all="ignore"):
+        for evaluation in map(point.evaluation, context.engines.tested):
+            step = len(evaluation.states) - 1
+            for name, gradient in evaluation.states[step].gradients.items() if evaluation.states else ():
+                if gradient is not None:  # None was compared already: nothing flows, nothing is to be differentiated
+                    subject = _subject(context, evaluation, name, step)
+                    yield _audited(context, point, subject, gradient, oracle(name, step))
+
+
+def _subject(context: Context, evaluation: Evaluation, name: str, step: int) -> Subject:
+    place = place_of(context.case, name)
+    return Subject(ClaimKind.GRADIENT, name, step, evaluation.engine, "numeric", place)
+
+
+def _audited(
+    context: Context, point: Point, subject: Subject, gradient: np.ndarray, oracle: NumericGradient | GradcheckError
+) -> Comparison:
+    known = (gradient.shape, gradient.dtype.name, gradient.size)
+    if isinstance(oracle, GradcheckError):
+        return Comparison(subject, "unsupported", *known, mismatch=fact("said", text=str(oracle)))
+    tolerance = between_engines(gradient.dtype, context.case.engine_tolerance, context.options.tolerance)
+    room = tolerance.allowed(np.abs(wide(gradient)))
+    try:
+        result = audit(oracle, wide(gradient), room)
+        if result.status in ("failed", "undecided"):
+            slack = point.conditioning.allowance(ClaimKind.GRADIENT, subject.step, subject.tensor)
+            if slack is not None and slack.shape == room.shape:
+                result = audit(oracle, wide(gradient), room + slack)
+    except GradcheckError as error:
+        return Comparison(subject, "unsupported", *known, mismatch=fact("said", text=str(error)))
+    if result.status in ("failed", "undecided") and leaves_range(point.problem):
+        return without_range(Comparison(subject, "failed", *known), "differences")
+    return replace(_comparison(result, subject, gradient, tolerance), atol=tolerance.atol)
+
+
+def _comparison(result: Audit, subject: Subject, gradient: np.ndarray, tolerance: Tolerance) -> Comparison:
+    where = None if result.worst is None else tuple(int(i) for i in np.unravel_index(result.worst, gradient.shape))
+    error = None if result.claimed is None or result.value is None else abs(result.claimed - result.value)
+    return Comparison(
+        replace(subject, reference=result.method),
+        result.status,
+        gradient.shape,
+        gradient.dtype.name,
+        gradient.size,
+        max_abs=error,
+        worst_index=where,
+        got=result.claimed,
+        want=result.value,
+        rtol=tolerance.rtol,
+        mismatched=int(result.status == "failed"),
+        mismatch=_mismatch(result),
+        certificate={
+            "method": result.method,
+            "directions" if result.sampled else "elements": result.examined,
+            "error": result.error,
+        },
+    )
+
+
+def _mismatch(result: Audit) -> Fact | None:
+    if result.status == "undecided":
+        return fact("method_cannot_tell", method=result.method, error=result.error)
+    if result.status == "not_differentiable" and result.interval is not None:
+        low, high = result.interval
+        return fact("jumps") if np.isinf(high) else fact("any_subgradient", low=low, high=high)
+    if result.status == "failed" and result.sampled:
+        return fact("differs_along_directions")
+    return None

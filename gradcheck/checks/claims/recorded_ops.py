@@ -1,0 +1,95 @@
+"""Ops alone, by what the engines recorded when they evaluated the graph: a look that finds agreement, or nothing.
+
+Each engine pulls the same random gradient through its own record of each op, which needs no second run. That these were
+made at each engine's own numbers, a rounding apart, matters at kinks alone, where the numbers must be the same.
+An op of which two arguments are one tensor was recorded so, and is asked so.
+Whatever does not agree here, or was not recorded as one op, is looked at closely, on the same numbers for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcheck.autograd.tensor import Tensor
+from gradcheck.checks.claims.cotangents import Normal
+from gradcheck.checks.closeness.compare import all_agree
+from gradcheck.checks.closeness.tolerance import between_engines
+from gradcheck.checks.points.point import Point
+from gradcheck.engines.base import Application, Engine
+from gradcheck.engines.core import Core
+from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.recording import Call, application_of, flat
+from gradcheck.language.case import StatedTolerance
+
+#: Dtypes in which sums of gradients may be compared without a thought.
+_PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
+#: Beyond so many elements the comparison costs, and not the asking.
+_MOST = 4_000
+
+
+class Agreeing(NamedTuple):
+    """The graph entries that ops stand in, all of which agree but for the `rest`, of which the records do not tell."""
+
+    owners: tuple[str, ...]
+    rest: list[Application]
+
+
+def as_recorded(point: Point, engine: Engine, run: StatedTolerance | None) -> Agreeing | None:
+    """Return what agrees in the records of the core and the reference; None if they have none, or something differs."""
+    reference = point.engines.reference
+    if not isinstance(engine, Core) or not isinstance(reference, DefineByRun) or engine is reference:
+        return None
+    mine, theirs = point.record(engine), point.record(reference)
+    if mine is None or theirs is None or len(mine.calls) != len(theirs.calls):
+        return None
+    flowing = mine.flowing()
+    numbers = [n for n in flowing if _can_tell(mine.calls[n], theirs.calls[n], (engine, reference))]
+    source = Normal(point.problem.seed)
+    results = [mine.calls[n].result for n in numbers]
+    cotangents = [source.draw(one.shape).astype(one.dtype, copy=False) for one in results]
+    got = engine.through_record([mine.calls[n] for n in numbers], cotangents)
+    want = reference.through_record([theirs.calls[n] for n in numbers], cotangents)
+    pairs = zip(numbers, got, want, strict=True)
+    both = {n: (one, other) for n, one, other in pairs if one is not None and other is not None}
+    if not _agree(list(both.values()), point, run):
+        return None
+    rest = [application_of(mine.calls[n]) for n in flowing if n not in both]
+    return Agreeing(tuple(dict.fromkeys([mine.calls[n].owner for n in flowing])), rest)
+
+
+def _agree(
+    both: Sequence[tuple[list[np.ndarray], list[np.ndarray]]], point: Point, run: StatedTolerance | None
+) -> bool:
+    """Return whether all gradients of both engines agree, call by call."""
+    if any(len(one) != len(another) for one, another in both):
+        return False
+    stated = point.problem.case.engine_tolerance
+    pairs = [pair for one, another in both for pair in zip(one, another, strict=True)]
+    return all_agree(pairs, lambda want: between_engines(want.dtype, stated, run))
+
+
+def _can_tell(mine: Call, theirs: Call, engines: tuple[DefineByRun, DefineByRun]) -> bool:
+    """Whether it is the same call, of one plain result, at numbers that do not matter or are the same."""
+    op, result = mine.op, mine.result
+    if type(result) is not Tensor or op is not theirs.op:
+        return False
+    data = result.data
+    if data.dtype not in _PLAIN or data.size > _MOST:
+        return False
+    return op.analytic or not op.kinks or _same_numbers(mine, theirs, engines)
+
+
+def _same_numbers(mine: Call, theirs: Call, engines: tuple[DefineByRun, DefineByRun]) -> bool:
+    """Whether both were given the very same."""
+    found = [
+        [engine.array(value).tobytes() for value in flat((*call.args, *call.kwargs.values())) if _is_tensor(value)]
+        for call, engine in zip((mine, theirs), engines, strict=True)
+    ]
+    return found[0] == found[1]
+
+
+def _is_tensor(value: Any) -> bool:
+    return hasattr(value, "requires_grad")

@@ -1,0 +1,278 @@
+"""What a file states about its own numbers: known values and gradients, and checks, after each step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.op import Op
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.claims.outcomes import place_of
+from gradcheck.checks.closeness.rough_rounding import surely_allowed
+from gradcheck.checks.closeness.compare import compare
+from gradcheck.checks.closeness.conditioning import Conditioning
+from gradcheck.checks.closeness.rounding import allow_rounding, at_most
+from gradcheck.checks.closeness.tolerance import Tolerance, base, of_claim
+from gradcheck.checks.context import Context
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.result import Comparison, Subject
+from gradcheck.checks.scope import Scope
+from gradcheck.engines.base import Evaluation, State
+from gradcheck.errors import GradcheckError, Place
+from gradcheck.facts import fact
+from gradcheck.language.case import Case, Claim, StatedTolerance, Step, Value
+from gradcheck.language.evaluation.host import NUMPY, Host
+from gradcheck.language.sampling import claimed
+
+_FLOAT64, _COMPLEX128 = np.dtype(np.float64), np.dtype(np.complex128)
+
+
+def applies(context: Context) -> bool:
+    """Where the graph was evaluated, or could not be: then no claim passes."""
+    return not context.errors
+
+
+def check(context: Context) -> Iterator[Comparison]:
+    """The claims in steps, then those at the top level, which are about the last step."""
+    want = context.points.own.want
+    if context.can_be_judged:
+        yield from _of_steps(context)
+    elif not want.states and want.error:
+        yield from not_compared(context.case, want)
+
+
+def _of_steps(context: Context) -> Iterator[Comparison]:
+    case, point, run = context.case, context.points.own, context.options.tolerance
+    for index in range(len(point.want.states)):
+        levels: list[Step | Case] = [case.steps[index]]
+        levels += [case] if index == point.last else []
+        for level in levels:
+            if not (level.values or level.expected or level.checks):
+                continue
+            claims = Claims(point, index, run)
+            states = {name: e.states[index] for name, e in point.evaluations().items() if _has_state(e, index)}
+            yield from allow_rounding(known(claims, level, states), point.conditioning)
+            for claim in level.checks:
+                yield check_identity(claims, claim)
+
+
+def _has_state(evaluation: Evaluation, index: int) -> bool:
+    """Whether the engine came so far; the last state of one that could not express something says nothing."""
+    able = evaluation.error is None or evaluation.error.kind != "unsupported"
+    return able and index < len(evaluation.states)
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The claims about one step at one point, and the run's tolerance, if it has one. `failed` are formulas, by tensor
+    and text, that are known to be wrong at other numbers."""
+
+    point: Point
+    step: int
+    run: StatedTolerance | None = None
+    failed: Collection[tuple[str, str]] = ()
+
+    @property
+    def case(self) -> Case:
+        """The case that makes them."""
+        return self.point.problem.case
+
+    @property
+    def scope(self) -> Scope:
+        """What names stand for after the step."""
+        return self.point.scope(self.step)
+
+    def subject(self, what: ClaimKind, tensor: str, place: Place, engine: str = "case", formula: str = "") -> Subject:
+        """A claim: of an engine against the case, or of the case against the reference."""
+        reference = self.point.engines.reference.name if engine == "case" else "case"
+        return Subject(what, tensor, self.step, engine, reference, place, formula, self.point.trial)
+
+    def tolerance(self, tensor: str, dtype: np.dtype) -> Tolerance:
+        """What the case states for the tensor ("" for none in particular), else the dtype's own."""
+        return of_claim(self.case.tolerance, tensor, dtype, self.run)
+
+    def compare(self, got: np.ndarray | None, want: np.ndarray | None, subject: Subject) -> Comparison:
+        """One comparison at the tolerance of the subject's tensor."""
+        either = want if want is not None else got
+        dtype = either.dtype if either is not None else _FLOAT64
+        return compare(got, want, self.tolerance(subject.tensor, dtype), subject)
+
+
+# Known values and gradients ------------------------------------------------------------------------
+
+
+def known(claims: Claims, level: Step | Case, states: Mapping[str, State]) -> Iterator[Comparison]:
+    """Every engine's values and gradients against those that the file gives."""
+    for engine, state in states.items():
+        for name, value in level.values.items():
+            yield _known(claims, ClaimKind.EXPECTED_VALUE, name, value, (engine, state.values.get(name)))
+        for name, stated in level.expected.items():
+            if name in state.unread:
+                continue
+            actual = state.gradients.get(name)
+            place = stated.place if stated else place_of(claims.case, name)
+            subject = claims.subject(ClaimKind.EXPECTED, name, place, engine)
+            if name not in state.gradients and name not in state.values:
+                yield subject.failed(fact("says_nothing", engine=engine, tensor=name))
+            elif stated is None:
+                yield compare_with_none(actual, subject)
+            else:
+                yield _known(claims, ClaimKind.EXPECTED, name, stated, (engine, actual))
+
+
+def _known(
+    claims: Claims, what: ClaimKind, name: str, value: Value, answer: tuple[str, np.ndarray | None]
+) -> Comparison:
+    """Raises InvalidCase where what is stated has no value."""
+    engine, actual = answer
+    subject = claims.subject(what, name, value.place, engine)
+    stated = claimed(claims.point.problem, value)
+    if actual is not None:
+        stated, actual = aligned(stated, actual)
+    return claims.compare(actual, stated, subject)
+
+
+def compare_with_none(actual: np.ndarray | None, subject: Subject) -> Comparison:
+    """`null`: none, or only zeros."""
+    if actual is None:
+        return subject.passed()
+    return compare(actual, None, base(actual.dtype), subject)
+
+
+def not_compared(case: Case, evaluation: Evaluation) -> Iterator[Comparison]:
+    """All that a case claims, where its graph could not be evaluated: failed, since nothing was compared; unsupported
+    where the engine lacks what that takes. That there is no gradient (`null`) is true then."""
+    last = len(case.steps) - 1
+    levels: list[tuple[int, Step | Case]] = [*enumerate(case.steps), (last, case)]
+    is_lacking = evaluation.error is not None and evaluation.error.kind == "unsupported"
+
+    def of(what: ClaimKind, step: int, tensor: str, claim: Value | Claim) -> Comparison:
+        formula = claim.text if isinstance(claim, Claim) else ""
+        subject = Subject(what, tensor, step, evaluation.engine, "case", claim.place, formula)
+        missed = subject.failed(fact("not_evaluated", entry=evaluation.failed_at))
+        return replace(missed, status="unsupported") if is_lacking else missed
+
+    for step, level in levels:
+        yield from (of(ClaimKind.EXPECTED_VALUE, step, name, value) for name, value in level.values.items())
+        yield from (of(ClaimKind.EXPECTED, step, name, value) for name, value in level.expected.items() if value)
+        yield from (of(ClaimKind.CHECK, step, "", claim) for claim in level.checks)
+    for what, formulas in ((ClaimKind.FORMULA, case.formulas), (ClaimKind.WRONG_FORMULA, case.wrong_formulas)):
+        for name, claims in formulas.items():
+            yield from (of(what, last, name, claim) for claim in claims)
+
+
+def aligned(stated: np.ndarray, actual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Both in one dtype. What a person writes has none of its own: it takes the tensor's, unless that would lose
+    an imaginary part or a fraction."""
+    if stated.dtype == actual.dtype:
+        return stated, actual
+    if actual.dtype.kind == "c" or (actual.dtype.kind in "fV" and stated.dtype.kind != "c"):
+        with np.errstate(all="ignore"):
+            return stated.astype(actual.dtype), actual
+    if stated.dtype.kind in "biu" and actual.dtype.kind in "biu":
+        return stated.astype(np.int64), actual.astype(np.int64)
+    wide = _COMPLEX128 if "c" in (stated.dtype.kind, actual.dtype.kind) else _FLOAT64
+    return stated.astype(wide), actual.astype(wide)
+
+
+# Checks --------------------------------------------------------------------------------------------
+
+
+class CheckHost:
+    """Ops on plain arrays, except that `==` means equal within the tolerance. `sides` keeps what was compared."""
+
+    def __init__(self, equal: Callable[[np.ndarray, np.ndarray, int], np.ndarray], host: Host = NUMPY) -> None:
+        self._host, self._equal = host, equal
+        self.sides: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The op's result, or for `==` the elements that agree."""
+        if op.name != "eq" or len(args) != 2:
+            return self._host.call(op, args, kwargs)
+        exact = self._host.call(op, args, kwargs)  # shapes that do not broadcast raise here
+        left, right = _pair(*(np.asarray(arg) if hasattr(arg, "dtype") else arg for arg in args))
+        left, right = np.broadcast_arrays(left, right)
+        self.sides.append((left, right))
+        return exact | self._equal(left, right, len(self.sides) - 1)
+
+    def dtype(self, name: str) -> Any:
+        """The dtype of this torch name."""
+        return self._host.dtype(name)
+
+
+def _pair(left: Any, right: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Both sides in one dtype; a Python number takes the tensor's."""
+    if isinstance(left, np.ndarray) and not isinstance(right, np.ndarray):
+        return aligned(np.asarray(right), left)[::-1]
+    if not isinstance(left, np.ndarray):
+        return aligned(np.asarray(left), np.asarray(right))
+    if left.dtype.kind in "fV" and right.dtype.kind in "fV" and right.dtype.itemsize < left.dtype.itemsize:
+        return left.astype(right.dtype), right  # no closer than the coarser of the two
+    return aligned(left, right)
+
+
+def check_identity(claims: Claims, claim: Claim) -> Comparison:
+    """One check; where it fails, once more with the allowance for rounding on both sides of each `==`."""
+    found = _identity(claims, claim)
+    conditioning = claims.point.conditioning
+    if found.status != "failed" or not conditioning.may_explain(found):
+        return found
+
+    def differences(scope: Scope) -> list[np.ndarray]:
+        host = CheckHost(lambda left, right, index: np.ones(right.shape, bool), scope.host)
+        scope.value_of(claim.expr, host)
+        return [
+            left - right if dtypes.is_differentiable(left.dtype) else np.zeros(left.shape) for left, right in host.sides
+        ]
+
+    for slacks in _slacks(conditioning, claims.step, differences):
+        again = _identity(claims, claim, slacks)
+        if again.status == "passed":
+            return again.noted(fact("check_within_rounding"))
+    return found
+
+
+def _slacks(
+    conditioning: Conditioning, step: int, differences: Callable[[Scope], list[np.ndarray]]
+) -> Iterator[list[np.ndarray | None]]:
+    """What rounding explains of each of the differences: what two runs are sure of, then what is measured."""
+    limit = conditioning.limit
+    for noises, most in ((conditioning.rough.noises_of_claim, surely_allowed), (conditioning.of_claim, at_most)):
+        found = [None if noise is None else most(noise, limit) for noise in noises(step, differences)]
+        if found:
+            yield found
+
+
+def _identity(claims: Claims, claim: Claim, slacks: list[np.ndarray | None] | None = None) -> Comparison:
+    """One identity: true everywhere, `==` within the tolerance and the slack of each `==`."""
+    subject = claims.subject(ClaimKind.CHECK, "", claim.place, formula=claim.text)
+    compared: list[Comparison] = []
+
+    def equal(left: np.ndarray, right: np.ndarray, index: int) -> np.ndarray:
+        slack = slacks[index] if slacks and index < len(slacks) else None
+        compared.append(compare(left, right, claims.tolerance("", right.dtype), subject, slack))
+        mask = compared[-1].mask
+        return np.ones(right.shape, bool) if mask is None else ~mask
+
+    try:
+        value = claims.scope.value_of(claim.expr, CheckHost(equal))
+        holds = bool(np.all(np.asarray(value, dtype=bool)))
+    except (GradcheckError, ValueError, TypeError) as error:
+        kind = error.kind if isinstance(error, GradcheckError) else "error"
+        return subject.failed(fact("claim_raised", error=kind, text=str(error), told=None))
+    failed = next((c for c in compared if c.status == "failed"), None)
+    if not holds and failed is not None:
+        return failed
+    if not holds:
+        found = np.asarray(value)
+        if found.dtype != np.bool_:
+            return subject.failed(fact("no_comparison"))
+        return subject.failed(fact("is_not_true"), got_array=found)
+    notes = tuple(dict.fromkeys(note for c in compared for note in c.notes))
+    if np.size(value) == 0:
+        notes += (fact("no_elements"),)
+    return replace(subject.passed(), elements=int(np.size(value)), notes=notes)

@@ -1,0 +1,116 @@
+"""One tangent of an engine against the reference's and the numeric oracle's: how all of forward mode is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.closeness.agreement import Allowance, Answer, blames, who_is_wrong
+from gradcheck.checks.closeness.compare import compare
+from gradcheck.checks.closeness.tolerance import Tolerance
+from gradcheck.checks.result import Comparison, Subject
+from gradcheck.facts import Fact, fact
+from gradcheck.oracles.numeric.numeric_tangents import Tangent
+
+#: An error bar wider than this, relative to the largest element, confirms nothing.
+_BLURRED = 1e-5
+#: What one-sided differences are good for, relative to the largest element.
+_KINK = 1e-5
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """What two tangents are held to. `slack()` is what rounding explains of an element, asked only where they differ;
+    `again` judges a failed comparison by that."""
+
+    tolerance: Tolerance
+    is_low: bool  # whether something is rounded to less than double precision, in which the oracle answers
+    slack: Callable[[], np.ndarray | None]
+    again: Callable[[Comparison], Comparison]
+
+    def compare(
+        self, mine: np.ndarray | None, theirs: np.ndarray | None, oracle: Tangent | None, subject: Subject
+    ) -> Comparison:
+        """An engine's tangent against another's; what did not move is zeros."""
+        mine, theirs = _filled(mine, theirs), _filled(theirs, mine)
+        found = compare(mine, theirs, self.tolerance, subject)
+        if found.status == "failed" and found.mask is not None:
+            found = self.again(found)
+        if oracle is None or mine is None or theirs is None or mine.shape != theirs.shape != oracle.value.shape:
+            return found
+        got, want = (Answer(name, wide(one).ravel()) for name, one in _named(subject, mine, theirs))
+        if found.status == "failed":
+            return self._arbitrated(found, got, want, oracle)
+        return self._confirmed(found, got, want, oracle)
+
+    def compare_with_oracle(self, mine: np.ndarray | None, oracle: Tangent, subject: Subject) -> Comparison:
+        """An engine's tangent against the numeric oracle alone, where the reference has none."""
+        mine = np.zeros(oracle.value.shape) if mine is None else mine
+        subject = replace(subject, reference=oracle.method)
+        right = np.where(oracle.kinked, wide(mine), oracle.value).astype(mine.dtype)
+        found = compare(mine, right, self.tolerance, subject, np.where(oracle.kinked, 0.0, oracle.error))
+        return self.again(found) if found.status == "failed" and found.mask is not None else found
+
+    def _arbitrated(self, failed: Comparison, got: Answer, want: Answer, oracle: Tangent) -> Comparison:
+        """With what the oracle says of two who differ."""
+        if failed.mask is not None and _is_convention(failed.mask.ravel(), got, want, oracle):
+            return replace(failed, status="not_differentiable", verdict=fact("convention_of_tangents"))
+        judge = Answer(oracle.method, oracle.value.ravel(), oracle.error.ravel(), independent=True)
+        if self.is_low and judge.agrees(got, self._allowance(want)):
+            return settled(failed).noted(fact("differences_side_with", engine=got.name, reference=want.name))
+        verdict = who_is_wrong(got, want, [judge], self._allowance(want))
+        if verdict is not None and blames(verdict, want.name):
+            return settled(failed, verdict=fact("reference_wrong", reference=want.name, what=verdict))
+        return replace(failed, verdict=verdict)
+
+    def _confirmed(self, found: Comparison, got: Answer, want: Answer, oracle: Tangent) -> Comparison:
+        """With what it says of two who agree."""
+        judge = Answer(oracle.method, oracle.value.ravel(), oracle.error.ravel(), independent=True)
+        allowance = self._allowance(got)
+        scale = float(np.max(np.abs(got.values), initial=0.0))
+        bar = float(np.max(judge.error, initial=0.0))
+        if found.status != "passed" or np.any(oracle.kinked) or not bar <= _BLURRED * scale:
+            return found
+        if not judge.agrees(got, allowance):
+            if self.is_low:
+                return found
+            slack = self.slack()
+            if slack is not None and slack.size == got.values.size:
+                allowance = Allowance(allowance.absolute + slack.ravel(), allowance.relative)
+        if judge.agrees(got, allowance):
+            return replace(found, certificate={"method": oracle.method, "error": bar})
+        apart = fact("tangents_disagree", got=got.name, want=want.name, method=oracle.method)
+        return replace(found, status="failed", mismatch=apart)
+
+    def _allowance(self, answer: Answer) -> Allowance:
+        return Allowance(np.full(answer.values.shape, self.tolerance.atol), self.tolerance.rtol)
+
+
+def settled(failed: Comparison, verdict: Fact | None = None) -> Comparison:
+    """A failed comparison, passed after all."""
+    kept = replace(failed, status="passed", mismatched=0, got_array=None, want_array=None, mask=None)
+    return replace(kept, verdict=verdict)
+
+
+def _filled(one: np.ndarray | None, other: np.ndarray | None) -> np.ndarray | None:
+    return np.zeros_like(other) if one is None and other is not None else one
+
+
+def _named(subject: Subject, *both: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    return list(zip((subject.engine, subject.reference), both, strict=True))
+
+
+def _is_convention(wrong: np.ndarray, got: Answer, want: Answer, oracle: Tangent) -> bool:
+    """Whether there is no derivative where two differ, and both stay between its sides."""
+    if np.iscomplexobj(got.values) or np.iscomplexobj(want.values) or np.iscomplexobj(oracle.value):
+        return False
+    left, right = oracle.left.ravel(), oracle.right.ravel()
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    finite = np.where(np.isfinite(low) & np.isfinite(high), np.maximum(np.abs(low), np.abs(high)), 0.0)
+    room = _KINK * float(np.max(finite, initial=0.0))
+    anything = np.isneginf(low) & np.isposinf(high)
+    inside = [(low - room <= one.values) & (one.values <= high + room) | anything for one in (got, want)]
+    return bool(np.all((inside[0] & inside[1] & oracle.kinked.ravel())[wrong]))

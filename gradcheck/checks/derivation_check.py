@@ -1,0 +1,114 @@
+"""Derived formulas held to what the core computes: at every point, at the corners, and before the exact oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from gradcheck.checks.claims.formulas import check_formula
+from gradcheck.checks.claims.stated_claims import Claims
+from gradcheck.checks.single_backward import Passes, misses
+from gradcheck.checks.points.point import Point
+from gradcheck.errors import GradcheckError
+from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Claim
+from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.common_subexpressions import Derivation
+from gradcheck.language.trial_draws import inner_roots
+from gradcheck.oracles.exact.prove import prove
+from gradcheck.oracles.exact.claim_tracker import Proof
+
+
+class Way(NamedTuple):
+    """A way to write a gradient. It holds where none of `nonzero` is 0; `raw` as it was derived."""
+
+    expr: Expr
+    nonzero: tuple[Expr, ...] = ()
+    raw: bool = False
+
+
+class Verified:
+    """Formulas, each written in some way, and how they do. The `bound` ones hold at the case's own numbers alone."""
+
+    def __init__(
+        self, passes: Passes, derivation: Derivation, ways: Mapping[str, Way], bound: Collection[str] = ()
+    ) -> None:
+        self.derivation = derivation
+        self._passes, self._ways, self._bound = passes, ways, bound
+        self._let = {name: Claim.of(expr) for name, expr in derivation.let.items()}
+        self._claims = {name: Claim.of(expr) for name, expr in derivation.formulas.items()}
+        self._statuses = self._at([one.alone for one in passes.all])
+        self._proofs = self._proved()
+
+    def _at(self, points: Sequence[Point]) -> dict[str, list[str]]:
+        """How each formula compares with the core's gradient after the last step of each point."""
+        found: dict[str, list[str]] = {name: [] for name in self._claims}
+        for point in points:
+            claims = self._claims_at(point)
+            raised = point.want.states[claims.step].error is not None
+            for name, claim in self._claims.items():
+                found[name].append("failed" if raised else check_formula(claims, name, claim).status)
+        return found
+
+    def _claims_at(self, point: Point) -> Claims:
+        return Claims(point.claiming(replace(point.problem.case, let=self._let)), len(point.want.states) - 1)
+
+    def _proved(self) -> dict[str, Proof]:
+        """What the exact oracle says of those that are to hold for any values."""
+        if not self._passes.small:
+            return {}
+        problem = self._passes.proving
+        problem = replace(problem, case=replace(problem.case, let=self._let))
+        claims = [(name, claim) for name, claim in self._claims.items() if name not in self._bound]
+        return {name: proof for (name, _), proof in zip(claims, prove(problem, claims), strict=True)}
+
+    def _status(self, name: str) -> str:
+        return self._proofs[name].status if name in self._proofs else "unsupported"
+
+    def holds(self, name: str) -> bool:
+        """Whether it can be shown: it holds at every point, or is proved where rounding leaves that open; with a
+        condition, it is proved."""
+        found, way, status = set(self._statuses[name]), self._ways[name], self._status(name)
+        if name in self._bound:
+            return self._statuses[name][0] == "passed"
+        if status == "refuted" or not found <= ({"passed", "undecided"} if status == "proved" else {"passed"}):
+            return False
+        return (not way.nonzero or status == "proved") and (way.raw or not self._misses(name))
+
+    def _misses(self, name: str) -> bool:
+        """Whether it differs from a gradient at a corner, but by being undefined where it says so."""
+        for corner in self._passes.corners:
+            gradient = corner.gradients.get(name)
+            try:
+                claimed = self._claims_at(corner.alone).scope.array_of(self._claims[name].expr)
+            except GradcheckError:
+                continue  # the inverse of zeros
+            if gradient is not None and misses(claimed, gradient, may_be_undefined=bool(self._ways[name].nonzero)):
+                return True
+        return False
+
+    def can_be_bound(self, name: str) -> bool:
+        """Whether it holds at the case's own numbers alone: since it has some of them in it, or incoming gradients that
+        no formula can name, those below another root, which are written out."""
+        refuted = self._status(name) == "refuted"
+        return self._statuses[name][0] == "passed" and (not refuted or bool(inner_roots(self._passes.proving.case)))
+
+    def why_not(self, name: str) -> Fact:
+        """Why it cannot be shown."""
+        if self._status(name) == "refuted":
+            return fact("derived_is_refuted", tensor=name)
+        return fact("derived_does_not_hold", tensor=name)
+
+    def points(self, name: str) -> int:
+        """At how many points it equals the core's gradient."""
+        return self._statuses[name].count("passed")
+
+    def bound_of(self, name: str) -> float | None:
+        """The probability of proving it wrongly; None without a proof."""
+        return self._proofs[name].bound if self._status(name) == "proved" else None
+
+    def lasting(self) -> set[str]:
+        """Those that also hold for what has accumulated when the case has ended."""
+        ended = self._at([one.whole for one in self._passes.all])
+        return {name for name, statuses in ended.items() if set(statuses) == {"passed"}}

@@ -1,0 +1,188 @@
+"""Before somebody's class is blamed: what failed is repeated on the bare graph, and what is not its own is excused.
+
+An engine that was adapted is asked for more than a person's few lines would ask of it. So a gradient that is wrong is
+looked for again with the leaves alone (`evaluate_bare`), several times, for some answer by chance; what is right there
+each time is unsupported. So is an op that was made of others for the class where each of these is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.claims.cotangents import with_ones
+from gradcheck.checks.claims.operations import wrong_with
+from gradcheck.checks.closeness.compare import compare
+from gradcheck.checks.closeness.tolerance import between_engines
+from gradcheck.checks.context import Context
+from gradcheck.checks.failures.composed_ops import wrong_parts
+from gradcheck.checks.failures.point_failures import CANNOT, PointFailures
+from gradcheck.checks.failures.traversal_probe import is_right_on_small_graph
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.result import Comparison, Operation, WrongOperation
+from gradcheck.engines.base import Engine, Evaluation, State
+from gradcheck.facts import Fact, fact
+
+#: How often an engine is asked; one that is wrong by chance shows it in one of these.
+_REPEATS = 4
+_GRADIENTS = (ClaimKind.GRADIENT, ClaimKind.EXPECTED)
+
+
+def excuse_unrepeated(context: Context) -> None:
+    """Make unsupported what failed and is not the engine's own, of engines that can be asked for the bare graph."""
+    for engine in context.engines.tested:
+        if hasattr(engine, "evaluate_bare") and any(_is_of(c, engine) for c in context.found):
+            _excuse(context, engine)
+
+
+def without_excuse(context: Context, point: Point, found: Iterable[Comparison]) -> list[Comparison]:
+    """Of the ops that are wrong alone at a point, those that are the engine's own fault."""
+    known = {e.name: _Repeated(context, point, e) for e in context.engines.tested if hasattr(e, "evaluate_bare")}
+    judged = (known[c.engine].judged(c) if c.engine in known and c.status == "failed" else c for c in found)
+    return [c for c in judged if c.status == "failed"]
+
+
+def _is_of(c: Comparison, engine: Engine) -> bool:
+    return c.status == "failed" and c.engine == engine.name
+
+
+def _excuse(context: Context, engine: Engine) -> None:
+    points: dict[int, _Repeated] = {}
+    for place, c in enumerate(context.found):
+        if not _is_of(c, engine) or c.what not in (*_GRADIENTS, ClaimKind.NODE):
+            continue
+        try:
+            point = context.points.at(c.trial)
+        except LookupError:  # a point that was not kept
+            continue
+        repeated = points.setdefault(id(point), _Repeated(context, point, engine))
+        context.found[place] = repeated.judged(c)
+
+
+def _excused(c: Comparison, why: Fact) -> Comparison:
+    return replace(c, status="unsupported", mismatch=why)
+
+
+@dataclass(slots=True)
+class _Repeated:
+    """One engine at one point, asked again."""
+
+    context: Context
+    point: Point
+    engine: Any
+    again: list[Evaluation] = field(default_factory=list)
+    composed: dict[int, bool] = field(default_factory=dict)  # by an op's number, whether it is made of right ones
+    _behind: set[str] | None = None
+
+    def judged(self, c: Comparison) -> Comparison:
+        """A failure as it is, where it is the engine's own; else unsupported, and why."""
+        try:
+            if c.what is ClaimKind.NODE:
+                return c if c.operation is None else self._of_operation(c, c.operation)
+            excuse = fact("made_of_others") if c.tensor in self._behind_composed() else self._of_gradient(c)
+        except CANNOT:
+            return c
+        return c if excuse is None else _excused(c, excuse)
+
+    # Gradients ---------------------------------------------------------------------------------------
+
+    def _of_gradient(self, c: Comparison) -> Fact | None:
+        for evaluation in self._evaluations():
+            if evaluation.error is not None and evaluation.error.kind == "unsupported":
+                return fact("said", text=evaluation.error.message)
+            if c.step >= len(evaluation.states) or self._is_wrong(c.tensor, c.step, evaluation.states[c.step]):
+                return None
+        return None if self._is_by_chance(c) else fact("right_on_the_bare_graph")
+
+    def _is_by_chance(self, c: Comparison) -> bool:
+        """Whether what was wrong is right when it is asked again just as before."""
+        again = self.engine.evaluate(self.point.problem)
+        return c.step < len(again.states) and not self._is_wrong(c.tensor, c.step, again.states[c.step])
+
+    def _evaluations(self) -> Iterator[Evaluation]:
+        for number in range(_REPEATS):
+            if number == len(self.again):
+                self.again.append(self.engine.evaluate_bare(self.point.problem))
+            yield self.again[number]
+
+    def _is_wrong(self, tensor: str, step: int, state: State) -> bool:
+        """Whether a gradient is wrong; one that cannot be read, whether an input's is."""
+        case, want = self.point.problem.case, self.point.want.states[step].gradients
+        names: Collection[str] = [tensor] if tensor not in state.unread else list(case.inputs)
+        return any(self._differs(state.gradients.get(name), want.get(name)) for name in names)
+
+    def _differs(self, got: np.ndarray | None, want: np.ndarray | None) -> bool:
+        dtype = want.dtype if want is not None else np.dtype(np.float64)
+        tolerance = between_engines(dtype, self.point.problem.case.engine_tolerance, self.context.options.tolerance)
+        subject = next(iter(self.context.found)).subject
+        return compare(got, want, tolerance, subject).status == "failed"
+
+    # Ops alone ---------------------------------------------------------------------------------------
+
+    def _of_operation(self, c: Comparison, one: WrongOperation) -> Comparison:
+        if not self._can_be_given(one):
+            ones = with_ones(one.operation)
+            if not self._are_given(ones):
+                return _excused(c, fact("incoming_cannot_be_given"))
+            again = self._with(ones, one)
+            if again is None:
+                return c.subject.passed()
+            c = again
+        return _excused(c, fact("made_of_others")) if self._is_composed(one) else c
+
+    def _with(self, operation: Operation, one: WrongOperation) -> Comparison | None:
+        """The same gradient with other incoming gradients, where it is wrong."""
+        found = wrong_with(self.point, self.engine, [operation], self.context.options.tolerance)
+        same = (c for c in found if c.operation is not None and c.operation.index == one.index)
+        again = next(same, None)
+        known = None if again is None else again.operation
+        return None if again is None or known is None else replace(again, operation=replace(known, number=one.number))
+
+    def _can_be_given(self, one: WrongOperation) -> bool:
+        """Whether the op's own incoming gradient arrives at its result. It does not where an error is raised that ones
+        do not raise: what was made of the result, to give it, has raised it."""
+        return (one.mine.error is None or not self._is_asked(one, np.ones_like)) and self._are_given(one.operation)
+
+    def _are_given(self, operation: Operation) -> bool:
+        """Whether leaves of its results' shapes get these incoming gradients."""
+        gives: Callable[..., bool] = self.engine.gives
+        given = [
+            (np.ones(shape, dtype), cotangent)
+            for output, cotangent in zip(operation.application.outputs, operation.cotangents, strict=True)
+            if output is not None and cotangent is not None
+            for shape, dtype in (output,)
+        ]
+        return gives([root for root, _ in given], [seed for _, seed in given])
+
+    def _is_asked(self, one: WrongOperation, incoming: Callable[[np.ndarray], np.ndarray]) -> bool:
+        """Whether the op alone raises nothing for another incoming gradient."""
+        given = [None if cotangent is None else incoming(cotangent) for cotangent in one.operation.cotangents]
+        (found,) = self.engine.pull_back([one.application], [given], self.point.problem.dtype)
+        return found.error is None
+
+    def _is_composed(self, one: WrongOperation) -> bool:
+        if one.number not in self.composed:
+            called, wrong = wrong_parts(PointFailures(self.context, self.point), self.engine, one)
+            is_made = bool(called) or not self.engine.has_rule(one.application.op)
+            self.composed[one.number] = is_made and not wrong
+        return self.composed[one.number]
+
+    def _behind_composed(self) -> set[str]:
+        """The tensors whose gradients come through an op that is wrong, and is made of others that are right, where no
+        other op is wrong; at other numbers than the case's own ops have not been looked at yet."""
+        if self._behind is None:
+            alone = [c for c in self.context.found if c.what is ClaimKind.NODE and c.engine == self.engine.name]
+            here = [c for c in alone if c.trial == self.point.trial] or alone
+            wrong = [c.operation for c in here if c.operation is not None]
+            owners = {one.application.owner for one in wrong if self._is_composed(one)}
+            flow = PointFailures(self.context, self.point).flow(0)
+            all_composed = bool(wrong) and all(self._is_composed(one) for one in wrong)
+            if all_composed and not is_right_on_small_graph(self.engine, self.context.engines.reference):
+                all_composed = False  # what is made of right ops is wrong because the pass is
+            above = [name for name in flow.tensors if name.partition("[")[0] in owners]
+            self._behind = flow.below(*above) if all_composed else set()
+        return self._behind

@@ -1,0 +1,111 @@
+"""The search: formulas one edit away from a wrong one, then those two away, as far as a budget of work goes; what fits
+at one point is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import largest_finite, real_of
+from gradcheck.checks.failures.correction.edits import edits
+from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
+from gradcheck.checks.failures.correction.edit_position import Operands
+from gradcheck.language.expr.printer import to_text
+
+#: Formulas of more parts are not searched.
+MAX_PARTS = 120
+#: How closely a candidate must fit, relative to the largest element, by the bytes of a real number. A candidate that
+#: fits is verified like any formula, which has the last word.
+_CLOSE = {8: 1e-7, 4: 1e-3, 2: 5e-2}
+#: Once something fits, so many more are looked at for something likelier.
+_LINGER = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A formula that fits, by so many edits that are so unlikely together."""
+
+    part: int
+    edits: int
+    cost: float
+
+
+class Search:
+    """What fits instead of the formula `root` of the pool, so that it comes to the array `want`.
+
+    The budget is in calls of an op on small tensors: what evaluating costs (see `ExpressionPool`), and one for each
+    formula that an edit makes. `is_complete` says, in the end, whether all formulas within two edits were looked at.
+    """
+
+    def __init__(self, pool: ExpressionPool, operands: Operands, root: int, want: np.ndarray, budget: int) -> None:
+        self.pool, self.operands, self.root, self.want = pool, operands, root, want
+        self.budget = budget
+        self.is_complete = False
+        self._made = 0
+        self._work_before = pool.work
+        self._tried: dict[int, float] = {root: 0.0}
+        self._first = want.item(0) if want.size else 0.0
+        self._close = _CLOSE[real_of(want.dtype).itemsize] * largest_finite(want)
+
+    @property
+    def spent(self) -> int:
+        """How much of the budget is spent."""
+        return self._made + self.pool.work - self._work_before
+
+    def fitting(self) -> Iterator[list[Candidate]]:
+        """What fits after one edit, then what fits after two, the likeliest first; nothing where it is too long."""
+        parts = sum(1 for _, _ in zip(self.pool.positions(self.root), range(MAX_PARTS + 1), strict=False))
+        if parts <= MAX_PARTS:
+            yield self._ranked(self._one_edit())
+            yield self._ranked(self._two_edits())
+
+    def _ranked(self, found: Iterator[Candidate]) -> list[Candidate]:
+        """Simple before complicated: by cost, then by length."""
+        return sorted(found, key=lambda c: (c.cost, len(to_text(self.pool.exprs[c.part]))))
+
+    def _one_edit(self) -> Iterator[Candidate]:
+        for part, _, cost in edits(self.pool, self.operands, self.root):
+            self._made += 1
+            if part not in self._tried:
+                self._tried[part] = cost
+                if self.fits(part):
+                    yield Candidate(part, 1, cost)
+            if self.spent > self.budget:
+                return
+
+    def _two_edits(self) -> Iterator[Candidate]:
+        """First the second edits at the root, for every first one; then those everywhere else."""
+        first = sorted(((cost, part) for part, cost in self._tried.items() if part != self.root), key=lambda f: f[0])
+        seen = set(self._tried)
+        last = None  # how many formulas have been seen when the search ends
+        for at_root in (True, False):
+            for cost, start in first:
+                for part, path, more in edits(self.pool, self.operands, start):
+                    if self.spent > self.budget or (last and len(seen) >= last):
+                        return
+                    if at_root and path:
+                        break
+                    self._made += 1
+                    if part in seen:
+                        continue
+                    seen.add(part)
+                    if self.fits(part):
+                        last = last or len(seen) + _LINGER
+                        yield Candidate(part, 2, cost + more)
+        self.is_complete = self.operands.all
+
+    def fits(self, part: int) -> bool:
+        """Whether it has the wanted shape and, nearly, the wanted numbers."""
+        first = self.pool.first(part)
+        if first is not None and abs(first - self._first) > self._close:  # which tells most apart; not so with NaN
+            return False
+        got, want = self.pool.array(part), self.want
+        if got is None or got.shape != want.shape or got.dtype.kind not in "fc":
+            return False
+        if got.size and abs(got.item(0) - self._first) > self._close:
+            return False
+        with np.errstate(invalid="ignore"):
+            close = (np.abs(got - want) <= self._close) | (got == want)
+        return bool(np.all(close | ((got != got) & (want != want))))

@@ -1,0 +1,212 @@
+"""What a graph that cannot be computed may have been meant to say: one edit away, so that it can."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gradcheck.checks.failures.correction.expression_pool import BROKEN, ExpressionPool, is_op
+from gradcheck.checks.failures.correction.edit_position import Operands, Position
+from gradcheck.checks.failures.correction.shape_edits import EDITS
+from gradcheck.errors import GradcheckError
+from gradcheck.language.case import Case, Claim
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.nodes import Call, Expr, Literal, Name, Sequence
+from gradcheck.language.expr.traverse import free_names
+from gradcheck.language.problem import Problem
+from gradcheck.language.sampling import draw
+
+#: How many edits are evaluated, and how many that fit are verified elsewhere; at how many other sizes.
+MOST, MOST_VERIFIED, TRIALS = 2_000, 8, 3
+#: With how many edits of an entry the whole graph is computed; of how many entries, where the tensors of the case have
+#: no more numbers than that.
+_MOST_REACHED, _ENTRIES, _LARGE = 60, 6, 1_000_000
+#: An entry of more parts is not searched.
+MAX_PARTS = 120
+#: How much less likely an edit is that is not where the graph breaks, or in an entry above.
+_ELSEWHERE, _ABOVE = 0.5, 1.5
+#: How much likelier one is that speaks of a tensor that nothing else does.
+_FORGOTTEN = 0.7
+#: And one of a leaf's sizes: the other way round, or another one.
+_TURNED_LEAF, _OTHER_LEAF = 1.15, 1.3
+_CREATORS = {"randn": 0, "rand": 0, "zeros": 0, "ones": 0, "uniform": 2, "randint": 2}
+#: How many sizes such a leaf has, and how many others are tried.
+_MOST_SIZES, _MOST_OTHERS = 4, 24
+NOTHING = Operands((), (), (), all=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """An entry of the graph, or a leaf, with what it may have been meant to say; how unlikely that is, and how many
+    entries can be computed then."""
+
+    name: str
+    claim: Claim
+    cost: float
+    reach: int
+
+
+def nearest_computable(problem: Problem, entry: str, refused: Expr) -> Meant | None:
+    """What one edit changes so that the graph can be computed; None where no edit does. It breaks at `refused`, in
+    `entry`.
+
+    An edit with which all of it can be computed comes before one that only reaches further. What fits at the case's own
+    numbers is tried at other sizes, where it has any.
+    """
+    case = problem.case
+    names = list(case.graph)
+    found: list[Meant] = []
+    is_large = sum(array.size for array in (*problem.inputs.values(), *problem.constants.values())) > _LARGE
+    for name in names[names.index(entry) :: -1][: 1 if is_large else _ENTRIES]:
+        found += _fitting(problem, name, refused if name == entry else None)
+        if found and name != entry:
+            break
+    if not is_large and is_op(refused, "matmul", "mm", "bmm", "mv", "add", "sub", "mul", "div", "linear"):
+        found += _leaf_edits(problem, refused)
+    reached = max((one.reach for one in found), default=0)
+    found = [one for one in found if one.reach == reached > names.index(entry)]
+    found.sort(key=lambda one: (one.cost, len(one.claim.text)))
+    ranked = [(-_elsewhere(case, one), place) for place, one in enumerate(found[:MOST_VERIFIED])]
+    return found[min(ranked)[1]] if ranked else None
+
+
+def _fitting(problem: Problem, entry: str, refused: Expr | None) -> Iterator[Meant]:
+    """Edits of one entry with which it can be computed."""
+    case = problem.case
+    pool = ExpressionPool(_names_above(problem, entry), {})
+    root = pool.add(case.graph[entry].expr)
+    if sum(1 for _ in case.graph[entry].expr.walk()) > MAX_PARTS:
+        return
+    broken = None if refused is None else pool.add(refused)
+    tried, known = {root}, _used(case)
+    reached = 0
+    for path, part, parent in pool.positions(root):
+        at = Position(pool, NOTHING, part, None if parent < 0 else pool.exprs[parent])
+        near = broken is not None and broken in (part, parent)
+        far = 0.0 if near else _ABOVE if refused is None else _ELSEWHERE
+        for edit, cost in EDITS:
+            for other in edit(at):
+                whole = pool.replace(root, path, other)
+                if whole in tried or len(tried) > MOST:
+                    continue
+                tried.add(whole)
+                if pool.value(whole) is not BROKEN and reached < _MOST_REACHED:
+                    reached += 1
+                    claim = Claim.of(pool.exprs[whole])
+                    forgotten = _FORGOTTEN * (not known.issuperset(free_names(claim.expr)))
+                    reach = _reach(_with(case, entry, claim), problem.environment())
+                    yield Meant(entry, claim, cost + far - forgotten, reach)
+
+
+def _leaf_edits(problem: Problem, refused: Expr) -> Iterator[Meant]:
+    """Other sizes of an input or constant that the refused part speaks of, which a creator makes: two of them the other
+    way round, or one of another name."""
+    case = problem.case
+    leaves = {**case.inputs, **case.constants}
+    written = [value.expr for value in leaves.values() if value.expr is not None]
+    known = dict.fromkeys(size for expr in written for size in _sizes(expr))
+    for name in free_names(refused):
+        made = leaves[name].expr if name in leaves else None
+        sizes = _sizes(made) if made is not None else ()
+        if made is None or not 0 < len(sizes) <= _MOST_SIZES:
+            continue
+        turned = (sizes[::-1],) if len(sizes) == 2 else ()
+        others = tuple((*sizes[:i], size, *sizes[i + 1 :]) for i in range(len(sizes)) for size in known)
+        for number, other in enumerate((*turned, *others[:_MOST_OTHERS])):
+            claim = Claim.of(_with_sizes(made, other))
+            try:
+                drawn = draw(_with(case, name, claim))
+            except GradcheckError:
+                continue
+            if other != sizes and _reach(case, drawn.environment()) > len(case.graph):
+                repeated = len(set(other)) < len(set(sizes))
+                swapped = turned and not number and is_op(refused, "matmul", "mm", "bmm", "linear")
+                cost = _TURNED_LEAF if swapped else _OTHER_LEAF + 0.5 * (repeated or bool(turned and not number))
+                yield Meant(name, claim, cost, len(case.graph) + 1)
+
+
+def _sizes(expr: Expr) -> tuple[Expr, ...]:
+    """The sizes of a creator's call, written one by one or in a list."""
+    if not is_op(expr, *_CREATORS):
+        return ()
+    args = expr.children[_CREATORS[expr.op] :] if isinstance(expr, Call) else ()
+    listed = args[0].children if len(args) == 1 and isinstance(args[0], Sequence) else args
+    return tuple(part for part in listed if isinstance(part, (Name, Literal)))
+
+
+def _with_sizes(expr: Expr, sizes: tuple[Expr, ...]) -> Expr:
+    assert isinstance(expr, Call)
+    start = _CREATORS[expr.op]
+    args = expr.args[start:]
+    new = (args[0].over(sizes),) if len(args) == 1 and isinstance(args[0], Sequence) else sizes
+    return replace(expr, args=(*expr.args[:start], *new))
+
+
+def _names_above(problem: Problem, entry: str) -> dict[str, Any]:
+    """What may be named in an entry, as far as it can be computed."""
+    names = problem.environment()
+    for name, claim in problem.case.graph.items():
+        if name == entry:
+            break
+        names[name] = evaluate(claim.expr, names)
+    return names
+
+
+def _used(case: Case) -> set[str]:
+    """The names that the graph speaks of."""
+    return {name for claim in case.graph.values() for name in free_names(claim.expr)}
+
+
+def _with(case: Case, entry: str, claim: Claim) -> Case:
+    if entry in case.graph:
+        return replace(case, graph={**case.graph, entry: claim})
+    if entry in case.inputs:
+        return replace(case, inputs={**case.inputs, entry: replace(case.inputs[entry], expr=claim.expr)})
+    return replace(case, constants={**case.constants, entry: replace(case.constants[entry], expr=claim.expr)})
+
+
+def _reach(case: Case, names: Mapping[str, Any]) -> int:
+    """How many entries can be computed; one more where a backward pass can begin at the roots, and formulas fit."""
+    values = dict(names)
+    try:
+        for name, claim in case.graph.items():
+            values[name] = evaluate(claim.expr, values)
+    except GradcheckError:
+        return len(values) - len(names)
+    roots = [root for step in case.steps for root, seed in step.roots.items() if seed is None and not step.raises]
+    begins = all(_is_one_number(values[root]) for root in roots if root in values)
+    return len(case.graph) + (begins and _shapes_fit(case, values))
+
+
+def _shapes_fit(case: Case, values: Mapping[str, Any]) -> bool:
+    """Whether the case's formulas, where they can be computed, have their tensors' shapes: a gradient has its own."""
+    for name, claims in case.formulas.items():
+        for claim in claims if isinstance(values.get(name), np.ndarray) else ():
+            try:
+                got = evaluate(claim.expr, values, gradients=values)
+            except (GradcheckError, KeyError):
+                continue
+            if isinstance(got, (tuple, list)) or np.shape(got) != values[name].shape:
+                return False
+    return True
+
+
+def _is_one_number(value: Any) -> bool:
+    """Whether it is a number or a tensor of one element, and not several results of an op."""
+    return not isinstance(value, (tuple, list)) and np.size(value) == 1
+
+
+def _elsewhere(case: Case, meant: Meant) -> int:
+    """At how many other sizes the graph can be computed as far with this edit."""
+    changed = _with(case, meant.name, meant.claim)
+    held = 0
+    for trial in range(TRIALS):
+        try:
+            other = draw(changed, trial=trial)
+        except (GradcheckError, MemoryError):
+            continue
+        held += _reach(changed, other.environment()) >= meant.reach
+    return held

@@ -1,0 +1,87 @@
+"""What was forgotten in a derivation, put in: functions, paths, terms, factors, sides of a branch, sums. Each function
+yields what could stand in place of one part of a formula, as those in `edits` do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gradcheck.checks.failures.correction.expression_pool import is_op
+from gradcheck.checks.failures.correction.edit_position import Position
+from gradcheck.language.expr.nodes import Attribute, Gradient
+
+
+def with_function(at: Position) -> Iterator[int]:
+    """A function of the graph that was forgotten: `x` for `abs(x)`."""
+    is_product = is_op(at.node, "mul", "div", "neg")
+    if at.is_tensor and not is_product and not isinstance(at.node, Gradient) and not isinstance(at.parent, Attribute):
+        for function in at.operands.functions:
+            if not is_op(at.node, function) and not (at.parent is not None and is_op(at.parent, function)):
+                yield at.pool.call(function, at.part)
+
+
+def with_gradient(at: Position) -> Iterator[int]:
+    """A path that is missing, whose gradient is a term by itself: `grad(d) + grad(e)`."""
+    if at.parent is None:
+        for term in at.operands.terms:
+            if isinstance(at.pool.exprs[term], Gradient) and term not in (at.part, *at.below):
+                yield at.pool.call("add", at.part, term)
+
+
+def with_term(at: Position) -> Iterator[int]:
+    """A term of the derived formula that is missing, or has the wrong sign."""
+    if at.parent is None:
+        for term in at.operands.terms:
+            node = at.pool.exprs[term]
+            if term in (at.part, *at.below) or isinstance(node, Gradient):
+                continue
+            if is_op(node, "neg"):
+                yield at.pool.call("sub", at.part, at.pool.children[term][0])
+            else:
+                yield at.pool.call("add", at.part, term)
+
+
+def with_factor(at: Position) -> Iterator[int]:
+    """A factor that was dropped: an elementwise one, or one of a product of matrices."""
+    array = at.pool.array(at.part)
+    if array is None or not at.is_term:
+        return
+    call = at.pool.call
+    for part, shape in at.operands.parts:
+        if len(shape) <= array.ndim:
+            yield call("mul", at.part, part)
+    for tensor, shape in at.operands.tensors:
+        if array.ndim == 2 and len(shape) == 1:  # one number for each row
+            yield call("mul", at.part, call("unsqueeze", tensor, at.pool.literal(1)))
+        if len(shape) <= array.ndim and tensor not in at.below[1:]:  # `x * y / y` has not gained a factor
+            yield call("mul", at.part, tensor)
+            yield call("div", at.part, tensor)
+        if array.ndim == 2 and len(shape) == 2:
+            turned = call("T", tensor)
+            for factor, (rows, columns) in ((tensor, shape), (turned, shape[::-1])):
+                if rows == array.shape[1]:
+                    yield call("matmul", at.part, factor)
+                if columns == array.shape[0]:
+                    yield call("matmul", factor, at.part)
+
+
+def with_condition(at: Position) -> Iterator[int]:
+    """A side of a branch that was forgotten, on which the gradient is 0."""
+    array = at.pool.array(at.part)
+    if array is None or not at.is_term or at.is_argument:
+        return
+    zero = at.pool.literal(0)
+    for condition, is_zero in at.operands.conditions:
+        where = at.pool.value(condition)
+        if np.ndim(where) <= array.ndim and not is_op(at.node, "where"):
+            sides = (zero, at.part) if is_zero else (at.part, zero)
+            yield at.pool.call("where", condition, *sides)
+
+
+def summed(at: Position) -> Iterator[int]:
+    """A sum that is missing: broadcasting was not undone."""
+    if at.is_term:
+        for dim in range(at.ndim):
+            yield at.pool.call("sum", at.part, dim=at.pool.literal(dim))
+            yield at.pool.call("sum", at.part, dim=at.pool.literal(dim), keepdim=at.pool.literal(True))

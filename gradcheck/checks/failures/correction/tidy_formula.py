@@ -1,0 +1,144 @@
+"""A formula that fits, as a person would write it: without parts that do nothing, simplified where that makes it
+shorter, and not divided by a tensor that nobody divides by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.checks.claims.stated_claims import Claims
+from gradcheck.checks.failures.correction.expression_pool import ExpressionPool, is_op
+from gradcheck.checks.points.point import Point
+from gradcheck.errors import GradcheckError
+from gradcheck.language.case import Case
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name
+from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
+from gradcheck.language.expr.common_subexpressions import Pool
+from gradcheck.language.symbolic.simplify.part_properties import Facts, Sample
+from gradcheck.language.symbolic.simplify.simplifier import WITHIN_TERMS, Simplifier
+
+#: So many parts of one formula are taken away at most.
+_MOST_DROPPED = 12
+#: At so many points a simplified formula must come to the same.
+_SAMPLES = 3
+#: What asks something of numbers.
+_ASKING = frozenset(("gt", "ge", "lt", "le", "eq", "ne", "isclose"))
+
+
+class Tidier:
+    """Makes formulas of one pool shorter. `fits` says whether one is still right at the pool's point; `known` are the
+    formula that was wrong and those that are derived, whose divisors are nobody's invention."""
+
+    def __init__(
+        self, pool: ExpressionPool, fits: Callable[[int], bool], known: Iterable[Expr], simplifier: Simplifier
+    ) -> None:
+        self.pool, self._fits, self._simplifier = pool, fits, simplifier
+        sizes = {name for name, value in pool.names.items() if isinstance(value, int)}
+        self._divided_by = sizes.union(*map(_divisors, known))
+
+    def tidied(self, part: int) -> list[Expr]:
+        """The ways to write a formula, those first that say least; none where it divides by what nobody divides by."""
+        ways = [self._shorter(one) for one in dict.fromkeys((self._reduced(part), part))]
+        return [way for way in ways if self._divided_by.issuperset(_divisors(way))]
+
+    def without_idle(self, text: str, is_right: Callable[[str], bool]) -> str:
+        """A right formula without parts that change nothing anywhere: `x * (1 + (x == inf))` as `x`."""
+        part = self._reduced(self.pool.add(parse(text)), lambda made: is_right(to_text(self.pool.exprs[made])))
+        return to_text(self.pool.exprs[part])
+
+    def _reduced(self, part: int, is_right: Callable[[int], bool] = lambda made: True) -> int:
+        """Without parts that change nothing here: `where(x > inf, 3, 2 * x)` as `2 * x`."""
+        for _ in range(_MOST_DROPPED):
+            fitting = (made for made in self._without_one(part) if self._fits(made) and is_right(made))
+            shorter = next(fitting, None)
+            if shorter is None:
+                break
+            part = shorter
+        return part
+
+    def _without_one(self, part: int) -> Iterator[int]:
+        for path, node, _ in self.pool.positions(part):
+            if isinstance(self.pool.exprs[node], Call) and self.pool.array(node) is not None:
+                for child in self.pool.children[node]:
+                    if self.pool.array(child) is not None:
+                        yield self.pool.replace(part, path, child)
+                yield from (self.pool.replace(part, path, made) for made in self._cancelled(node))
+
+    def _cancelled(self, part: int) -> Iterator[int]:
+        """A quotient without what it is multiplied and divided by: `a * b / n / b` as `a / n`."""
+        if is_op(self.pool.exprs[part], "div") and len(self.pool.children[part]) == 2:
+            numerator, divisor = self.pool.children[part]
+            for path, node, _ in self.pool.positions(numerator):
+                factors = self.pool.children[node]
+                if is_op(self.pool.exprs[node], "mul") and divisor in factors:
+                    yield self.pool.replace(numerator, path, factors[1 - factors.index(divisor)])
+
+    def _shorter(self, part: int) -> Expr:
+        """Simplified, unless that is no shorter: whoever wrote it has an order of their own."""
+        expr = self.pool.exprs[part]
+        try:
+            simpler = self._simplifier.simplify({"": expr})[""]
+        except (GradcheckError, ValueError, ArithmeticError):
+            return expr
+        return simpler if len(to_text(simpler)) < len(to_text(expr)) else expr
+
+
+def simplifier_at(points: Sequence[Point], case: Case) -> Simplifier:
+    """What simplifies formulas as far as these points bear it out. A root's gradient keeps its name, even where 1."""
+    scopes = [(p.scope(p.last), p.problem.dtype) for p in points[:_SAMPLES]]
+    samples = [Sample(scope, scope.gradients, dtype) for scope, dtype in scopes]
+    with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])):
+        return Simplifier(Facts(samples, Pool(), (), [*case.inputs, *case.graph]), WITHIN_TERMS)
+
+
+def asks_in_vain(expr: Expr, wrong: Expr, held: Sequence[Claims]) -> bool:
+    """Whether a comparison that the wrong formula does not have comes out alike everywhere: nobody means one such."""
+    known = set(wrong.walk())
+    asked = [node for node in expr.walk() if isinstance(node, Call) and node.op in _ASKING and node not in known]
+    return any(len(set(chain.from_iterable(_outcomes(node, one) for one in held))) == 1 for node in asked)
+
+
+def _outcomes(node: Expr, claims: Claims) -> list[bool]:
+    try:
+        return [bool(one) for one in np.unique(np.asarray(claims.scope.value_of(node)) != 0)]
+    except GradcheckError:
+        return []
+
+
+def _divisors(expr: Expr) -> set[str]:
+    """The tensors by which something is divided."""
+    found: set[str] = set()
+    for node in expr.walk():
+        if is_op(node, "div", "floor_divide", "remainder"):
+            found |= _tensors(node.children[1:])
+        elif is_op(node, "reciprocal", "rsqrt", "inv", "linalg.inv"):
+            found |= _tensors(node.children)
+        elif is_op(node, "pow") and len(node.children) == 2 and _is_negative(node.children[1]):
+            found |= _tensors(node.children[:1])
+    return found
+
+
+def _tensors(exprs: Iterable[Expr]) -> set[str]:
+    """The names in these, shapes left out: a size is never 0."""
+    found: set[str] = set()
+    stack = list(exprs)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, Attribute) and node.name in ("shape", "numel", "ndim"):
+            continue
+        if isinstance(node, (Name, Gradient)):
+            found.add(to_text(node))
+        stack += node.children
+    return found
+
+
+def _is_negative(power: Expr) -> bool:
+    number = power.children[0] if is_op(power, "neg") else power
+    if not isinstance(number, Literal) or not isinstance(number.value, (int, float)):
+        return False
+    return number is not power or number.value < 0

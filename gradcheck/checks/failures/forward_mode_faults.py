@@ -1,0 +1,136 @@
+"""Where tangents go wrong first: the op that is wrong alone in forward mode, or the tensor behind which all others are
+wrong because of it; and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.claims.cotangents import operations_of
+from gradcheck.checks.claims.op_jvps import directions_of
+from gradcheck.checks.failures.diagnosis.evidence import Evidence
+from gradcheck.checks.failures.gather_evidence import MORE_POINTS
+from gradcheck.checks.failures.point_failures import MOST, PointFailures, why
+from gradcheck.checks.result import Cause, Comparison, Diagnosis
+from gradcheck.engines.base import Application, Engine
+from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.jvp import Pushforward, push_operations
+from gradcheck.facts import Fact, fact
+
+_WHOLE = (ClaimKind.JVP, ClaimKind.DOT_PRODUCT)
+#: How far twice the answer may be from the answer to twice as much, relative to the largest element.
+_LINEAR = 1e-3
+
+
+def explain_forward_mode(failures: PointFailures, engine: Engine) -> None:
+    """Tell of each op that is wrong alone, else of the first tensor that is; the others are consequences. Where the
+    op's gradient is wrong already, all of it follows from that."""
+    places = failures.failed_here((ClaimKind.NODE_JVP,), engine.name)
+    for count, place in enumerate(places):
+        c = failures.comparisons[place]
+        origin = _origin(c)
+        known = _rule_at_fault(failures, engine, origin)
+        if known is not None:
+            failures.follow_from(known, [place])
+        elif count < MOST:
+            cause = Cause(origin, fact("its_jvp_is_wrong", reverse=_is_right_in_reverse(failures, c)))
+            failures.blame(place, cause, _diagnoses(failures, engine, c))
+        _follow(failures, engine, known or origin, c.tensor)
+    if not places:
+        _blame_first(failures, engine)
+
+
+def _origin(c: Comparison) -> Fact:
+    """`tanh at h`."""
+    assert c.mismatch is not None
+    return fact("op_at", op=c.mismatch["op"], entry=c.tensor)
+
+
+def _rule_at_fault(failures: PointFailures, engine: Engine, origin: Fact) -> Fact | None:
+    """The origin of a gradient of the same op that is wrong."""
+    for place in failures.failed_here((ClaimKind.NODE,), engine.name):
+        c = failures.comparisons[place]
+        found = c.consequence_of or (c.cause.origin if c.cause else None)
+        if found is not None and found["op"] == origin["op"]:
+            return found
+    return None
+
+
+def _is_right_in_reverse(failures: PointFailures, c: Comparison) -> bool:
+    same = (ClaimKind.NODE, c.tensor, c.engine, c.trial, "passed")
+    return any((o.what, o.tensor, o.engine, o.trial, o.status) == same for o in failures.comparisons)
+
+
+def _follow(failures: PointFailures, engine: Engine, origin: Fact, entry: str) -> None:
+    """The tangents of an entry and of all that is made of it, and what is made of these."""
+    flow = failures.flow(0)
+    parts = {name for name in flow.tensors if name.partition("[")[0] == entry}
+    spoilt = parts | flow.above(*parts)
+    for place in failures.failed(_WHOLE, engine.name):
+        if failures.comparisons[place].tensor in (*spoilt, ""):
+            failures.follow_from(origin, [place])
+
+
+def _blame_first(failures: PointFailures, engine: Engine) -> None:
+    """All ops are right alone: the first tensor of the graph that is wrong shows it."""
+    wrong = failures.failed_here((ClaimKind.JVP,), engine.name)
+    places = [place for place in wrong if not failures.comparisons[place].consequence_of]
+    if not places:
+        return
+    first = failures.comparisons[places[0]]
+    if first.mask is None:
+        return
+    origin = fact("tensor", name=first.tensor)
+    what = fact("tangents_go_wrong", operations=len(failures.point.applications))
+    failures.change(places[0], cause=Cause(origin, what))
+    _follow(failures, engine, origin, first.tensor)
+
+
+# Why -----------------------------------------------------------------------------------------------
+
+
+def _diagnoses(failures: PointFailures, engine: Engine, c: Comparison) -> tuple[Diagnosis, ...]:
+    reference = failures.reference
+    assert c.mismatch is not None
+    if c.mask is None or not isinstance(engine, DefineByRun) or not isinstance(reference, DefineByRun):
+        return ()
+    place, output = c.mismatch["place"], str(c.mismatch["number"])
+    if engine.forward_ad is None and not _is_linear(failures, engine, failures.point.applications[place]):
+        return (Diagnosis("not_linear", fact("rule_is_not_linear"), confidence="confirmed"),)
+    if engine.forward_ad is None and c.got_array is not None and not np.any(c.got_array):
+        return (Diagnosis("detached", fact("incoming_is_detached"), confidence="confirmed"),)
+    return why(_evidence(failures, (engine, reference), place, output))
+
+
+def _is_linear(failures: PointFailures, engine: DefineByRun, application: Application) -> bool:
+    """Whether twice the incoming gradient gives twice the gradients."""
+    (operation,) = operations_of([application], failures.point.problem.seed)
+    twice = tuple(None if c is None else 2 * c for c in operation.cotangents)
+    dtype = failures.point.problem.dtype
+    one, two = engine.pull_back([application] * 2, [operation.cotangents, twice], dtype)
+    with np.errstate(all="ignore"):
+        return all(
+            a is None or b is None or bool(np.all(np.abs(2 * a - b) <= _LINEAR * np.max(np.abs(b), initial=0.0)))
+            for a, b in zip(one.gradients, two.gradients, strict=False)
+        )
+
+
+def _evidence(failures: PointFailures, engines: Sequence[DefineByRun], place: int, output: str) -> Iterator[Evidence]:
+    """The op's tangent at its own numbers and nearby, by the engine and by the reference."""
+    own = failures.point.applications[place]
+    for number in range(MORE_POINTS + 1):
+        near = failures.context.points.nearby(failures.point, number)
+        if place >= len(near.applications) or near.applications[place].op is not own.op:
+            return
+        application = near.applications[place]
+        directions = directions_of([application], near.problem.seed + number)
+        mine, theirs = (push_operations(engine, [application], directions, near.problem.dtype)[0] for engine in engines)
+        want = theirs.tangents.get(output)
+        if want is not None and mine.error is None:
+            yield Evidence(_tangent(mine, output), want)
+
+
+def _tangent(pushed: Pushforward, output: str) -> np.ndarray | None:
+    return pushed.tangents.get(output)

@@ -1,0 +1,251 @@
+"""What is known of a failure, for `diagnosis`: of one op alone, of how a tensor's gradient is put together, or of a
+formula; each at the point of the failure and at others nearby."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import islice
+
+import numpy as np
+
+from gradcheck.checks.claims.cotangents import is_of_ones, operations_of
+from gradcheck.checks.claims.operations import positions
+from gradcheck.checks.claims.stated_claims import aligned
+from gradcheck.checks.failures.diagnosis.evidence import Ask, Evidence, Rule, over
+from gradcheck.checks.failures.gradient_flow import Followed, GradientFlow
+from gradcheck.checks.failures.fault_localization import Fault, added, faults
+from gradcheck.checks.points.perturbation import scaled_array
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.points.drawing import Points
+from gradcheck.checks.result import Operation, WrongOperation
+from gradcheck.engines.base import Application, Engine
+from gradcheck.engines.recording import arrays
+from gradcheck.errors import GradcheckError
+from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Claim
+from gradcheck.language.random_streams import stream
+
+#: At how many points besides its own a failure is looked at.
+MORE_POINTS = 2
+#: Incoming gradients grow from point to point, so that what is cut off to integers is not taken for zeros.
+_LARGER = 8
+#: The most ops for which the alternatives to each contribution are worked out.
+MOST_OPS = 5_000
+#: How many ops the graph of a formula may have, and how many paths are cut, one by one.
+_MOST_OPS_CUT, _MOST_PATHS = 500, 24
+
+
+# Of one op alone, in the engine and in the reference ---------------------------------------------------
+
+
+def evidence_of_rule(wrong: WrongOperation, points: Points, point: Point) -> Iterator[Evidence]:
+    """What is known of one op's rule, at its own numbers and at those of the same op nearby."""
+    dtype = point.problem.dtype
+    ask = asking(points.engines.reference, dtype)
+    yield from evidence_of_operation(wrong.operation, wrong.index, wrong.mine.gradients, ask)
+    for number in range(1, MORE_POINTS + 1):
+        application = _counterpart(wrong, points.nearby(point, number).applications, number)
+        (drawn,) = operations_of([application], 7919 * number + wrong.number)
+        cotangents = tuple(None if c is None else np.asarray(_LARGER**number * c) for c in drawn.cotangents)
+        if is_of_ones(wrong.operation):  # it may take no others
+            cotangents = wrong.operation.cotangents
+        (mine,) = wrong.engine.pull_back([application], [cotangents], dtype)
+        if not mine.error:
+            yield from evidence_of_operation(Operation(application, cotangents), wrong.index, mine.gradients, ask)
+
+
+def evidence_of_operation(
+    operation: Operation, index: int, gradients: Sequence[np.ndarray | None], ask: Ask
+) -> Iterator[Evidence]:
+    """The evidence at one point; none where the reference has nothing to say."""
+    application, cotangents = operation.application, operation.cotangents
+    wants = tuple(ask(replace(application, recorded=None), cotangents))
+    places = positions(application)
+    if not index < len(places) or not index < len(gradients) or not wants:
+        return
+    rule = Rule(application, places[index], index, cotangents, wants, ask)
+    want = wants[index]
+    yield Evidence(gradients[index], np.zeros_like(rule.tensor) if want is None else want, rule=rule)
+
+
+def asking(reference: Engine, dtype: np.dtype) -> Ask:
+    """The reference, as a function of one op and its incoming gradients; nothing where it would raise."""
+
+    def ask(application: Application, cotangents: Sequence[np.ndarray | None]) -> Sequence[np.ndarray | None]:
+        try:
+            (found,) = reference.pull_back([application], [cotangents], dtype)
+        except (GradcheckError, ValueError, TypeError, IndexError):  # a question that makes no sense
+            return ()
+        return () if found.error else found.gradients
+
+    return ask
+
+
+def _counterpart(wrong: WrongOperation, applications: Sequence[Application], number: int) -> Application:
+    """The same op of the graph at another point; at scaled arguments where that point has none."""
+    own = wrong.application
+    if wrong.number < len(applications):
+        found = applications[wrong.number]
+        if found.op is own.op and found.owner == own.owner and found.outputs == own.outputs:
+            return found
+    generator = stream(wrong.number, "counterpart", number)
+    return over(own, [scaled_array(array, generator) for array in arrays(own.args, own.kwargs)])
+
+
+# Of how a gradient is put together ---------------------------------------------------------------------
+
+
+def evidence_of_accumulation(fault: Fault, engine: Engine, points: Points, point: Point) -> Iterator[Evidence]:
+    """What is known of one tensor's gradient after one pass, at this point and at others nearby."""
+    for number in range(MORE_POINTS + 1):
+        near = points.nearby(point, number)
+        if fault.step < min(len(near.evaluation(engine).states), len(near.want.states)):
+            yield from _of_tensor(fault, engine, near)
+
+
+def _of_tensor(fault: Fault, engine: Engine, point: Point) -> Iterator[Evidence]:
+    name, step = fault.tensor, fault.step
+    mine = point.evaluation(engine)
+    flow = GradientFlow(point.problem, step)
+    gradients = added(mine, step)
+    _, followed = faults(flow, gradients)
+    want = followed.expected.get(name)
+    if want is None:
+        return
+    tensor = flow.tensors[name]
+    before = (state.gradients.get(name) for state in reversed(mine.states[:step]))
+    is_root = name in point.problem.seeds[step]
+    others = {n: g for n, g in added(point.want, step).items() if n != name and g is not None}
+    yield Evidence(
+        gradients.get(name),
+        want,
+        scale=followed.scale(tensor),
+        uses=flow.uses(followed, tensor) if len(flow.owners) <= MOST_OPS else (),
+        earlier=next((gradient for gradient in before if gradient is not None), None),
+        others=others,
+        neighbours={n: g for n, g in gradients.items() if n != name and g is not None},
+        is_root=is_root,
+        reseeded={fact("ones_in_its_place"): np.ones_like(want)} if is_root else {},
+    )
+
+
+def only_use(point: Point, flow: GradientFlow, name: str, gradients: Mapping[str, np.ndarray | None]) -> Rule | None:
+    """The only op that uses the tensor, where there is just one in one entry, with the incoming gradient it got."""
+    children = flow.children(name)
+    if len(children) != 1:
+        return None
+    (owner,) = children
+    own = [application for application in point.applications if application.owner == owner]
+    incoming = gradients.get(owner)
+    if len(own) != 1 or incoming is None or len(own[0].outputs) != 1:
+        return None
+    (application,) = own
+    places = positions(application)
+    index = _place_of(flow.tensors[name].data, application, places)
+    if index is None:
+        return None
+    ask = asking(point.engines.reference, point.problem.dtype)
+    wants = tuple(ask(application, [incoming]))
+    return Rule(application, places[index], index, (incoming,), wants, ask) if wants else None
+
+
+def _place_of(value: np.ndarray, application: Application, places: list[int]) -> int | None:
+    """Which of the op's tensors this is; None where none or several are."""
+    tensors = list(arrays(application.args, application.kwargs))
+    same = [value.dtype == tensors[place].dtype and np.array_equal(value, tensors[place]) for place in places]
+    return same.index(True) if same.count(True) == 1 else None
+
+
+# Of a person's formula, and of the gradient without each path -------------------------------------------
+
+
+def evidence_of_formula(name: str, claim: Claim, points: Iterable[Point]) -> Iterator[Evidence]:
+    """What is known of one formula for one tensor's gradient, at each of these points."""
+    for point in points:
+        step = point.last
+        if step >= len(point.want.states):
+            continue
+        scope = point.scope(step)
+        want = scope.gradients.get(name)
+        if want is None:
+            continue
+        try:
+            got, want = aligned(scope.array_of(claim.expr), want)
+        except GradcheckError:  # at this point it cannot be computed
+            continue
+        others = {n: g for n, g in scope.gradients.items() if n != name}
+        yield with_graph(Evidence(got, want, others=others, stated=True), name, point)
+
+
+def with_graph(plain: Evidence, name: str, point: Point) -> Evidence:
+    """The evidence with what the graph tells, for a case of a single pass."""
+    if len(point.problem.case.steps) != 1:
+        return plain
+    flow = GradientFlow(point.problem, point.last)
+    if name not in flow.tensors or len(flow.owners) > _MOST_OPS_CUT:
+        return plain
+    followed = flow.follow()
+    gradients = {n: plain.want if n == name else plain.others.get(n) for n in flow.tensors}
+    return replace(
+        plain,
+        scale=followed.scale(flow.tensors[name]),
+        cut=_WhenAsked(_cut(flow, followed, name)),
+        reseeded=_WhenAsked(_reseeded(flow, followed, name)),
+        rule=only_use(point, flow, name, gradients),
+    )
+
+
+class _WhenAsked(Mapping[Fact, np.ndarray]):
+    """The first so many of these, each a backward pass, worked out where some explanation needs them: at most points
+    none that is left does."""
+
+    def __init__(self, found: Iterator[tuple[Fact, np.ndarray]]) -> None:
+        self._found = found
+
+    @cached_property
+    def _known(self) -> dict[Fact, np.ndarray]:
+        return dict(islice(self._found, _MOST_PATHS))
+
+    def __getitem__(self, what: Fact) -> np.ndarray:
+        return self._known[what]
+
+    def __iter__(self) -> Iterator[Fact]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+def _cut(flow: GradientFlow, followed: Followed, name: str) -> Iterator[tuple[Fact, np.ndarray]]:
+    """The gradient without one use of the tensor, then without one of a tensor above it: by the path that is cut."""
+    uses = flow.uses(followed, flow.tensors[name])
+    whole = followed.expected.get(name)
+    if whole is None:
+        return
+    owners = [use.owner for use in uses]
+    for number, use in enumerate(uses, 1):
+        path = fact("path", entry=use.owner)
+        if owners.count(use.owner) > 1:
+            path = fact("path_use", op=use.op, entry=use.owner, number=number, count=len(uses))
+        if len(uses) > 1:
+            yield path, whole - use.share
+    if len(set(owners)) < len(owners):
+        for owner in dict.fromkeys(owners):
+            yield fact("path", entry=owner), flow.follow(cut=(name, owner)).expected[name]
+    for above in flow.tensors:
+        if above != name and name in flow.below(above) and len(flow.children(above)) > 1:
+            for entry in sorted(flow.children(above)):
+                without = flow.follow(cut=(above, entry)).expected.get(name)
+                if without is not None:
+                    yield fact("path_by_way_of", entry=entry, above=above), without
+
+
+def _reseeded(flow: GradientFlow, followed: Followed, name: str) -> Iterator[tuple[Fact, np.ndarray]]:
+    """The gradient if those of tensors above it were ones."""
+    for above, gradient in followed.expected.items():
+        if above != name and name in flow.below(above) and not np.all(gradient == 1):
+            found = flow.follow({above: np.ones_like(gradient)}).expected.get(name)
+            if found is not None:
+                yield fact("ones_for", tensor=above), found

@@ -1,0 +1,202 @@
+"""Differences of convention: which failed comparisons are two subgradients of the same kink, and which are none.
+
+What is claimed about all inputs is judged together, and what about an entry of the graph, or about one op, by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.context import Context
+from gradcheck.checks.failures.nearby_gradients import GraphNearby, Nearby, OpNearby
+from gradcheck.checks.failures.point_failures import CANNOT
+from gradcheck.checks.failures.subgradients import Subgradients
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.result import Comparison
+from gradcheck.engines.base import Evaluation
+from gradcheck.facts import Fact, fact
+
+#: Conventions may differ between engines, and in a formula; what a file expects, it asks for.
+FREE = frozenset((ClaimKind.GRADIENT, ClaimKind.FORMULA, ClaimKind.NODE))
+
+#: So many rounds are enough to see a reference outside of the hull: one that shares among ties is deep inside.
+_FEW = 6
+
+Arrays = Mapping[str, np.ndarray]
+
+
+@dataclass
+class Conventions:
+    """The kinks of one point. `believed` says whether the reference's gradients nearby are, once that was looked at."""
+
+    context: Context
+    point: Point
+    believed: list[bool] = field(default_factory=list)
+    _known: dict[int, Subgradients | None] = field(default_factory=dict)
+
+    def settle(self) -> None:
+        """Give what failed at a kink its place: a convention, a failure, the reference's own; or undecided."""
+        failed = [p for p, c in enumerate(self.context.found) if c.trial == self.point.trial and _may_be_at_kink(c)]
+        for place in failed:
+            self.context.found[place] = self._settled(self.context.found[place])
+
+    def _settled(self, c: Comparison) -> Comparison:
+        try:
+            tensor, found = self._subgradients(c)
+            if found is None:
+                return c
+            elements = _disputed(c)
+            at_kinks = found.all_kinked(tensor, elements)
+            if at_kinks is None:
+                return undecided(c)
+            if not at_kinks:
+                return c
+            got, want = self._claims(c, found)
+            return _judged(c, Dispute(found, tensor, elements, got, want))
+        except CANNOT:  # numbers that nobody chose
+            return c
+
+    # Around what ------------------------------------------------------------------------------------
+
+    def _subgradients(self, c: Comparison) -> tuple[str, Subgradients | None]:
+        """The tensor's name there, and the subgradients that it is one of."""
+        if c.operation is not None:
+            seed, one = self.point.problem.seed, c.operation
+            near: Nearby = OpNearby(one, self.context.engines.reference, seed)
+            return str(one.index), _around(near, _by_number(one.theirs.gradients))
+        if any(step.inputs for step in self.context.case.steps):
+            return c.tensor, None
+        if c.step not in self._known:
+            near = GraphNearby(self.point, c.step)
+            held = gradients_of(self.point.want, c.step)
+            if not self.believed:
+                self.believed.append(near.is_believable())
+            tensors = {name: held[name] for name in near.moved if name in held}
+            self._known[c.step] = _around(near, tensors) if self.believed[0] else None
+        found = self._known[c.step]
+        return c.tensor, found if found is None or c.tensor in found.shapes else None
+
+    def _claims(self, c: Comparison, found: Subgradients) -> tuple[Arrays, Arrays]:
+        """What both sides claim about all the tensors that they claim anything about."""
+        if c.operation is not None:
+            got, want = (_by_number(side.gradients) for side in (c.operation.mine, c.operation.theirs))
+        elif c.what is ClaimKind.GRADIENT:
+            engine = next(e for e in self.context.engines.all if e.name == c.engine)
+            got, want = gradients_of(self.point.evaluation(engine), c.step), gradients_of(self.point.want, c.step)
+        else:
+            want = gradients_of(self.point.want, c.step)
+            got = self._formulas(c)
+        alike = [n for n, shape in found.shapes.items() if n in got and n in want and got[n].shape == shape]
+        return {name: got[name] for name in alike}, {name: want[name] for name in alike}
+
+    def _formulas(self, c: Comparison) -> dict[str, np.ndarray]:
+        """What the formulas claim: of several for a tensor the one that stands where this one does among its own."""
+        formulas, scope = self.context.case.formulas, self.point.scope(c.step)
+        rank = [claim.text for claim in formulas[c.tensor]].index(c.formula)
+        found = {name: scope.array_of(listed[min(rank, len(listed) - 1)].expr) for name, listed in formulas.items()}
+        return {
+            name: wide(array) if array.dtype.kind in "fcV" else array.astype(float) for name, array in found.items()
+        }
+
+
+def _may_be_at_kink(c: Comparison) -> bool:
+    arrays = (c.got_array, c.want_array)
+    real = all(a is None or a.dtype.kind in "fV" for a in arrays) and any(a is not None for a in arrays)
+    return c.status == "failed" and c.what in FREE and c.mask is not None and real
+
+
+def _around(near: Nearby, tensors: Arrays) -> Subgradients | None:
+    if not near.moved or not tensors:
+        return None
+    found = Subgradients(near, tensors)
+    return found if found.are_known else None
+
+
+def _by_number(gradients: Sequence[np.ndarray | None]) -> dict[str, np.ndarray]:
+    return {str(number): wide(g) for number, g in enumerate(gradients) if g is not None}
+
+
+def gradients_of(evaluation: Evaluation, step: int) -> dict[str, np.ndarray]:
+    """In double precision; zeros where none has arrived."""
+    state = evaluation.states[step]
+    return {
+        name: np.zeros(state.values[name].shape) if g is None else wide(g)
+        for name, g in state.gradients.items()
+        if g is not None or name in state.values
+    }
+
+
+def _disputed(c: Comparison) -> np.ndarray:
+    """The elements that differ, flat, the worst first."""
+    assert c.mask is not None
+    got, want = (np.zeros(c.mask.shape) if a is None else wide(a) for a in (c.got_array, c.want_array))
+    elements = np.flatnonzero(c.mask)
+    gap = np.nan_to_num(np.abs(got - want).ravel()[elements], nan=np.inf)
+    return np.asarray(elements[np.argsort(-gap, kind="stable")])
+
+
+# The verdict ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Dispute:
+    """Two claims about all the tensors, which differ in these elements of one."""
+
+    subgradients: Subgradients
+    tensor: str
+    elements: np.ndarray
+    got: Arrays
+    want: Arrays
+
+    def at(self, claims: Arrays) -> np.ndarray:
+        """What is claimed of the elements in dispute."""
+        return np.asarray(claims[self.tensor].ravel()[self.elements])
+
+    def sides(self) -> tuple[np.ndarray, np.ndarray]:
+        """Between which numbers they may lie, each by itself."""
+        low, high = self.subgradients.spread(self.tensor)
+        return low[self.elements], high[self.elements]
+
+
+def _judged(c: Comparison, dispute: Dispute) -> Comparison:
+    mine = dispute.subgradients.place(dispute.got)
+    if mine == "unknown":
+        return undecided(c)
+    name: str | Fact = fact("the_formula") if c.what is ClaimKind.FORMULA else c.engine
+    theirs = "unknown" if mine == "outside" and c.trial is None else dispute.subgradients.place(dispute.want, _FEW)
+    if mine == "outside" and theirs == "outside":  # a chain of conventions that nobody chose to look at
+        return replace(c, status="not_differentiable", verdict=fact("nobody_has_a_subgradient", reference=c.reference))
+    if mine == "outside":
+        return replace(c, verdict=_outside(name, dispute, dispute.at(dispute.got)))
+    if theirs == "outside":
+        said = _outside(c.reference, dispute, dispute.at(dispute.want))
+        return replace(c, status="passed", verdict=fact("reference_wrong", reference=c.reference, what=said))
+    low, high = (float(side[0]) for side in dispute.sides())
+    kink = fact("kink", jumps=False, low=low, high=high, got=name, got_value=float(dispute.at(dispute.got)[0]),
+                want=c.reference, want_value=float(dispute.at(dispute.want)[0]))  # fmt: skip
+    known = {"method": "gradients nearby", "subgradients": [low, high]}
+    return replace(c, status="not_differentiable", verdict=fact("convention", kink=kink), certificate=known)
+
+
+def _outside(name: str | Fact, dispute: Dispute, values: np.ndarray) -> Fact:
+    """By which element, or else that all of them together are none."""
+    low, high = dispute.sides()
+    room = dispute.subgradients.jump * np.maximum(np.abs(low), np.abs(high))
+    inside = (values >= low - room) & (values <= high + room)
+    at = int(np.argmin(inside))
+    if inside[at]:
+        return fact("outside_together", name=name)
+    return fact("outside_subgradients", name=name, value=float(values[at]), low=float(low[at]), high=float(high[at]))
+
+
+def undecided(c: Comparison) -> Comparison:
+    """What a budget left open is no failure; at a point that was drawn it says nothing."""
+    why = fact("kinks_not_searched_further", elements=c.mismatched)
+    if c.trial is not None:
+        return replace(c, status="not_differentiable", mismatch=why)
+    return replace(c, status="undecided", mismatch=why)

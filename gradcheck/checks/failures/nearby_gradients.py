@@ -1,0 +1,213 @@
+"""Gradients close to a point: by the reference, where every number is moved so little that only kinks tell.
+
+Around a kink the gradients of the points close by are those that its subgradients lie between (Clarke, "Generalized
+gradients and applications", Transactions of the AMS 205, 1975; sampled, as in Burke, Lewis and Overton, "A robust
+gradient sampling algorithm", SIAM J. Optimization 15(3), 2005).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import largest_finite, wide
+from gradcheck.checks.claims.operations import positions
+from gradcheck.checks.closeness.tolerance import epsilon
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.result import WrongOperation
+from gradcheck.engines.base import Engine
+from gradcheck.engines.double_precision import raise_array, raise_precision
+from gradcheck.engines.recording import arrays, rebuild
+from gradcheck.errors import GradcheckError
+from gradcheck.language.expr.nodes import Call, Name
+from gradcheck.language.problem import Problem
+from gradcheck.language.random_streams import stream
+from gradcheck.oracles.numeric.numeric_gradient import numeric_gradient
+from gradcheck.oracles.numeric.objective import WideHost
+from gradcheck.oracles.numeric.perturbed_array import ForwardPass
+
+#: By how much a number is moved, relative to itself; in low precision so many units in its last place.
+_NEAR, _UNITS = 2.0**-30, 4.0
+#: By how much less what is not to be moved is moved; a zero may be by less, and then hardly turns a direction.
+_ALL, _ZEROS = 2.0**-16, 2.0**-26
+_TINY = float(np.finfo(float).tiny)
+#: How much finer differences are taken there, and how near to them gradients must come to be believed.
+_FINER, _BELIEVED = 2.0**-6, 1e-2
+#: So often, for of many elements at kinks some lie on the other side of theirs a little further.
+_TIMES = 3
+
+Arrays = Mapping[str, np.ndarray]
+
+
+class Nearby(ABC):
+    """What is moved, by name, and the gradients there. What is `inner` is moved besides what it is made of."""
+
+    inner: Collection[str] = ()
+
+    def __init__(self, moved: Arrays, precision: np.dtype, seed: int) -> None:
+        """`moved` in double precision; `precision` is what the case is in."""
+        self.moved = moved
+        self.distance = max(_NEAR, _UNITS * epsilon(precision))
+        self._generator = stream(seed, "close to a kink")
+
+    @abstractmethod
+    def gradients(self, moves: Arrays) -> dict[str, np.ndarray] | None:
+        """The gradients where these moves are added, in double precision; None where there are none."""
+
+    def is_believable(self) -> bool:
+        """Whether differences of the forward bear out the gradients at a point close by."""
+        return True
+
+    def random(self) -> Arrays:
+        """A direction for every number."""
+        return {name: self._generator.standard_normal(array.shape) for name, array in self.moved.items()}
+
+    def moves(self, direction: Arrays, is_straight: bool = False) -> dict[str, np.ndarray]:
+        """Moves in a direction, whose length does not count: each number by a part of itself, a zero by one of the
+        largest; or straight in this direction, none by more than that. All are moved, if only a little, for one that
+        stands still may stay at its kink."""
+        given = {name: direction[name].real for name in self.moved if name in direction}
+        parts = self._straight(given) if is_straight else {n: g / (largest_finite(g) or 1.0) for n, g in given.items()}
+        found = {}
+        for name, array in self.moved.items():
+            along = parts.get(name, 0.0) + (0.0 if is_straight and name in parts else self._a_little(array))
+            found[name] = self.distance * _sizes(array) * along
+        return found
+
+    def _a_little(self, array: np.ndarray) -> np.ndarray:
+        return self._generator.uniform(-1, 1, array.shape) * np.where(array == 0, _ZEROS, _ALL)
+
+    def _straight(self, given: Arrays) -> Arrays:
+        """The same direction, and a little more, in parts of the numbers' sizes, the largest of which is 1."""
+        longest = max((largest_finite(g) for g in given.values()), default=0.0)
+        parts = {}
+        for name, g in given.items():
+            sizes = _sizes(self.moved[name])
+            along = g + longest * self._a_little(self.moved[name])
+            parts[name] = np.where(sizes > 0, along / np.maximum(sizes, _TINY), 0.0)
+        largest = max((largest_finite(part) for part in parts.values()), default=0.0) or 1.0
+        return {name: part / largest for name, part in parts.items()}
+
+
+def _sizes(array: np.ndarray) -> np.ndarray:
+    """How large each number is taken for: a zero as large as the largest; 0 for what is not finite."""
+    sizes = np.where(array == 0, largest_finite(array) or 1.0, np.abs(array))
+    return np.where(np.isfinite(sizes), sizes, 0.0)
+
+
+class GraphNearby(Nearby):
+    """A whole case: its inputs moved and, each by itself, the entries of its graph; for whoever speaks of the gradient
+    of an entry speaks of moving it whatever it is made of."""
+
+    def __init__(self, point: Point, step: int) -> None:
+        raised = raise_precision(point.problem)
+        self.engine, self.step = point.engines.reference, step
+        values, graph = point.want.states[0].values, point.problem.case.graph
+        self._entries = {n: wide(values[n]) for n in graph if n in values and values[n].dtype.kind in "fV"}
+        self.inner = self._entries.keys()
+        self.problem = _with_offsets(raised, list(self._entries))
+        inputs = {name: array for name, array in raised.inputs.items() if array.dtype.kind == "f"}
+        super().__init__({**inputs, **self._entries}, point.problem.dtype, point.problem.seed)
+
+    def gradients(self, moves: Arrays) -> dict[str, np.ndarray] | None:
+        found = self.engine.evaluate(self._at(moves))
+        if self.step >= len(found.states):
+            return None
+        state = found.states[self.step]
+        return {
+            name: np.zeros(state.values[name].shape) if g is None else wide(g)
+            for name, g in state.gradients.items()
+            if g is not None or name in state.values
+        }
+
+    def _at(self, moves: Arrays) -> Problem:
+        there = {
+            name: np.asarray(array + moves[name]) if name in moves else array
+            for name, array in self.problem.inputs.items()
+        }
+        offsets = {_offset(n): np.asarray(moves.get(n, np.zeros(array.shape))) for n, array in self._entries.items()}
+        return replace(self.problem, inputs=there, constants={**self.problem.constants, **offsets})
+
+    def is_believable(self) -> bool:
+        return any(self._is_believable() for _ in range(_TIMES))
+
+    def _is_believable(self) -> bool:
+        moves = self.moves(self.random())
+        found, problem = self.gradients(moves), self._at(moves)
+        if found is None:
+            return False
+        along = self.moves(self.random())
+        slope = rough = 0.0
+        inputs = [name for name in self.moved if name not in self._entries]
+        for name in inputs:
+            if name not in found or not np.all(np.isfinite(found[name])):
+                return False
+            try:
+                slope += self._slope(problem, name, along[name])
+            except GradcheckError:
+                return True  # what cannot be asked is no witness against it
+            rough += float(np.sum(np.abs(found[name] * along[name])))
+        claimed = sum(float(np.sum(found[name] * along[name])) for name in inputs)
+        return bool(abs(slope - claimed) <= _BELIEVED * rough)
+
+    def _slope(self, problem: Problem, name: str, along: np.ndarray) -> float:
+        total = 0.0
+        for objective in numeric_gradient(problem, name, self.step).objectives:
+            rest = ForwardPass(at_rest=True)
+            objective.terms(objective.point, rest)
+            sides = [
+                objective.terms(objective.point + sign * _FINER * along, ForwardPass(detached=rest.detached))
+                for sign in (1.0, -1.0)
+            ]
+            total += float(np.sum((sides[0] - sides[1]).real)) / (2 * _FINER)
+        return total
+
+
+def _offset(entry: str) -> str:
+    return f"{entry} moved by"
+
+
+def _with_offsets(problem: Problem, entries: Sequence[str]) -> Problem:
+    """These entries of the graph with a constant added to each."""
+    moved = {n: replace(c, expr=Call("add", (c.expr, Name(_offset(n))))) if n in entries else c
+             for n, c in problem.case.graph.items()}  # fmt: skip
+    return replace(problem, case=replace(problem.case, graph=moved))
+
+
+@dataclass
+class _Held:
+    """An op's arguments in double precision, and the places of those that get a gradient."""
+
+    flat: list[np.ndarray]
+    places: list[int] = field(default_factory=list)
+
+
+class OpNearby(Nearby):
+    """One op alone, all of its arguments moved; gradients are named by their number."""
+
+    def __init__(self, one: WrongOperation, engine: Engine, seed: int) -> None:
+        application = one.application
+        self.one, self.engine = one, engine
+        flat = [raise_array(array) for array in arrays(application.args, application.kwargs)]
+        self._held = _Held(flat, positions(application))
+        precision = one.application.outputs[0] if one.application.outputs else None
+        moved = {str(i): flat[place] for i, place in enumerate(self._held.places) if flat[place].dtype.kind == "f"}
+        super().__init__(moved, np.dtype(np.float64) if precision is None else precision[1], seed)
+
+    def gradients(self, moves: Arrays) -> dict[str, np.ndarray] | None:
+        there = list(self._held.flat)
+        for name, move in moves.items():
+            place = self._held.places[int(name)]
+            there[place] = np.asarray(there[place] + move)
+        position, host = iter(there), WideHost()
+        application = self.one.application
+        args, kwargs = rebuild(application.args, application.kwargs, lambda _: next(position), host.dtype)
+        moved = replace(application, recorded=None, args=args, kwargs=kwargs)
+        cotangents = [None if c is None else raise_array(c) for c in self.one.operation.cotangents]
+        found = self.engine.pull_back([moved], [cotangents], np.dtype(np.float64))[0]
+        if found.error:
+            return None
+        return {str(number): wide(g) for number, g in enumerate(found.gradients) if g is not None}

@@ -1,0 +1,82 @@
+"""Kinks, element by element, by one-sided derivatives of the forward: where gradients close by are not to be had, or
+the function jumps, or a file asks for one convention.
+
+Every value between the one-sided derivatives along an element is a subgradient's (Rockafellar, Convex Analysis, 23).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.closeness.agreement import Allowance, Answer
+from gradcheck.checks.failures.kink_conventions import FREE, undecided
+from gradcheck.checks.result import Comparison
+from gradcheck.facts import fact
+from gradcheck.oracles.numeric.audit import within
+from gradcheck.oracles.numeric.numeric_gradient import Estimate
+
+
+def at_a_kink(
+    comparison: Comparison, answers: tuple[Answer, Answer], estimate: Estimate, allowance: Allowance, all_seen: bool
+) -> Comparison | None:
+    """What becomes of a failed comparison where there is no derivative; None where there is one, somewhere in dispute.
+
+    `answers` are of the two who differ, at the elements of `estimate`; `all_seen` if these are all that differ.
+    """
+    if not np.any(estimate.kinked):
+        return None
+    got, want = answers
+    if comparison.what is ClaimKind.FORMULA and np.any(_leaps(estimate) & np.isfinite(want.values)):
+        return None  # the gradients around it are those of the reference, whatever the function does
+    allowed = allowance.around(got.values, want.values)
+    for one in answers:
+        outside = ~within(estimate, one.values, allowed) & estimate.kinked
+        if np.any(outside):
+            at = int(np.flatnonzero(outside)[0])
+            value, (low, high) = _number(one.values[at]), _interval(estimate, at)
+            outside_of = fact("outside_subgradients", name=one.name, value=value, low=low, high=high)
+            return replace(comparison, verdict=outside_of)
+    if not np.all(estimate.kinked):
+        return None
+    if not all_seen:
+        return undecided(comparison) if comparison.what in FREE else None
+    low, high = _interval(estimate, 0)
+    kink = fact(
+        "kink",
+        jumps=bool(np.isinf(estimate.right[0])),
+        low=low,
+        high=high,
+        got=got.name,
+        got_value=_number(got.values[0]),
+        want=want.name,
+        want_value=_number(want.values[0]),
+    )
+    if comparison.what not in FREE:
+        return replace(comparison, verdict=fact("another_convention", kink=kink))
+    sides = sorted((float(estimate.left[0].real), float(estimate.right[0].real)))
+    return replace(
+        comparison,
+        status="not_differentiable",
+        verdict=fact("convention", kink=kink),
+        certificate={"method": estimate.method, "subgradients": sides},
+    )
+
+
+def _leaps(estimate: Estimate) -> np.ndarray:
+    """Of each element whether the function itself jumps, so that a one-sided derivative is infinite."""
+    return np.asarray(estimate.kinked & (np.isinf(estimate.left) | np.isinf(estimate.right)))
+
+
+def _interval(estimate: Estimate, at: int) -> tuple[float | complex, float | complex]:
+    """Both one-sided derivatives, the lower first."""
+    low, high = sorted((estimate.left[at], estimate.right[at]), key=lambda number: (number.real, number.imag))
+    return _number(low), _number(high)
+
+
+def _number(value: Any) -> float | complex:
+    number = complex(value)
+    return number if number.imag else number.real

@@ -1,0 +1,76 @@
+"""Gradients in which the reference differs by ops alone that it has wrong: nobody else need be asked about them.
+
+The numeric oracle may be unable to tell in a graph what it tells of an op alone. Where each op on which two differ is
+borne out against the reference, and the core, these ops being pulled back by the reference, comes to its gradients,
+nothing else is behind the difference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.claims.operations import check_operations
+from gradcheck.checks.closeness.tolerance import Tolerance
+from gradcheck.checks.failures.point_failures import CANNOT
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.result import Comparison
+from gradcheck.engines.base import Engine, Evaluation
+from gradcheck.engines.core import Core
+from gradcheck.engines.borrowed_vjps import CoreByOthersRules
+from gradcheck.facts import Fact, fact
+from gradcheck.language.case import StatedTolerance
+
+
+class WrongOps:
+    """The ops that the reference has wrong at one point, for each engine; `judge` gives a failed comparison of an op
+    alone its verdict."""
+
+    def __init__(self, point: Point, run: StatedTolerance | None, judge: Callable[[Comparison], Comparison]) -> None:
+        self._point, self._run, self._judge = point, run, judge
+        self._found: dict[str, list[Comparison]] = {}
+        self._evaluated = cache(self._evaluate)
+
+    def verdict(self, c: Comparison, slack: np.ndarray | None) -> Fact | None:
+        """That the reference is wrong about a gradient, where it is by these ops alone; `slack` is what rounding
+        explains of each element."""
+        engine = next((e for e in self._point.engines.tested if e.name == c.engine), None)
+        if engine is None or c.what is not ClaimKind.GRADIENT or c.reference != self._point.engines.reference.name:
+            return None
+        if engine.name not in self._found:
+            self._found[engine.name] = self._look(engine)
+        found = self._found[engine.name]
+        if not found or not all(one.blames_reference for one in found):
+            return None
+        ops = frozenset(one.operation.application.op.name for one in found if one.operation is not None)
+        by_reference, by_core = (self._gradient(c, self._evaluated(names)) for names in (ops, frozenset[str]()))
+        if not (_agree(by_reference, c.want_array, c, slack) and _agree(by_core, c.got_array, c, slack)):
+            return None
+        what = fact("by_ops_alone", ops=tuple(sorted(ops)), what=found[0].verdict and found[0].verdict["what"])
+        return fact("reference_wrong", reference=c.reference, what=what)
+
+    def _look(self, engine: Engine) -> list[Comparison]:
+        found = check_operations(self._point, [engine], self._run)
+        return [self._judge(c) for c in found if c.status != "passed"]
+
+    def _evaluate(self, ops: frozenset[str]) -> Evaluation | None:
+        core = CoreByOthersRules(self._point.engines.reference, ops) if ops else Core()
+        try:
+            return core.evaluate(self._point.problem)
+        except CANNOT:
+            return None
+
+    def _gradient(self, c: Comparison, evaluation: Evaluation | None) -> np.ndarray | None:
+        states = () if evaluation is None else evaluation.states
+        return states[c.step].gradients.get(c.tensor) if c.step < len(states) else None
+
+
+def _agree(one: np.ndarray | None, other: np.ndarray | None, c: Comparison, slack: np.ndarray | None) -> bool:
+    if one is None or other is None or one.shape != other.shape:
+        return False
+    room = Tolerance(c.rtol or 0.0, c.atol or 0.0).allowed(np.abs(wide(other)), slack)
+    return bool(np.all((np.abs(wide(one) - wide(other)) <= room) | (one == other)))

@@ -1,0 +1,143 @@
+"""A gradient rule that raises, or is wrong for some shapes: why, where the same op is right with operands of others.
+
+What is missing in a rule is often met by NumPy first, which refuses shapes that do not go together, and no number is
+left to be recognised. So the op is asked again: with operands that need no broadcasting, and with square ones, which
+nothing refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.checks.claims.cotangents import operations_of
+from gradcheck.checks.claims.operations import wrong_with
+from gradcheck.checks.failures.diagnosis.catalogue import confirmed
+from gradcheck.checks.failures.diagnosis.evidence import Evidence, over
+from gradcheck.checks.failures.diagnosis.rule_mistakes import PRODUCTS
+from gradcheck.checks.failures.gather_evidence import asking, evidence_of_operation
+from gradcheck.checks.failures.point_failures import CANNOT
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.result import Diagnosis, Operation, WrongOperation
+from gradcheck.engines.base import Application
+from gradcheck.engines.recording import arrays
+from gradcheck.facts import fact
+from gradcheck.language.random_streams import stream
+
+#: By which NumPy, or somebody's own check, refuses a shape.
+_OF_SHAPES = (ValueError, AssertionError, IndexError)
+#: Products of matrices are tried on square ones of this size, so often.
+_SIZE, _TIMES = 3, 2
+
+
+def why_it_raises(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
+    """What the op shows with operands of other shapes; nothing where it shows nothing."""
+    error = wrong.mine.error
+    if error is None or wrong.theirs.error is not None or not isinstance(error.__cause__, _OF_SHAPES):
+        return ()
+    try:
+        if wrong.application.op.name in PRODUCTS:
+            return _of_squares(wrong, point)
+        return _of_broadcast(wrong, point)
+    except CANNOT:
+        return ()
+
+
+def _of_broadcast(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
+    """An elementwise op that raises only where an operand is broadcast."""
+    application = wrong.application
+    output, dtype = application.outputs[0], point.problem.dtype
+    if not application.op.elementwise or output is None:
+        return ()
+    count = len(application.op.rules)
+    operands = [
+        np.asarray(value, dtype) if type(value) in (int, float) else value for value in application.args[:count]
+    ]
+    stretched = [np.shape(value) for value in operands if np.shape(value) != output[0]]
+    if not stretched or not all(isinstance(value, np.ndarray) for value in operands):
+        return ()
+    full = [np.broadcast_to(value, output[0]).copy() for value in operands]
+    args = (*full, *application.args[count:])
+    small = (
+        *(np.full(stretched[0] or (1,), value.flat[0]) for value in operands if value.size),
+        *application.args[count:],
+    )
+    if not all(_is_right(application, given, wrong, point) for given in (args, small)):  # it is not the shape alone
+        return ()
+    told = fact("broadcast_refused", got=tuple(output[0]), want=stretched[0])
+    return (Diagnosis("broadcast_not_undone", told, "confirmed", fact("right_without_broadcasting")),)
+
+
+def _is_right(application: Application, args: tuple[Any, ...], wrong: WrongOperation, point: Point) -> bool:
+    """Whether the engine has the right gradients of an op of these arguments, of one shape."""
+    dtype = point.problem.dtype
+    application = replace(application, args=args, tracked=(), recorded=None, shared=False)
+    cotangents = (np.ones(np.shape(args[0]), dtype),)
+    (mine,) = wrong.engine.pull_back([application], [cotangents], dtype)
+    wanted = asking(point.engines.reference, dtype)(application, cotangents)
+    pairs = list(zip(mine.gradients, wanted, strict=False))
+    return (
+        mine.error is None
+        and bool(pairs)
+        and all(got is not None and want is not None and Evidence(got, want).agree(got, want) for got, want in pairs)
+    )
+
+
+def _of_squares(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
+    """What is recognised in the same op of square matrices."""
+    dtype = point.problem.dtype
+    operations = list(_squares(wrong.application, dtype))
+    answers = wrong.engine.pull_back([o.application for o in operations], [o.cotangents for o in operations], dtype)
+    if any(answer.error for answer in answers):
+        return ()
+    ask = asking(point.engines.reference, dtype)
+    for index in range(len(answers[0].gradients)):
+        seen = [
+            evidence
+            for operation, answer in zip(operations, answers, strict=True)
+            for evidence in evidence_of_operation(operation, index, answer.gradients, ask)
+        ]
+        found, _ = confirmed(seen)
+        if found and any(not e.agree(e.arrived, e.want) for e in seen):
+            return tuple(replace(one, evidence=fact("shown_by_squares", size=_SIZE)) for one in found)
+    return ()
+
+
+def _squares(application: Application, dtype: np.dtype) -> Iterator[Operation]:
+    for number in range(_TIMES):
+        generator = stream(number, "squares")
+        tensors = [_square(array, generator) for array in arrays(application.args, application.kwargs)]
+        (operation,) = operations_of(
+            [replace(over(application, tensors), outputs=(((_SIZE, _SIZE), dtype),), shared=False)], 31 * number + 7
+        )
+        yield operation
+
+
+def right_for_matrices(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
+    """That a product's rule is right for matrices alone, where it is wrong, or raises, for vectors or batches."""
+    application, dtype = wrong.application, point.problem.dtype
+    given = list(arrays(application.args, application.kwargs))
+    if application.op.name != "matmul" or all(array.ndim == 2 for array in given) or wrong.theirs.error is not None:
+        return ()
+    generator = stream(0, "matrices")
+    squares = [generator.standard_normal((_SIZE, _SIZE)).astype(array.dtype) for array in given]
+    output = ((_SIZE, _SIZE), dtype)
+    try:
+        (operation,) = operations_of([replace(over(application, squares), outputs=(output,), shared=False)], 7)
+        if wrong_with(point, wrong.engine, [operation], None):
+            return ()
+    except CANNOT:
+        return ()
+    told = fact("right_for_matrices_alone", shapes=tuple(array.shape for array in given))
+    return (Diagnosis("matrices_alone", told, "confirmed", fact("right_with_squares", size=_SIZE)),)
+
+
+def _square(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """A square matrix for a matrix, and a vector of its size for a vector."""
+    if not dtypes.is_differentiable(array.dtype):
+        return array
+    return generator.standard_normal((_SIZE,) * min(array.ndim, 2)).astype(array.dtype)

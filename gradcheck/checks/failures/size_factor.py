@@ -1,0 +1,117 @@
+"""The factor by which a formula is off, as it is at other sizes: `n / m`, `sqrt(d)`, a constant; or that it is none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import largest_finite, real_of, wide
+from gradcheck.checks.claims.stated_claims import Claims, aligned
+from gradcheck.checks.result import Diagnosis
+from gradcheck.errors import GradcheckError
+from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Claim
+
+#: How near a factor must be, relative to it, by the bytes of a real number.
+_NEAR = {8: 1e-7, 4: 1e-3, 2: 5e-2}
+#: With what powers of so many sizes a factor is explained, and what else it may be multiplied by.
+_POWERS, _MOST_SIZES = (0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0), 3
+_NUMBERS = (1.0, 2.0, 0.5, 3.0, 1 / 3, 4.0, 0.25)
+_TRIED = ("factor",)
+
+
+class Ratio(NamedTuple):
+    """By what a formula is off at one point, and the sizes there."""
+
+    sizes: Mapping[str, int]
+    value: float
+    near: float
+
+
+def tested(diagnoses: Sequence[Diagnosis], points: Sequence[Claims], name: str, claim: Claim) -> tuple[Diagnosis, ...]:
+    """The diagnoses of a formula, which were found at the sizes of one point; where it is off by a factor that other
+    sizes change, by what it is in these, or as unknown."""
+    return in_sizes(diagnoses, list(_ratios(points, name, claim)))
+
+
+def in_sizes(diagnoses: Sequence[Diagnosis], ratios: Sequence[Ratio]) -> tuple[Diagnosis, ...]:
+    """The same, of something that is off by these ratios."""
+    if len({tuple(ratio.sizes.items()) for ratio in ratios if ratio.value}) < 2:
+        return tuple(diagnoses)  # there are no other sizes
+    off = any(math.isnan(ratio.value) for ratio in ratios)
+    if not off and all(_alike(ratio.value, ratios[0]) for ratio in ratios):
+        return tuple(replace(d, message=_plain(d.message, ratios[0].value)) for d in diagnoses)
+    if off:
+        left = tuple(d for d in diagnoses if d.kind != "factor")
+    else:  # by one number at each size, so that any other explanation is a coincidence
+        found = _in_sizes(ratios)
+        left = tuple(d for d in diagnoses if d.kind == "mean_for_sum")
+        left += (Diagnosis("factor", found, "confirmed"),) if found and not left else ()
+    return left or (Diagnosis("unknown", fact("nothing_explains_it", tried=_TRIED), tried=_TRIED),)
+
+
+def _plain(message: Fact, value: float) -> Fact:
+    """A factor that is some count at these sizes alone, as a number."""
+    if message.kind != "off_by_count":
+        return message
+    size, minus = abs(value), "-" if value < 0 else ""
+    text = f"{size:.7g}" if size >= 1 else f"1/{1 / size:.7g}"
+    return fact("off_by_factor", factor=minus + text)
+
+
+def _ratios(points: Sequence[Claims], name: str, claim: Claim) -> Iterator[Ratio]:
+    """At each point that says something; NaN where the formula is off by no one number."""
+    for claims in points:
+        try:
+            got, want = aligned(claims.scope.array_of(claim.expr), claims.scope.gradients[name])
+        except (GradcheckError, KeyError):
+            continue
+        found = ratio_of(got, want, claims.point.problem.sizes)
+        if found is not None:
+            yield found
+
+
+def ratio_of(got: np.ndarray, want: np.ndarray, sizes: Mapping[str, int]) -> Ratio | None:
+    """By what an array is off at these sizes; None where that says nothing."""
+    if got.shape != want.shape or got.dtype.kind == "c" or not (np.isfinite(got) & np.isfinite(want)).all():
+        return None
+    near = _NEAR[real_of(want.dtype).itemsize]
+    ours, theirs = wide(got).ravel(), wide(want).ravel()
+    square = float(theirs @ theirs)
+    if not square > 0:
+        return None
+    value = float(ours @ theirs) / square
+    is_off = np.any(np.abs(ours - value * theirs) > near * largest_finite(theirs) * max(1.0, abs(value)))
+    return Ratio(sizes, math.nan if is_off else value, near)
+
+
+def _alike(value: float, ratio: Ratio) -> bool:
+    return math.isclose(value, ratio.value, rel_tol=ratio.near)
+
+
+def _in_sizes(ratios: Sequence[Ratio]) -> Fact | None:
+    """The factor as a product of powers of sizes; the simplest that fits everywhere."""
+    first = ratios[0]
+    words = [word for word in first.sizes if len({ratio.sizes[word] for ratio in ratios}) > 1]
+    for powers in _powers(min(len(words), _MOST_SIZES)):
+        chosen = [(word, power) for word, power in zip(words, powers, strict=False) if power]
+        for number in _NUMBERS:
+            for sign in (1, -1):
+                if all(_alike(sign * number * _value(chosen, ratio.sizes), ratio) for ratio in ratios):
+                    return fact("off_by_sizes", number=sign * number, powers=tuple(chosen))
+    return None
+
+
+def _powers(count: int) -> list[tuple[float, ...]]:
+    """Few sizes before many, whole powers before roots and squares."""
+    order = {power: place for place, power in enumerate(_POWERS)}
+    return sorted(product(_POWERS, repeat=count), key=lambda p: (sum(map(bool, p)), sum(order[x] for x in p)))
+
+
+def _value(powers: Sequence[tuple[str, float]], sizes: Mapping[str, int]) -> float:
+    return float(math.prod(float(sizes[word]) ** power for word, power in powers))

@@ -1,0 +1,296 @@
+"""A graph that cannot be computed, or a backward pass that cannot begin: where, of which operands, and what may have
+been meant. It is then the file that is wrong, and no engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import is_differentiable
+from gradcheck.autograd.op import lookup
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.context import Context
+from gradcheck.checks.failures.correction.graph_repair import Meant, nearest_computable
+from gradcheck.checks.failures.correction.shape_edits import shown
+from gradcheck.checks.result import Failure
+from gradcheck.engines.core import Core
+from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.errors import GradcheckError, Hint, Place, TensorError, text_of
+from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Case, Claim, Step
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.evaluation.host import NUMPY, Host
+from gradcheck.language.expr.nodes import Call, Expr, Name
+from gradcheck.language.expr.parser import spans
+from gradcheck.language.expr.traverse import free_names, postorder, with_children
+from gradcheck.language.problem import Problem
+
+#: Kinds of errors that an edit of the graph may mend.
+_MENDABLE = ("shape_mismatch", "bad_argument", "dtype_mismatch")
+#: Ops whose last operand is integers: labels, indices.
+_INDEXED = frozenset(
+    ["cross_entropy", "nll_loss", "getitem", "gather", "index_select", "embedding", "take", "scatter", "one_hot"]
+)
+#: Of more operands, none is described.
+_MOST_OPERANDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The part of a graph's entry that cannot be computed, its operands' values in order, and why."""
+
+    entry: str
+    part: Expr
+    operands: tuple[Any, ...]
+    error: TensorError
+
+
+def explain_refusals(context: Context) -> None:
+    """Say of what every engine refuses why, in the case's own names; other errors stay as they are."""
+    forward = [error for error in context.errors if _kind(error) == "forward_raised"]
+    if forward and _is_of_all(context, forward):
+        _explain_forward(context, forward)
+    context.errors = tuple(_of_step(context, error) for error in context.errors)
+
+
+def _kind(error: Failure) -> str:
+    what = error.message["what"] if error.message.kind == "in_engines" else error.message
+    return str(what.kind)
+
+
+def _is_of_all(context: Context, errors: list[Failure]) -> bool:
+    """Whether every engine refuses the graph: each error names those that raise it."""
+    refusing = {engine for error in errors for engine in error.message["engines"]}
+    return refusing >= {engine.name for engine in context.engines.all}
+
+
+def _explain_forward(context: Context, errors: list[Failure]) -> None:
+    """One error for all engines; that they call it by other names is no further failure."""
+    problem = context.points.own.problem
+    first = errors[0]
+    entry = first.message["what"]["entry"]
+    refusal = find_refusal(problem) or _by_reference(context)
+    if refusal is None or refusal.entry != entry:
+        return
+    told, hint = describe(problem, refusal)
+    place, text = _part_of(problem.case.graph[entry], refusal.part)
+    own_words = (*_of_numpy(refusal.error), *_own_words(context))
+    failure = Failure(first.kind, told, place, hint, own_words=own_words, text=text)
+    rest = [error for error in context.errors if error not in errors]
+    context.errors = (failure, *rest)
+    context.found = [c for c in context.found if c.what is not ClaimKind.RAISES or c.reference == "case" or c.step]
+
+
+def _own_words(context: Context, step: int = 0) -> tuple[tuple[str, str], ...]:
+    """What other engines than our own say of it."""
+    found: list[tuple[str, str]] = []
+    for name, evaluation in context.points.own.evaluations().items():
+        raised = evaluation.states[step].error if step < len(evaluation.states) else evaluation.error
+        if raised is not None and name != Core.name:
+            found.append((name, raised.message))
+    return tuple(found)
+
+
+def _of_numpy(error: TensorError) -> tuple[tuple[str, str], ...]:
+    """What NumPy says of it, where that is not what we say: of shapes it speaks as we do."""
+    cause = error.__cause__
+    is_its = isinstance(cause, (np.linalg.LinAlgError, IndexError)) and not isinstance(cause, GradcheckError)
+    return (("NumPy", text_of(cause)),) if is_its and cause is not None else ()
+
+
+def _part_of(claim: Claim, part: Expr) -> tuple[Place, str]:
+    """Where a part of an entry begins, and its text, where that stands in the file as it is."""
+    root, known = spans(claim.text)
+    same = (known.get(id(node)) for node in postorder(root) if node == part and node.at == part.at)
+    start, end = next((span for span in same if span is not None), (part.at, part.at))
+    if not claim.verbatim:
+        return claim.place, ""
+    return replace(claim.place, column=claim.place.column + start), claim.text[start:end]
+
+
+# Where -------------------------------------------------------------------------------------------------
+
+
+def find_refusal(problem: Problem, engine: DefineByRun | None = None) -> Refusal | None:
+    """The first part that cannot be computed, by an engine or by NumPy; None where all can."""
+    names = problem.environment()
+    if engine is not None:
+        leaves = {**problem.inputs, **problem.constants}
+        names |= {name: engine.leaf(a, name in problem.inputs) for name, a in leaves.items()}
+    host = NUMPY if engine is None else engine.host
+    for entry, claim in problem.case.graph.items():
+        found = refused_part(entry, claim.expr, names, host)
+        if isinstance(found, Refusal):
+            return replace(found, operands=tuple(_plain(value, engine) for value in found.operands))
+        if found is None:
+            return None
+        (names[entry],) = found
+    return None
+
+
+def refused_part(
+    entry: str, expr: Expr, names: Mapping[str, Any], host: Host, gradients: Mapping[str, Any] | None = None
+) -> Refusal | tuple[Any] | None:
+    """The first part of an expression that cannot be computed; else its value. None where it is no expression at all,
+    as with a name that means nothing."""
+    known: dict[int, Any] = {}
+    for node in postorder(expr):
+        operands = tuple(known[id(child)] for child in node.children)
+        try:
+            known[id(node)] = _value(node, operands, names, host, gradients)
+        except TensorError as error:
+            return Refusal(entry, node, operands, error)
+        except GradcheckError:
+            return None
+    return (known[id(expr)],)
+
+
+def _value(
+    node: Expr, operands: tuple[Any, ...], names: Mapping[str, Any], host: Host, gradients: Mapping[str, Any] | None
+) -> Any:
+    if not operands:
+        return evaluate(node, names, host, gradients)
+    parts = [Name(str(index)) for index in range(len(operands))]
+    values = {str(index): value for index, value in enumerate(operands)}
+    return evaluate(with_children(node, parts), values, host)
+
+
+def _plain(value: Any, engine: DefineByRun | None) -> Any:
+    return engine.array(value) if engine is not None and isinstance(value, engine.tensor_type) else value
+
+
+def _by_reference(context: Context) -> Refusal | None:
+    """What the reference refuses, and NumPy would not."""
+    reference = context.engines.reference
+    if not isinstance(reference, DefineByRun):
+        return None
+    problem = context.points.own.problem
+    with reference.session(problem.dtype):
+        found = find_refusal(problem, reference)
+    if found is None:
+        return None
+    if found.error.in_own_words:
+        return found
+    error = TensorError(f"{reference.name} refuses {shown(found.part)}", hint=found.error.hint)
+    return replace(found, error=error)
+
+
+# What --------------------------------------------------------------------------------------------------
+
+
+def describe(problem: Problem, refusal: Refusal) -> tuple[Fact, Hint]:
+    """A refusal as a fact, with what may have been meant; and that as an edit of the file, if it is known."""
+    case, part = problem.case, refusal.part
+    wrong_kind = _of_wrong_kind(problem, refusal)
+    meant = None
+    if refusal.error.kind in _MENDABLE and not wrong_kind["integers"]:
+        meant = nearest_computable(problem, refusal.entry, part)
+    told = as_fact(refusal, wrong_kind, meant)
+    if meant is None:
+        return told, Hint()
+    text, place = _as_it_stands(case, meant.name)
+    return told, Hint("", text, meant.claim.text, place) if text else Hint()
+
+
+def as_fact(
+    refusal: Refusal, wrong_kind: Mapping[str, tuple[str, ...]] | None = None, meant: Meant | None = None
+) -> Fact:
+    """What is refused, of which operands, and why; which of them hold numbers of the wrong kind, and what may have been
+    meant."""
+    kinds = wrong_kind or {}
+    part, error = refusal.part, refusal.error
+    pairs = zip(part.children, refusal.operands, strict=True)
+    operands = tuple((shown(expr), value) for expr, value in pairs if isinstance(value, np.ndarray))[:_MOST_OPERANDS]
+    entry = lookup(part.op) if isinstance(part, Call) else None
+    return fact(
+        "refused",
+        entry=refusal.entry,
+        part=shown(part),
+        op=part.op if isinstance(part, Call) else "",
+        error=error.kind,
+        why=error.message,
+        advice=error.hint,
+        elementwise=entry is not None and entry.elementwise,
+        operands=tuple((text, array.shape, array.dtype.name) for text, array in operands),
+        range=tuple((int(a.min()), int(a.max())) if a.dtype.kind in "iu" and a.size else None for _, a in operands),
+        meant_in=meant.name if meant else "",
+        meant=meant.claim.text if meant else "",
+        integers=kinds.get("integers", ()),
+        floats=kinds.get("floats", ()),
+    )
+
+
+def _as_it_stands(case: Case, name: str) -> tuple[str, Place]:
+    """The text of an entry or a leaf in the file, and where; no text where the file has it otherwise."""
+    claim = case.graph.get(name)
+    if claim is not None:
+        return claim.text if claim.verbatim else "", claim.place
+    leaf = case.inputs.get(name) or case.constants[name]
+    return leaf.text, leaf.place
+
+
+def _of_wrong_kind(problem: Problem, refusal: Refusal) -> dict[str, tuple[str, ...]]:
+    """Constants that hold integers where floating numbers are needed, or the other way round: those that the operands
+    come from."""
+    kinds: dict[str, tuple[str, ...]] = {"integers": (), "floats": ()}
+    if refusal.error.kind != "dtype_mismatch":
+        return kinds
+    arrays = [value for value in refusal.operands if isinstance(value, np.ndarray)]
+    whole = [value for value in arrays if value.dtype.kind in "biu"]
+    needs_integers = isinstance(refusal.part, Call) and refusal.part.op in _INDEXED and not whole
+    for expr, value in zip(refusal.part.children, refusal.operands, strict=True):
+        if not isinstance(value, np.ndarray):
+            continue
+        sources = tuple(name for name in free_names(expr) if name in problem.constants)
+        if value.dtype.kind in "iu" and not needs_integers:
+            kinds["integers"] += tuple(n for n in sources if problem.constants[n].dtype.kind in "iu")
+        elif needs_integers and value is arrays[-1]:
+            kinds["floats"] += tuple(n for n in sources if is_differentiable(problem.constants[n].dtype))
+    return {kind: tuple(dict.fromkeys(names)) for kind, names in kinds.items()}
+
+
+# Backward passes ---------------------------------------------------------------------------------------
+
+
+def _of_step(context: Context, error: Failure) -> Failure:
+    """The error of a backward pass that no engine can begin, in our own words."""
+    message = error.message
+    if message.kind != "in_engines" or message["what"].kind != "step_raised" or message["what"]["asked"]:
+        return error
+    if set(message["engines"]) < {engine.name for engine in context.engines.all}:
+        return error
+    number = message["what"]["step"] - 1
+    step = context.case.steps[number]
+    told = _no_beginning(context, step, number, error.kind) if step.action == "backward" else None
+    if told is None:
+        return error
+    return replace(error, message=told, hint="", own_words=_own_words(context, number))
+
+
+def _no_beginning(context: Context, step: Step, number: int, kind: str) -> Fact | None:
+    """Why a backward pass cannot begin; None where the core would not say so."""
+    own = context.points.own
+    steps = len(context.case.steps)
+    if kind == "non_scalar_backward":
+        values = own.want.states[number].values if number < len(own.want.states) else {}
+        shapes = tuple((root, values[root].shape) for root in step.roots if root in values)
+        many = tuple((root, shape) for root, shape in shapes if np.prod(shape) != 1)
+        return fact("root_of_many", roots=many, step=number + 1, steps=steps)
+    if kind == "no_grad_required":
+        return fact("root_of_none", roots=tuple(step.roots), step=number + 1, steps=steps)
+    mine = Core().evaluate(own.problem)
+    raised = mine.states[number].error if number < len(mine.states) else None
+    if raised is None or raised.kind != kind:
+        return None
+    return fact(
+        "step_refused",
+        step=number + 1,
+        steps=steps,
+        error=raised.kind,
+        text=raised.message,
+        advice=raised.hint,
+        roots=tuple(root for root, seed in step.roots.items() if seed is not None),
+    )

@@ -1,0 +1,54 @@
+"""What a case's gradients come to, to be written into its file: the reference's, where all else that is said holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradcheck.checks.scheduling.sequential import checker, ready
+from gradcheck.checks.options import Options, engines_of
+from gradcheck.checks.result import CaseResult
+from gradcheck.checks.scheduling.isolated_case import broken
+from gradcheck.language.case import Case
+from gradcheck.language.sampling import draw
+
+#: More numbers than these are no help in a file.
+MOST_NUMBERS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The gradients of a case by the names of its inputs, None for none; or none at all, and the result that says why
+    not."""
+
+    case: Case
+    gradients: Mapping[str, np.ndarray | None]
+    result: CaseResult
+    large: tuple[str, ...] = ()  # those of too many numbers
+
+
+def snapshots(cases: list[Case], options: Options, anew: bool = False) -> list[Snapshot]:
+    """Those of every case, each of inputs that the file expects nothing of; with `anew`, of all inputs. Code that
+    may not run is not asked: it changes nothing of what the reference says."""
+    engines = engines_of(options)
+    check = checker(options, engines)
+    found = []
+    with ready(options, engines):
+        for case in cases:
+            asked = [name for name in case.inputs if anew or name not in case.expected]
+            kept = {name: value for name, value in case.expected.items() if name not in asked}
+            code = case.implementations if options.allow_code else ()
+            result = check(replace(case, expected=kept, implementations=code))
+            known: Mapping[str, np.ndarray | None] = {}
+            if result.status == "passed" and asked:
+                try:
+                    evaluation = engines.reference.evaluate(draw(case, options.seed))
+                    known = {name: evaluation.states[-1].gradients.get(name) for name in asked}
+                except Exception as error:
+                    result = broken(case, options, error)
+            large = tuple(name for name, array in known.items() if array is not None and array.size > MOST_NUMBERS)
+            known = {name: array for name, array in known.items() if name not in large}
+            found.append(Snapshot(case, known, result, large))
+    return found

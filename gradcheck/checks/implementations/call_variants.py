@@ -1,0 +1,184 @@
+"""The manners in which code is asked again: other layouts, subsets of inputs, tensors without elements or shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.checks.context import Context
+from gradcheck.checks.points.degenerate import is_finite
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.points.admissible import unusable
+from gradcheck.language.case import Step
+from gradcheck.language.problem import Problem
+from gradcheck.language.random_streams import stream
+
+if TYPE_CHECKING:
+    from gradcheck.engines.implementation.code_engine import Implementation
+
+SUBSETS = ("only_input", "all_but_input")
+#: What a case does not ask for.
+BEYOND = ("empty", "no_dimensions")
+#: All names of questions.
+MANNERS = (
+    *("backward_again", "called_in_between", *SUBSETS, "one_output", "no_grad", "no_gradients", "apart"),
+    *("incoming_strided", "incoming_sliced", "incoming_expanded", "incoming_rows"),
+    *("inputs_strided", "inputs_sliced", "inputs_expanded", *BEYOND),
+)
+#: Of so many inputs at most each is tried alone.
+_MOST_INPUTS = 6
+#: What points without elements are counted from, beyond all trials.
+_EMPTY = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One way of asking: its name, the problem, the manner; whether a refusal is no failure, and whether nothing is."""
+
+    name: str
+    problem: Problem
+    manner: Any
+    in_between: Problem | None = None
+    may_refuse: bool = False
+    detail: str = ""
+    told: bool = False
+
+
+def questions(context: Context, engine: Implementation) -> Iterator[Question]:
+    """All of them, in the order in which they are tried."""
+    from gradcheck.engines.implementation.call_mode import PLAIN, Manner
+
+    own = context.points.own.problem
+    yield Question("backward_again", _twice(own), PLAIN)
+    if not engine.code.keeps_state:
+        yield Question("called_in_between", own, Manner(between=True), in_between=_moved(own))
+    yield from _subsets(own)
+    if len(own.seeds[0]) > 1:
+        yield from _roots_alone(own)
+    if engine.code.is_torch:
+        yield Question("incoming_strided", own, Manner(incoming="strided"))
+        yield Question("incoming_sliced", own, Manner(incoming="sliced"))
+        yield Question("incoming_expanded", _of_ones(own), Manner(incoming="expanded"))
+        yield Question("incoming_rows", _rows_alike_incoming(own), Manner(incoming="expanded"))
+        yield Question("inputs_strided", own, Manner(inputs="strided"), may_refuse=True)
+        yield Question("inputs_sliced", own, Manner(inputs="sliced"), may_refuse=True)
+        yield Question("inputs_expanded", _rows_alike(own), Manner(inputs="expanded"), may_refuse=True)
+        yield Question("no_grad", own, Manner(recording=False), may_refuse=True)
+        yield Question("no_gradients", own, Manner(recording=False, tracked=False), may_refuse=True)
+        yield Question("apart", own, Manner(apart=True), may_refuse=True)
+    if context.case.implementations:  # an entry says what is right there
+        beyond = (*_without_elements(context), *_without_dimensions(context))
+        yield from (replace(one, told=not engine.code.is_torch) for one in beyond)
+
+
+def _without_elements(context: Context) -> Iterator[Question]:
+    """Each size alone that may be 0, where the entry is defined there."""
+    from gradcheck.engines.implementation.call_mode import PLAIN
+
+    own = context.points.own.problem
+    stated = {} if own.case.generalize is None else own.case.generalize.dims
+    free = [word for word in own.sizes if word not in context.points.fixed_sizes and stated.get(word, (0, 0))[0] == 0]
+    for number, word in enumerate(free[:_MOST_INPUTS]):
+        point = context.points.sized({**own.sizes, word: 0}, _EMPTY + number, 1)
+        if point is not None and not unusable(point) and is_finite(point):
+            yield Question("empty", point.problem, PLAIN, may_refuse=True, detail=word)
+
+
+def _without_dimensions(context: Context) -> Iterator[Question]:
+    """One number for each tensor, where all have one shape and the entry takes them so."""
+    from gradcheck.engines.implementation.call_mode import PLAIN
+
+    own = context.points.own.problem
+    (seeds,) = own.seeds
+    arrays = [*own.inputs.values(), *own.constants.values(), *seeds.values()]
+    shapes = {None if one is None else one.shape for one in arrays}
+    if len(shapes) != 1 or not all(one is not None and one.ndim and one.size for one in arrays):
+        return
+    inputs, constants = ({n: a.ravel()[:1].reshape(()) for n, a in t.items()} for t in (own.inputs, own.constants))
+    alone = {n: None if g is None else g.ravel()[:1].reshape(()) for n, g in seeds.items()}
+    point = Point(replace(own, inputs=inputs, constants=constants, seeds=(alone,)), context.engines)
+    if not unusable(point) and is_finite(point):
+        yield Question("no_dimensions", point.problem, PLAIN, may_refuse=True)
+
+
+def _twice(problem: Problem) -> Problem:
+    """Two backward passes over the same graph, the second under other incoming gradients."""
+    (step,), (seeds,) = problem.case.steps, problem.seeds
+    generator = stream(problem.seed, "backward again")
+    others = {n: None if g is None else _scaled(g, generator.uniform(0.5, 2.0)) for n, g in seeds.items()}
+    steps = (step, Step("zero_grad", place=step.place), step)
+    case = replace(problem.case, steps=steps)
+    return replace(problem, case=case, seeds=(seeds, {}, others), forwards=({}, {}, {}))
+
+
+def _scaled(array: np.ndarray, factor: float | np.ndarray) -> np.ndarray:
+    return np.asarray(array * factor).astype(array.dtype)
+
+
+def _moved(problem: Problem) -> Problem:
+    """The same with other numbers."""
+    generator = stream(problem.seed, "in between")
+    moved = {name: _scaled(array, generator.uniform(0.5, 0.9, array.shape)) for name, array in problem.inputs.items()}
+    return replace(problem, inputs=moved)
+
+
+def _subsets(problem: Problem) -> Iterator[Question]:
+    """Each input alone that gets a gradient, and each alone that gets none."""
+    from gradcheck.engines.implementation.call_mode import PLAIN
+
+    names = [name for name, array in problem.inputs.items() if dtypes.is_differentiable(array.dtype)]
+    if 1 < len(names) <= _MOST_INPUTS:
+        for name in names:
+            rest = [other for other in names if other != name]
+            yield Question("only_input", _with_gradients(problem, [name]), PLAIN, detail=name)
+            if len(names) > 2:
+                yield Question("all_but_input", _with_gradients(problem, rest), PLAIN, detail=name)
+
+
+def _with_gradients(problem: Problem, names: list[str]) -> Problem:
+    """The same where only these inputs get a gradient."""
+    case = problem.case
+    others = {name: value for name, value in case.inputs.items() if name not in names}
+    kept = {name: value for name, value in case.inputs.items() if name in names}
+    return replace(
+        problem,
+        case=replace(case, inputs=kept, constants={**case.constants, **others}),
+        inputs={name: array for name, array in problem.inputs.items() if name in names},
+        constants={**problem.constants, **{name: problem.inputs[name] for name in others}},
+    )
+
+
+def _roots_alone(problem: Problem) -> Iterator[Question]:
+    """Of several outputs, each alone that gets an incoming gradient."""
+    from gradcheck.engines.implementation.call_mode import PLAIN
+
+    (step,), (seeds,) = problem.case.steps, problem.seeds
+    for root in seeds:
+        one = replace(step, roots={root: step.roots[root]})
+        case = replace(problem.case, steps=(one,))
+        yield Question("one_output", replace(problem, case=case, seeds=({root: seeds[root]},)), PLAIN, detail=root)
+
+
+def _of_ones(problem: Problem) -> Problem:
+    """The same where all that comes in is 1, as from a sum."""
+    (seeds,) = problem.seeds
+    return replace(problem, seeds=({n: None if g is None else np.ones_like(g) for n, g in seeds.items()},))
+
+
+def _rows_alike_incoming(problem: Problem) -> Problem:
+    """The same where all rows of what comes in are the first, as from a sum over them."""
+    (seeds,) = problem.seeds
+    return replace(problem, seeds=({n: None if g is None else _first_row(g) for n, g in seeds.items()},))
+
+
+def _first_row(array: np.ndarray) -> np.ndarray:
+    return np.broadcast_to(array[:1], array.shape).copy() if array.ndim and array.size else array
+
+
+def _rows_alike(problem: Problem) -> Problem:
+    """The same where all rows of an input are its first."""
+    return replace(problem, inputs={name: _first_row(array) for name, array in problem.inputs.items()})

@@ -1,0 +1,128 @@
+"""One input's gradient of code that says nothing of what it computes, and how its results change where inputs move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.closeness.tolerance import epsilon
+from gradcheck.checks.implementations.code_noise import OwnNoise
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.result import Subject
+from gradcheck.errors import GradcheckError
+from gradcheck.language.random_streams import stream
+from gradcheck.oracles.numeric.finite_differences import Slope, slope
+
+if TYPE_CHECKING:
+    from gradcheck.engines.implementation.code_engine import Implementation
+
+#: Differences are taken for so many elements of each input, and along so many directions.
+ELEMENTS, _DIRECTIONS = 12, 2
+
+
+@dataclass(frozen=True, slots=True)
+class OwnGradient:
+    """One input's gradient at a point, as the code has it; `noise` says what rounding may make of it."""
+
+    point: Point
+    engine: Implementation
+    name: str
+    gradient: np.ndarray | None
+    noise: OwnNoise
+
+    @property
+    def array(self) -> np.ndarray:
+        """The input itself."""
+        return self.point.problem.inputs[self.name]
+
+    @property
+    def values(self) -> np.ndarray | None:
+        """In double precision; zeros where there is none, None where its shape is wrong."""
+        if self.gradient is None:
+            return np.zeros(self.array.shape)
+        return wide(self.gradient) if self.gradient.shape == self.array.shape else None
+
+    def subject(self, reference: str) -> Subject:
+        """What is claimed, against whom."""
+        engine, trial = self.engine.name, self.point.trial
+        return Subject(ClaimKind.GRADIENT, self.name, 0, engine, reference, trial=trial)
+
+    def unit(self, place: int, size: complex = 1.0) -> np.ndarray:
+        """The direction along one element."""
+        found = np.zeros(self.array.size, dtype=type(size))
+        found[place] = size
+        return found.reshape(self.array.shape)
+
+    def slope(self, direction: np.ndarray, finer: float = 1.0, scale: float = 0.0) -> Slope | None:
+        """How the results, weighed by what comes in, change along a direction, as well as it need be known beside a
+        `scale`; None where they cannot be computed, or nothing converges."""
+        return slope_along([(self, direction)], finer, scale)
+
+
+def slope_along(
+    moves: Sequence[tuple[OwnGradient, np.ndarray]], finer: float = 1.0, scale: float = 0.0
+) -> Slope | None:
+    """The same where several inputs of one point move together."""
+    claim, _ = moves[0]
+    engine, problem = claim.engine, claim.point.problem
+    (seeds,) = problem.seeds
+    wanted = [(one.name, wide(one.array), direction, one.array.dtype) for one, direction in moves]
+    weights = {root: wide(g).conj() for root, g in seeds.items() if g is not None}
+
+    def share(t: float) -> tuple[np.ndarray, float]:
+        if t:
+            moved = {name: np.asarray(array + t * way).astype(dtype) for name, array, way, dtype in wanted}
+            values = engine.values_alone(replace(problem, inputs={**problem.inputs, **moved}))
+        else:
+            values = claim.point.evaluation(engine).states[0].values
+        if not values:
+            raise GradcheckError("it raises near by")
+        return np.concatenate([(wide(values[root]) * g).ravel() for root, g in weights.items()]).real, t
+
+    ratios = [_largest(array[way != 0]) / _largest(way) for _, array, way, _ in wanted]
+    unit = max(epsilon(dtype) for *_, dtype in wanted)
+    try:
+        first = finer * 2.0 ** np.floor(np.log2(min(ratios) / 8))
+        with engine.session(problem.dtype):
+            found = slope(share, first, max(unit, 2.0**-52), scale)
+    except (GradcheckError, ValueError, KeyError):
+        return None
+    return found if np.isfinite(found.error) else None
+
+
+def _largest(array: np.ndarray) -> float:
+    return float(np.max(np.abs(array), initial=0.0)) or 1.0
+
+
+def each_alone(claim: OwnGradient) -> Iterator[np.ndarray]:
+    """Some elements each alone, of complex ones both parts."""
+    size = claim.array.size
+    places = np.arange(size) if size <= ELEMENTS else generator_of(claim).choice(size, ELEMENTS, replace=False)
+    for place in places:
+        for unit in _units(claim):
+            yield claim.unit(int(place), unit)
+
+
+def all_together(claim: OwnGradient, few: bool = False) -> Iterator[np.ndarray]:
+    """All elements together, and at random where not each is asked alone."""
+    shape, size = claim.array.shape, claim.array.size
+    if size == 1:
+        yield from each_alone(claim) if few else ()
+        return
+    yield np.ones(shape)  # what is right for each of two that are equal may add up to too much
+    generator = generator_of(claim, "together")
+    for _ in range((size > ELEMENTS) * _DIRECTIONS if not few else 1):
+        yield generator.standard_normal(shape) * _units(claim)[-1]
+
+
+def _units(claim: OwnGradient) -> tuple[complex, ...]:
+    return (1.0, 1j) if claim.array.dtype.kind == "c" else (1.0,)
+
+
+def generator_of(claim: OwnGradient, *words: str) -> np.random.Generator:
+    return stream(claim.point.problem.seed, "directions", claim.name, *words)

@@ -1,0 +1,176 @@
+"""What rounding makes of the code itself, where it rounds otherwise than its entry.
+
+The code is asked again at inputs that are moved a little, and held against its entry in double precision at the same
+inputs. How far the two are apart is then noise, where rounding is behind it: it changes from draw to draw. What a
+mistake adds stays. Code that computes in less precision than the dtype has rounds more, too; it is told by what torch
+computes in it, or, of other libraries', by results that do not answer to small changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.closeness.rounding import allow
+from gradcheck.checks.closeness.tolerance import epsilon
+from gradcheck.checks.context import Context
+from gradcheck.checks.implementations.nondeterminism import by_chance
+from gradcheck.checks.implementations.code_noise import OwnNoise
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.result import UNSETTLED, Comparison
+from gradcheck.engines.base import Evaluation
+from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.double_precision import raise_precision, raised
+from gradcheck.facts import fact
+from gradcheck.language.problem import Problem
+from gradcheck.language.random_streams import stream
+
+if TYPE_CHECKING:
+    from gradcheck.engines.implementation.code_engine import Implementation
+
+#: How often inputs are moved, and how many times the noise is allowed.
+_DRAWS, _MARGIN = 6, 8.0
+#: By so many units in the last place halves are moved; others by the root of the unit.
+_UNITS, _HALF = 2.0, 1e-5
+#: By so many units in the last place inputs are moved to see whether anything answers, and most of what must.
+_ANSWERS, _MOST = 2.0**12, 0.5
+#: Elements of a tensor that have luck in these draws are taken to be as noisy as this part of the noisiest.
+_LUCK = 1e-3
+_MEASURED = (ClaimKind.VALUE, ClaimKind.GRADIENT)
+_Key = tuple[ClaimKind, int, str]
+
+
+class OwnRounding:
+    """What rounding makes of one implementation, measured at each point where something differs."""
+
+    def __init__(self, context: Context, engine: Implementation) -> None:
+        self.context, self.engine = context, engine
+        self._noises: dict[int, tuple[Point, dict[_Key, np.ndarray]]] = {}
+        self._roughly = OwnNoise(engine)  # half precision rounds within ops more than moved inputs show
+
+    @cached_property
+    def _is_less_precise(self) -> bool:
+        return _is_less_precise(self.context.points.own, self.engine)
+
+    def allow(self) -> None:
+        """What failed by no more than the code's own rounding passes, with a note."""
+        for place, c in enumerate(self.context.found):
+            if c.status in UNSETTLED:
+                self.context.found[place] = self.judged(c, self.context.points.at(c.trial))
+
+    def judged(self, c: Comparison, point: Point) -> Comparison:
+        """One comparison again that failed, or was not decided, at a point."""
+        got, want = c.got_array, c.want_array
+        if c.what not in _MEASURED or c.mask is None or got is None or want is None or got.shape != want.shape:
+            return c
+        if self._is_less_precise:
+            return c
+        if id(point) not in self._noises:
+            noises = {} if by_chance(self.engine, point) else _noise(point, self.engine)
+            self._noises[id(point)] = (point, noises)
+        noise = self._noises[id(point)][1].get((c.what, c.step, c.tensor))
+        if noise is None or noise.shape != got.shape:
+            return c
+        again = allow(replace(c, status="failed"), _MARGIN * noise, float("inf"))
+        if again.status != "passed":
+            return self._roughly.judged(c, point) if got.dtype.itemsize == 2 and self.engine.code.is_torch else c
+        return again.noted(fact("own_rounding", engine=c.engine, size=float(np.max(noise, initial=0.0))))
+
+
+def _is_less_precise(point: Point, engine: Implementation) -> bool:
+    """Whether the code computes in less precision than the dtype has."""
+    if engine.code.is_torch:
+        return bool(engine.less_precision(point.problem))
+    generator = stream(point.problem.seed, "precision")
+    moved = _moved(point.problem, generator, _ANSWERS * epsilon(point.problem.dtype))
+    before, after = point.evaluation(engine), engine.evaluate(moved)
+    want, then = point.want, point.engines.reference.evaluate(moved)
+    for what in ("values", "gradients"):
+        for name, still in _last(before, what).items():
+            arrays = (still, _last(after, what).get(name), _last(want, what).get(name), _last(then, what).get(name))
+            if (name not in point.problem.inputs or what == "gradients") and _is_deaf(*arrays):
+                return True
+    return False
+
+
+def _last(evaluation: Evaluation, what: str) -> Mapping[str, np.ndarray | None]:
+    if not evaluation.states:
+        return {}
+    return evaluation.states[-1].values if what == "values" else evaluation.states[-1].gradients
+
+
+def _is_deaf(
+    one: np.ndarray | None, other: np.ndarray | None, want: np.ndarray | None, then: np.ndarray | None
+) -> bool:
+    """Whether most elements stay where they should have moved."""
+    if one is None or other is None or want is None or then is None or not one.shape == other.shape == then.shape:
+        return False
+    if one.dtype.kind not in "fcV" or want.shape != then.shape or one.shape != want.shape:
+        return False
+    moves = wide(want) != wide(then)
+    stays = moves & (wide(one) == wide(other))
+    return bool(moves.any()) and float(stays.sum()) > _MOST * float(moves.sum())
+
+
+def _noise(point: Point, engine: Implementation) -> dict[_Key, np.ndarray]:
+    """How far the code is off in these draws, for each value and gradient, and each element of it."""
+    reference = point.engines.reference
+    if not isinstance(reference, DefineByRun):
+        return {}
+    found: dict[_Key, list[np.ndarray]] = {}
+    generator = stream(point.problem.seed, "own rounding")
+    for _ in range(_DRAWS):
+        problem = _moved(point.problem, generator, _reach(point.problem))
+        got, want = engine.evaluate(problem), raised(reference).evaluate(raise_precision(problem))
+        for key, off in _differences(got, want).items():
+            found.setdefault(key, []).append(off)
+    return {key: _spread(np.stack(listed)) for key, listed in found.items() if len(listed) == _DRAWS}
+
+
+def _spread(draws: np.ndarray) -> np.ndarray:
+    """How far the draws lie apart."""
+    with np.errstate(all="ignore"):
+        spread = np.asarray(np.max(np.abs(draws - draws.mean(axis=0)), axis=0))
+    finite = spread[np.isfinite(spread)]
+    floor = _LUCK * float(finite.max()) if finite.size else 0.0
+    return np.where(np.isfinite(spread), np.maximum(spread, floor), 0.0)
+
+
+def _reach(problem: Problem) -> float:
+    """By what part of them inputs are moved."""
+    unit = epsilon(problem.dtype)
+    return float(np.sqrt(unit)) if unit < _HALF else _UNITS * unit
+
+
+def _moved(problem: Problem, generator: np.random.Generator, reach: float) -> Problem:
+    def moved(array: np.ndarray) -> np.ndarray:
+        if array.dtype.kind not in "fcV":
+            return array
+        factors = 1 + reach * generator.uniform(-1, 1, array.shape)
+        return np.asarray(wide(array) * factors).astype(array.dtype)
+
+    def all_moved(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {name: moved(array) for name, array in arrays.items()}
+
+    return replace(problem, inputs=all_moved(problem.inputs), forwards=tuple(map(all_moved, problem.forwards)))
+
+
+def _differences(got: Evaluation, want: Evaluation) -> dict[_Key, np.ndarray]:
+    found: dict[_Key, np.ndarray] = {}
+    for step, (mine, theirs) in enumerate(zip(got.states, want.states, strict=False)):
+        for what, left, right in (
+            (ClaimKind.VALUE, mine.values, theirs.values),
+            (ClaimKind.GRADIENT, mine.gradients, theirs.gradients),
+        ):
+            for name, one in left.items():
+                other = right.get(name)
+                if one is not None and other is not None and one.shape == other.shape and one.dtype.kind in "fcV":
+                    with np.errstate(all="ignore"):
+                        found[what, step, name] = np.asarray(wide(one) - wide(other))
+    return found

@@ -1,0 +1,255 @@
+"""One gradient of code that says nothing of what it computes: held to differences of the forward, with error bars, and
+to what torch makes of the forward.
+
+A difference that is well known decides, once differences by other steps say the same; where it is blurred, the forward
+does. At a kink whatever lies between the two sides is right; along several elements at once a kink decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import largest_finite, wide
+from gradcheck.checks.closeness.compare import compare
+from gradcheck.checks.closeness.tolerance import base
+from gradcheck.checks.implementations.code_gradient import (
+    ELEMENTS,
+    OwnGradient,
+    all_together,
+    each_alone,
+    generator_of,
+    slope_along,
+)
+from gradcheck.checks.implementations.undefined_derivatives import is_undefined
+from gradcheck.checks.result import Comparison
+from gradcheck.facts import fact
+from gradcheck.oracles.numeric.finite_differences import Slope
+
+#: A difference whose error bar is a larger part of the largest gradient decides nothing.
+_BLURRED = 1e-4
+#: How many of its own error bars a right gradient may be away.
+_BARS = 8.0
+#: Differences that contradict the code are taken again from so much smaller steps on.
+_FINER = (2.0**-7, 2.0**-20)
+#: A gradient is seen beside another that is at most so many times as large.
+_LOST = 1e3
+DIFFERENCES, FORWARD = "differences", "its own forward"
+
+
+def hold_together(claims: Sequence[OwnGradient]) -> bool:
+    """Whether differences say the same as all these gradients of one point, where all inputs move together: at random,
+    and, where numbers are equal, along ones, since what is right for each of two may add up to too much. False where
+    they do not tell, for a kink or because one gradient is lost beside another."""
+    generator = generator_of(claims[0], "together")
+    at_random = [(claim, generator.standard_normal(claim.array.shape)) for claim in claims]
+    along_ones = [(claim, np.ones(way.shape)) for claim, way in at_random]
+    for moves in (at_random, along_ones) if _some_equal(claims) else (at_random,):
+        sizes = [float(np.sum(np.abs(claim.values * way))) for claim, way in moves if claim.values is not None]
+        if len(sizes) < len(claims) or not 0 < max(sizes) <= _LOST * min(sizes):
+            return False
+        found = slope_along(moves, scale=max(sizes))
+        if found is None or found.kinked or found.error > _BLURRED / _LOST * max(sizes):
+            return False
+        mine = sum(_along(claim.values, way) for claim, way in moves if claim.values is not None)
+        rtol = max(base(claim.array.dtype).rtol for claim in claims)
+        if abs(mine - found.value) > _BARS * found.error + rtol * sum(sizes):
+            return False
+    return True
+
+
+def all_judged(claims: Sequence[tuple[OwnGradient, np.ndarray | None]]) -> Iterator[Comparison]:
+    """All gradients of a point, each beside what its forward comes to: where that is the same, differences are asked of
+    all together first."""
+    by_forward = [_by_forward(claim, forward) for claim, forward in claims]
+    if all(map(_is_backed, by_forward)) and hold_together([claim for claim, _ in claims]):
+        yield from by_forward
+        return
+    each = [_judged(claim, forward, found) for (claim, forward), found in zip(claims, by_forward, strict=True)]
+    if len(each) > 1 and all(c.status != "failed" for c in each) and not all(map(_is_backed, by_forward)):
+        too_much = _add_up_otherwise([claim for claim, _ in claims])
+        each = [*each, too_much] if too_much is not None else each
+    yield from each
+
+
+def _some_equal(claims: Sequence[OwnGradient]) -> bool:
+    numbers = np.concatenate([claim.array.ravel() for claim in claims])
+    return len(np.unique(wide(numbers))) < numbers.size
+
+
+def _add_up_otherwise(claims: Sequence[OwnGradient]) -> Comparison | None:
+    """Where inputs that are equal move together, there may be a derivative though there is none for each alone: what
+    is right for each may add up to too much."""
+    moves = [(claim, np.ones(claim.array.shape)) for claim in claims]
+    total = sum(_along(claim.values, way) for claim, way in moves if claim.values is not None)
+    size = float(sum(np.sum(np.abs(claim.values)) for claim in claims if claim.values is not None))
+    noises = [claim.noise.at(claim.point, claim.name) for claim in claims]
+    room = base(claims[0].array.dtype).rtol * size + sum(float(np.sum(one)) for one in noises if one is not None)
+    found: Slope | None = None
+    for finer in (1.0, *_FINER):
+        found = slope_along(moves, finer, size)
+        if found is None or found.kinked or not _is_clear(found, size):
+            return None
+        if abs(found.value - total) <= _BARS * found.error + room:
+            return None
+    assert found is not None
+    claim, _ = moves[0]
+    told = fact("along_all_together", names=tuple(one.name for one in claims))
+    shape = {"shape": claim.array.shape, "elements": claim.array.size, "mismatched": 1}
+    off = {"got": total, "want": found.value, "max_abs": abs(total - found.value)}
+    return claim.subject(DIFFERENCES).failed(told, dtype=claim.array.dtype.name, **shape, **off)
+
+
+def _is_backed(by_forward: Comparison) -> bool:
+    return by_forward.status == "passed" and by_forward.reference == FORWARD
+
+
+def _judged(claim: OwnGradient, forward: np.ndarray | None, by_forward: Comparison) -> Comparison:
+    """The gradient by differences where they are clear, and by the forward where that is there."""
+    got = claim.values
+    if got is None:
+        return by_forward
+    scale = largest_finite(got)
+    if forward is not None and forward.shape == got.shape:
+        scale = max(scale, largest_finite(wide(forward)))
+    backed = _is_backed(by_forward)
+    asked = _Asked(claim, scale, backed)
+    failed = asked.along(all_together(claim, few=True)) if backed else None
+    if failed is None and (not backed or (claim.point.trial is None and asked.unclear)):
+        failed = asked.along(each_alone(claim)) or (None if backed else asked.along(all_together(claim)))
+    if failed is not None:
+        return failed
+    if asked.kinked:
+        between = fact("between_the_sides", engine=claim.engine.name)
+        told = {"shape": claim.array.shape, "elements": claim.array.size, "verdict": between}
+        return replace(claim.subject(DIFFERENCES).passed(**told), status="not_differentiable")
+    if is_undefined(by_forward) and not _has_slopes(claim, by_forward, scale):
+        undefined = fact("undefined_at_kink", engine=claim.engine.name)
+        return replace(by_forward, status="not_differentiable", verdict=undefined)
+    if by_forward.status == "failed" and by_forward.mismatch is None and asked.agreed:
+        # what is far off is the forward's own doing: something in it that torch does not differentiate
+        passed = claim.subject(FORWARD).passed(shape=claim.array.shape, elements=claim.array.size)
+        return passed.noted(fact("forward_not_followed"))
+    return by_forward
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What differences have said of a gradient so far, the largest of which is `scale`; `backed` where torch makes the
+    same of the forward. `agreed` and `unclear` count, `kinked` is whether some element has two sides."""
+
+    claim: OwnGradient
+    scale: float
+    backed: bool
+    agreed: int = 0
+    unclear: int = 0
+    kinked: bool = False
+
+    def along(self, directions: Iterable[np.ndarray]) -> Comparison | None:
+        """The failure along the first of these that contradicts the code; None where none does."""
+        claim, got = self.claim, self.claim.values
+        assert got is not None
+        for direction in directions:
+            size = max(self.scale, float(np.nansum(np.abs(got * direction))))
+            found = claim.slope(direction, scale=size)
+            if found is None or not _is_clear(found, self.scale) or (found.kinked and np.count_nonzero(direction) > 1):
+                self.unclear += 1
+                continue
+            is_undefined_there = found.kinked and not np.isfinite(_along(got, direction))
+            if not is_undefined_there and self._contradicts(direction, found):
+                return _failed(claim, direction, found)
+            self.agreed += 1
+            self.kinked |= found.kinked
+        return None
+
+    def _contradicts(self, direction: np.ndarray, found: Slope) -> bool:
+        if _agrees(self.claim, direction, found, self.scale):
+            return False
+        return _is_sure(self.claim, direction, found, self.scale, self.backed)
+
+
+def _has_slopes(claim: OwnGradient, c: Comparison, scale: float) -> bool:
+    """Whether there is a derivative for some element that is wrong, of the first few."""
+    for place in () if c.mask is None else np.flatnonzero(c.mask)[:ELEMENTS]:
+        found = claim.slope(claim.unit(int(place)))
+        if found is not None and not found.kinked and _is_clear(found, scale):
+            return True
+    return False
+
+
+def _along(got: np.ndarray, direction: np.ndarray) -> float:
+    moves = direction != 0  # NaN elsewhere is another element's
+    return float(np.sum(got[moves].conj() * direction[moves]).real)
+
+
+def _is_clear(found: Slope, scale: float) -> bool:
+    return found.error <= _BLURRED * max(scale, abs(found.value), *map(abs, found.sides))
+
+
+def _agrees(claim: OwnGradient, direction: np.ndarray, found: Slope, scale: float, noise: float = 0.0) -> bool:
+    got = claim.values
+    assert got is not None
+    mine = _along(got, direction)
+    size = max(abs(found.value), scale, float(np.sum(np.abs(got * direction))))
+    room = _BARS * found.error + base(claim.array.dtype).rtol * size + noise
+    return bool(min(found.sides) - room <= mine <= max(found.sides) + room)
+
+
+def _is_sure(claim: OwnGradient, direction: np.ndarray, found: Slope, scale: float, backed: bool) -> bool:
+    """Whether a contradiction stays, where the code's own rounding is allowed, and steps are smaller. Where torch makes
+    the same of the forward as the code, smaller steps must say the same as larger ones."""
+    noise = claim.noise.at(claim.point, claim.name)
+    allowed = 0.0
+    if noise is not None and not found.kinked and noise.shape == direction.shape:
+        allowed = float(np.sum(noise * np.abs(direction)))
+    if _agrees(claim, direction, found, scale, allowed):
+        return False
+    confirmed = not backed
+    for finer in _FINER:
+        again = claim.slope(direction, finer)
+        if again is None:
+            continue
+        apart = abs(again.value - found.value) > _BARS * (again.error + found.error)
+        if apart and (backed or _agrees(claim, direction, again, scale, allowed)):
+            return False
+        confirmed |= _is_clear(again, scale)
+    return confirmed
+
+
+def _failed(claim: OwnGradient, direction: np.ndarray, found: Slope) -> Comparison:
+    """The gradient beside differences, at the element that they were taken for."""
+    got = claim.values
+    assert got is not None
+    place = tuple(int(i) for i in np.unravel_index(int(np.argmax(np.abs(direction))), direction.shape))
+    single = np.count_nonzero(direction) == 1
+    mine = _along(got, direction)
+    failed = claim.subject(DIFFERENCES).failed(
+        None if single else fact("along_a_direction"),
+        shape=claim.array.shape,
+        dtype=claim.array.dtype.name,
+        elements=claim.array.size,
+        mismatched=1,
+        worst_index=place if single else None,
+        got=mine,
+        want=found.value,
+        max_abs=abs(mine - found.value),
+        max_rel=abs(mine - found.value) / abs(found.value) if found.value else float("inf"),
+        atol=_BARS * found.error,
+        rtol=base(claim.array.dtype).rtol,
+    )
+    return failed.noted(fact("differences_bar", error=found.error))
+
+
+def _by_forward(claim: OwnGradient, forward: np.ndarray | None) -> Comparison:
+    """The gradient beside what torch makes of the forward."""
+    subject = claim.subject(FORWARD)
+    if forward is None or claim.engine.code.pulled is not None:
+        if claim.values is None:
+            assert claim.gradient is not None
+            wrong = fact("shapes_differ", got=claim.gradient.shape, want=claim.array.shape)
+            return subject.failed(wrong, shape=claim.array.shape)
+        return claim.subject(DIFFERENCES).passed(shape=claim.array.shape, elements=claim.array.size)
+    found = compare(claim.gradient, forward, base(claim.array.dtype), subject)
+    return claim.noise.judged(found, claim.point) if found.status == "failed" and found.mismatch is None else found

@@ -1,0 +1,209 @@
+"""The slips of somebody who writes code, made in a right formula: each yields formulas in which one is made.
+
+Besides those of a derivation (see `correction/edits`), which here are made wherever a part occurs: what is computed
+once and used twice is wrong twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
+
+from gradcheck.autograd.op import lookup
+from gradcheck.checks.failures.correction.edits import EDITS
+from gradcheck.checks.failures.correction.expression_pool import ExpressionPool, is_op
+from gradcheck.checks.failures.correction.edit_position import Operands, Position
+from gradcheck.language.expr.nodes import Call, Gradient, Literal, Name
+from gradcheck.language.expr.nodes import Sequence as ListOfExprs
+from gradcheck.language.expr.traverse import rewrite
+
+_FAMILIES = (
+    ("exp", "expm1"),
+    ("log", "log1p"),
+    ("round", "floor", "ceil", "trunc"),
+    ("sigmoid", "tanh", "silu", "softmax"),
+    ("relu", "abs", "sign", "clamp"),
+    ("amax", "amin", "mean", "sum"),
+    ("argmax", "argmin"),
+    ("cumsum", "cumprod"),
+)
+_OPERATORS = ("mul", "div", "add", "sub")
+#: By its name, an option that is forgotten or taken for another, and what it is then.
+_OPTIONS: dict[str, tuple[bool | int | float | str, ...]] = {
+    "unbiased": (True, False),
+    "correction": (0, 1),
+    "approximate": ("none", "tanh"),
+    "eps": (0.0, 1e-12, 1e-8, 1e-6, 1e-5, 1e-3),
+}
+
+#: So many numbers of the code are tried in place of those of a formula.
+_MOST_WRITTEN = 8
+
+Slip = Callable[[Position], Iterator[int]]
+
+
+def another_of_its_family(at: Position) -> Iterator[int]:
+    """`expm1` for `exp`, `floor` for `round`."""
+    if isinstance(at.node, Call):
+        for family in _FAMILIES:
+            if at.node.op in family:
+                yield from (at.pool.like(Call(o, at.node.args, at.node.kwargs), at.below) for o in family)
+
+
+def another_option(at: Position) -> Iterator[int]:
+    """Another epsilon, `gelu` with `tanh` for the exact one, a biased variance for the unbiased."""
+    node = at.node
+    entry = lookup(node.op) if isinstance(node, Call) else None
+    if entry is None or not isinstance(node, Call) or not at.is_tensor:
+        return
+    known = [parameter.name for parameter in entry.parameters]
+    given = dict(zip(known, node.args, strict=False)) | dict(node.kwargs)
+    for name, values in _OPTIONS.items():
+        if name in known:
+            for value in values:
+                if given.get(name) != Literal(value):
+                    changed = {**given, name: Literal(value)}
+                    yield at.pool.add(Call(node.op, (), tuple(changed.items())))
+
+
+def other_branch(at: Position) -> Iterator[int]:
+    """A condition or a mask the other way round, or nothing but one of the two branches."""
+    if is_op(at.node, "where") and len(at.below) == 3:
+        condition, one, other = at.below
+        yield at.pool.like(at.node, (condition, other, one))
+        for value in (0, 1):
+            yield at.pool.like(at.node, (condition, one, at.pool.literal(value)))
+            yield at.pool.like(at.node, (condition, at.pool.literal(value), other))
+    array = at.pool.array(at.part)
+    if array is not None and array.dtype.kind == "b":
+        yield at.pool.call("logical_not", at.part)
+
+
+def not_normalized(at: Position) -> Iterator[int]:
+    """What `softmax` divides, or divided by the sum of everything; or its derivative as that of a sigmoid."""
+    if is_op(at.node, "softmax"):
+        call, powers = at.pool.call, at.pool.call("exp", at.below[0])
+        yield powers
+        yield call("div", powers, call("sum", powers))
+        yield call("mul", at.part, call("sub", at.pool.literal(1), at.part))
+
+
+def one_side(at: Position) -> Iterator[int]:
+    """`clamp` without one of its bounds."""
+    if is_op(at.node, "clamp", "clip", "hardtanh") and len(at.below) == 3:
+        x, low, high = at.below
+        yield at.pool.call("maximum", x, low)
+        yield at.pool.call("minimum", x, high)
+
+
+def one_instead(at: Position) -> Iterator[int]:
+    """A sum or a mean that is the first, or the last, of what it adds up."""
+    if is_op(at.node, "sum", "mean") and at.below and (whole := at.pool.array(at.below[0])) is not None:
+        for dim in range(whole.ndim):
+            for place in (0, -1):
+                yield at.pool.call("select", at.below[0], at.pool.literal(dim), at.pool.literal(place))
+
+
+def another_operator(at: Position) -> Iterator[int]:
+    """`+` for `*`, `/` for `*`."""
+    if is_op(at.node, *_OPERATORS) and len(at.below) == 2:
+        yield from (at.pool.call(op, *at.below) for op in _OPERATORS if not is_op(at.node, op))
+
+
+def a_part_alone(at: Position) -> Iterator[int]:
+    """A part of what stands here, of its shape, without all that is around it."""
+    array = at.pool.array(at.part)
+    if array is not None and array.ndim:
+        for part in dict.fromkeys(part for path, part, _ in at.pool.positions(at.part) if path):
+            inner = at.pool.array(part)
+            if inner is not None and inner.shape == array.shape:
+                yield part
+
+
+def another_number(at: Position) -> Iterator[int]:
+    """A factor that a derivative brings down, forgotten or there twice."""
+    value = at.node.value if isinstance(at.node, Literal) else None
+    if isinstance(value, float) and at.parent is not None and is_op(at.parent, "mul", "div"):
+        for factor in (2, 3, 4):
+            yield at.pool.literal(value / factor)
+            yield at.pool.literal(value * factor)
+
+
+def moved_numbers(at: Position) -> Iterator[int]:
+    """Whole numbers that stand together: in another order, or moved by one, or from one to another."""
+    if not isinstance(at.node, ListOfExprs) or not 2 <= len(at.below) <= 6:
+        return
+    numbers = [at.pool.value(part) for part in at.below]
+    if not all(type(number) is int for number in numbers):
+        return
+    for i, j in combinations(range(len(numbers)), 2):
+        a, b = numbers[i], numbers[j]
+        for one, other in ((b, a), (a + 1, b - 1), (a - 1, b + 1), (a + b, 0), (0, a + b), (a, 0), (0, b)):
+            changed = [at.pool.literal(number) for number in numbers]
+            changed[i], changed[j] = at.pool.literal(one), at.pool.literal(other)
+            yield at.pool.like(at.node, tuple(changed))
+
+
+SLIPS: tuple[Slip, ...] = (
+    another_of_its_family,
+    another_option,
+    other_branch,
+    not_normalized,
+    one_side,
+    one_instead,
+    another_operator,
+    a_part_alone,
+    another_number,
+    moved_numbers,
+)
+
+
+def slips(pool: ExpressionPool, operands: Operands, root: int, written: Sequence[float] = ()) -> Iterator[int]:
+    """Every formula with one slip, made at one place or wherever the same part occurs; `written` are numbers that may
+    stand for those of the formula."""
+    places = list(pool.positions(root))
+    for path, part, parent in places:
+        at = Position(pool, operands, part, None if parent < 0 else pool.exprs[parent])
+        if isinstance(at.node, Literal) and isinstance(at.node.value, (int, float)):
+            yield from (pool.replace(root, path, pool.literal(number)) for number in written[:_MOST_WRITTEN])
+        for slip in SLIPS:
+            for other in slip(at):
+                yield pool.replace(root, path, other)
+                yield everywhere(pool, root, {part: other})
+    tensors = dict.fromkeys(part for _, part, _ in places if isinstance(pool.exprs[part], (Name, Gradient)))
+    for one in tensors:
+        yield everywhere(pool, root, {one: pool.call("neg", one)})
+    for one, other in combinations(tensors, 2):
+        yield everywhere(pool, root, {one: other, other: one})
+        yield everywhere(pool, root, {one: other})
+        yield everywhere(pool, root, {other: one})
+    for op in dict.fromkeys(node.op for node in pool.exprs[root].walk() if isinstance(node, Call)):
+        yield _without(pool, root, op)
+    counted = [part for _, part, _ in places]
+    for part in dict.fromkeys(part for part in counted if counted.count(part) > 1):
+        parent = next(parent for _, same, parent in places if same == part)
+        at = Position(pool, operands, part, pool.exprs[parent])
+        for edit, _ in EDITS:
+            yield from (everywhere(pool, root, {part: other}) for other in edit(at))
+
+
+def _without(pool: ExpressionPool, root: int, op: str) -> int:
+    """The formula without any call of an op, of which only the first argument is left."""
+    return pool.add(rewrite(pool.exprs[root], lambda node: node.children[0] if is_op(node, op) else node))
+
+
+def everywhere(pool: ExpressionPool, root: int, changed: dict[int, int]) -> int:
+    """The formula with parts replaced by others wherever they occur, as they are in the formula."""
+    made = dict(changed)
+    stack = [root]
+    while stack:
+        top = stack[-1]
+        missing = [] if top in made else [child for child in pool.children[top] if child not in made]
+        if missing:
+            stack += missing
+            continue
+        stack.pop()
+        if top not in made:
+            below = tuple(made[child] for child in pool.children[top])
+            made[top] = pool.like(pool.exprs[top], below) if below else top
+    return made[root]

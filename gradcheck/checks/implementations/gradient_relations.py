@@ -1,0 +1,165 @@
+"""How the numbers that code has for a gradient relate to the right ones, where no known mistake explains them: the same
+numbers at other places, right in a part alone, or off by a factor that some tensor of the entry gives.
+
+Only what holds in the same way wherever the gradient is looked at is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import wide
+from gradcheck.autograd.modes import quiet, using_default_dtype
+from gradcheck.checks.failures.diagnosis.catalogue import matches
+from gradcheck.checks.failures.diagnosis.evidence import Evidence
+from gradcheck.checks.implementations.tape_factors import factors_on_tape
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.result import Diagnosis
+from gradcheck.facts import Fact, fact
+
+#: Fewer different numbers are found at other places by chance.
+_FEWEST = 4
+#: How far along an axis a gradient may be moved, and how many digits of a factor must be the same.
+_SHIFTS, _DIGITS = (-2, -1, 0, 1, 2), 5
+#: Axes that are longer are not looked at slice by slice.
+_LONGEST = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One that holds at a point; `key` tells it from others of its kind, the same at every point."""
+
+    kind: str
+    key: Hashable
+    what: Fact
+
+
+Seen = Sequence[tuple[Point, Evidence]]
+
+
+def held(
+    seen: Seen, at: Callable[[Point, Evidence, frozenset[Hashable] | None], Iterable[Relation]]
+) -> tuple[Diagnosis, ...]:
+    """The first relation that holds at every point where the numbers differ; `at` gives those of one, of the keys that
+    are left, None at first for all."""
+    left: dict[Hashable, Relation] | None = None
+    differing = [(point, evidence) for point, evidence in seen if not matches(evidence.want, evidence)]
+    for point, evidence in differing:
+        with using_default_dtype(point.problem.dtype), quiet(), np.errstate(all="ignore"):
+            keys = None if left is None else frozenset(left)
+            found = {one.key: one for one in at(point, evidence, keys)}
+        left = found if left is None else {key: one for key, one in left.items() if key in found}
+        if not left:
+            return ()
+    if not left or len(differing) < 2:
+        return ()
+    first = next(iter(left.values()))
+    return (Diagnosis(first.kind, first.what, "possible", fact("computed_at_points", points=len(differing))),)
+
+
+def related(name: str, seen: Seen) -> tuple[Diagnosis, ...]:
+    """What the numbers tell of a gradient; nothing where they tell nothing."""
+
+    def at(point: Point, evidence: Evidence, keys: frozenset[Hashable] | None) -> Iterator[Relation]:
+        got, want = wide(evidence.arrived), wide(evidence.want)
+        if got.shape != want.shape:
+            yield from _cropped(got, want, evidence)
+            return
+        right = _close(got, want, evidence)
+        yield from _elsewhere(got, want, evidence)
+        yield from _in_a_part(got, want, right)
+        for key, factor in factors_on_tape(name, point, got, want, right):
+            yield Relation("factor_of_tensor", key, fact("comes_with_factor", factor=factor))
+
+    return held(seen, at)
+
+
+def _close(one: np.ndarray, other: np.ndarray, evidence: Evidence) -> np.ndarray:
+    """Which elements are equal but for rounding."""
+    coarse = 1e-7 if evidence.want.dtype == np.float64 else 5e-2 if evidence.want.dtype.itemsize == 2 else 1e-4
+    size = float(np.max(np.abs(other), initial=0.0))
+    found: np.ndarray = np.abs(one - other) <= coarse * np.abs(other) + 1e-5 * coarse * size
+    return found
+
+
+# At other places -------------------------------------------------------------------------------------------
+
+
+def _elsewhere(got: np.ndarray, want: np.ndarray, evidence: Evidence) -> Iterator[Relation]:
+    if np.unique(want).size < _FEWEST:
+        return
+    for axis in range(want.ndim):
+        if 1 < want.shape[axis] <= _LONGEST and _are_slices_exchanged(got, want, axis, evidence):
+            yield Relation("reshaped", ("slices", axis), fact("slices_elsewhere", dim=axis))
+    yield from _shifted(got, want, evidence)
+    if _close(np.sort(got.ravel()), np.sort(want.ravel()), evidence).all():
+        yield Relation("reshaped", ("places",), fact("numbers_elsewhere"))
+
+
+def _are_slices_exchanged(got: np.ndarray, want: np.ndarray, axis: int, evidence: Evidence) -> bool:
+    """Whether each slice along an axis is one of the right ones, each of those once."""
+    mine, right = np.moveaxis(got, axis, 0), np.moveaxis(want, axis, 0)
+    left = list(range(len(right)))
+    for one in mine:
+        place = next((i for i in left if _close(one, right[i], evidence).all()), None)
+        if place is None:
+            return False
+        left.remove(place)
+    return True
+
+
+def _shifted(got: np.ndarray, want: np.ndarray, evidence: Evidence) -> Iterator[Relation]:
+    """Moved along the last axes: where both have numbers they are the same."""
+    axes = range(max(0, want.ndim - 2), want.ndim)
+    for shifts in product(_SHIFTS, repeat=len(axes)):
+        if not any(shifts):
+            continue
+        mine, right = [slice(None)] * want.ndim, [slice(None)] * want.ndim
+        for axis, by in zip(axes, shifts, strict=True):
+            size = want.shape[axis]
+            mine[axis], right[axis] = slice(max(0, -by), size - max(0, by)), slice(max(0, by), size - max(0, -by))
+        one, other = got[tuple(mine)], want[tuple(right)]
+        if np.unique(other).size >= _FEWEST and 4 * other.size > want.size and _close(one, other, evidence).all():
+            yield Relation("off_by_one", ("shifted", shifts), fact("moved_along", by=shifts))
+
+
+def _cropped(got: np.ndarray, want: np.ndarray, evidence: Evidence) -> Iterator[Relation]:
+    """More than the gradient, which stands in the midst of it, at its beginning or at its end."""
+    if got.ndim != want.ndim or any(a < b for a, b in zip(got.shape, want.shape, strict=True)):
+        return
+    more = [a - b for a, b in zip(got.shape, want.shape, strict=True)]
+    for where, starts in (("middle", [m // 2 for m in more]), ("start", [0] * len(more)), ("end", more)):
+        part = got[tuple(slice(s, s + size) for s, size in zip(starts, want.shape, strict=True))]
+        if _close(part, want, evidence).all():
+            yield Relation("reshaped", ("cropped", where), fact("cut_out_of", where=where))
+
+
+# In a part -------------------------------------------------------------------------------------------------
+
+
+def _in_a_part(got: np.ndarray, want: np.ndarray, right: np.ndarray) -> Iterator[Relation]:
+    """Right in a part, and in the rest something simple."""
+    wrong = ~right
+    some = bool((right & (want != 0)).any())
+    if not wrong.any():
+        return
+    mine, theirs = got[wrong], want[wrong]
+    if some and not mine.any():
+        yield Relation("branch", ("nothing",), fact("nothing_in_a_part"))
+    elif some and not theirs.any():
+        yield Relation("branch", ("too much",), fact("not_stopped_in_a_part"))
+    elif not np.any(got[want != 0]) and (want == 0).any():
+        yield Relation("branch", ("other",), fact("on_the_other_side"))
+    elif theirs.all():
+        ratios = mine / theirs
+        factor = float(ratios.flat[0].real)
+        if np.allclose(ratios, factor, rtol=10.0**-_DIGITS) and some:
+            told = float(f"{factor:.{_DIGITS}g}")
+            if told == -1:
+                yield Relation("sign", ("signs",), fact("signs_in_a_part"))
+            else:
+                yield Relation("branch", ("factor", told), fact("factor_in_a_part", factor=told))

@@ -1,0 +1,134 @@
+"""What somebody's loop makes of a gradient: contributions that replace each other, or but one of them; and gradients
+computed with another tensor back to front.
+
+Each contribution is what the entry's gradient is where all but a slice of what comes in, or of another input, is zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.failures.diagnosis.catalogue import matches
+from gradcheck.checks.failures.diagnosis.evidence import Evidence
+from gradcheck.checks.implementations.gradient_relations import Relation, Seen, held
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.result import Diagnosis
+from gradcheck.facts import fact
+from gradcheck.language.problem import Problem
+
+#: Axes of so many slices at most, and so many of all are looked at.
+_LONGEST, _MOST_AXES = 24, 10
+
+
+def of_a_loop(name: str, seen: Seen) -> tuple[Diagnosis, ...]:
+    """What is known of a gradient's contributions; nothing where they tell nothing."""
+
+    def at(point: Point, evidence: Evidence, keys: frozenset[Hashable] | None) -> Iterator[Relation]:
+        if evidence.arrived.shape != evidence.want.shape:
+            return
+        for number, (tensor, axis) in enumerate(_axes(name, point.problem)):
+            key = (tensor, axis)
+            if number < _MOST_AXES and (keys is None or any(k[:2] == key for k in keys if isinstance(k, tuple))):
+                parts = list(_parts(name, point, tensor, axis))
+                yield from _told(parts, key, evidence)
+        for text, problem in _otherwise(name, point.problem):
+            if (keys is None or ("as if", text) in keys) and matches(_gradient(name, point, problem), evidence):
+                yield Relation("flipped", ("as if", text), fact("computed_with", tensor=text))
+
+    return held(seen, at)
+
+
+def _told(parts: list[np.ndarray | None], key: tuple[str, int], evidence: Evidence) -> Iterator[Relation]:
+    found = [one for one in parts if one is not None]
+    if len(found) != len(parts) or not found:
+        return
+    tensor, axis = key
+    overlaid = np.zeros(evidence.want.shape)
+    for one in found:
+        overlaid = np.where(one != 0, one, overlaid)
+    if matches(overlaid.astype(evidence.want.dtype), evidence):
+        yield Relation("overwritten", (*key, "overlaid"), fact("slices_overwritten", tensor=tensor, dim=axis))
+    for place, text in ((-1, "last"), (0, "first")):
+        if matches(found[place].astype(evidence.want.dtype), evidence):
+            yield Relation("use_dropped", (*key, text), fact("slice_alone", which=text, tensor=tensor, dim=axis))
+        if matches((wide(evidence.want) - found[place]).astype(evidence.want.dtype), evidence):
+            missing = fact("slice_left_out", which=text, tensor=tensor, dim=axis)
+            yield Relation("use_dropped", (*key, "without", text), missing)
+    yield from _some_alone(found, key, evidence)
+
+
+def _some_alone(parts: list[np.ndarray], key: tuple[str, int], evidence: Evidence) -> Iterator[Relation]:
+    """Some slices are counted, each once, and others not at all: a loop that ends too soon, a block left out."""
+    table = np.stack([one.ravel() for one in parts], axis=1)
+    if table.dtype.kind == "c":
+        return
+    for counted in _countings(table, wide(evidence.arrived).ravel()):
+        left_out = tuple(int(place) for place in np.flatnonzero(counted == 0))
+        total = (table @ counted).reshape(evidence.want.shape).astype(evidence.want.dtype)
+        if left_out and len(left_out) < len(parts) and matches(total, evidence):
+            tensor, axis = key
+            missing = fact("slices_left_out", places=left_out, tensor=tensor, dim=axis)
+            yield Relation("use_dropped", (*key, left_out), missing)
+            return
+
+
+def _countings(table: np.ndarray, got: np.ndarray) -> Iterator[np.ndarray]:
+    """How often each column may be counted, 0 or 1: as the numbers have it, where they decide; else from some place on,
+    or up to it."""
+    count = table.shape[1]
+    if table.shape[0] >= count and np.linalg.matrix_rank(table) == count:
+        shares = np.rint(np.linalg.lstsq(table, got, rcond=None)[0])
+        if set(shares.tolist()) <= {0.0, 1.0}:
+            yield shares
+        return
+    for place in range(1, count):
+        yield (np.arange(count) < place).astype(float)
+        yield (np.arange(count) >= place).astype(float)
+
+
+def _axes(name: str, problem: Problem) -> Iterator[tuple[str, int]]:
+    """Of what comes in, then of the other inputs, each axis that is short enough."""
+    (seeds,) = problem.seeds
+    tensors = {**seeds, **{other: array for other, array in problem.inputs.items() if other != name}}
+    for tensor, array in tensors.items():
+        for axis in range(0 if array is None else array.ndim):
+            if array is not None and 1 < array.shape[axis] <= _LONGEST:
+                yield tensor, axis
+
+
+def _parts(name: str, point: Point, tensor: str, axis: int) -> Iterator[np.ndarray | None]:
+    problem = point.problem
+    (seeds,) = problem.seeds
+    array = seeds[tensor] if tensor in seeds else problem.inputs[tensor]
+    assert array is not None
+    for place in range(array.shape[axis]):
+        alone = np.zeros_like(array)
+        where = (slice(None),) * axis + (place,)
+        alone[where] = array[where]
+        if tensor in seeds:
+            asked = replace(problem, seeds=({**seeds, tensor: alone},))
+        else:
+            asked = replace(problem, inputs={**problem.inputs, tensor: alone})
+        yield _gradient(name, point, asked)
+
+
+def _gradient(name: str, point: Point, problem: Problem) -> np.ndarray | None:
+    found = point.engines.reference.evaluate(problem)
+    if not found.states or found.error is not None:
+        return None
+    gradient = found.states[0].gradients.get(name)
+    return None if gradient is None else wide(gradient)
+
+
+def _otherwise(name: str, problem: Problem) -> Iterator[tuple[str, Problem]]:
+    """Another input back to front, along an axis or along the last two."""
+    for other, array in problem.inputs.items():
+        axes: list[tuple[int, ...]] = [(axis,) for axis in range(array.ndim) if array.shape[axis] > 1]
+        axes += [(array.ndim - 2, array.ndim - 1)] if array.ndim > 1 else []
+        for flipped in axes if other != name else ():
+            changed = {**problem.inputs, other: np.flip(array, flipped).copy()}
+            yield f"{other}.flip({', '.join(map(str, flipped))})", replace(problem, inputs=changed)

@@ -1,0 +1,58 @@
+"""How far code is from itself where it is asked the same again: what draws random numbers, or keeps something from call
+to call, differs by more than rounding, and none of it is rounding's doing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.checks.implementations.second_order import no_rounding
+from gradcheck.checks.points.point import Point
+from gradcheck.engines.base import Evaluation
+
+if TYPE_CHECKING:
+    from gradcheck.engines.implementation.code_engine import Implementation
+
+#: How often code is asked the same.
+_TIMES = 8
+
+
+def by_chance(engine: Implementation, point: Point) -> float:
+    """How far its answers to one question are apart, relative to what they are; 0 where that is but rounding."""
+    first = point.evaluation(engine)
+    for _ in range(_TIMES):
+        size = apart(first, engine.evaluate(point.problem), as_a_whole=True)
+        if no_rounding(size, 1.0, point.problem.dtype):
+            return size
+    return 0.0
+
+
+def apart(one: Evaluation, other: Evaluation, as_a_whole: bool = False) -> float:
+    """How far two evaluations are apart at most, relative to what each element is, or to the largest of its tensor;
+    infinite where they have other shapes."""
+    if len(one.states) != len(other.states):
+        return float("inf")
+    largest = 0.0
+    for mine, theirs in zip(one.states, other.states, strict=True):
+        for left, right in ((mine.values, theirs.values), (mine.gradients, theirs.gradients)):
+            for name, a in left.items():
+                b = right.get(name)
+                if a is None or b is None:
+                    largest = max(largest, 0.0 if a is b else float("inf"))
+                elif a.shape != b.shape:
+                    return float("inf")
+                elif dtypes.is_differentiable(a.dtype) and a.tobytes() != b.tobytes():
+                    x, y = dtypes.wide(a), dtypes.wide(b)
+                    largest = max(largest, _largest_part(x, y, as_a_whole))
+    return largest
+
+
+def _largest_part(one: np.ndarray, other: np.ndarray, as_a_whole: bool) -> float:
+    with np.errstate(all="ignore"):
+        size = np.maximum(np.abs(one), np.abs(other))
+        if as_a_whole:
+            size = np.max(size, where=np.isfinite(size), initial=0.0)
+        part = np.where((one == other) | (np.isnan(one) & np.isnan(other)), 0.0, np.abs(one - other) / size)
+    return float(np.nanmax(part, initial=0.0))

@@ -1,0 +1,197 @@
+"""Where inside an entry code goes wrong: one op of it whose gradient is a known mistake, carried on to the input.
+
+The entry is taken apart into its ops. For each, and each mistake that the catalogue knows of one op's rule, the input's
+gradient is worked out as it would be then: whatever reaches the input is linear in what the op hands on. So a part that
+is left out, or comes in another size, is recognised too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import wide
+from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.checks.claims.operations import positions
+from gradcheck.checks.failures.diagnosis.catalogue import CATALOGUE, matches
+from gradcheck.checks.failures.diagnosis.evidence import Evidence, Rule
+from gradcheck.checks.failures.gather_evidence import asking
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.result import Diagnosis
+from gradcheck.engines.base import Application
+from gradcheck.engines.core import Core
+from gradcheck.engines.recording import arrays
+from gradcheck.facts import Fact, fact
+
+#: Mistakes of one op's rule that say of themselves what would come out.
+_KINDS = frozenset((
+    *("sign", "incoming_ignored", "incoming_passed_on", "forward_value", "no_centring", "swapped", "transposed"),
+    *("operand_transposed", "conjugate", "flipped", "off_by_one", "mean_for_sum", "summed", "saved_value"),
+))  # fmt: skip
+#: Entries of more ops are not taken apart.
+MOST_OPS = 40
+#: How nearly a factor must be the same at every point, and as nearly one that people know.
+_SAME = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A mistake at one op that gives what came out."""
+
+    kind: str
+    key: Hashable
+    what: Fact
+
+
+def explained_inside(name: str, seen: Sequence[tuple[Point, Evidence]]) -> tuple[Diagnosis, ...]:
+    """The mistakes at one op that give what came out at every point; nothing where none does."""
+    left: dict[tuple[str, Hashable], _Found] | None = None
+    for point, evidence in seen:
+        with using_default_dtype(point.problem.dtype), np.errstate(all="ignore"):
+            found = {(one.kind, one.key): one for one in _at(name, point, evidence)}
+        left = found if left is None else {key: one for key, one in left.items() if key in found}
+        if not left:
+            return ()
+    best: dict[str, _Found] = {}
+    for one in (left or {}).values():
+        best.setdefault(one.kind, one)
+    sure = "confirmed" if len(best) == 1 and len(seen) > 1 else "possible"
+    points = fact("computed_at_points", points=len(seen))
+    return tuple(Diagnosis(one.kind, one.what, sure, points) for one in list(best.values())[:2])
+
+
+def _at(name: str, point: Point, evidence: Evidence) -> Iterator[_Found]:
+    tape = Tape(point)
+    target = tape.leaf(name)
+    if target is None or len(tape.nodes) > MOST_OPS or evidence.got is None:
+        return
+    if evidence.got.shape != evidence.want.shape:
+        return
+    tape.sweep()
+    off = wide(evidence.arrived) - wide(evidence.want)
+    for number, node in enumerate(tape.nodes):
+        for index, share in enumerate(tape.shares.get(number, ())):
+            if share is None or not np.any(share):
+                continue
+            place = tape.inputs(number)[index]
+            where = fact("op_at", op=node.op.name, entry=node.owner)
+            part = tape.carried(number, place, share, target)
+            if part is None or not np.any(part):
+                continue
+            yield from _as_a_part((number, index), where, part, off)
+            for kind, key, what, predicted in _mistakes(tape, number, index, share):
+                moved = tape.carried(number, place, predicted - share, target)
+                if moved is not None and matches(wide(evidence.want) + moved, evidence):
+                    yield _Found(kind, (number, index, key), fact("inside_entry", where=where, what=what))
+
+
+def _as_a_part(key: Hashable, where: Fact, part: np.ndarray, off: np.ndarray) -> Iterator[_Found]:
+    """What reaches the input by this way is left out, or comes in another size."""
+    size = float(np.sum(np.abs(part) ** 2))
+    factor = 1 + float(np.real(np.sum(np.conj(part) * off))) / size
+    if not np.allclose(off, (factor - 1) * part, rtol=_SAME, atol=_SAME * float(np.max(np.abs(part)))):
+        return
+    if abs(factor) < _SAME:
+        yield _Found("path_dropped", key, fact("part_not_there", where=where))
+    elif abs(factor + 1) < _SAME:
+        yield _Found("sign", key, fact("part_negated", where=where))
+    elif (rounded := float(f"{factor:.5g}")) != 1:
+        yield _Found("factor", (key, rounded), fact("part_scaled", where=where, factor=rounded))
+
+
+def _mistakes(
+    tape: Tape, number: int, index: int, share: np.ndarray
+) -> Iterator[tuple[str, Hashable, Fact, np.ndarray]]:
+    """What the catalogue makes of one op's rule, of the share's shape."""
+    node, places = tape.nodes[number], positions(tape.nodes[number])
+    rule = Rule(node, places[index], index, tape.cotangents[number], tuple(tape.shares[number]), tape.ask)
+    alone = Evidence(share, share, rule=rule)
+    for hypothesis in CATALOGUE:
+        if hypothesis.kind in _KINDS:
+            for guess in hypothesis.predict(alone):
+                predicted = None if guess.predicted is None else np.asarray(guess.predicted)
+                if predicted is not None and predicted.shape == share.shape and guess.sure:
+                    yield hypothesis.kind, guess.key, guess.fact, predicted
+
+
+class Tape:
+    """The ops of a graph at a point, in order, and what flows through them; arrays are told by identity."""
+
+    def __init__(self, point: Point) -> None:
+        self.problem, self.core = point.problem, Core()
+        self.nodes: list[Application] = [one for one in point.applications if one.recorded is not None]
+        self.cotangents: dict[int, tuple[np.ndarray | None, ...]] = {}
+        self.shares: dict[int, Sequence[np.ndarray | None]] = {}
+        self.ask = asking(self.core, point.problem.dtype)
+        self._made = {id(array): n for n, node in enumerate(self.nodes) for array in outputs_of(node)}
+
+    def inputs(self, number: int) -> list[np.ndarray]:
+        """The arrays that get a gradient, among the arguments."""
+        node = self.nodes[number]
+        listed = list(arrays(node.args, node.kwargs))
+        return [listed[place] for place in positions(node)]
+
+    def leaf(self, name: str) -> int | None:
+        """The identity of an input's array, told by its numbers; of an entry's, by what it came to."""
+        wanted = self.problem.inputs.get(name)
+        if wanted is None:
+            return None
+        for number in range(len(self.nodes)):
+            for array in self.inputs(number):
+                if id(array) not in self._made and array.shape == wanted.shape and np.array_equal(array, wanted):
+                    return id(array)
+        return None
+
+    def sweep(self) -> None:
+        """The right cotangents and shares, from the last ops up."""
+        cotangents: dict[int, Any] = {}
+        (seeds,) = self.problem.seeds
+        used = self._used()
+        ends = [array for node in self.nodes for array in outputs_of(node) if id(array) not in used]
+        given = [seed for seed in seeds.values() if seed is not None]
+        for array in ends:
+            seed = next((g for g in given if g.shape == array.shape), None)
+            if seed is not None:
+                cotangents[id(array)] = seed
+        self._carry(len(self.nodes), cotangents, keep=True)
+
+    def _used(self) -> set[int]:
+        return {id(array) for number in range(len(self.nodes)) for array in self.inputs(number)}
+
+    def carried(self, number: int, place: np.ndarray, change: np.ndarray, target: int) -> np.ndarray | None:
+        """What a change of what arrives at an argument of an op comes to at the target."""
+        if id(place) == target:
+            return np.asarray(wide(change))
+        cotangents: dict[int, Any] = {id(place): change}
+        self._carry(number, cotangents)
+        found = cotangents.get(target)
+        return None if found is None else np.asarray(wide(found))
+
+    def _carry(self, below: int, cotangents: dict[int, Any], keep: bool = False) -> None:
+        for number in reversed(range(below)):
+            node = self.nodes[number]
+            outputs = outputs_of(node)
+            incoming = tuple(cotangents.get(id(array)) for array in outputs)
+            if all(one is None for one in incoming):
+                continue
+            filled = tuple(
+                np.zeros_like(a) if one is None else np.asarray(one, dtype=a.dtype)
+                for one, a in zip(incoming, outputs, strict=True)
+            )
+            (pulled,) = self.core.pull_back([node], [filled], self.problem.dtype)
+            if pulled.error is not None:
+                continue
+            if keep:
+                self.cotangents[number], self.shares[number] = filled, pulled.gradients
+            for array, gradient in zip(self.inputs(number), pulled.gradients, strict=False):
+                if gradient is not None:
+                    known = cotangents.get(id(array))
+                    cotangents[id(array)] = gradient if known is None else known + gradient
+
+
+def outputs_of(node: Application) -> list[np.ndarray]:
+    parts = node.recorded if isinstance(node.recorded, tuple) else (node.recorded,)
+    return [part.data for part in parts if hasattr(part, "data")]

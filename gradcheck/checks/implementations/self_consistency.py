@@ -1,0 +1,97 @@
+"""Code without a specification: its backward is held to its own forward.
+
+The witnesses are its forward differentiated by torch, where torch goes through it, and differences in both directions
+with error bars (`by_differences`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.modes import quiet, using_default_dtype
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.context import Context
+from gradcheck.checks.implementations import behaviour
+from gradcheck.checks.implementations.self_consistency_points import AlonePoints
+from gradcheck.checks.implementations.finite_difference_check import DIFFERENCES, all_judged
+from gradcheck.checks.implementations.code_diagnosis import explain
+from gradcheck.checks.implementations.code_gradient import OwnGradient
+from gradcheck.checks.implementations.code_noise import OwnNoise, is_deaf, is_less_precise
+from gradcheck.checks.implementations.second_order import of_second_order_too
+from gradcheck.checks.options import Engines, Options
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.points.drawing import Points
+from gradcheck.checks.result import Comparison, Subject
+from gradcheck.engines.base import Evaluation
+from gradcheck.facts import fact
+from gradcheck.language.case import Case, Generalize
+
+if TYPE_CHECKING:
+    from gradcheck.engines.implementation.code_engine import Implementation
+
+
+def check_alone(case: Case, engine: Implementation, witness: Implementation | None, options: Options) -> Context:
+    """All that is found of the code at the case's inputs, and at others that are drawn; the graph says nothing.
+
+    The context's reference is the witness, or the code itself where it has none.
+    """
+    dtype = dtypes.BY_NAME[case.dtype]
+    with using_default_dtype(dtypes.real_of(dtype)), quiet(), ExitStack() as sessions:
+        for one in (engine, witness):
+            if one is not None:
+                sessions.enter_context(one.session(dtype))
+        return _checked(case, engine, witness, options)
+
+
+def _checked(case: Case, engine: Implementation, witness: Implementation | None, options: Options) -> Context:
+    engines = Engines((engine,), witness or engine)
+    drawn = AlonePoints(replace(case, generalize=Generalize()), engine, engines)
+    points = list(drawn.all())
+    own = Points(points[0].problem, engines)
+    own.own = points[0]
+    own.others = points[1:]
+    context = Context(points[0].problem.case, options, engines, own)
+    noise = OwnNoise(engine, witness)
+    for point in points:
+        found = list(_compared(point, noise))
+        context.found += [] if drawn.is_written_for_given_sizes(point.trial, found) else found
+    if is_less_precise(engine, points[0]) and is_deaf(engine, points[0]):
+        subject = Subject(ClaimKind.CODE, engine.entry, 0, engine.name, DIFFERENCES)
+        context.found.append(subject.failed(fact("less_precise", engine=engine.name, dtype=case.dtype)))
+    if any(c.status == "failed" for c in context.found):
+        explain(context, engine)
+        return context
+    context.found += of_second_order_too(context, engine)
+    context.found += behaviour.check(context, engine, OwnNoise(engine))
+    return context
+
+
+# One point -------------------------------------------------------------------------------------------------
+
+
+def _compared(point: Point, noise: OwnNoise) -> Iterator[Comparison]:
+    engine, witness = noise.engine, noise.witness
+    got = point.evaluation(engine)
+    error = got.error or next((state.error for state in got.states if state.error), None)
+    if error is not None:
+        subject = Subject(ClaimKind.CODE, engine.entry, 0, engine.name, DIFFERENCES, trial=point.trial)
+        yield subject.failed(fact("said", text=error.message))
+        return
+    forward = _gradients(point.evaluation(witness)) if witness is not None else {}
+    yield from all_judged(
+        [
+            (OwnGradient(point, engine, name, gradient, noise), forward.get(name))
+            for name, gradient in _gradients(got).items()
+            if name in point.problem.inputs
+        ]
+    )
+
+
+def _gradients(evaluation: Evaluation) -> Mapping[str, np.ndarray | None]:
+    return evaluation.states[0].gradients if evaluation.states and not evaluation.error else {}

@@ -1,0 +1,212 @@
+"""The points at which code alone is looked at: the given one, others that are drawn, other sizes of given arrays, and
+numbers beside those that the code is written with.
+
+Where arrays are given nobody says which sizes belong together, or what the code takes: equal sizes vary together, and
+what the code refuses, or answers with a result whose sizes have not varied alike, says nothing; nor does what is off
+by just what a size has changed by, for it is written for the given one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.closeness.tolerance import base
+from gradcheck.checks.options import Engines
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.result import Comparison, Trial
+from gradcheck.errors import GradcheckError
+from gradcheck.language.case import Case, Step
+from gradcheck.language.problem import Problem
+from gradcheck.language.random_streams import stream
+from gradcheck.language.sampling import draw
+from gradcheck.language.trial_draws import PLAIN, Variation, symbolic_sizes
+
+if TYPE_CHECKING:
+    from gradcheck.engines.implementation.code_engine import Implementation
+
+#: The points: the given one, then what a trial draws, and how what is written out is moved.
+_DRAWN: tuple[tuple[int | None, Variation], ...] = (
+    (None, PLAIN),
+    (0, Variation("near")),
+    (1, Variation("anywhere")),
+    (2, PLAIN),
+    (None, Variation("near", structure="whole")),
+    (None, Variation("near", structure="huge")),
+)
+#: By what powers of a size that has changed a gradient is off that is written for the given one; how nearly.
+_POWERS, _NEAR = (-2, -1, 1, 2), 1e-6
+#: Up to this size a number in code may mean anything.
+_ANYTHING = 4
+#: Of so many sizes at most each is once 1.
+_MOST_SIZES = 4
+#: Numbers of the code that are far smaller or larger are no thresholds; so far beside the others it is asked.
+_THRESHOLDS, _BESIDE = (1e-12, 1e6), (0.5, 0.9, 1.1, 2.0)
+_MOST_CONSTANTS, _MOST_POINTS = 6, 3
+_Shapes = Mapping[str, tuple[int, ...]]
+
+
+@dataclass(slots=True)
+class AlonePoints:
+    """All points for one implementation; its engines are asked there."""
+
+    case: Case
+    engine: Implementation
+    engines: Engines
+    _changed: dict[int, tuple[float, ...]] = field(default_factory=dict)  # by trial, by what its sizes have changed
+
+    def all(self) -> Iterator[Point]:
+        """The inputs as they are given, then the others, each under a random incoming gradient. What cannot be
+        evaluated there is left out, but for the first. Raises GradcheckError where that cannot be."""
+        own: Problem | None = None
+        for number, (trial, variation) in enumerate(_DRAWN):
+            try:
+                problem = draw(replace(self.case, steps=()), self.case.seed, trial, variation=variation)
+            except GradcheckError:
+                continue
+            asked = self._asked(problem, is_given=not number)
+            own = asked if own is None else own
+            if own is None:
+                raise GradcheckError(f"{self.engine.name} cannot be evaluated")
+            if asked is not None:
+                point = Point(asked, self.engines, self._trial(number, asked) if number else None)
+                if not number or not (_is_of_other_signs(asked, own) and self._is_undefined(point)):
+                    yield point
+        assert own is not None
+        yield from self._beyond(own, len(_DRAWN))
+
+    def _beyond(self, own: Problem, number: int) -> Iterator[Point]:
+        """Points that nobody has asked for: they say something only where the code goes through them."""
+        shapes = {} if symbolic_sizes(self.case) else self._shapes(own)
+        written = {abs(one) for one in self.engine.code.constants}
+        problems = [(_resized(own, sizes), sizes) for sizes in _sizes(own, written)] if shapes else []
+        problems += [(one, {}) for one in _beside_thresholds(own, self.engine.code.constants)]
+        for place, (problem, sizes) in enumerate(problems):
+            asked = self._asked(problem, is_given=False)
+            if asked is None or (sizes and not _vary_alike(shapes, self._shapes(asked), sizes)):
+                continue
+            self._changed[number + place] = tuple(size / now for size, now in sizes.items() if now != size)
+            point = Point(asked, self.engines, self._trial(number + place, asked, sizes))
+            found = point.evaluation(self.engine)
+            if found.error is None and not any(state.error for state in found.states):
+                yield point
+
+    def is_written_for_given_sizes(self, trial: Trial | None, found: Sequence[Comparison]) -> bool:
+        """Whether all that is wrong there is off by a power of what a size has changed by."""
+        ratios = () if trial is None else self._changed.get(trial.number, ())
+        wanted = [ratio**power for ratio in {*ratios, math.prod(ratios)} for power in _POWERS if ratio != 1]
+        failed = [c for c in found if c.status == "failed"]
+        return bool(wanted) and all(_is_off_by(c, wanted) for c in failed)
+
+    def _is_undefined(self, point: Point) -> bool:
+        """Whether some gradient is no number there."""
+        found = [g for state in point.evaluation(self.engine).states for g in state.gradients.values()]
+        return not all(g is None or np.isfinite(wide(g)).all() for g in found)
+
+    def _trial(self, number: int, asked: Problem, sizes: Mapping[int, int] | None = None) -> Trial:
+        told = {f"n{size}": now for size, now in (sizes or {}).items() if now != size}
+        return Trial(number, asked.seed, told or asked.sizes, problem=asked)
+
+    def _shapes(self, problem: Problem) -> _Shapes:
+        return {name: g.shape for name, g in problem.seeds[0].items() if g is not None}
+
+    def _asked(self, problem: Problem, is_given: bool) -> Problem | None:
+        """The problem with a random incoming gradient for each result; None where the code raises."""
+        values, entry = self.engine.values_alone(problem), self.engine.entry
+        own = {n: a for n, a in values.items() if n.partition("[")[0] == entry and dtypes.is_differentiable(a.dtype)}
+        generator = stream(problem.seed, "incoming", problem.drawn.trial or 0)
+        seeds = {
+            name: np.asarray(generator.standard_normal(array.shape)).astype(array.dtype) for name, array in own.items()
+        }
+        finite = all(np.isfinite(wide(array)).all() for array in own.values())
+        if not seeds or not (finite or is_given):
+            return None
+        case = replace(problem.case, steps=(Step("backward", roots=dict.fromkeys(seeds)),))
+        return replace(problem, case=case, seeds=(seeds,), forwards=({},))
+
+
+def _is_of_other_signs(problem: Problem, own: Problem) -> bool:
+    """Whether some input has numbers beyond the signs of what is given, which may be all that the code is for."""
+    for name, array in problem.inputs.items():
+        if array.dtype.kind in "fV" and array.size and own.inputs[name].size:
+            now, given = np.sign(wide(array)), np.sign(wide(own.inputs[name]))
+            if now.min() < given.min() or now.max() > given.max():
+                return True
+    return False
+
+
+# Other sizes -------------------------------------------------------------------------------------------------
+
+
+def _sizes(problem: Problem, written: set[float]) -> Iterator[Mapping[int, int]]:
+    """What each size becomes: each once 1, all that are not 1 once the same. One that the code is written with stays,
+    unless it is so small that it may mean anything."""
+    arrays = (*problem.inputs.values(), *problem.constants.values())
+    sizes = sorted({size for array in arrays for size in array.shape if size > 1})
+    known = [size for size in sizes if size <= _ANYTHING or written.isdisjoint((size, 1 / size))]
+    for one in known[:_MOST_SIZES]:
+        yield {size: 1 if size == one else size for size in known}
+    if len(known) > 1:
+        yield dict.fromkeys(known, known[0])
+
+
+def _resized(problem: Problem, sizes: Mapping[int, int]) -> Problem:
+    def resized(array: np.ndarray) -> np.ndarray:
+        for dim, size in enumerate(array.shape):
+            array = np.take(array, np.arange(sizes.get(size, size)) % size, axis=dim) if size in sizes else array
+        return array
+
+    inputs, constants = ({n: resized(a) for n, a in part.items()} for part in (problem.inputs, problem.constants))
+    return replace(problem, inputs=inputs, constants=constants)
+
+
+def _is_off_by(c: Comparison, factors: Sequence[float]) -> bool:
+    got, want = (c.got, c.want) if c.got_array is None or c.want_array is None else (c.got_array, c.want_array)
+    if got is None or want is None or np.shape(got) != np.shape(want):
+        return False
+    mine, right = wide(np.asarray(got)), wide(np.asarray(want))
+    tolerance = _NEAR if c.want_array is None else max(_NEAR, 4 * base(c.want_array.dtype).rtol)
+    return any(np.allclose(mine * by, right, rtol=tolerance, atol=0) for by in factors)
+
+
+def _vary_alike(before: _Shapes, after: _Shapes, sizes: Mapping[int, int]) -> bool:
+    """Whether the results' sizes have become what those of the arguments have."""
+    if before.keys() != after.keys():
+        return False
+    pairs = [(before[name], after[name]) for name in before]
+    return all(len(b) == len(a) and 0 not in a and _is_alike(b, a, sizes) for b, a in pairs)
+
+
+def _is_alike(before: Sequence[int], after: Sequence[int], sizes: Mapping[int, int]) -> bool:
+    return all(sizes.get(size, now) == now for size, now in zip(before, after, strict=True))
+
+
+# Other numbers ------------------------------------------------------------------------------------------------
+
+
+def _beside_thresholds(problem: Problem, constants: Sequence[float]) -> Iterator[Problem]:
+    """Where all numbers are beside those that the code is written with, of signs that are given; as often as it takes
+    for the first of these to stand everywhere once."""
+    low, high = _THRESHOLDS
+    known = sorted({abs(one) for one in constants if low < abs(one) < high})[:_MOST_CONSTANTS]
+    given = {name: array for name, array in problem.inputs.items() if array.size}
+    if not known or not given or any(array.dtype.kind not in "fV" for array in given.values()):
+        return
+    beside = np.outer(known, _BESIDE).ravel()
+    least = min(array.size for array in given.values())
+    for number in range(min(-(-beside.size // least), _MOST_POINTS)):
+        generator = stream(problem.seed, "thresholds", number)
+        inputs = {}
+        for name, array in given.items():
+            signs = np.unique(np.sign(wide(array)))
+            signs = signs[signs != 0] if np.any(signs) else np.ones(1)
+            numbers = np.resize(np.roll(beside, -number * least), array.size)
+            moved = generator.permutation(numbers).reshape(array.shape) * generator.choice(signs, array.shape)
+            inputs[name] = np.asarray(moved).astype(array.dtype)
+        yield replace(problem, inputs={**problem.inputs, **inputs})

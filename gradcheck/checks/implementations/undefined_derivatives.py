@@ -1,0 +1,107 @@
+"""Code that is undefined where its entry has no derivative: a norm at zero is no place to fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import wide
+from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.context import Context
+from gradcheck.checks.result import Comparison
+from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.double_precision import raise_precision, raised
+from gradcheck.facts import fact
+from gradcheck.language.problem import Problem
+
+#: So many elements are looked at, moved by so much; slopes that differ by this part are two.
+_ELEMENTS, _APART = 6, 1e-2
+_STEPS = (-(2.0**-20), -(2.0**-24), 0.0, 2.0**-24, 2.0**-20)
+#: With a step a sixteenth as long a slope makes a sixteenth of the difference, its absence less than this part.
+_FALLS = 64
+
+
+def excuse_undefined(context: Context) -> None:
+    """At drawn points, what is no number says nothing where the entry has a kink along one of its inputs, for there it
+    has no derivative; nor do values, where it jumps at zeros: 0 / 0, of which an epsilon makes a number."""
+    drawn = {place: c for place, c in enumerate(context.found) if c.status == "failed" and c.trial and is_undefined(c)}
+    nowhere = {_number(c) for c in drawn.values() if _is_nowhere_smooth(context, c)}
+    for place, c in drawn.items():
+        if c.what in (ClaimKind.GRADIENT, ClaimKind.VALUE) and _number(c) in nowhere:
+            told = fact("undefined_at_kink", engine=c.engine)
+            context.found[place] = replace(c, status="not_differentiable", verdict=told)
+
+
+def _number(c: Comparison) -> int:
+    return c.trial.number if c.trial is not None else -1
+
+
+def _is_nowhere_smooth(context: Context, c: Comparison) -> bool:
+    return _is_of_zeros(context, c) if c.what is ClaimKind.VALUE else _is_at_kink(context, c)
+
+
+def is_undefined(c: Comparison) -> bool:
+    """Whether all that is wrong is no number, where there should be one."""
+    if c.got_array is None or c.want_array is None or c.mask is None or c.got_array.shape != c.want_array.shape:
+        return False
+    return not np.isfinite(wide(c.got_array)[c.mask]).any() and bool(np.isfinite(wide(c.want_array)[c.mask]).all())
+
+
+def _is_at_kink(context: Context, c: Comparison) -> bool:
+    """Whether what the entry comes to has another slope on the left than on the right, along one of these elements: a
+    row of zeros has no direction, whichever of them is moved."""
+    assert c.mask is not None
+    problem = context.points.at(c.trial).problem
+    if c.tensor not in problem.inputs:
+        return False
+    kinks = kinks_along(context, problem, c.tensor, [int(i) for i in np.flatnonzero(c.mask)])
+    return any(kinks)
+
+
+def _is_of_zeros(context: Context, c: Comparison) -> bool:
+    """Whether the entry has two slopes, or jumps, along each input that is 0 in a whole row."""
+    problem = context.points.at(c.trial).problem
+    found = []
+    for name, array in problem.inputs.items():
+        rows = wide(array).reshape(-1, array.shape[-1]) if array.ndim and array.size else np.ones((1, 1))
+        zero = np.repeat(~rows.any(axis=1), rows.shape[1])
+        if zero.any():
+            found += kinks_along(context, problem, name, [int(i) for i in np.flatnonzero(zero)])
+    return bool(found) and all(found)
+
+
+def kinks_along(context: Context, problem: Problem, name: str, indices: Iterable[int]) -> list[bool]:
+    """Of some elements of an input, the first few: whether what the entry comes to has two slopes there."""
+    precise, reference = raise_precision(problem), context.engines.reference
+    if not isinstance(reference, DefineByRun) or len(precise.seeds) != 1:
+        return []
+    engine = raised(reference)
+    with using_default_dtype(dtypes.real_of(precise.dtype)), np.errstate(all="ignore"):
+        return [
+            _has_two_slopes([_total(engine, precise, name, i, t) for t in _STEPS]) for i in islice(indices, _ELEMENTS)
+        ]
+
+
+def _has_two_slopes(totals: list[float]) -> bool:
+    left, near_left, right, near_right = (total - totals[2] for total in (totals[0], totals[1], totals[4], totals[3]))
+    if abs(near_right) > abs(right) / 2 > 0:  # a jump, which an epsilon makes steep
+        return True
+    if max(abs(near_left), abs(near_right)) < max(abs(left), abs(right)) / _FALLS:  # a square, which has none at all
+        return False
+    return bool(abs(left + right) > _APART * max(abs(left), abs(right)) > 0)
+
+
+def _total(engine: DefineByRun, problem: Problem, name: str, index: int, t: float) -> float:
+    """The results added up with weights, whatever comes in, where one element is moved."""
+    moved = problem.inputs[name].copy()
+    moved.flat[index] += t
+    states = engine.evaluate(replace(problem, inputs={**problem.inputs, name: moved})).states
+    if not states:
+        return float("nan")
+    results = [states[0].values[root] for root in problem.seeds[0]]
+    return float(sum(np.sum(one * (1 + np.arange(one.size) % 7).reshape(one.shape)).real for one in results))

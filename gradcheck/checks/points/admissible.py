@@ -1,0 +1,29 @@
+"""Drawn points that can be used, and those that tell something."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.points.point import Point
+from gradcheck.facts import Fact, fact
+
+
+def unusable(point: Point) -> Fact | None:
+    """Why a drawn point cannot be used: the graph is not defined there, or a step does not raise what it should."""
+    if not point.want.states:
+        return fact("said", text=str(point.want.error))
+    for step, state in zip(point.problem.case.steps, point.want.states, strict=False):
+        kind = state.error.kind if state.error else None
+        if kind != step.raises:
+            return fact("said", text=str(state.error)) if state.error else fact("not_raised_here", error=step.raises)
+    return None
+
+
+def is_telling(point: Point) -> bool:
+    """Whether the gradients that formulas claim have elements that are numbers, and not 0."""
+    if not point.is_complete:
+        return False
+    gradients = point.scope(point.last).gradients
+    told = [wide(gradients[name]) for name in point.problem.case.formulas if name in gradients]
+    return all(bool(np.any(np.isfinite(array) & (array != 0))) for array in told)

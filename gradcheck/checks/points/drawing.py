@@ -1,0 +1,197 @@
+"""Points: at which numbers and sizes a case is looked at, and what the engines make of it there.
+
+Every point of a case is made here: its own numbers, its trials, its literals moved, and points near one that tell
+explanations apart. A trial is drawn again, by one loop, until its sizes go together and its values say something; it is
+then kept, so that whoever explains a failure looks at the very point at which it was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from gradcheck.checks.options import Engines
+from gradcheck.checks.points.perturbation import scaled, varied
+from gradcheck.checks.points.point import OwnPoint, Point
+from gradcheck.checks.result import Trial, TrialKind
+from gradcheck.checks.points.free_sizes import pinned_sizes, structural_sizes, stuck_sizes
+from gradcheck.errors import GradcheckError
+from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Case
+from gradcheck.language.problem import Problem
+from gradcheck.language.random_streams import stream
+from gradcheck.language.sampling import draw
+from gradcheck.language.array_structures import Structure
+from gradcheck.language.trial_draws import Variation, moves_literals, trial_sizes
+
+#: How often a trial is drawn again, when its sizes do not go together or its values say nothing.
+ATTEMPTS = 20
+#: Trials from this one on are never a run's own.
+_FIRST_UNSEEN = 1_000_000
+#: The unseen point at which all sizes are different, and none is 1; and the trial in which all are the same.
+GENERIC, EQUAL = 1, 1
+
+Vary = Callable[[Problem, np.random.Generator], Problem]
+Made = TypeVar("Made")
+
+
+class Points:
+    """The points of one case."""
+
+    def __init__(self, problem: Problem, engines: Engines) -> None:
+        """`problem` has the case's own numbers."""
+        self.engines = engines
+        self.own: Point = OwnPoint(problem, engines)
+        self.trials: list[Point] = []  # those that were drawn and say something, in order
+        self.others: list[Point] = []  # those that differ from these, or from the case's own numbers, in one thing
+        self.at_kinks: list[Point] = []  # those at which something is exactly at a threshold of the graph
+        self._nearby: dict[tuple[int, int], Point] = {}
+
+    def trial(self, number: int, accept: Callable[[Point], Fact | None]) -> Point | Fact:
+        """Trial `number` (from 0), drawn until `accept` has nothing against it, and kept; else the Fact why not."""
+
+        def point(problem: Problem) -> Point | Fact:
+            made = self._at(problem, number + 1, "drawn")
+            return accept(made) or made
+
+        found = draw_until(self.own.problem.case, self.own.problem.seed, number, point, self._held)
+        if isinstance(found, Point):
+            self.trials.append(found)
+        return found
+
+    def redrawn(self, point: Point, variation: Variation, number: int, attempt: int = 0) -> Point | None:
+        """A point with something else drawn anew, as trial `number` (from 1); None where that cannot be."""
+        by = point.problem.drawn
+        attempt = by.attempt if by.trial is not None else attempt
+        try:
+            problem = draw(
+                self.own.problem.case,
+                by.seed,
+                by.trial,
+                attempt=attempt,
+                variation=variation,
+                sizes=point.problem.sizes,
+            )
+        except GradcheckError:
+            return None
+        return self._at(problem, number, "incoming" if variation.incoming else "moved")
+
+    def sized(
+        self, sizes: Mapping[str, int], number: int, attempt: int, structure: Structure | None = None
+    ) -> Point | None:
+        """A point at these sizes, as trial `number` (from 1), drawn in this attempt, all that is drawn with this
+        structure; None where that cannot be."""
+        case, seed = self.own.problem.case, self.own.problem.seed
+        varied = Variation("anywhere" if structure and moves_literals(case) else None, structure=structure)
+        try:
+            drawn = draw(case, seed, number - 1, attempt=attempt, variation=varied, sizes=sizes)
+        except GradcheckError:
+            return None
+        return self._at(drawn, number, "drawn")
+
+    def branch(self, problem: Problem, number: int) -> Point:
+        """A point that was looked for, as trial `number` (from 1)."""
+        return self._at(problem, number, "branch")
+
+    def _at(self, problem: Problem, number: int, kind: TrialKind) -> Point:
+        attempt = problem.drawn.attempt
+        sizes, resized = dict(problem.sizes), problem.sizes != self.own.problem.sizes
+        return Point(problem, self.engines, Trial(number, problem.seed, sizes, attempt, kind, resized, problem))
+
+    @property
+    def elsewhere(self) -> list[Point]:
+        """All points but the case's own numbers."""
+        return [*self.trials, *self.others]
+
+    def _held(self, attempt: int) -> frozenset[str]:
+        return self.fixed_sizes | self._stuck if attempt > 1 else self.fixed_sizes
+
+    @cached_property
+    def fixed_sizes(self) -> frozenset[str]:
+        """Those that cannot change: something written out has them."""
+        sizes = structural_sizes(self.own.problem, lambda problem: claims_fit(Point(problem, self.engines)))
+        return sizes | pinned_sizes(self.own.problem)
+
+    @cached_property
+    def _stuck(self) -> frozenset[str]:
+        return stuck_sizes(self.own.problem)
+
+    def nearby(self, point: Point, number: int) -> Point:
+        """The point itself for 0; from 1 on, points at which each of its numbers is multiplied by one of its own."""
+        if number == 0:
+            return point
+        if (key := (id(point), number)) not in self._nearby:
+            self._nearby[key] = Point(scaled(point.problem, number), self.engines, point.trial)
+        return self._nearby[key]
+
+    def unseen(self, number: int, seed: int | None = None, vary: Vary = varied) -> Point | None:
+        """A point at which no run looks: a trial that none has, its literals `varied`; None where the reference does
+        not come as far there as at the case's own numbers. A `seed` of its own instead of the run's."""
+        own = self.own.problem
+
+        def point(problem: Problem) -> Point | Fact:
+            generator = stream(problem.seed, "unseen", number, problem.drawn.attempt)
+            made = Point(vary(problem, generator), self.engines)
+            return made if len(made.want.states) == len(self.own.want.states) else fact("not_evaluated_here")
+
+        found = draw_until(own.case, own.seed if seed is None else seed, _FIRST_UNSEEN + number, point)
+        return found if isinstance(found, Point) else None
+
+    def at(self, trial: Trial | None) -> Point:
+        """The point that a comparison is about. Raises LookupError where it was not kept."""
+        if trial is None:
+            return self.own
+        for point in self.elsewhere:
+            if point.trial == trial:
+                return point
+        raise LookupError(f"no point of trial {trial.number} was kept")
+
+
+def draw_until(
+    case: Case,
+    seed: int | None,
+    number: int,
+    make: Callable[[Problem], Made | Fact],
+    held: Callable[[int], Collection[str]] = lambda attempt: (),
+    attempts: int = ATTEMPTS,
+) -> Made | Fact:
+    """Draw trial `number` (from 0) until `make` makes something of it that is no Fact; that, or the last Fact why not.
+
+    Sizes that do not go together, and whatever else cannot be computed at a drawn point, are drawn again; those
+    that are `held(attempt)` stay.
+    """
+    own = case.seed if seed is None else seed
+    why: Fact | None = None
+    for attempt in range(attempts):
+        try:
+            problem = draw(
+                case, seed, number, attempt=attempt, sizes=trial_sizes(case, own, number, attempt, held(attempt))
+            )
+        except GradcheckError as error:
+            why = fact("cannot_be_drawn", error=str(error))
+            continue
+        made = make(problem)
+        if not isinstance(made, Fact):
+            return made
+        why = made
+    return fact("no_trial", trial=number + 1, attempts=attempts, why=why)
+
+
+def claims_fit(point: Point) -> bool:
+    """Whether every general claim at the top level has a value there, formulas in the shape of their tensors."""
+    if not point.is_complete:
+        return True
+    case, scope = point.problem.case, point.scope(point.last)
+    try:
+        for name, listed in case.formulas.items():
+            for claim in listed:
+                if name in scope.gradients and scope.array_of(claim.expr).shape != scope.gradients[name].shape:
+                    return False
+        for claim in case.checks:
+            scope.value_of(claim.expr)
+    except (GradcheckError, ValueError):
+        return False
+    return True

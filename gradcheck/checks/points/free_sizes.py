@@ -1,0 +1,73 @@
+"""Which sizes of a case can change: asked where drawing all of them at once does not go together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from gradcheck.errors import GradcheckError
+from gradcheck.facts import Fact, fact
+from gradcheck.language.case import Case
+from gradcheck.language.problem import Problem
+from gradcheck.language.sampling import draw, graph_values
+from gradcheck.language.trial_draws import graph_sizes, symbolic_sizes
+
+
+def stuck_sizes(problem: Problem) -> frozenset[str]:
+    """The sizes that cannot change alone: at others the graph cannot be evaluated, all else being the case's own."""
+    return frozenset(word for word in symbolic_sizes(problem.case) if not any(map(_evaluates, _changed(problem, word))))
+
+
+def pinned_sizes(problem: Problem) -> frozenset[str]:
+    """Those of them that a tensor is written out with: at 1 alone broadcasting would hide that they cannot change."""
+    case, sizes = problem.case, problem.sizes
+    written = [word for word in symbolic_sizes(case) if written_out_in(case, sizes[word])]
+    return stuck_sizes(problem).intersection(written) if written else frozenset()
+
+
+def structural_sizes(problem: Problem, fits: Callable[[Problem], bool]) -> frozenset[str]:
+    """Of the sizes that the graph alone is written with, those with which a claim means the size of a tensor that is
+    written out: where they change, its shape is another. `fits` says whether all claims have their tensors' shapes."""
+    return frozenset(
+        word
+        for word in graph_sizes(problem.case)
+        if not all(fits(changed) for changed in _changed(problem, word) if _evaluates(changed))
+    )
+
+
+def written_out_in(case: Case, size: int) -> str:
+    """The first tensor that the file writes out with this size; "" if there is none."""
+    for name, value in (*case.inputs.items(), *case.constants.items()):
+        if value.array is not None and name not in case.shapes and size in value.array.shape:
+            return name
+    return ""
+
+
+def sizes_that_stay(own: Problem, drawn: Sequence[Problem]) -> list[Fact]:
+    """The symbolic sizes that no trial changes, and the tensor that is written out with each, "" where none is."""
+    if not drawn:
+        return []
+    case, sizes = own.case, own.sizes
+    fixed = [word for word in symbolic_sizes(case) if all(one.sizes[word] == sizes[word] for one in drawn)]
+    return [fact("size_stays", size=w, value=sizes[w], tensor=written_out_in(case, sizes[w])) for w in fixed]
+
+
+def _changed(problem: Problem, word: str) -> Iterator[Problem]:
+    """The problem drawn with another size for this word, for a few others."""
+    case, own = problem.case, problem.sizes[word]
+    low, high = (case.generalize.dims if case.generalize else {}).get(word, (1, own + 2 + own))
+    for size in dict.fromkeys((own + 1, 2 * own, own + 2)):
+        if low <= size <= high:
+            sizes: Mapping[str, int] = {**problem.sizes, word: size}
+            try:
+                yield draw(case, problem.seed, 0, attempt=1, sizes=sizes)
+            except GradcheckError:
+                continue
+
+
+def _evaluates(problem: Problem) -> bool:
+    """Whether every entry of the graph has a value."""
+    try:
+        graph_values(problem.case, problem.environment())
+    except GradcheckError:
+        return False
+    return True

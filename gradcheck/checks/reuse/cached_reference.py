@@ -1,0 +1,296 @@
+"""The reference, of which an earlier run has written down the answers: what it makes of problems, and of ops alone; and
+with them the proofs of a case.
+
+Where somebody's engine takes part, or a case fails, the checks are made anew in every run; but the reference is asked
+the same as the last time, unless the case has changed, and need not even be imported. An answer is known by all that it
+depends on: the graph, the steps and every array of a problem, an op and its arguments. What was raised is not kept.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from copy import copy
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from gradcheck.checks.isolation.time_limit import uncounted
+from gradcheck.checks.isolation.memory_limit import unlimited
+from gradcheck.checks.options import Engines, Options, engines_of
+from gradcheck.checks.reuse.result_cache import contradicted, may_be_kept, unpacked
+from gradcheck.checks.result import CaseResult
+from gradcheck.checks.isolation.pickling import Transport
+from gradcheck.engines.base import Application, Cotangents, Engine, Evaluation, ForwardAD, Pullback
+from gradcheck.engines.define_by_run import DefineByRun, Gradients, SecondOrder
+from gradcheck.engines.graph_run import GraphRun
+from gradcheck.engines.recording import Recorder, arrays
+from gradcheck.engines.resolve import engine
+from gradcheck.language.case import Claim
+from gradcheck.language.evaluation.host import Host
+from gradcheck.language.problem import Problem
+
+#: The reference that may be recalled: a define-by-run engine, known by its library, that takes long to import.
+REFERENCE = "torch"
+#: How far two answers may be apart, relative to their size, that are the same but for rounding in any dtype.
+_NEAR = 1e-2
+
+
+def engines_with_memory(options: Options, recalls: bool) -> Engines:
+    """Those of a run, with a reference that is made only when it is needed, if it `recalls`."""
+    return engines_of(replace(options, reference=Recalled()) if recalls else options)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a case has been answered before, if anything; whether that is `doubted`, whether what is learned is `wanted`
+    in turn, and `also` where the result of the case is kept."""
+
+    answers: bytes | None
+    doubted: bool
+    wanted: bool
+    also: bool
+
+    def wants(self, found: CaseResult) -> bool:
+        """Whether answers about a case with this result are to be kept."""
+        return self.wanted and (self.also or not may_be_kept(found))
+
+
+class Recalled(DefineByRun):
+    """Answers for the engine that `made` is. It is made when it is asked something else than what is known, and for all
+    that is more than a question."""
+
+    name = REFERENCE
+
+    def __init__(self) -> None:
+        self._engine: DefineByRun | None = None
+        self._enter: Callable[[DefineByRun], object] | None = None
+        self._book: _Book | None = None
+
+    @property
+    def made(self) -> DefineByRun:
+        """The engine itself; to make it costs no case its time or its memory."""
+        if self._engine is None:
+            with uncounted(), unlimited():
+                found: Any = engine(self.name)
+                if self._enter is not None:
+                    self._enter(found)
+            self._engine = found
+        return self._engine
+
+    @contextmanager
+    def ready(self, dtype: np.dtype) -> Iterator[None]:
+        """The engine's session, as soon as there is an engine."""
+        with ExitStack() as stack:
+            self._enter = lambda made: stack.enter_context(made.session(dtype))
+            stack.callback(setattr, self, "_enter", None)
+            if self._engine is not None:
+                self._enter(self._engine)
+            yield
+
+    # Questions
+
+    def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
+        """As the engine does."""
+        found: Evaluation = self.recall(lambda: about_problem(problem), lambda: self.made.evaluate(problem))
+        return found
+
+    def pull_back(
+        self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
+    ) -> list[Pullback]:
+        """As the engine does."""
+        found: list[Pullback] = self.recall(
+            lambda: about_ops(applications, cotangents, dtype),
+            lambda: self.made.pull_back(applications, cotangents, dtype),
+        )
+        return found
+
+    def forward_values(self, problem: Problem) -> list[Mapping[str, np.ndarray]]:
+        """As the engine does."""
+        found: list[Mapping[str, np.ndarray]] = self.recall(
+            lambda: b"forward" + about_problem(problem), lambda: self.made.forward_values(problem)
+        )
+        return found
+
+    def recall(self, question: Callable[[], bytes], ask: Callable[[], Any]) -> Any:
+        """What was found the last time for the same question about the case that is being checked, or what is found by
+        asking now: of whatever the case is checked by."""
+        return ask() if self._book is None else self._book.answer(question, ask)
+
+    def while_checking(self, known: Known, check: Callable[[], CaseResult]) -> tuple[CaseResult, bytes | None]:
+        """What the check of a case finds, with the answers that are known about it; and all that it needed, where there
+        are new ones, and they are wanted."""
+        self._book = book = _Book(known.answers, known.doubted)
+        try:
+            found = check()
+        finally:
+            self._book = None
+        learned = book.written() if book.is_new and known.wants(found) else None
+        return (contradicted(found) if book.differs else found), learned
+
+    # More than questions
+
+    def __copy__(self) -> DefineByRun:
+        return copy(self.made)
+
+    @property
+    def host(self) -> Host:  # type: ignore[override]
+        return self.made.host
+
+    @property
+    def tensor_type(self) -> type:
+        return self.made.tensor_type
+
+    @property
+    def forward_ad(self) -> ForwardAD | None:  # type: ignore[override]
+        return self.made.forward_ad
+
+    def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
+        return self.made.session(dtype)
+
+    def fresh_session(self, dtype: np.dtype) -> AbstractContextManager[None]:
+        return self.made.fresh_session(dtype)
+
+    def run_of(self, problem: Problem, recorder: Recorder | None = None) -> GraphRun:
+        return self.made.run_of(problem, recorder)
+
+    def leaf(self, array: np.ndarray, requires_grad: bool) -> Any:
+        return self.made.leaf(array, requires_grad)
+
+    def array(self, tensor: Any) -> np.ndarray:
+        return self.made.array(tensor)
+
+    def backward(self, roots: list[Any], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
+        self.made.backward(roots, seeds, retain_graph)
+
+    def differentiate(self, roots: list[Any], leaves: list[Any], seeds: list[Any]) -> list[Any]:
+        return self.made.differentiate(roots, leaves, seeds)
+
+    def jvp(
+        self, roots: Sequence[Any], leaves: Sequence[Any], directions: Sequence[np.ndarray]
+    ) -> list[np.ndarray | None]:
+        return self.made.jvp(roots, leaves, directions)
+
+    def second_order(self, problem: Problem, step: int, probes: Gradients) -> SecondOrder:
+        return self.made.second_order(problem, step, probes)
+
+
+def recall(reference: Engine, question: Callable[[], bytes], ask: Callable[[], Any]) -> Any:
+    """What there is to ask, unless a reference that is recalled knows the answer to the question."""
+    return reference.recall(question, ask) if isinstance(reference, Recalled) else ask()
+
+
+class _Book:
+    """The answers about one case: those that were known, and those that this run has needed. Where they are doubted,
+    all are asked for, and it is seen whether one `differs`."""
+
+    def __init__(self, known: bytes | None, doubted: bool) -> None:
+        self._known, self._doubted, self.differs = unpacked(known or b"", dict) or {}, doubted, False
+        self._used: dict[bytes, bytes] = {}
+        self._learned: list[tuple[Callable[[], bytes], Any]] = []
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there is anything that was not known."""
+        return bool(self._learned)
+
+    def answer(self, question: Callable[[], bytes], ask: Callable[[], Any]) -> Any:
+        """What is known, or what whoever is asked says."""
+        known = None
+        if self._known and (digest := question()) in self._known:
+            known = Transport().unpack(self._known[digest])
+            if not self._doubted:
+                self._used[digest] = self._known[digest]
+                return known
+        with _hearing() as warned:
+            found = ask()
+        self.differs |= known is not None and not _are_alike(known, found)
+        if not warned and not _raised(found):
+            self._learned.append((question, found))
+        return found
+
+    def written(self) -> bytes:
+        """All that was needed, and nothing else."""
+        learned = {question(): Transport().pack(found) for question, found in self._learned}
+        return Transport().pack({**self._used, **learned})
+
+
+@contextmanager
+def _hearing() -> Iterator[list[bool]]:
+    """Whether anybody was warned meanwhile: that is told in the report, and would not be the next time."""
+    known, warned = warnings.showwarning, list[bool]()
+
+    def hear(*about: Any, **further: Any) -> None:
+        warned.append(True)
+        known(*about, **further)
+
+    warnings.showwarning = hear
+    try:
+        yield warned
+    finally:
+        warnings.showwarning = known
+
+
+def _raised(found: Any) -> bool:
+    """Whether an error is part of the answer: what is behind it stays in this process."""
+    if isinstance(found, Evaluation):
+        return found.error is not None or any(state.error is not None for state in found.states)
+    return any(isinstance(one, Pullback) and one.error is not None for one in found)
+
+
+def _are_alike(known: Any, found: Any) -> bool:
+    """Whether two answers are the same, but for what rounding may do to numbers."""
+    if not isinstance(found, Evaluation) and not all(isinstance(one, (Pullback, Mapping)) for one in found):
+        return bool(known == found)
+    some, others = dict(_numbers(known)), dict(_numbers(found))
+    return some.keys() == others.keys() and all(_is_near(array, others[key]) for key, array in some.items())
+
+
+def _numbers(
+    found: Evaluation | list[Pullback | Mapping[str, np.ndarray]],
+) -> Iterator[tuple[object, np.ndarray | None]]:
+    if isinstance(found, Evaluation):
+        for step, state in enumerate(found.states):
+            yield from ((("value", step, name), array) for name, array in state.values.items())
+            yield from ((("gradient", step, name), array) for name, array in state.gradients.items())
+    else:
+        for number, one in enumerate(found):
+            named = one.items() if isinstance(one, Mapping) else enumerate(one.gradients)
+            yield from (((number, name), array) for name, array in named)
+
+
+def _is_near(some: np.ndarray | None, other: np.ndarray | None) -> bool:
+    if some is None or other is None:
+        return some is other
+    if (some.shape, some.dtype) != (other.shape, other.dtype):
+        return False
+    wide = np.complex128 if some.dtype.kind == "c" else np.float64
+    return bool(np.allclose(some.astype(wide), other.astype(wide), rtol=_NEAR, atol=0, equal_nan=True))
+
+
+def about_problem(problem: Problem) -> bytes:
+    """All that an evaluation depends on: nothing that a case claims, nor where it stands."""
+    steps = [(s.action, tuple(s.roots), s.retain_graph, s.names, s.raises) for s in problem.case.steps]
+    graph = [(name, claim.expr) for name, claim in problem.case.graph.items()]
+    arrays = [list(some.items()) for some in (problem.inputs, problem.constants, *problem.seeds, *problem.forwards)]
+    return _digest((graph, steps, arrays, len(problem.seeds), list(problem.sizes.items()), str(problem.dtype)))
+
+
+def about_ops(applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype) -> bytes:
+    """All that gradients of ops alone depend on, which arguments are one and the same array included."""
+    plain = [replace(one, recorded=None) for one in applications]
+    places = [list(map(id, arrays(one.args, one.kwargs))) for one in plain]
+    alike = [[dict(zip(reversed(some), range(len(some)), strict=True))[one] for one in some] for some in places]
+    return _digest((plain, alike, [list(some) for some in cotangents], str(dtype)))
+
+
+def about_claims(problem: Problem, claims: Sequence[tuple[str, Claim]]) -> bytes:
+    """All that a proof depends on: the problem, with all that its case says, and the claims."""
+    return _digest((problem, [(name, claim.text, claim.expr) for name, claim in claims]))
+
+
+def _digest(thing: Any) -> bytes:
+    return blake2b(Transport().told(thing), digest_size=24).digest()

@@ -1,0 +1,237 @@
+"""A run: which cases, one after the other, and what is told of them beyond their verdicts. Prints nothing.
+
+What computes is imported where something is to be computed: a run of which everything is known does without.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import cache
+from importlib import metadata
+from pathlib import PurePath
+from typing import Any, Protocol
+
+import numpy as np
+
+from gradcheck.checks.options import Effort, Engines, Options, engines_of
+from gradcheck.checks.result import CaseResult, RunResult, changed_in
+from gradcheck.errors import InvalidCase, Place
+from gradcheck.forks import reporting
+from gradcheck.language.case import Case, Loaded, Work
+from gradcheck.language.loader import load
+
+
+class Selected(Protocol):
+    """Cases, and the errors of files, as `load` gives them."""
+
+    @property
+    def cases(self) -> tuple[Case, ...]: ...
+
+    @property
+    def errors(self) -> tuple[InvalidCase, ...]: ...
+
+
+Path = str | os.PathLike[str]
+Source = Path | Case | Selected | Iterable[Path | Case]
+#: Told each result, and how many there will be in all.
+OnResult = Callable[[CaseResult, int], object]
+
+#: Statuses that count towards `maxfail`.
+_FAILS = ("failed", "crashed", "invalid", "xpassed")
+
+
+@reporting()
+def run(
+    source: Source, options: Options | None = None, *, on_result: OnResult | None = None, **choices: Any
+) -> RunResult:
+    """Check cases: paths of files, folders and `FILE::NAME`, or cases, or what `load` returned.
+
+    What is done is said by `options`, or by its fields as keywords: `run("cases", engines=["core"], rtol=1e-6)`; see
+    `Options`. `on_result` is called with each result and how many there will be in all.
+
+    Raises UsageError for choices that make no sense; for what a case does, nothing: it is in the result. After a
+    KeyboardInterrupt what has finished is returned, with `interrupted` set.
+    """
+    start = time.perf_counter()
+    chosen = Options(**choices) if options is None else replace(options, **choices)
+    engines = cache(lambda: _engines(chosen))
+    if not chosen.divides and chosen.cache is None:
+        engines()  # what is wrong with them is told at once
+    work = _in_order(_selected(source))
+    results: list[CaseResult] = []
+    early: dict[int, CaseResult] = {}
+    interrupted = False
+    try:
+        with closing(_results(work, chosen, engines)) as arrived:
+            for found in _in_turn(_with_cases(arrived, work, chosen), early, chosen):
+                results.append(found)
+                if on_result is not None:
+                    on_result(found, len(work))
+        early.clear()
+        if chosen.shrink is not None:
+            results = _shrunk(list(zip(work, results, strict=False)), chosen, engines, chosen.shrink)
+    except KeyboardInterrupt:
+        interrupted = True
+        for _, found in sorted(early.items()):
+            results.append(found)
+            if on_result is not None:
+                on_result(found, len(work))
+    return RunResult(tuple(results), time.perf_counter() - start, environment(), interrupted, len(work))
+
+
+def _with_cases(
+    arrived: Iterator[tuple[int, CaseResult]], work: Sequence[Work], options: Options
+) -> Iterator[tuple[int, CaseResult]]:
+    """Each result with its case, in the dtype that the run asks for: most come without."""
+    for at, found in arrived:
+        case = work[at]
+        if isinstance(case, Case) and found.case is None:
+            found = changed_in(found, case=options.of(case).apply(case))
+        yield at, found
+
+
+def _results(
+    work: Sequence[Work], options: Options, engines: Callable[[], Engines]
+) -> Generator[tuple[int, CaseResult], None, None]:
+    """Each result with its place in the work: those that are known from earlier runs, and those that are found out."""
+    if options.cache is None:
+        yield from _computed(work, options, engines)
+        return
+    from gradcheck.checks.reuse.result_cache import Remembered
+
+    memory = Remembered(options.cache, options, work)
+    yield from memory.known.items()
+    rest = [at for at in range(len(work)) if at not in memory.known]
+    if not rest:
+        return
+    try:
+        with closing(_computed([work[at] for at in rest], options, engines)) as arrived:
+            for number, found in arrived:
+                yield rest[number], memory.told(rest[number], found)
+    finally:
+        memory.keep()
+
+
+def _computed(
+    work: Sequence[Work], options: Options, engines: Callable[[], Engines]
+) -> Generator[tuple[int, CaseResult], None, None]:
+    """Each result with its place in the work: one after another here, or by others as they come."""
+    from gradcheck.checks.reuse.reference_answers import answers_about
+
+    with answers_about(work, options) as answers:
+        if options.divides or options.limits_time:
+            from gradcheck.checks.scheduling.parallel import in_parallel, plan_of
+
+            plan = plan_of(work, options, engines, answers)
+            if plan is not None:
+                yield from in_parallel(work, options, engines, plan)
+                return
+        from gradcheck.checks.scheduling.sequential import in_turn
+
+        yield from enumerate(in_turn(work, options, engines(), answers))
+
+
+def _engines(options: Options) -> Engines:
+    if options.cache is None:
+        return engines_of(options)
+    from gradcheck.checks.reuse.reference_answers import may_recall
+    from gradcheck.checks.reuse.cached_reference import engines_with_memory
+
+    return engines_with_memory(options, may_recall(options))
+
+
+def _in_turn(
+    arrived: Iterator[tuple[int, CaseResult]], early: dict[int, CaseResult], options: Options
+) -> Iterator[CaseResult]:
+    """The results in the order of the work, until `maxfail` of them have failed; meanwhile `early` has those whose turn
+    has not come."""
+    place = failed = 0
+    for at, found in arrived:
+        early[at] = options.judged(found)
+        while place in early:
+            result = early.pop(place)
+            yield result
+            place += 1
+            failed += result.status in _FAILS
+            if options.maxfail is not None and failed >= options.maxfail:
+                return
+
+
+def _shrunk(
+    done: Sequence[tuple[Work, CaseResult]], options: Options, make: Callable[[], Engines], effort: Effort
+) -> list[CaseResult]:
+    """The results, some of those that failed with a smaller case that fails in the same way."""
+    results = [found for _, found in done]
+    if not any(found.status in ("failed", "crashed") for found in results):
+        return results
+    from gradcheck.checks.scheduling.sequential import ready
+    from gradcheck.checks.scheduling.isolated_case import check_one
+    from gradcheck.checks.shrinking.reproduction import Reproductions, quick, thorough
+
+    fast, slow, engines = quick(options), thorough(options), make()
+
+    def check(case: Case, explained: bool) -> CaseResult:
+        chosen = (slow if explained else fast).of(case)
+        return check_one(case, chosen, engines.of(chosen))
+
+    pairs = [(item, found) for item, found in done if isinstance(item, Case)]
+    with ready(options, engines):
+        smallest, lost = Reproductions(options, engines, check).find_all(pairs, effort)
+    return [
+        replace(found, smallest=smallest.get(found.id), incomplete=(*found.incomplete, *lost.get(found.id, ())))
+        for found in results
+    ]
+
+
+def environment() -> dict[str, str]:
+    """The versions that a result depends on."""
+    torch: Any = sys.modules.get("torch")
+    known = {"python": platform.python_version(), "numpy": np.__version__}
+    try:
+        known["torch"] = torch.__version__ if torch else metadata.version("torch")
+    except metadata.PackageNotFoundError:
+        known["torch"] = ""
+    return known | {"platform": platform.platform()}
+
+
+# What to run -----------------------------------------------------------------------------------------
+
+
+def _selected(source: Source) -> Selected:
+    if isinstance(source, Case):
+        return Loaded((source,), ())
+    if isinstance(source, (str, os.PathLike)):
+        return load([source])
+    if not isinstance(source, Iterable) or isinstance(source, Loaded):
+        return source
+    cases: list[Case] = []
+    errors: list[InvalidCase] = []
+    for item in source:
+        found = Loaded((item,), ()) if isinstance(item, Case) else load([item])
+        cases += found.cases
+        errors += found.errors
+    return Loaded(tuple({id(case): case for case in cases}.values()), tuple(errors))
+
+
+def _in_order(selected: Selected) -> list[Work]:
+    """Cases, and for each file that has errors all of them, as they stand in the files."""
+    broken: dict[str, list[InvalidCase]] = {}
+    for error in selected.errors:
+        broken.setdefault(error.place.file, []).append(error)
+    order: list[Work] = []
+    waiting = list(reversed(broken.values()))
+    for case in selected.cases:
+        while waiting and _position(waiting[-1][0].place) < _position(case.place):
+            order.append(waiting.pop())
+        order.append(case)
+    return order + waiting[::-1]
+
+
+def _position(place: Place) -> tuple[tuple[str, ...], int]:
+    return PurePath(place.file).parts, place.line

@@ -1,0 +1,51 @@
+"""`gradcheck conform`: which cases, ops and properties hold for an engine."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from gradcheck.cli import options
+from gradcheck.cli.config import ConfiguredCommand
+from gradcheck.cli.output import is_terminal, stdout, width, write_stdout
+from gradcheck.cli.supervisor import runs_foreign_code, supervise
+from gradcheck.reports import Look
+
+
+@click.command("conform", cls=ConfiguredCommand)
+@click.argument("engine", metavar="ENGINE", shell_complete=options.complete_engine)
+@options.paths
+@click.option("--op", "ops", multiple=True, metavar="NAME", help="Only this op; repeatable. [default: all]")
+@options.TIMEOUT
+@click.option("--dtype", type=click.Choice(options.DTYPES), help="Ask for cases and ops in this dtype.")
+@click.option("--json", "as_json", is_flag=True, help="Write JSON.")
+@click.option("--markdown", is_flag=True, help="Write a table for a README.")
+@options.VERBOSE
+def command(engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: float | None, **how: Any) -> int:
+    """Show which cases, ops and properties hold for an engine.
+
+    ENGINE is a name, FILE.py:CLASS or PACKAGE.MODULE:CLASS: any Tensor class in the usual style will do. Cases are
+    those below the paths, by default cases/ where there is such a folder.
+    """
+    if runs_foreign_code({"engines": [engine]}):
+        supervise(again=False)
+    as_json, markdown, verbose = how["as_json"], how["markdown"], how["verbose"]
+    from gradcheck.checks.conformance.engine_conformance import conform
+    from gradcheck.engines.core import Core
+    from gradcheck.engines.resolve import engine as engine_of
+    from gradcheck.engines.torch import Torch
+    from gradcheck.reports.commands import conformance_report as report
+
+    chosen = engine_of(engine)
+    cases = list(paths or filter(os.path.exists, options.DEFAULT_PATHS)) or None
+    found = conform(chosen, cases, ops=ops, timeout=timeout, dtype=how["dtype"], beside=(Core(), Torch()))
+    look = Look(width=width() if is_terminal(stdout()) else 100, verbosity=min(1, verbose))
+    if as_json:
+        write_stdout(report.as_json(found), is_data=True)
+    elif markdown:
+        write_stdout(report.as_markdown(found))
+    else:
+        write_stdout(report.render(found, look))
+    return 5 if found.checked_nothing else 0 if found.holds else 1

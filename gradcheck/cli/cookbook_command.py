@@ -1,0 +1,129 @@
+"""`gradcheck cookbook`: the gradient of an expression, from the cases that come with gradcheck, or derived."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from gradcheck.cli import options
+from gradcheck.cli.output import width, write_stdout
+from gradcheck.errors import GradcheckError, InvalidCase, UsageError
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from gradcheck.language.cookbook.cookbook_entries import Entry
+    from gradcheck.language.expr.nodes import Expr
+
+
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """For the shell: themes and entries by name."""
+    from click.shell_completion import CompletionItem
+
+    from gradcheck.language.cookbook.cookbook_entries import entries
+
+    names = dict.fromkeys((*(one.theme for one in entries()), *(one.name for one in entries())))
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+#: What begins with a sign, and is no option: `-x`, `-0.5 * x`, but not `-v`, `--shape`.
+_SIGNED = re.compile(r"-(?![vh]$|-)")
+
+
+class _Signed(click.Command):
+    """An expression may begin with a sign, and is then no option, nor several in one."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """With a space before such a sign."""
+        return super().parse_args(ctx, [f" {a}" if _SIGNED.match(a) else a for a in args])
+
+
+@click.command("cookbook", cls=_Signed)
+@click.argument("expression", required=False, shell_complete=_complete)
+@click.option("--shape", "shapes", multiple=True, metavar="NAME=SIZES", help="A tensor's shape: --shape A=n,m.")
+@options.format_of("text", "markdown", purpose="For reading; the page of all entries.")
+@options.UNREAD_VERBOSE
+def command(expression: str | None, shapes: tuple[str, ...], format: str) -> None:
+    """Look up the gradient of EXPRESSION: gradcheck cookbook 'trace(A @ X.T @ B)'.
+
+    An entry is found whatever its tensors are called; where there is none, the gradient is derived, and it says so.
+    EXPRESSION may also be words of an entry's name, its theme or its source; without it, the themes are listed.
+    """
+    from gradcheck.language.cookbook.cookbook_entries import entries
+    from gradcheck.reports.commands import cookbook_text as shown
+
+    if format == "markdown":
+        write_stdout(page(entries()))
+    elif expression is None or not expression.strip():
+        _write(shown.themes(entries()))
+    else:
+        _write(_answer(re.sub(r"^\s*\w+\s*=(?!=)\s*", "", expression.strip()), _given(shapes)))
+
+
+def page(entries: Sequence[Entry]) -> str:
+    """`docs/cookbook.md`."""
+    from gradcheck.reports.commands.cookbook_page import render
+
+    return render(entries)
+
+
+def _write(lines: Iterable[str]) -> None:
+    write_stdout("".join(f"{line}\n" for line in lines))
+
+
+def _answer(text: str, given: dict[str, list[str]]) -> list[str]:
+    from gradcheck.language.cookbook.cookbook_entries import instances, named, near
+    from gradcheck.reports.commands.cookbook_text import derived, found, listed
+
+    expr = _read(text)
+    if not given and expr is not None and expr.children:
+        known = [one.called(names) for one, names in instances(expr)]
+        if known:
+            return list(found(known[0], width(), known[1:]))
+    if expr is None or not expr.children:
+        words = named(text) if len(text.strip()) > 1 else []
+        exact = next((one for one in words if one.name == text), words[0] if len(words) == 1 else None)
+        if not words:
+            raise _nothing(text)
+        others = [one for one in words if one is not exact]
+        return list(listed(words, width()) if exact is None else found(exact, width(), others))
+    from gradcheck.checks.derivation import explain
+    from gradcheck.language.cookbook.case_from_expression import case_of
+
+    return list(derived(explain(case_of(text, expr, given)), near(expr), width()))
+
+
+def _read(text: str) -> Expr | None:
+    """The expression, None where the text is words alone. Raises InvalidCase."""
+    from gradcheck.language.expr.parser import parse
+
+    try:
+        return parse(text)
+    except InvalidCase:
+        if re.fullmatch(r"[\w\s.,'&-]+", text):
+            return None
+        raise
+
+
+def _nothing(text: str) -> GradcheckError:
+    from gradcheck.language.cookbook.cookbook_entries import entries
+    from gradcheck.language.suggest import did_you_mean
+
+    words = dict.fromkeys(word for one in entries() for word in (one.theme, *one.name.lower().split()))
+    hint = did_you_mean(text.lower(), words, "gradcheck cookbook lists the themes")
+    return UsageError(f"no entry of the cookbook has '{text}' in its name, theme or source", hint=hint)
+
+
+def _given(shapes: tuple[str, ...]) -> dict[str, list[str]]:
+    """What `--shape` states. Raises UsageError."""
+    found = {}
+    for shape in shapes:
+        name, equals, sizes = shape.partition("=")
+        listed = [size.strip() for size in sizes.strip("()[] ").split(",") if size.strip()]
+        if not equals or not name.isidentifier() or not all(re.fullmatch(r"[a-z_]\w*|\d+", size) for size in listed):
+            raise UsageError(f"'{shape}' is no shape", hint="it is written --shape A=n,m")
+        found[name] = listed
+    return found

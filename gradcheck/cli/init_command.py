@@ -1,0 +1,133 @@
+"""`gradcheck init`: a first case, with comments, and all that a repository needs to have its cases checked."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import click
+
+from gradcheck.cli import options
+from gradcheck.cli.config import ConfiguredCommand, configuration
+from gradcheck.cli.output import write_stdout
+from gradcheck.errors import UsageError
+from gradcheck.reports.safe_text import plain
+from gradcheck.safe_files import folder_of, read_regular, root_of
+
+#: A file of settings that is larger is not looked into.
+_MOST_BYTES = 1_000_000
+
+
+@click.command("init", cls=ConfiguredCommand)
+@click.argument("case", required=False, type=click.Path(path_type=Path), metavar="[FILE.yaml]")
+@options.UNREAD_VERBOSE
+def command(case: Path | None) -> None:
+    """Write a first case, a workflow for GitHub, hooks for pre-commit and the setting of an editor.
+
+    With FILE.yaml, a first case there and nothing else. What is there already stays as it is.
+    """
+    from gradcheck.language.loader.case_files import SUFFIXES
+
+    if case is None:
+        _project()
+        return
+    if case.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"cannot write '{case}': cases are in files that end in .yaml or .yml", hint=f"{case}.yaml")
+    if not _written(case, _first(case)):
+        raise UsageError(f"'{case}' is there already", hint="name another file")
+    _tell(f"wrote {case.as_posix()}")
+    _tell(f"try it: gradcheck run {case.as_posix()}")
+
+
+def _project() -> None:
+    """All of it; what belongs to the repository goes to its root, wherever in it this is."""
+    from gradcheck.reports.commands import scaffold
+
+    paths = _paths()
+    root, below = _repository()
+    case = Path(paths[0]) / "first.yaml"
+    if _has_cases(paths):
+        _tell(f"{', '.join(paths)} has cases already, and no other is written")
+    else:
+        _write(case, _first(case))
+    _write(root / scaffold.WORKFLOW, scaffold.workflow(below))
+    to_add = scaffold.repository_of_hooks(below, paths)
+    _write(root / scaffold.HOOKS, scaffold.hooks(below, paths), f"to have the hooks, add below 'repos:'\n{to_add}")
+    to_add = f'"yaml.schemas": {{"./{scaffold.SCHEMA}": {json.dumps(scaffold.patterns(below, paths))}}}'
+    _write(root / scaffold.EDITOR, scaffold.editor(below, paths), f"to have its help, add {to_add}")
+    _write(root / scaffold.SCHEMA, _schema())
+    _tell("try it: gradcheck run")
+
+
+def _paths() -> list[str]:
+    """The folders of cases. Raises UsageError where a file of settings names one outside of its project."""
+    setting = configuration().settings.get("paths")
+    if setting is None:
+        return [*options.DEFAULT_PATHS]
+    root = os.path.realpath(root_of("first.yaml"))
+    if setting.is_of_file and not Path(os.path.realpath(setting.value[0])).is_relative_to(root):
+        message = f"{setting.where} names '{setting.value[0]}' for cases, which is outside of '{root}'"
+        raise UsageError(message, hint="name the file: gradcheck init FILE.yaml")
+    return [*setting.value]
+
+
+def _has_cases(paths: list[str]) -> bool:
+    from gradcheck.language.loader.case_files import Target, discover
+
+    return any(isinstance(found, Target) for found in discover(paths))
+
+
+def _repository() -> tuple[Path, str]:
+    """The root of the repository, as it is seen from here, and this folder, as it is seen from there."""
+    here = Path.cwd()
+    for parent in (here, *here.parents):
+        if os.path.exists(parent / ".git"):
+            below = here.relative_to(parent).as_posix()
+            return Path(os.path.relpath(parent)), "" if below == "." else f"{below}/"
+    return Path(), ""
+
+
+def _first(path: Path) -> str:
+    from gradcheck.reports.commands.first_case import first_case
+
+    return first_case(path.as_posix(), path.stem.replace("_", " ").replace("-", " "))
+
+
+def _schema() -> str:
+    from gradcheck.language.loader.schema import schema
+
+    return json.dumps(schema(), indent=2) + "\n"
+
+
+def _write(path: Path, text: str, otherwise: str = "") -> None:
+    """Unless it is there; what to do `otherwise` is told then, where it does not speak of gradcheck yet."""
+    written = _written(path, text)
+    _tell(f"wrote {path.as_posix()}" if written else f"{path.as_posix()} is there already, and stays")
+    if not written and otherwise and not _mentions_gradcheck(path):
+        _tell(otherwise)
+
+
+def _mentions_gradcheck(path: Path) -> bool:
+    try:
+        return b"gradcheck" in read_regular(path, _MOST_BYTES)
+    except OSError:
+        return False
+
+
+def _written(path: Path, text: str) -> bool:
+    """Whether it was not there. Raises UsageError where it cannot be written."""
+    if os.path.lexists(path):
+        return False
+    try:
+        with folder_of(path, create=True) as (folder, name):
+            folder.create(name, text.encode())
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise UsageError(f"cannot write '{path}': {error.strerror}", hint="name another file") from error
+    return True
+
+
+def _tell(text: str) -> None:
+    write_stdout("\n".join(map(plain, text.splitlines())) + "\n")

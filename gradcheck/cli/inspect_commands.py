@@ -1,0 +1,152 @@
+"""`gradcheck explain`: a case's graph, its values, each gradient as a formula; `gradcheck trace`: its backward pass;
+`gradcheck graph`: its picture."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from gradcheck.cli import options
+from gradcheck.cli.config import ConfiguredCommand
+from gradcheck.cli.output import width, write_stdout
+from gradcheck.errors import InvalidCase, UsageError
+from gradcheck.language.crash import crash_at
+from gradcheck.language.suggest import did_you_mean
+from gradcheck.reports import Look
+from gradcheck.reports.safe_text import count
+
+if TYPE_CHECKING:
+    from gradcheck.checks.derivation import Explanation
+    from gradcheck.engines.traced_case import TracedCase
+    from gradcheck.language.case import Case
+
+#: The formulas of a graph of more parts than this are no part of its trace.
+_MOST_PARTS = 400
+
+
+@click.command("explain", cls=ConfiguredCommand)
+@options.paths
+@options.selection
+@options.format_of("text", "yaml", "latex", purpose="For reading, for pasting into a case, for a paper.")
+@click.option("--expand", is_flag=True, help="Closed formulas, without the gradients of intermediates.")
+@options.SEED
+@options.MEMORY
+@options.UNREAD_VERBOSE
+def explain(
+    paths: tuple[str, ...],
+    keyword: str | None,
+    tags: tuple[str, ...],
+    format: str,
+    expand: bool,
+    **further: int | None,
+) -> int:
+    """Explain cases: the graph, its values, and each gradient as a formula in the case language.
+
+    Formulas are derived from the gradient rules of the graph's ops and simplified; each is read back from its text
+    and verified before it is shown. PATH is a case file or a folder of them, FILE::NAME a single case.
+    """
+    from gradcheck.checks.derivation import explain as derive
+    from gradcheck.checks.implementations.implementation_case import as_asked
+    from gradcheck.checks.isolation.memory_limit import memory_limit
+    from gradcheck.cli.select import select, tell_errors
+    from gradcheck.reports.commands.explanation import render
+
+    selection = select(paths, keyword, tags)
+    errors, gap = list(selection.errors), ""
+    for case in selection.cases:
+        try:
+            with memory_limit(further["memory"]):
+                asked = as_asked(case, further["seed"])
+                text = render(derive(asked, further["seed"], expand=expand or None), format, width())
+        except InvalidCase as error:
+            errors.append(error)
+        except Exception as error:
+            errors.append(crash_at(error, case.place, "explaining this case"))
+        else:
+            write_stdout(gap + text)
+            gap = "\n"
+    return tell_errors(errors)
+
+
+@click.command("trace")
+@click.argument("case", metavar="FILE[::NAME]", shell_complete=options.complete_path)
+@click.option("--step", type=click.IntRange(min=1), metavar="N", help="Only this step of the case, from 1.")
+@click.option("--tensor", metavar="NAME", default="", help="Only what this tensor receives and passes on.")
+@options.SEED
+@options.MEMORY
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@options.format_of("text", "json", "html", purpose="For reading, for programs, as a page to step through.")
+@options.VERBOSE
+def trace(case: str, step: int | None, tensor: str, as_json: bool, format: str, **further: int | None) -> int:
+    """Show the backward pass of one case, event by event.
+
+    Who sends a gradient to whom, how many of how many each tensor has received, when it passes their sum on, in what
+    order. The engine is gradcheck's own.
+    """
+    from gradcheck.checks.implementations.implementation_case import as_asked
+    from gradcheck.checks.isolation.memory_limit import memory_limit
+    from gradcheck.cli.select import select_one
+    from gradcheck.engines.traced_case import trace_case
+    from gradcheck.language.sampling import draw
+
+    chosen = select_one(case)
+    with memory_limit(further["memory"]):
+        chosen = as_asked(chosen, further["seed"])
+        traced = trace_case(draw(chosen, further["seed"]))
+        explained = _explained(chosen, further["seed"])
+    _check(traced, step, tensor)
+    index = None if step is None else step - 1
+    if format == "html":
+        from gradcheck.reports.commands.trace_page import page
+
+        write_stdout(page(traced, index), is_data=True)
+    elif as_json or format == "json":
+        from gradcheck.reports.commands import trace_json
+
+        data = trace_json.render(traced, step=index, tensor=tensor, explained=explained)
+        write_stdout(data, is_data=True)
+    else:
+        from gradcheck.reports.commands.trace_text import render
+
+        look = Look(width=width(), verbosity=min(1, further["verbose"] or 0))
+        write_stdout(render(traced, look, step=index, tensor=tensor, explained=explained))
+    return 1 if traced.error is not None or any(one.unexpected for one in traced.steps) else 0
+
+
+def _explained(case: Case, seed: int | None) -> Explanation | None:
+    """The formulas of the last pass, where the graph is of a size at which somebody reads them."""
+    if sum(1 for claim in case.graph.values() for _ in claim.expr.walk()) > _MOST_PARTS:
+        return None
+    from gradcheck.checks.derivation import explain
+
+    return explain(case, seed)
+
+
+def _check(traced: TracedCase, step: int | None, tensor: str) -> None:
+    """Raises UsageError for a step or a tensor that is not there."""
+    from gradcheck.reports.commands.trace_text import called
+
+    steps = traced.case.steps
+    if step is not None and step > len(steps):
+        raise UsageError(f"there is no step {step}", hint=f"the case has {count(len(steps), 'step')}")
+    known = [one for one in traced.steps if one.trace is not None and (step is None or one.index == step - 1)]
+    if tensor and known and not any(called(one.labels, tensor) for one in known):
+        names = dict.fromkeys(label.text for one in known for label in one.labels.values())
+        hint = did_you_mean(tensor, names, f"there are {', '.join(list(names)[:12])}{', …' if len(names) > 12 else ''}")
+        raise UsageError(f"no gradient reaches a tensor '{tensor}'", hint=hint)
+
+
+@click.command("graph")
+@click.argument("case", metavar="FILE[::NAME]", shell_complete=options.complete_path)
+@options.format_of("svg", "mermaid", "dot", purpose="For browsers, for Markdown, for Graphviz.")
+def graph(case: str, format: str) -> int:
+    """Draw the graph of one case: values flow down, gradients come back.
+
+    Nothing is computed. Write the picture to a file: gradcheck graph FILE > graph.svg
+    """
+    from gradcheck.cli.select import select_one
+    from gradcheck.reports.commands.graph_picture import render
+
+    write_stdout(render(select_one(case), format), is_data=True)
+    return 0

@@ -1,0 +1,81 @@
+"""Which cases failed when they last ran: `--lf` and `--ff` ask, and every run writes it down."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import suppress
+from typing import IO, TYPE_CHECKING
+
+from gradcheck.cache.cache_folder import open_cache
+from gradcheck.cli.output import write_stderr
+from gradcheck.language.case import STDIN, Loaded
+
+if TYPE_CHECKING:
+    from gradcheck.checks.result import RunResult
+
+_FILE = "last-failed.json"
+#: Bytes of it that are read: ids of a hundred thousand cases.
+_MOST = 16 * 2**20
+_FAILED = ("crashed", "invalid", "failed", "xpassed")
+
+
+def remembered() -> frozenset[str]:
+    """The ids of the cases, and the names of the files that could not be read."""
+    try:
+        with open_cache() as folder, folder.read(_FILE) as file:
+            return frozenset(_ids(file) or ())
+    except OSError:
+        return frozenset()
+
+
+def _ids(file: IO[bytes]) -> list[str] | None:
+    """Return what a run has written into an open file; None where it holds something else."""
+    try:
+        found = json.loads(file.read(_MOST))
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, list) and all(isinstance(one, str) for one in found) else None
+
+
+def remember(result: RunResult) -> None:
+    """What failed now; what did not run stays as it was. Where nothing can be written, nothing is."""
+    known = remembered()
+    failed = {case.id for case in result.cases if case.status in _FAILED and case.file != STDIN}
+    seen = {name for case in result.cases for name in (case.id, case.file)}
+    now = failed | {one for one in known - seen if os.path.exists(one.partition("::")[0])}
+    if now == known:
+        return
+    data = json.dumps(sorted(now), indent=0).encode() + b"\n"
+    with suppress(OSError), open_cache(create=True) as folder:
+        if folder.may_write(_FILE, lambda file: _ids(file) is not None):
+            folder.replace(_FILE, data)
+
+
+def failed_only(found: Loaded) -> Loaded:
+    """Those that failed; all, where none of them did."""
+    failed, _ = _parted(found)
+    if failed.cases or failed.errors:
+        return failed
+    write_stderr("none of these cases failed when it last ran: all are checked")
+    return found
+
+
+def failed_first(found: Loaded) -> Loaded:
+    """All, those before the others that failed."""
+    failed, others = _parted(found)
+    return Loaded(failed.cases + others.cases, failed.errors + others.errors)
+
+
+def _parted(found: Loaded) -> tuple[Loaded, Loaded]:
+    known = remembered()
+    failed = Loaded(
+        tuple(case for case in found.cases if case.id in known or case.place.file in known),
+        tuple(error for error in found.errors if error.place.file in known),
+    )
+    ids = {case.id for case in failed.cases}
+    others = Loaded(
+        tuple(case for case in found.cases if case.id not in ids),
+        tuple(error for error in found.errors if error.place.file not in known),
+    )
+    return failed, others

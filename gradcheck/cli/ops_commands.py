@@ -1,0 +1,81 @@
+"""`gradcheck ops` and `gradcheck schema`: what a case may say."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from gradcheck.cli import options
+from gradcheck.cli.output import is_terminal, width, write_stdout
+from gradcheck.errors import UsageError
+from gradcheck.language.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from gradcheck.autograd.op import Op
+
+
+def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """For the shell: ops by name."""
+    from click.shell_completion import CompletionItem
+
+    from gradcheck.autograd.op import every_name
+
+    return [CompletionItem(name) for name in sorted(every_name()) if name.startswith(incomplete)]
+
+
+@click.command("ops")
+@click.argument("name", required=False, shell_complete=_complete)
+@options.format_of("text", "markdown", purpose="For reading here, or the whole table as a page.")
+@options.UNREAD_VERBOSE
+def ops(name: str | None, format: str) -> None:
+    """Show the op table, everything about one op, or those whose names have NAME in them."""
+    if format == "markdown":
+        if name:
+            raise UsageError("the page is of all ops", hint="leave out the name")
+        from gradcheck.reports.commands.ops_page import render
+
+        write_stdout(render())
+        return
+    from gradcheck.reports.commands.ops_text import detail, table
+
+    found = _find(name) if name else None
+    room = width() if is_terminal(sys.stdout) else None
+    lines = detail(found[0]) if found and len(found) == 1 else table(room, found)
+    write_stdout("\n".join(lines) + "\n")
+
+
+def _find(name: str) -> list[Op]:
+    """By its name or an alias, spelled as in a case: `torch.nn.functional.relu`, `F.relu` and `relu` are one; else all
+    ops whose names, or aliases, have the word in them."""
+    from gradcheck.autograd.op import every_name, lookup
+
+    short = name
+    for prefix in ("torch.", "nn.functional.", "F.", "Tensor."):
+        short = short.removeprefix(prefix)
+    found = lookup(name) or lookup(short) or lookup(short.lower())
+    if found is not None:
+        return [found]
+    names = every_name()
+    alike = dict.fromkeys(lookup(known) for known in names if short.lower() in known.lower())
+    if not alike or len(short) < 2:
+        hint = did_you_mean(short, names, "gradcheck ops lists them all")
+        raise UsageError(f"there is no op '{name}'", hint=hint)
+    return [entry for entry in alike if entry is not None]
+
+
+@click.command("schema")
+@click.option("--report", "of_report", is_flag=True, help="Of the JSON report instead.")
+@options.UNREAD_VERBOSE
+def print_schema(of_report: bool) -> None:
+    """Print the JSON Schema (draft-07) of a case, for editors."""
+    import json
+
+    if of_report:
+        from gradcheck.reports.report_schema import report_schema as schema
+    else:
+        from gradcheck.language.loader.schema import schema
+    write_stdout(json.dumps(schema(), indent=2) + "\n", is_data=True)

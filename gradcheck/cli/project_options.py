@@ -1,0 +1,31 @@
+"""The options that a project has configured, for those who check its cases without the command line."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from gradcheck.checks.options import Options, Override
+from gradcheck.cli.config import Configured, configured
+from gradcheck.cli.baseline_file import read_baseline
+
+#: What concerns a run as the command line does it, and not what is found.
+_NOT_HERE = ("jobs", "executor", "shrink", "maxfail", "cache")
+
+
+def project_options(folder: Path | None = None, *, known: Configured | None = None, **choices: Any) -> Options:
+    """Return what is configured for a folder, by default the working directory, unless that is `known`; `choices` win.
+
+    Raises UsageError.
+    """
+    known = configured(folder) if known is None else known
+    names = {field.name for field in fields(Options)} - set(_NOT_HERE)
+    chosen = {name: one.value for name, one in known.settings.items() if name in names}
+    if "baseline" in chosen:
+        chosen["baseline"] = read_baseline(chosen["baseline"], update=False)
+    overrides = tuple(
+        Override(patterns, {name: one.value for name, one in settings.items() if name not in choices})
+        for patterns, settings in known.overrides
+    )
+    return Options(**{"overrides": overrides, **chosen, **choices})

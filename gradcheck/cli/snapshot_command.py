@@ -1,0 +1,112 @@
+"""`gradcheck snapshot`: gradients are written into case files, as what must come out from now on."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gradcheck.cli import options
+from gradcheck.cli.config import ConfiguredCommand, configuration
+from gradcheck.cli.write_files import still_holds, write_file
+from gradcheck.cli.group import USAGE
+from gradcheck.cli.output import write_stderr, write_stdout
+from gradcheck.cli.supervisor import runs_foreign_code, supervise
+from gradcheck.errors import UsageError
+from gradcheck.forks import CRASH
+from gradcheck.reports.safe_text import count
+
+if TYPE_CHECKING:
+    from gradcheck.checks.gradient_snapshot import Snapshot
+
+
+@click.command("snapshot", cls=ConfiguredCommand)
+@options.paths
+@options.selection
+@click.option("--update", is_flag=True, help="Of inputs for which the file expects something, too.")
+@click.option("--check", is_flag=True, help="Show what would be written; 1 if that is anything.")
+@options.UNREAD_VERBOSE
+def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], update: bool, check: bool) -> int:
+    """Write the gradients of cases into their files, under `expected`.
+
+    A case gets those of its inputs for which it expects nothing yet, if all else that it claims holds. Comments and
+    layout stay. Numbers that are too many for a file are left out.
+    """
+    from gradcheck.checks.gradient_snapshot import snapshots
+    from gradcheck.cli.project_options import project_options
+    from gradcheck.cli.select import select, tell_errors
+    from gradcheck.language.case import STDIN
+
+    chosen = replace(project_options(known=configuration()), overrides=())
+    if runs_foreign_code({"engines": chosen.engines, "reference": chosen.reference, "allow_code": chosen.allow_code}):
+        supervise(again=False)
+    selection = select(paths, keyword, tags)
+    code = tell_errors(selection.errors)
+    cases = [case for case in selection.cases if case.place.file != STDIN]
+    found = snapshots(cases, chosen, anew=update)
+    by_file: dict[str, list[Snapshot]] = {}
+    for one in found:
+        code = max(code, _tell(one))
+        by_file.setdefault(one.case.place.file, []).append(one)
+    written = 0
+    for file, those in by_file.items():
+        try:
+            written += _written(Path(file), [one for one in those if one.gradients], check)
+        except UsageError as error:
+            write_stderr(f"gradcheck: {error}")
+            code = USAGE
+    write_stdout(f"{'would write' if check else 'wrote'} what {count(written, 'case')} must come to\n")
+    return max(code, int(check and written > 0))
+
+
+def _tell(one: Snapshot) -> int:
+    """What there is to say of a case that gets nothing, or not everything; the exit code that follows."""
+    where = one.case.id
+    if one.large:
+        write_stderr(f"{where}: the gradient of {', '.join(one.large)} has too many numbers for a file")
+    if one.result.status in ("failed", "crashed", "invalid", "xpassed"):
+        write_stderr(f"{where}: is left as it is, since it does not pass; see gradcheck run")
+        return {"crashed": CRASH, "invalid": USAGE}.get(one.result.status, 1)
+    return 0
+
+
+def _written(path: Path, those: Sequence[Snapshot], check: bool) -> int:
+    """How many of these cases of a file are changed. Raises UsageError where it cannot be written."""
+    from gradcheck.language.loader.expected_writer import with_expected
+    from gradcheck.language.case_writer import literal
+
+    before = after = path.read_bytes().decode("utf-8")
+    done = 0
+    for one in reversed(those):  # so that the lines of the others stay
+        values = {n: "null" if array is None else literal(array) for n, array in one.gradients.items()}
+        try:
+            changed = with_expected(after, one.case.place.line, values)
+        except ValueError:
+            changed = after
+        if not _says(changed, one, path):
+            write_stderr(f"{one.case.id}: is left as it is, for want of a place to write to")
+            continue
+        done += changed != after
+        after = changed
+    if after != before:
+        lines = before.splitlines(), after.splitlines()
+        write_stderr(*difflib.unified_diff(*lines, str(path), str(path), lineterm="", n=1))
+        if not check:
+            write_file(path, after, still_holds(before))
+    return done
+
+
+def _says(text: str, one: Snapshot, path: Path) -> bool:
+    """Whether the file now says just what it said before, and these gradients."""
+    from gradcheck.language.loader import load_text
+    from gradcheck.language.case_writer import write
+
+    cases, _ = load_text(text, path.as_posix())
+    found = next((case for case in cases if case.name == one.case.name), None)
+    if found is None or not one.gradients.keys() <= found.expected.keys():
+        return False
+    return write(replace(found, expected={})) == write(replace(one.case, expected={}))

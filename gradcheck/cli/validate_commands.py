@@ -1,0 +1,57 @@
+"""`gradcheck validate` and `gradcheck list`: case files are read, and nothing is run."""
+
+from __future__ import annotations
+
+from itertools import chain
+from pathlib import PurePath
+
+import click
+
+from gradcheck.cli import options
+from gradcheck.cli.config import ConfiguredCommand
+from gradcheck.cli.group import code_of
+from gradcheck.cli.output import write_stdout
+from gradcheck.errors import InvalidCase, Place
+from gradcheck.reports.safe_text import count, plain
+
+
+@click.command("validate", cls=ConfiguredCommand)
+@options.paths
+@options.VERBOSE
+def validate(paths: tuple[str, ...], verbose: int) -> int:
+    """Read and validate case files without running them."""
+    from gradcheck.cli.select import select
+    from gradcheck.language.value_precheck import refused_values
+
+    selection = select(paths)
+    refused = {case.id: refused_values(case) for case in selection.cases if case.skip is None}
+    errors = sorted([*selection.errors, *chain.from_iterable(refused.values())], key=_position)
+    cases = [case for case in selection.cases if not refused.get(case.id)]
+    lines = [plain(str(error)) for error in errors]
+    if verbose:
+        lines += [f"{plain(case.id)}: valid" for case in cases]
+    valid = f"{count(len(cases), 'valid case')}"
+    if errors:
+        files = len({error.place.file for error in errors})
+        valid = f"{count(len(errors), 'error')} in {count(files, 'file')}, {valid}"
+    write_stdout("\n".join([*lines, valid]) + "\n")
+    return code_of(errors)
+
+
+def _position(error: InvalidCase) -> tuple[tuple[str, ...], Place]:
+    return PurePath(error.place.file).parts, error.place
+
+
+@click.command("list", cls=ConfiguredCommand)
+@options.paths
+@options.selection
+@options.VERBOSE
+def list_ids(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], verbose: int) -> int:
+    """List the ids of cases, one a line; -v adds their tags."""
+    from gradcheck.cli.select import select, tell_errors
+
+    selection = select(paths, keyword, tags)
+    labels = [f"  [{', '.join(case.tags)}]" if verbose and case.tags else "" for case in selection.cases]
+    ids = (plain(case.id + label) + "\n" for case, label in zip(selection.cases, labels, strict=True))
+    write_stdout("".join(ids))
+    return tell_errors(selection.errors)

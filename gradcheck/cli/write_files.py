@@ -1,0 +1,82 @@
+"""Files that a command writes: whole or not at all, and never over what gradcheck has not written."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO
+
+from gradcheck.errors import UsageError
+from gradcheck.safe_files import LinkRefused, MayReplace, folder_of, is_open, write
+
+_ELSEWHERE = "name another file"
+
+
+def prepare_file(path: Path) -> None:
+    """Make the folders above; refuse before any work is done what could not be written after it, or would be lost."""
+    if is_open(path):
+        return
+    try:
+        with folder_of(path, create=True) as (folder, name):
+            known = folder.about(name)
+            if known and stat.S_ISDIR(known.st_mode):
+                raise UsageError(f"cannot write '{path}': it is a folder", hint="name a file in it")
+            if not folder.is_writable(name if known else os.curdir):
+                raise UsageError(f"cannot write '{path}': permission denied", hint=_ELSEWHERE)
+            if known and stat.S_ISREG(known.st_mode) and not folder.may_write(name, is_report_file):
+                hint = f"{_ELSEWHERE}, or remove this one first"
+                raise UsageError(f"'{path}' holds something else than a report of gradcheck", hint=hint)
+    except OSError as error:
+        raise UsageError(f"cannot write '{path}': {error.strerror}", hint=_ELSEWHERE) from error
+
+
+def is_report_file(file: IO[bytes]) -> bool:
+    """Return whether an open file holds a report of gradcheck."""
+    from gradcheck.reports.report_detection import LOOKED_AT, is_report  # here, since most runs write no file
+
+    begin = file.read(LOOKED_AT)
+    file.seek(max(0, os.fstat(file.fileno()).st_size - LOOKED_AT))
+    return is_report(begin.decode("utf-8", "replace"), file.read().decode("utf-8", "replace"))
+
+
+def still_holds(text: str) -> MayReplace:
+    """Return a test of whether an open file holds this text, as it did when it was read."""
+    data = text.encode("utf-8", "surrogateescape")
+    return lambda file: file.read(len(data) + 1) == data
+
+
+def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[str]) -> None:
+    """Refuse an output that is one of these files, by whatever name. Raises UsageError."""
+    written = {_identity(path): path for path in outputs}
+    for file in inputs if written else ():
+        path = written.get(_identity(Path(file)))
+        if path is not None:
+            raise UsageError(f"'{path}' is read by this run, and cannot hold its report", hint=_ELSEWHERE)
+
+
+def resolved(path: str | os.PathLike[str]) -> Path:
+    """Where links lead to, also where they lead in a circle, which `Path.resolve` does not take."""
+    return Path(os.path.realpath(path))
+
+
+def _identity(path: Path) -> object:
+    """The same for two names of one file."""
+    try:
+        known = os.stat(path)
+    except (OSError, ValueError):
+        return resolved(path)
+    return known.st_dev, known.st_ino
+
+
+def write_file(path: Path, text: str, may_replace: MayReplace) -> None:
+    """Write the whole text or nothing of it, in place of what was there, if `may_replace` allows that.
+
+    Raises UsageError; for a link that leaves the folder of the file, too.
+    """
+    try:
+        write(path, text.encode("utf-8", "backslashreplace"), may_replace)
+    except OSError as error:
+        hint = "name where it leads instead" if isinstance(error, LinkRefused) else ""
+        raise UsageError(f"cannot write '{path}': {error.strerror}", hint=hint) from error

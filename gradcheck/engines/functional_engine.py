@@ -1,0 +1,201 @@
+"""Engines that differentiate functions: what a case computes is noted, and computed again while the library watches.
+
+HIPS autograd and JAX have no tensors that keep gradients: they turn a function into its derivative. So the ops of a
+graph run on plain arrays first and are noted; a backward pass hands the library the function that replays them. Its
+arguments are the leaves, and a zero for every named tensor, which is added to it: the derivative with respect to that
+zero is the tensor's gradient. Gradients are accumulated from pass to pass here, for these libraries have no word for
+it.
+"""
+
+from __future__ import annotations
+
+import operator
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.op import Op
+from gradcheck.engines.recording import flat, mapped
+from gradcheck.engines.tensor_class.call_forms import Form, Library, Shape
+from gradcheck.engines.tensor_class.op_calls import Calls
+from gradcheck.engines.tensor_class.foreign_engine import ForeignEngine
+from gradcheck.engines.tensor_class.user_code_guard import translating
+from gradcheck.engines.tensor_class.wrapped_tensor import Call, WrappedTensor, tensors_in
+from gradcheck.errors import NoGradRequired, NonScalarBackward, Unsupported
+
+
+class FunctionalEngine(ForeignEngine):
+    """A library that differentiates functions of arrays."""
+
+    def __init__(
+        self, name: str, array_of: Callable[[Any], Any], array_types: tuple[type, ...], modules: Sequence[Any]
+    ) -> None:
+        """`array_of` makes the library's arrays, which are of `array_types`; its functions are in `modules`."""
+        super().__init__(name, name, Library(tuple(modules), methods=False))
+        self._array_of, self._array_types = array_of, array_types
+        self._calls = Calls(self)
+        self.new_graph()
+
+    @abstractmethod
+    def derivatives(self, function: Callable[..., Any], arguments: list[np.ndarray]) -> Sequence[Any]:
+        """The gradient of a function of arrays to one number, for each of its arguments, of the argument's shape."""
+
+    def new_graph(self) -> None:
+        super().new_graph()
+        self._record: list[Call] = []
+        self._named: list[WrappedTensor] = []  # leaves, and results whose gradients are wanted
+        self._gradients: dict[WrappedTensor, np.ndarray] = {}
+
+    # Tensors ------------------------------------------------------------------------------------
+
+    def make(self, array: np.ndarray, requires_grad: bool) -> Any:
+        """An array of the library. Raises Unsupported for one that it does not differentiate."""
+        if array.dtype.kind == "c":
+            raise Unsupported("complex gradients follow another convention here", lacks=array.dtype.name)
+        if array.dtype.kind != "f":
+            raise Unsupported(f"numbers of {array.dtype} are not what it differentiates", lacks=array.dtype.name)
+        return self._array_of(array.copy())
+
+    def is_tensor(self, value: Any) -> bool:
+        return isinstance(value, self._array_types)
+
+    def values(self, tensor: Any) -> np.ndarray:
+        return np.asarray(tensor)
+
+    def leaf(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor:
+        made = super().leaf(array, requires_grad)
+        if requires_grad:
+            self._named.append(made)
+        return made
+
+    def retain(self, tensor: WrappedTensor) -> None:
+        self._named.append(tensor)
+
+    def gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
+        found = self._gradients.get(tensor)
+        return None if found is None else found.copy()
+
+    def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None:
+        if gradient is None:
+            self._gradients.pop(tensor, None)
+        else:
+            self._gradients[tensor] = np.array(gradient)
+
+    # Ops ----------------------------------------------------------------------------------------
+
+    def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
+        return self._calls.apply(op, bound)
+
+    def called(self, call: Call) -> None:
+        super().called(call)
+        if call.result is not None:
+            self._record.append(call)
+
+    def rehearse(self, form: Form, given: list[Any], shape: Shape, beyond: bool) -> None:
+        """A form that computes may still be one that the library cannot differentiate."""
+        found = [value for value in flat(given) if self._differentiates(value)]
+        if not found:
+            return
+
+        def total(*values: Any) -> Any:
+            traced = iter(values)
+            replaced = mapped(given, lambda value: next(traced) if self._differentiates(value) else value)
+            result = form.call(self.library, replaced, shape)
+            if isinstance(result, np.ndarray) and result.dtype == object:
+                raise TypeError("it makes an array of the library's own boxes")
+            return self.library.function("sum")(result)
+
+        self.derivatives(total, [np.asarray(value) for value in found])
+
+    def _differentiates(self, value: Any) -> bool:
+        return self.is_tensor(value) and value.dtype.kind == "f"
+
+    # Passes -------------------------------------------------------------------------------------
+
+    def backward(self, roots: list[WrappedTensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
+        """The derivative of the sum of roots times incoming gradients, with respect to all that has a name."""
+        if not retain_graph:
+            raise Unsupported(f"{self.name} has no graph that could be freed", lacks="retain_graph")
+        for root, seed in zip(roots, seeds, strict=True):
+            if not root.requires_grad:
+                raise NoGradRequired("a backward pass from a tensor that requires no gradient")
+            if seed is None and root.array.size != 1:
+                raise NonScalarBackward("a backward pass without a gradient from a tensor of several elements")
+        calls, named = self._leading_to(roots)
+        results = {call.result for call in calls}
+        position = {tensor: index for index, tensor in enumerate(named)}
+        starts = [np.zeros_like(t.array) if t in results else np.array(t.array) for t in named]
+
+        def total(*values: Any) -> Any:
+            known = {tensor: values[i] for tensor, i in position.items() if tensor not in results}
+            for call in calls:
+                result = call.form.call(self.library, self._replayed(call, known), call.shape)
+                zero = position.get(call.result)
+                known[call.result] = result if zero is None else result + values[zero]
+            return self._sum([known[root] for root in roots], roots, seeds)
+
+        with translating(f"{self.name}'s backward pass"):
+            gradients = [np.asarray(gradient) for gradient in self.derivatives(total, starts)]
+        for tensor, gradient in zip(named, gradients, strict=True):
+            before = self._gradients.get(tensor)
+            self._gradients[tensor] = gradient if before is None else before + gradient
+
+    def jvp(
+        self, roots: Sequence[Any], leaves: Sequence[Any], directions: Sequence[np.ndarray]
+    ) -> list[np.ndarray | None]:
+        """By two derivatives, one of the other: of the replayed roots, for weights, along the directions; then of that
+        with respect to the weights."""
+        if not roots:
+            return []
+        calls, _ = self._leading_to(list(roots))
+
+        def weighted(weights: Sequence[Any], values: Sequence[Any]) -> Any:
+            known = dict(zip(leaves, values, strict=True))
+            for call in calls:
+                known[call.result] = call.form.call(self.library, self._replayed(call, known), call.shape)
+            return self._inner(weights, [known[root] for root in roots])
+
+        def along(*weights: Any) -> Any:
+            starts = [np.array(leaf.array) for leaf in leaves]
+            return self._inner(directions, self.derivatives(lambda *values: weighted(weights, values), starts))
+
+        with translating(f"{self.name}'s derivative of a derivative"):
+            return [np.asarray(one) for one in self.derivatives(along, [np.ones_like(r.array) for r in roots])]
+
+    def _inner(self, some: Sequence[Any], others: Sequence[Any]) -> Any:
+        """The sum of products."""
+        add_up = self.library.function("sum")
+        return reduce(operator.add, [add_up(one * other) for one, other in zip(some, others, strict=True)])
+
+    def _leading_to(self, roots: list[WrappedTensor]) -> tuple[list[Call], list[WrappedTensor]]:
+        """The calls that lead to the roots, in order, and the named tensors among them and their leaves."""
+        wanted = set(roots)
+        calls: list[Call] = []
+        for call in reversed(self._record):
+            if call.result in wanted and call.result.requires_grad:
+                calls.append(call)
+                wanted.update(tensors_in(call.bound))
+        named = [tensor for tensor in dict.fromkeys(self._named) if tensor in wanted and tensor.requires_grad]
+        return calls[::-1], named
+
+    def _replayed(self, call: Call, known: dict[WrappedTensor, Any]) -> list[Any]:
+        """The call's arguments, with what is known of this replay."""
+
+        def replayed(value: Any) -> Any:
+            is_known = type(value) is WrappedTensor and value in known
+            return known[value] if is_known else self.native(call.op, value)
+
+        return [mapped(value, replayed) for value in call.bound]
+
+    def _sum(self, values: list[Any], roots: list[WrappedTensor], seeds: list[np.ndarray | None]) -> Any:
+        add_up = self.library.function("sum")
+        return reduce(
+            operator.add,
+            [
+                value.reshape(()) if seed is None else add_up(value * seed.astype(root.dtype))
+                for value, root, seed in zip(values, roots, seeds, strict=True)
+            ],
+        )

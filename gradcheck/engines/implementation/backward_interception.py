@@ -1,0 +1,67 @@
+"""What the backward of somebody's `Function` returns, looked at before torch does: how many gradients, of which shapes.
+
+torch refuses the wrong number and what it cannot sum to the shape of its input, in words about its own engine. What is
+returned is kept instead, to be compared with what belongs there; torch is given zeros in its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any
+
+import torch
+
+from gradcheck.engines.implementation.code_error import CodeError
+
+#: Told of a gradient that torch would refuse: the argument's place, and it.
+Keep = Callable[[int, torch.Tensor], None]
+
+
+@contextmanager
+def looked_at(function: Any, arguments: Callable[[], Sequence[Any]], keep: Keep) -> Iterator[None]:
+    """While it is on, the backward of a `Function` that is called with these arguments returns what torch takes."""
+    own = vars(function).get("backward")
+    known = function.backward
+
+    @wraps(known)
+    def backward(ctx: Any, *incoming: Any) -> Any:
+        return _fitted(known(ctx, *incoming), arguments(), keep)
+
+    function.backward = staticmethod(backward)
+    try:
+        yield
+    finally:
+        if own is None:
+            del function.backward
+        else:
+            function.backward = own
+
+
+def _fitted(returned: Any, arguments: Sequence[Any], keep: Keep) -> Any:
+    """Raises CodeError for another number of gradients than there are arguments; further ones that are None are let
+    through, as by torch."""
+    listed = list(returned) if isinstance(returned, tuple) else [returned]
+    while len(listed) > len(arguments) and listed[-1] is None:
+        listed.pop()
+    if len(listed) != len(arguments):
+        ones, inputs = "gradient" + "s" * (len(listed) != 1), "argument" + "s" * (len(arguments) != 1)
+        raise CodeError(f"backward returned {len(listed)} {ones} for {len(arguments)} {inputs}")
+    return tuple(_one(place, *pair, keep) for place, pair in enumerate(zip(listed, arguments, strict=True)))
+
+
+def _one(place: int, gradient: Any, argument: Any, keep: Keep) -> Any:
+    if not isinstance(gradient, torch.Tensor) or not isinstance(argument, torch.Tensor):
+        return gradient
+    if argument.requires_grad and not _can_be_summed(gradient.shape, argument.shape):
+        keep(place, gradient.detach())
+        return torch.zeros_like(argument)
+    return gradient
+
+
+def _can_be_summed(shape: Sequence[int], to: Sequence[int]) -> bool:
+    """Whether torch itself sums a gradient of a shape to that of its input."""
+    if len(to) > len(shape):
+        return False
+    return all(mine in (1, theirs) for theirs, mine in zip(reversed(shape), reversed(to), strict=False))

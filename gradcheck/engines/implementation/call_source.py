@@ -1,0 +1,175 @@
+"""One call of somebody's code and its gradients, as a few lines of Python that need no more than its library."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engines.implementation.code_engine import Implementation
+from gradcheck.engines.implementation.python_references import named
+from gradcheck.engines.implementation.numpy_pair import NumpyPair
+from gradcheck.errors import Unsupported
+from gradcheck.language.case import Implementation as Named
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.nodes import Name
+from gradcheck.language.problem import Problem
+
+#: What stands for incoming gradients, for what is returned, and for JAX's and HIPS autograd's pull-back.
+_INCOMING, _FOUND, _PULL = "incoming_", "found_", "pull_"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What is to be written: the code by its reference, its engine, the problem, all values of its graph, and the names
+    that get a gradient; `wanted` is one of them and what it should be."""
+
+    named: Named
+    engine: Implementation
+    problem: Problem
+    values: Mapping[str, np.ndarray]
+    wanted: tuple[str, np.ndarray] | None = None
+
+
+@dataclass(slots=True)
+class _Writer:
+    """The lines so far; variables are tensors' names."""
+
+    call: Call
+    lines: list[str] = field(default_factory=list)
+    tensors: list[str] = field(default_factory=list)  # those that get a gradient, in the arguments' order
+
+
+def source_code(call: Call) -> str:
+    """Imports, arguments, the call, its gradients; of code that no name leads to, its source. Raises Unsupported where
+    that cannot be shown."""
+    known, sources = named(call.named)
+    writer = _Writer(replace(call, named=known))
+    kind = call.engine.code.kind
+    arguments = [_argument(writer, claim) for claim in call.engine.binding.positional]
+    arguments += [f"{key}={_argument(writer, claim)}" for key, claim in call.engine.binding.keywords.items()]
+    parameters = {own: _leaf(writer, name) for own, name in call.engine.binding.parameters.items()}
+    seeds = [_array(seed, kind) for seed in call.problem.seeds[0].values() if seed is not None]
+    writer.lines.append(f"{_INCOMING} = {seeds[0] if len(seeds) == 1 else '[' + ', '.join(seeds) + ']'}")
+    body = {"numpy": _numpy, "jax": _jax, "hips": _hips}.get(kind, _torch)(writer, arguments, len(seeds), parameters)
+    text = "\n".join([*_imports(known, kind, sources), *sources, *writer.lines, *body]) + "\n"
+    return text if "np." in text else text.replace("import numpy as np\n", "", 1)
+
+
+def _imports(known: Named, kind: str, sources: list[str]) -> list[str]:
+    libraries: dict[str, list[str]] = {"numpy": [], "jax": ["import jax"], "hips": ["import autograd"]}
+    found = ["import numpy as np", *libraries.get(kind, ["import torch"])]
+    found += ['jax.config.update("jax_enable_x64", True)'] if kind == "jax" else []
+    for reference in (known.call, *filter(None, [known.backward])):
+        where, _, name = reference.rpartition(":")
+        if not where and sources:
+            continue
+        folder, module = os.path.split(where.removesuffix(".py")) if where.endswith(".py") else ("", where)
+        if not all(part.isidentifier() for part in module.split(".")) or module in sys.stdlib_module_names or not name:
+            raise Unsupported("only what can be imported is written")
+        if folder and not any(repr(os.path.abspath(folder)) in line for line in found):
+            found += ["import sys", f"sys.path.insert(0, {os.path.abspath(folder)!r})"]
+        found.append(f"from {module} import {name.partition('.')[0]}")
+    return list(dict.fromkeys(found))
+
+
+def _argument(writer: _Writer, claim: Any) -> str:
+    """A tensor by its name; anything else by its value."""
+    call = writer.call
+    if isinstance(claim.expr, Name) and claim.expr.name in call.values and claim.expr.name not in call.problem.sizes:
+        return _leaf(writer, claim.expr.name)
+    value = evaluate(claim.expr, {**call.problem.sizes, **call.values})
+    if isinstance(value, np.ndarray):
+        return _array(value, call.engine.code.kind)
+    return repr(value)
+
+
+def _leaf(writer: _Writer, name: str) -> str:
+    call, kind = writer.call, writer.call.engine.code.kind
+    array = call.values[name]
+    is_leaf = name not in call.problem.constants and array.dtype.kind in "fcV"
+    written = _array(array, kind)
+    if is_leaf and kind not in ("numpy", "jax", "hips"):
+        written = f"{written}.requires_grad_()"
+    if is_leaf and name not in writer.tensors:
+        writer.tensors.append(name)
+    line = f"{name} = {written}"
+    if line not in writer.lines:
+        writer.lines.append(line)
+    return name
+
+
+def _array(array: np.ndarray, kind: str) -> str:
+    """An array in its library's words."""
+    dtype = array.dtype.name
+    numbers = repr(array.tolist()).replace("nan", "np.nan").replace("inf", "np.inf")
+    if kind in ("numpy", "jax", "hips"):
+        made = f"np.array({numbers}, dtype={dtype!r})"
+        return f"jax.numpy.asarray({made})" if kind == "jax" else made
+    return f"torch.tensor({numbers}, dtype=torch.{dtype})"
+
+
+def _torch(writer: _Writer, arguments: list[str], roots: int, parameters: Mapping[str, str]) -> list[str]:
+    code, name = writer.call.engine.code, writer.call.named.call.rpartition(":")[2]
+    called = f"{name}({', '.join(arguments)})"
+    if code.kind == "function" and not name.endswith("apply"):
+        called = f"{name}.apply({', '.join(arguments)})"
+    if code.kind == "module":
+        name = f"{name}()" if isinstance(code.module, type) or _is_class(writer) else name
+        given = ", ".join(f"{own!r}: {tensor}" for own, tensor in parameters.items())
+        called = f"torch.func.functional_call({name}, {{{given}}}, ({''.join(a + ', ' for a in arguments)}))"
+    printed = [f"print({tensor}.grad){_should_be(writer, tensor)}" for tensor in _told(writer)]
+    return [f"{_FOUND} = {called}", f"torch.autograd.backward({_FOUND}, {_INCOMING})", *printed]
+
+
+def _is_class(writer: _Writer) -> bool:
+    from gradcheck.engines.implementation.code_loading import load
+
+    return isinstance(load(writer.call.named)[0], type)
+
+
+def _told(writer: _Writer) -> list[str]:
+    wanted = writer.call.wanted
+    return [wanted[0]] if wanted is not None and wanted[0] in writer.tensors else writer.tensors
+
+
+def _should_be(writer: _Writer, tensor: str) -> str:
+    wanted = writer.call.wanted
+    return f"  # it should be {wanted[1].tolist()!r}" if wanted is not None and wanted[0] == tensor else ""
+
+
+def _numpy(writer: _Writer, arguments: list[str], roots: int, parameters: Mapping[str, str]) -> list[str]:
+    call = writer.call
+    pair = call.engine.code.pulled
+    assert isinstance(pair, NumpyPair)
+    forward, backward = (one.rpartition(":")[2] for one in (call.named.call, call.named.backward))
+    names = {**call.problem.sizes, **call.values}
+    given = [evaluate(claim.expr, names) for claim in call.engine.binding.positional]
+    handed = pair.in_words(
+        [a.copy() if isinstance(a, np.ndarray) else a for a in given], arguments, (_INCOMING, _FOUND)
+    )
+    called = f"{_FOUND} = {forward}({', '.join(arguments)})"
+    return [called, f"print({backward}({', '.join(handed)})){_all_should_be(writer)}"]
+
+
+def _all_should_be(writer: _Writer) -> str:
+    wanted = writer.call.wanted
+    return "" if wanted is None else f"  # that of {wanted[0]} should be {wanted[1].tolist()!r}"
+
+
+def _jax(writer: _Writer, arguments: list[str], roots: int, parameters: Mapping[str, str]) -> list[str]:
+    name, moving = writer.call.named.call.rpartition(":")[2], ", ".join(writer.tensors)
+    lines = [f"{_FOUND}, {_PULL} = jax.vjp(lambda {moving}: {name}({', '.join(arguments)}), {moving})"]
+    given = f"type({_FOUND})({_INCOMING})" if roots > 1 else _INCOMING
+    return [*lines, f"print({_PULL}({given})){_all_should_be(writer)}"]
+
+
+def _hips(writer: _Writer, arguments: list[str], roots: int, parameters: Mapping[str, str]) -> list[str]:
+    name, moving = writer.call.named.call.rpartition(":")[2], ", ".join(writer.tensors)
+    given = f"def called_({moving}):\n    return {name}({', '.join(arguments)})\n"
+    made = f"{_PULL}, {_FOUND} = autograd.make_vjp(lambda tensors: called_(*tensors))(({moving},))"
+    return [given, made, f"print({_PULL}({_INCOMING})){_all_should_be(writer)}"]

@@ -1,0 +1,39 @@
+"""What somebody's code raises, with their own traceback: ours, torch's and Python's machinery are cut away."""
+
+from __future__ import annotations
+
+import sysconfig
+import traceback
+from pathlib import Path
+
+from gradcheck.engines.tensor_class.user_code_guard import said
+from gradcheck.errors import TensorError
+
+#: Whose frames are nobody's business.
+_OURS = str(Path(__file__).parents[2])
+_INSTALLED = (sysconfig.get_paths()["purelib"], sysconfig.get_paths()["stdlib"], "<frozen")
+
+
+class CodeError(TensorError):
+    """An exception of somebody's code; `trace` is the traceback through their own files."""
+
+    kind = "code_raised"
+
+    def __init__(self, message: str, trace: str = "") -> None:
+        super().__init__(message)
+        self.trace = trace
+
+
+def of_code(what: str, error: BaseException) -> CodeError:
+    """The exception as ours: who raised what, and where in their own files."""
+    own = _own_frames(error)
+    lines = [*traceback.format_list(own), *traceback.format_exception_only(error)]
+    where = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+    return CodeError(f"{what} raised {said(error)}{where}", "".join(lines).rstrip())
+
+
+def _own_frames(error: BaseException) -> traceback.StackSummary:
+    frames = traceback.extract_tb(error.__traceback__)
+    return traceback.StackSummary.from_list(
+        [frame for frame in frames if not frame.filename.startswith((_OURS, *_INSTALLED))]
+    )

@@ -1,0 +1,206 @@
+"""What somebody's code is, by what it is made of; and one way to call it on torch's tensors."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from gradcheck.engines.implementation.foreign_function import Pulled
+from gradcheck.engines.tensor_class.user_code_guard import ANYTHING, said
+from gradcheck.errors import UsageError
+
+
+@dataclass(slots=True)
+class Code:
+    """Somebody's callable.
+
+    kind        `torch`, `function` (one of `torch.autograd.Function`'s), `module`, `jax`, `hips`, `numpy`
+    call        what is called on torch's tensors, of the torch kinds
+    pulled      how another library's is called, otherwise
+    signature   the function whose parameters are its arguments
+    parameters  a module's own, by name
+    function    the class of a `Function`
+    """
+
+    kind: str
+    signature: Callable[..., Any]
+    call: Callable[..., Any] | None = None
+    pulled: Pulled | None = None
+    parameters: tuple[str, ...] = ()
+    module: Any = None
+    function: type | None = None
+
+    @property
+    def is_torch(self) -> bool:
+        """Whether torch itself goes through it."""
+        return self.pulled is None
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether it is a layer that keeps in itself what its backward needs: one call at a time is all that it
+        promises."""
+        return bool(getattr(self.pulled, "keeps_state", False))
+
+    @property
+    def constants(self) -> tuple[float, ...]:
+        """The numbers that its code, and what that mentions, is written with."""
+        parts = [
+            self.signature,
+            getattr(self.pulled, "backward", None),
+            *_methods(self.function),
+            *_methods(self.module),
+        ]
+        found: dict[float, None] = {}
+        for part in parts:
+            for code in _codes(inspect.unwrap(part)) if callable(part) else ():
+                numbers = [c for c in _constants(code) if isinstance(c, (int, float)) and not isinstance(c, bool)]
+                found |= dict.fromkeys(map(float, numbers))
+        return tuple(found)
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """The file and the line where it begins; empty where that is unknown."""
+        try:
+            found = inspect.unwrap(self.function or self.signature)
+            return inspect.getsourcefile(found) or "", inspect.getsourcelines(found)[1]
+        except (TypeError, OSError):
+            return "", 0
+
+
+def code_of(found: Any, backward: Any, name: str, several: int = 1) -> Code:
+    """What the object is. Raises UsageError for what cannot be called. `several` is how many tensors the entry is."""
+    if backward is not None:
+        from gradcheck.engines.implementation.numpy_pair import NumpyPair
+
+        if not callable(found) or not callable(backward):
+            raise UsageError(f"{name}: forward and backward are functions")
+        return Code("numpy", found, pulled=NumpyPair(found, backward, several))
+    if isinstance(found, type) and issubclass(found, torch.nn.Module):
+        found = _made(found, name)
+    if isinstance(found, torch.nn.Module):
+        names = tuple(parameter for parameter, _ in found.named_parameters())
+        return Code("module", found.forward, call=found, parameters=names, module=found)
+    function = _function_of(found)
+    if function is not None:
+        return Code("function", _forward_of(function), call=function.apply, function=function)
+    if not callable(found):
+        raise UsageError(f"{name} is a {type(found).__name__}, nothing that can be called")
+    library = _library_of(found)
+    if library == "jax":
+        from gradcheck.engines.implementation.jax_function import JaxFunction
+
+        return Code("jax", found, pulled=JaxFunction(found))
+    if library == "autograd":
+        from gradcheck.engines.implementation.hips_function import HipsFunction
+
+        return Code("hips", found, pulled=HipsFunction(found))
+    return Code("torch", found, call=found)
+
+
+def _made(kind: type, name: str) -> Any:
+    try:
+        return kind()
+    except ANYTHING as error:
+        message = f"{name} is a class of modules that cannot be made without arguments: {said(error)}"
+        raise UsageError(message, hint="name an instance of it") from error
+
+
+def _function_of(found: Any) -> Any:
+    """The class of `torch.autograd.Function` that this is, or whose `apply` it is."""
+    owner = found if isinstance(found, type) else getattr(found, "__self__", None)
+    is_apply = isinstance(found, type) or getattr(found, "__name__", "") == "apply"
+    if is_apply and isinstance(owner, type) and issubclass(owner, torch.autograd.Function):
+        return owner
+    return None
+
+
+def _forward_of(function: Any) -> Callable[..., Any]:
+    """A function with the parameters of its `forward`, less `ctx`, unless the context is set up apart."""
+    forward: Any = function.forward
+    if function.setup_context is not torch.autograd.Function.setup_context:
+        return forward  # type: ignore[no-any-return]
+    try:
+        signature = inspect.signature(forward)
+    except (TypeError, ValueError):
+        return forward  # type: ignore[no-any-return]
+
+    def called(*arguments: Any) -> Any:
+        return function.apply(*arguments)
+
+    parameters = list(signature.parameters.values())
+    is_open = parameters and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL
+    called.__signature__ = signature.replace(parameters=parameters if is_open else parameters[1:])  # type: ignore
+    return called
+
+
+def _library_of(found: Any) -> str:
+    """Which library's arrays a function takes: by its own type, else by what its code, and what that calls, names."""
+    root = type(found).__module__.partition(".")[0]
+    if root in ("jax", "jaxlib"):
+        return "jax"
+    if root == "autograd":
+        return "autograd"
+    seen = {library for one in (found, inspect.unwrap(found)) for library in _libraries(one)}
+    return next((library for library in ("torch", "jax", "autograd") if library in seen), "torch")
+
+
+def _methods(owner: Any) -> list[Any]:
+    """The functions of a class, or of a module's, that people write."""
+    kind = owner if isinstance(owner, type) or owner is None else type(owner)
+    return [getattr(kind, name, None) for name in ("forward", "backward", "setup_context")] if kind else []
+
+
+def _constants(code: types.CodeType) -> Iterator[Any]:
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _constants(constant)
+        else:
+            yield constant
+
+
+def _codes(function: Any) -> Iterator[types.CodeType]:
+    """The code of a function and of those that it mentions."""
+    stack: list[Any] = [function]
+    seen: set[int] = set()
+    while stack:
+        one = stack.pop()
+        one = getattr(one, "__func__", one)
+        code, names = getattr(one, "__code__", None), getattr(one, "__globals__", {})
+        if code is None or id(code) in seen:
+            continue
+        seen.add(id(code))
+        yield code
+        stack += [names[name] for name in _mentioned(code) if inspect.isfunction(names.get(name))]
+
+
+def _libraries(function: Any) -> Iterator[str]:
+    """The roots of the modules that a function's code mentions, directly or by functions that it mentions."""
+    stack: list[Any] = [function]
+    seen: set[int] = set()
+    while stack:
+        one = stack.pop()
+        one = getattr(one, "__func__", one) if hasattr(one, "__code__") else vars(type(one)).get("__call__", one)
+        code, names = getattr(one, "__code__", None), getattr(one, "__globals__", {})
+        if code is None or id(code) in seen:
+            continue
+        seen.add(id(code))
+        for name in _mentioned(code):
+            value = names.get(name)
+            module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+            root = (module or "").partition(".")[0]
+            if root in ("jax", "jaxlib", "torch", "autograd"):
+                yield "jax" if root == "jaxlib" else root
+            elif inspect.isfunction(value):
+                stack.append(value)
+
+
+def _mentioned(code: types.CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _mentioned(constant)

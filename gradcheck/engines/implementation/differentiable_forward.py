@@ -1,0 +1,77 @@
+"""The forward of somebody's `Function`, run where torch records it: differentiated by torch itself, it is a witness of
+the backward that was written by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from gradcheck.engines.implementation.code_kinds import Code
+
+
+class RecordingContext:
+    """What a forward may do with its `ctx`, which keeps whatever it is given."""
+
+    saved_tensors: tuple[Any, ...] = ()
+
+    def __init__(self, needs: tuple[bool, ...] = ()) -> None:
+        self.needs_input_grad = needs
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Kept, and not asked for."""
+        self.saved_tensors = tensors
+
+    save_for_forward = save_for_backward
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        """Nothing is done."""
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Nothing is done."""
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Nothing is done."""
+
+
+def own_forward(code: Code) -> Code | None:
+    """The same code with the forwards of its `Function`s in place of the whole of them; None where torch does not go
+    through it."""
+    if not code.is_torch or code.call is None:
+        return None
+    inner = code.function
+    if inner is not None:
+        return replace(code, call=lambda *arguments: _run(inner, arguments), function=None)
+    call = code.call
+
+    def outer(*arguments: Any, **keywords: Any) -> Any:
+        with _forwards_alone():
+            return call(*arguments, **keywords)
+
+    return replace(code, call=outer)
+
+
+def _run(function: Any, arguments: tuple[Any, ...]) -> Any:
+    if function.setup_context is not torch.autograd.Function.setup_context:
+        return function.forward(*arguments)
+    needs = tuple(isinstance(one, torch.Tensor) and one.requires_grad for one in arguments)
+    return function.forward(RecordingContext(needs), *arguments)
+
+
+@contextmanager
+def _forwards_alone() -> Iterator[None]:
+    """`apply` of any `Function` runs its forward, and torch records that."""
+    known: Any = torch.autograd.Function.__dict__["apply"]
+
+    def apply(cls: Any, *arguments: Any) -> Any:
+        return _run(cls, arguments)
+
+    made: Callable[..., Any] = classmethod(apply)  # type: ignore[assignment]
+    torch.autograd.Function.apply = made  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        torch.autograd.Function.apply = known  # type: ignore[method-assign]

@@ -1,0 +1,138 @@
+"""What a `Function` states besides its forward and backward: a rule for forward mode (`jvp`), and one for `vmap`.
+
+torch asks for them where somebody pushes tangents forward, or maps code over a dimension; until then nobody notices
+what is wrong in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import torch
+
+from gradcheck.engines.implementation.code_error import of_code
+from gradcheck.engines.tensor_class.user_code_guard import ANYTHING
+from gradcheck.engines.torch_nodes import nodes
+from gradcheck.errors import GradcheckError, TensorError
+
+if TYPE_CHECKING:
+    from gradcheck.engines.implementation.code_engine import Implementation
+    from gradcheck.language.problem import Problem
+
+_Function = torch.autograd.Function
+#: So many copies of the arguments are mapped over, each with other numbers.
+_COPIES = 3
+#: The dimensions that are mapped over: the first of each argument, and the last.
+DIMS = (0, -1)
+
+
+class Mapped(NamedTuple):
+    """A result where arguments are mapped over a dimension, beside what the code gives for each alone."""
+
+    name: str  # of the argument that is mapped alone, "" where all are
+    dim: int
+    got: np.ndarray
+    want: np.ndarray
+
+
+def rules_of(engine: Implementation, problem: Problem) -> frozenset[str]:
+    """Which of `jvp` and `vmap` the `Function`s state that the code goes through."""
+    with engine.session(problem.dtype):
+        run = engine.run_of(problem)
+        try:
+            run.run_graph()
+        except GradcheckError:
+            return frozenset()
+        roots = [one for one in run.tensors.values() if one.grad_fn is not None]
+        kinds = [kind for node in nodes(roots) if (kind := getattr(node, "_forward_cls", None)) is not None]
+    stated = {"jvp" for kind in kinds if kind.jvp is not _Function.jvp}
+    maps = (kind.generate_vmap_rule or kind.vmap is not _Function.vmap for kind in kinds)
+    return frozenset(stated | ({"vmap"} if kinds and all(maps) else set()))
+
+
+def pushed(
+    engine: Implementation, problem: Problem, directions: Mapping[str, np.ndarray]
+) -> Mapping[str, np.ndarray | None]:
+    """The tangent of each result of the code where inputs move along directions. Raises GradcheckError."""
+    assert engine.forward_ad is not None
+    with engine.session(problem.dtype), engine.forward_ad.level():
+        run = engine.run_of(problem)
+        for name, direction in directions.items():
+            run.leaves[name] = engine.forward_ad.dual(engine.leaf(problem.inputs[name], False), direction)
+        run.run_graph()
+        try:
+            tangents = {name: engine.forward_ad.tangent(tensor) for name, tensor in run.tensors.items()}
+        except ANYTHING as error:
+            raise of_code(engine.name, error) from None
+        found = {n: None if t is None else np.array(engine.array(t)) for n, t in tangents.items()}
+    return {name: one for name, one in found.items() if name.partition("[")[0] == engine.entry}
+
+
+class Refused(NamedTuple):
+    """What is raised where arguments are mapped."""
+
+    name: str  # of the argument that is mapped alone, "" where all are
+    error: TensorError
+
+
+def mapped(engine: Implementation, problem: Problem) -> Iterator[Mapped | Refused]:
+    """Each result under `vmap`, all arguments mapped over their first dimension, over their last, and each alone;
+    nothing where the code itself maps nothing."""
+    code = engine.code
+    if code.function is None:
+        return
+    with engine.session(problem.dtype), torch.no_grad():
+        run = engine.run_of(problem)
+        try:
+            run.run_graph()
+        except GradcheckError:
+            return
+        arguments = engine.arguments({**problem.sizes, **run.leaves, **run.constants, **run.tensors})
+        places = [place for place, one in enumerate(arguments) if _moves(one)]
+        copies = [[_moved(one, number) for number in range(_COPIES)] for one in arguments]
+        for dim, some in _choices(places):
+            name = "" if len(some) > 1 or len(places) == 1 else engine.binding.claims[some[0]].text
+            try:
+                yield from _mapped_over(engine, arguments, copies, (dim, some, name))
+            except ANYTHING as error:
+                yield Refused(name, of_code(engine.name, error))
+
+
+def _choices(places: list[int]) -> Iterator[tuple[int, list[int]]]:
+    for dim in DIMS if places else ():
+        yield dim, places
+    if len(places) > 1:
+        yield from ((0, [place]) for place in places)
+
+
+def _mapped_over(
+    engine: Implementation, arguments: list[Any], copies: list[list[Any]], which: tuple[int, list[int], str]
+) -> Iterator[Mapped]:
+    dim, places, name = which
+    call = engine.code.call
+    assert call is not None
+    given = [torch.stack(copies[i], dim) if i in places else one for i, one in enumerate(arguments)]
+    dims = tuple(dim if i in places else None for i in range(len(arguments)))
+    results = _listed(torch.vmap(call, in_dims=dims)(*given))
+    alone = [
+        _listed(call(*[copies[i][n] if i in places else one for i, one in enumerate(arguments)]))
+        for n in range(_COPIES)
+    ]
+    for number, result in enumerate(results):
+        want = torch.stack([one[number] for one in alone])
+        yield Mapped(name, dim, np.array(engine.array(result)), np.array(engine.array(want)))
+
+
+def _listed(result: Any) -> list[Any]:
+    return list(result) if isinstance(result, (tuple, list)) else [result]
+
+
+def _moves(argument: Any) -> bool:
+    return isinstance(argument, torch.Tensor) and (argument.is_floating_point() or argument.is_complex())
+
+
+def _moved(argument: Any, number: int) -> Any:
+    """The argument with other numbers, of the same signs."""
+    return argument.detach() * (1 - number / (2 * _COPIES)) if _moves(argument) else argument

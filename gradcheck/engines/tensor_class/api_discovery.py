@@ -1,0 +1,217 @@
+"""Finding out how a Tensor class is made and read, before anything is computed with it."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engines.tensor_class import dialects
+from gradcheck.engines.tensor_class.api import Api
+from gradcheck.engines.tensor_class.user_code_guard import ANYTHING, said
+from gradcheck.engines.tensor_class.members import candidates, vars_of
+from gradcheck.engines.tensor_class.storages import is_storage
+from gradcheck.errors import Unsupported, UsageError
+
+#: What a class that is looked at is made of.
+_SAMPLE = np.array([[0.5, 0.25, 2.0], [1.0, 3.0, 0.75]])
+#: A class that has one of these is made for tensors, and not for single numbers.
+_ARRAY_LIKE = ("sum", "__matmul__", "dot", "mm", "matmul", "mean", "reshape", "__getitem__", "T", "transpose", "shape")
+_PRODUCTS = ("__matmul__", "dot", "mm", "matmul")
+
+
+def api_of(constructor: Callable[..., Any], name: str, module: ModuleType | None = None) -> Api:
+    """How a class, or a function that makes tensors, is used. Raises UsageError where it is no Tensor class. A `module`
+    that was named may have its class from another."""
+    api = Api(constructor, name, module=module)
+    api.flags, api.keeping = _flags(constructor), _keeping(constructor)
+    made = _made(api)
+    api.tensor_type = type(made)
+    if isinstance(constructor, type) and isinstance(made, constructor):
+        api.tensor_type = constructor  # what ops return may be of another of its subclasses
+    api.backward_name = _backward_of(api.tensor_type)
+    if not api.backward_name and enable(api):
+        api.backward_name = _backward_of(api.tensor_type)
+        made = api.make(np.array(0.5) if api.scalar else _SAMPLE, True)
+    above = (kind for kind in reversed(api.tensor_type.__mro__) if hasattr(kind, api.backward_name))
+    api.base_type = next(above, api.tensor_type) if api.backward_name else api.tensor_type
+    api.gradient_name = next((n for n in dialects.GRADIENTS if _has(made, n)), "")
+    behind = isinstance(inspect.getattr_static(api.tensor_type, api.gradient_name or "_", None), property)
+    api.gradient_field = f"_{api.gradient_name}" if behind and f"_{api.gradient_name}" in vars_of(made) else ""
+    api.scalar = api.scalar or not _holds_arrays(api)
+    if not api.backward_name:
+        api.running = next(api.passes(), None)
+    if not api.backward_name and api.running is None:
+        hint = "name a Tensor class, or an object with evaluate() and pull_back()"
+        raise UsageError(f"{name} has no backward(), and nothing runs one for it, so it is no engine", hint=hint)
+    return api
+
+
+def _backward_of(kind: type) -> str:
+    return next((name for name in dialects.BACKWARDS if callable(getattr(kind, name, None))), "")
+
+
+def enable(api: Api) -> bool:
+    """Call what gives the class its gradients, where there is such a function around it; whether there is."""
+    found = False
+    for home in api.modules((*dialects.PASS_MODULES, *dialects.SUBMODULES)):
+        for name in dialects.ENABLING:
+            function = getattr(home, name, None)
+            if callable(function) and not found:
+                try:
+                    function()
+                except ANYTHING:  # it is for something else
+                    continue
+                found = True
+    if found:
+        api.flags = _flags(api.constructor)
+        api.flag, api.flag_if_wanted = api.flags[0]
+    return found
+
+
+def _made(api: Api) -> Any:
+    """A tensor, from the data alone, else with all that the constructor wants besides."""
+    try:
+        return _first(api)
+    except UsageError:
+        if not _fill(api):
+            raise
+        try:
+            return _first(api)
+        except UsageError:
+            pass
+        api.data_name, api.others = "", {}
+        raise
+
+
+def _fill(api: Api) -> bool:
+    """Give the constructor all that it wants besides the data, as far as that is known by what it is called: whether
+    anything but the data alone is given then."""
+    try:
+        parameters = inspect.signature(api.constructor).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    named = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    plain = {name: name.lower().strip("_") for name in named}
+    data = next((name for word in dialects.DATA for name in named if plain[name] == word), "")
+    flags = {flag for flag, _ in api.flags}
+    wanted = [p.name for p in parameters if p.default is p.empty and p.name in named and p.name not in (data, *flags)]
+    if not data or not all(plain[name] in dialects.FILLING for name in wanted):
+        return False
+    api.data_name, api.others = data, {name: dialects.FILLING[plain[name]] for name in wanted}
+    return bool(wanted) or data != named[0]
+
+
+def _flags(constructor: Callable[..., Any]) -> tuple[tuple[str, bool], ...]:
+    """The constructor's parameters that may be for gradients, and their values where one is wanted, in the order of the
+    dialects; then none of them; at last whatever else is False unless it is said."""
+    try:
+        parameters = list(inspect.signature(constructor).parameters.values())[1:]
+    except (TypeError, ValueError):
+        return (("", True),)
+    words = (*dialects.FLAGS, *dialects.OPPOSITE_FLAGS)
+    plain = {parameter.name: parameter.name.lower().replace("_", "") for parameter in parameters}
+    known = sorted((name for name in plain if plain[name] in words), key=lambda name: words.index(plain[name]))
+    others = [p.name for p in parameters if "grad" in p.name.lower() and isinstance(p.default, bool)]
+    found = [(name, plain[name] not in dialects.OPPOSITE_FLAGS) for name in dict.fromkeys((*known, *others))]
+    more = [p.name for p in parameters if p.default is False and p.name not in dict(found)]
+    return (*found, ("", True), *((name, True) for name in more))
+
+
+def _keeping(constructor: Callable[..., Any]) -> str:
+    try:
+        names = list(inspect.signature(constructor).parameters)[1:]
+    except (TypeError, ValueError):
+        return ""
+    return next((name for name in names if name.lower().replace("_", "") in dialects.KEEPING_FLAGS), "")
+
+
+def _first(api: Api) -> Any:
+    """A tensor of a few numbers, or, where the class takes one number only, of one; it is then `scalar`. The first flag
+    with which it can be made and read is kept."""
+    problem: BaseException | None = None
+    ways = ((False, False, _SAMPLE), (False, True, _SAMPLE), (True, False, np.array(0.5)))
+    for scalar, lists, array in ways:
+        for flag, if_wanted in api.flags:
+            api.scalar, api.lists, api.flag, api.flag_if_wanted = scalar, lists, flag, if_wanted
+            try:
+                made = api.make(array, True)
+                api.values_names = _values_names(api, made, array)
+                if api.scalar or api.read(made).shape == array.shape:
+                    api.storage = "" if api.scalar else _storage_of(api, made)
+                    return made
+            except ANYTHING as error:
+                problem = problem or error
+    message = f"{api.name} cannot be made from an array: {said(problem) if problem else ''}"
+    raise UsageError(message, hint="its first argument must be the data") from problem
+
+
+def _values_names(api: Api, made: Any, array: np.ndarray) -> tuple[str, ...]:
+    """The attribute that has what a tensor was made of, where no table knows it."""
+    if any(_has(made, name) for name in (*dialects.VALUES, *dialects.VALUE_METHODS)):
+        return ()
+    kept = (name for name in vars_of(made) if _is(api, getattr(made, name), array))
+    return tuple(kept)[:1]
+
+
+def _is(api: Api, value: Any, array: np.ndarray) -> bool:
+    numbers = None if isinstance(value, (bool, str)) else api.plain(value)
+    return numbers is not None and numbers.shape == array.shape and bool(np.allclose(numbers, array, 1e-6))
+
+
+def _storage_of(api: Api, made: Any) -> str:
+    """The attribute with an array of somebody's own."""
+    names = (*api.values_names, *dialects.VALUES)
+    found = next((name for name in names if _has(made, name) and api.plain(getattr(made, name)) is not None), "")
+    value = getattr(made, found, None)
+    return found if is_storage(value) and not hasattr(value, "__array__") and not api.is_tensor(value) else ""
+
+
+def _holds_arrays(api: Api) -> bool:
+    """Whether the class is made for tensors: a container that keeps whatever it is given is not enough."""
+    tensor = api.make(_SAMPLE, True)
+    try:
+        if api.read(tensor).shape != _SAMPLE.shape:
+            return False
+    except Unsupported:
+        return False
+    return any(_does(api, name) for name in _ARRAY_LIKE) or hasattr(tensor, "shape") or _converts(api)
+
+
+def _does(api: Api, name: str) -> bool:
+    """Whether there is such a thing, and it is no empty method: one that is called and gives nothing."""
+    if not hasattr(api.tensor_type, name):
+        return False
+    given = api.make(_SAMPLE @ _SAMPLE.T, True)
+    method = getattr(given, name, None)
+    others = (given,) if name in _PRODUCTS else ()
+    try:
+        return not callable(method) or name in ("transpose", "reshape", "__getitem__") or method(*others) is not None
+    except ANYTHING:
+        return True
+
+
+def _converts(api: Api) -> bool:
+    """Whether it makes arrays of lists, begins with gradients that are arrays or none, or refuses numbers."""
+    home = sys.modules.get(getattr(api.tensor_type, "__module__", ""))
+    try:
+        made = api.constructor(_SAMPLE.tolist())
+        values = next(candidates(made, dialects.VALUES, ()), None)
+        if isinstance(values, np.ndarray) or isinstance(api.gradient(made), np.ndarray):
+            return True
+        begins_with_none = api.gradient_name != "" and api.gradient(api.constructor(0.5)) is None
+    except Exception:  # it takes arrays alone
+        return True
+    return begins_with_none and any(value is np for value in vars(home).values() if home is not None)
+
+
+def _has(tensor: Any, name: str) -> bool:
+    """Whether there is such an attribute, even one that cannot be read yet."""
+    try:
+        return hasattr(tensor, name)
+    except ANYTHING:
+        return True

@@ -1,0 +1,269 @@
+"""What is the same for every library that gradcheck did not write: whatever it does costs no more than one case."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.op import Op
+from gradcheck.engines.base import Application, Cotangents, Evaluation, Parts, Pullback, as_tensor_error
+from gradcheck.engines.define_by_run import DefineByRun, OpRun
+from gradcheck.engines.recording import Recorder, flat, mapped
+from gradcheck.engines.tensor_class.call_forms import Form, Library, Shape
+from gradcheck.engines.tensor_class.called_methods import methods_called
+from gradcheck.engines.tensor_class.user_code_guard import EngineError, Output, as_asked, translating
+from gradcheck.engines.tensor_class.wrapped_tensor import Call, WrappedTensor, compute, plain, tensors_in
+from gradcheck.errors import GradcheckError, Place, Unsupported
+from gradcheck.language.problem import Problem
+
+#: Seconds for each case, unless the run says otherwise: somebody's engine may loop for ever.
+TIMEOUT = 20.0
+
+
+def _application(call: Call, owner: str) -> Application:
+    """A call as an op alone, on plain arrays."""
+    kinds = (WrappedTensor, np.ndarray)
+    tracked = tuple(getattr(value, "requires_grad", False) for value in flat(call.bound) if type(value) in kinds)
+    pairs = list(zip(call.op.parameters, map(plain, call.bound), strict=True))
+    args = tuple(value for parameter, value in pairs if not parameter.keyword_only)
+    kwargs = {parameter.name: value for parameter, value in pairs if parameter.keyword_only}
+    made = np.asarray(compute(call.op, call.bound)) if call.result is None else call.result
+    outputs = ((made.shape, made.dtype),)
+    tensors = [id(tensor) for tensor in tensors_in(call.bound)]
+    shared = len(set(tensors)) < len(tensors)
+    return Application(call.op, args, kwargs, owner, tracked, outputs=outputs, shared=shared)
+
+
+class ForeignEngine(DefineByRun):
+    """Somebody's library as an engine, and the host of its ops. A subclass provides `backward` and what is abstract
+    here; it may extend `new_graph`, `called` and `rehearse`."""
+
+    tensor_type = WrappedTensor
+    #: Whether masks and indices may be tensors of the library's.
+    lifts = False
+
+    def __init__(self, name: str, constructor_name: str, library: Library) -> None:
+        """`constructor_name` is what makes a tensor, in messages."""
+        self.name, self.constructor_name, self.library = name, constructor_name, library
+        self.host = self
+        self.timeout = TIMEOUT
+        self.output = Output()
+        self._given: list[tuple[np.ndarray, WrappedTensor]] = []  # leaves of this graph, and what they were made from
+        self._heard: list[Call] | None = None  # where calls are noted, while anybody listens
+
+    def has_rule(self, op: Op) -> bool:
+        """Whether the library may have a rule of its own for an op; else it is written out for it."""
+        return True
+
+    # What a library provides --------------------------------------------------------------------
+
+    @abstractmethod
+    def make(self, array: np.ndarray, requires_grad: bool) -> Any:
+        """One of the library's tensors with a copy of the array. Raises whatever the library raises."""
+
+    @abstractmethod
+    def is_tensor(self, value: Any) -> bool:
+        """Whether it is one of the library's tensors."""
+
+    @abstractmethod
+    def values(self, tensor: Any) -> np.ndarray:
+        """The values of one of the library's tensors; memory may be shared."""
+
+    @abstractmethod
+    def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
+        """An op on all its arguments in order: a wrapped tensor, or a tuple of them. Raises GradcheckError."""
+
+    @abstractmethod
+    def gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
+        """A copy of the gradient that has arrived, of the tensor's shape; None where none has."""
+
+    @abstractmethod
+    def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None:
+        """Forget the gradient (None), or carry one over. Raises Unsupported where the library cannot."""
+
+    @abstractmethod
+    def retain(self, tensor: WrappedTensor) -> None:
+        """Make sure that the gradient of a tensor that is no leaf can be read after a backward pass."""
+
+    def told(self, values: np.ndarray) -> np.ndarray:
+        """Values as they are compared."""
+        return values
+
+    def new_graph(self) -> None:
+        """A graph is begun: forget the last."""
+        self._given = []
+
+    def called(self, call: Call) -> None:
+        """An op has been called, and may have raised."""
+        if self._heard is not None:
+            self._heard.append(call)
+
+    @contextmanager
+    def listening(self, heard: list[Call]) -> Iterator[None]:
+        """Every call meanwhile is noted."""
+        self._heard = heard
+        try:
+            yield
+        finally:
+            self._heard = None
+
+    def rehearse(self, form: Form, given: list[Any], shape: Shape, beyond: bool) -> None:
+        """Raise whatever a form that computes would raise in a backward pass, where that is no failure but a lack: a
+        bound that is none or a single number's dimension is `beyond` what a library may be made for."""
+
+    # Tensors ------------------------------------------------------------------------------------
+
+    def new(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor:
+        """A tensor of the library. Raises Unsupported where it has no such dtype, or shape."""
+        what = self.constructor_name
+        try:
+            with translating(f"{what}(array of shape {list(array.shape)}, {array.dtype})"):
+                tensor = self.make(array, requires_grad)
+                values = self.values(tensor)
+        except EngineError as error:
+            if array.dtype == np.float64:
+                raise
+            raise Unsupported(error.message, lacks=array.dtype.name) from error
+        values = self.told(values)
+        if values.dtype != array.dtype:
+            message = f"{what} keeps numbers in {values.dtype}, not {array.dtype}"
+            raise Unsupported(message, hint=f"run with --dtype {values.dtype}", lacks=array.dtype.name)
+        if values.shape != array.shape and array.ndim == 0 and values.size == 1:
+            values = values.reshape(())  # its numbers have a dimension
+        if values.shape != array.shape:
+            message = f"{what} makes a tensor of shape {list(values.shape)} from {list(array.shape)}"
+            raise Unsupported(message, lacks=f"tensors of {array.ndim} dimensions")
+        return self.wrap(tensor, values, requires_grad)
+
+    def wrap(self, tensor: Any, values: np.ndarray, requires_grad: bool) -> WrappedTensor:
+        """One of the library's tensors, with a copy of its values."""
+        return WrappedTensor(self, tensor, np.array(values), requires_grad)
+
+    def constant(self, array: np.ndarray) -> WrappedTensor:
+        """A value that NumPy alone knows."""
+        return WrappedTensor(self, None, array)
+
+    def leaf(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor:
+        """A tensor of the library; an index or a mask stays an array."""
+        if not dtypes.is_differentiable(array.dtype):
+            return self.constant(array)
+        made = self.new(array, requires_grad)
+        made.is_leaf = True
+        self._given.append((array, made))
+        return made
+
+    def leaves(self) -> list[Any]:
+        """The library's own objects that the leaves of this graph are, or consist of, where these want gradients."""
+        made = [one.tensor for _, one in self._given if one.requires_grad and one.tensor is not None]
+        several = [one.flat if type(one) is np.ndarray and one.dtype == object else (one,) for one in made]
+        return [thing for things in several for thing in things]
+
+    def array(self, tensor: Any) -> np.ndarray:
+        return tensor.array if type(tensor) is WrappedTensor else np.asarray(tensor)
+
+    def current(self, tensor: WrappedTensor) -> np.ndarray:
+        """The values that the library has for a tensor by now."""
+        with translating("reading its values"):
+            return tensor.array if tensor.tensor is None else np.array(self.values(tensor.tensor))
+
+    def native(self, op: Op, value: Any, fresh: bool = False) -> Any:
+        """An argument as the library takes it: its tensors, arrays for indices and masks, plain settings. `fresh`:
+        arrays become leaves of their own that require a gradient."""
+        return mapped(value, lambda item: self._native(op, item, fresh))
+
+    def _native(self, op: Op, value: Any, fresh: bool) -> Any:
+        if type(value) is WrappedTensor:
+            if value.tensor is not None:
+                return value.tensor
+            value, fresh = value.array, False
+        if not isinstance(value, np.ndarray):
+            return value
+        if dtypes.is_differentiable(value.dtype):
+            return self.new(value, fresh).tensor
+        if (op.elementwise and not op.masked and value.dtype.kind in "iu") or op.uniform:
+            return self.new(value.astype(np.float64), False).tensor
+        return value
+
+    def lift(self, value: Any) -> Any:
+        """An argument with the library's tensors in place of arrays."""
+        return mapped(value, lambda item: self.make(item, False) if type(item) is np.ndarray else item)
+
+    def read(self, result: Any) -> np.ndarray | None:
+        """The values of one of the library's tensors; None for anything else."""
+        return np.asarray(self.values(result)) if self.is_tensor(result) else None
+
+    # A host, and an engine ----------------------------------------------------------------------
+
+    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return self.apply(op, op.bind(args, kwargs))
+
+    def dtype(self, name: str) -> np.dtype:
+        return dtypes.BY_NAME[name]
+
+    def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
+        """As any define-by-run engine does; what the library raises is taken for what the case asks it to raise, and
+        what it does to its inputs is noted."""
+        self.new_graph()
+        with self.output.capturing():
+            try:
+                found = as_asked(problem.case, super().evaluate(problem, recorder))
+            except GradcheckError as error:  # not even the inputs could be made
+                found = Evaluation(self.name, (), as_tensor_error(error), next(iter(problem.inputs), ""))
+            return replace(found, changed=self._changed(problem))
+
+    def parts(self, application: Application, dtype: np.dtype) -> Parts:
+        """What the adapter calls for an op that the library lacks, and which of its own methods the library calls."""
+        heard: list[Call] = []
+        with self.fresh_session(dtype), self.listening(heard):
+            methods = methods_called(self.library, lambda: OpRun(self, application, ()))
+        if any(call.op is application.op for call in heard):
+            heard = []
+        calls = [_application(call, application.owner) for call in heard if getattr(call.result, "requires_grad", True)]
+        methods.pop("detach", None)
+        code = methods.get(application.op.name) or next(iter(methods.values()), None) if not calls else None
+        place = Place(code.co_filename, code.co_firstlineno) if code is not None else None
+        return Parts(tuple(calls), tuple(name for name in methods if name != application.op.name), place)
+
+    def _changed(self, problem: Problem) -> dict[str, np.ndarray]:
+        """Inputs and constants that are no longer what they were."""
+        names = {id(array): name for name, array in (*problem.inputs.items(), *problem.constants.items())}
+        found = {}
+        for array, made in self._given:
+            name = names.get(id(array))
+            now = self.current(made) if name else array
+            now = now.reshape(array.shape) if now.size == array.size else now
+            if name and not np.array_equal(now, array, equal_nan=array.dtype.kind in "fc"):
+                found[name] = now
+        return found
+
+    @contextmanager
+    def fresh_session(self, dtype: np.dtype) -> Iterator[None]:
+        """With a graph of its own; what is printed meanwhile is kept."""
+        self.new_graph()
+        with self.output.capturing(), self.session(dtype):
+            yield
+
+    def jvp(
+        self, roots: Sequence[Any], leaves: Sequence[Any], directions: Sequence[np.ndarray]
+    ) -> list[np.ndarray | None]:
+        """Raises Unsupported: its gradients are arrays."""
+        raise Unsupported(f"{self.name} has no gradients of gradients")
+
+    def pull_back(
+        self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
+    ) -> list[Pullback]:
+        """Each op in a backward pass of its own, so that the trouble of one is not another's."""
+        found = []
+        with self.output.capturing(), self.session(dtype):
+            for application, incoming in zip(applications, cotangents, strict=True):
+                self.new_graph()
+                run = OpRun(self, application, incoming)
+                run.backward()
+                found.append(run.pullback())
+        return found

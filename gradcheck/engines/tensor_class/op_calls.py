@@ -1,0 +1,234 @@
+"""Ops on the tensors of somebody's library: by its own names for them, by what they are made of, or by NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.op import TABLE, Op, lookup
+from gradcheck.engines.recording import convert
+from gradcheck.engines.tensor_class import dialects
+from gradcheck.engines.tensor_class.call_forms import SHAPED, Form, Shape
+from gradcheck.engines.tensor_class.foreign_engine import ForeignEngine
+from gradcheck.engines.tensor_class.user_code_guard import EngineError, is_deliberate, translating
+from gradcheck.engines.tensor_class.members import method_of
+from gradcheck.engines.tensor_class.op_lookup import NoForm, OpLookup
+from gradcheck.engines.tensor_class.wrapped_tensor import Call, WrappedTensor, compute, plain, tensors_in
+from gradcheck.errors import GradcheckError, Unsupported
+
+#: Ops whose result has another dtype, and no more.
+_CHANGES_DTYPE = frozenset({"to", "float", "double", "half", "bfloat16", "cfloat", "cdouble", "type", "type_as"})
+
+
+class Calls:
+    """Applies ops to one engine's tensors."""
+
+    def __init__(self, engine: ForeignEngine) -> None:
+        self.engine = engine
+        self.lookup = OpLookup(engine)
+        self._decomposing: set[Op] = set()
+
+    def forget(self) -> None:
+        """Look every op up again."""
+        self.lookup = OpLookup(self.engine, self.lookup.endless)
+
+    def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
+        """An op on all its arguments in order. Raises Unsupported where the library cannot express it."""
+        if op.name == "detach":
+            return self.detached(bound[0])
+        if all(tensor.tensor is None for tensor in tensors_in(bound)) or not (op.composite or any(op.rules)):
+            return self._by_numpy(op, bound)
+        if op.name in _CHANGES_DTYPE:
+            return self._cast(op, bound)
+        try:
+            return self.natively(op, bound)
+        except NoForm as lacking:
+            return self._decomposed(op, bound, lacking)
+
+    def natively(self, op: Op, bound: tuple[Any, ...]) -> WrappedTensor:
+        """As the library itself does it. Raises NoForm where it has no such op."""
+        engine, form = self.engine, self.lookup.form(op, bound)
+        with translating(f"its {form.label}"):
+            shape = np.shape(compute(op, bound)) if op.name in SHAPED else ()
+            given = [engine.native(op, value) for value in bound]
+            given = [engine.lift(value) for value in given] if form.lifted else given
+        result = self._called(op, form, bound, (given, shape))
+        with translating(f"reading what its {op.name} returned"):
+            values = engine.read(result)
+        if values is None:
+            raise Unsupported(f"its {op.name} returned no tensor but a {type(result).__name__}", lacks=op.name)
+        given = list(tensors_in(bound))
+        if values.size == 1 and values.ndim and np.shape(compute(op, bound)) == ():
+            values = values.reshape(())  # a total of one dimension
+        requires_grad = any(tensor.requires_grad for tensor in given) and dtypes.is_differentiable(values.dtype)
+        made = engine.wrap(result, values, requires_grad)
+        made.unread = any(result is tensor.tensor for tensor in given)
+        engine.called(Call(made, op, form, bound, shape))
+        return made
+
+    def _called(self, op: Op, form: Form, bound: tuple[Any, ...], given: tuple[list[Any], Shape]) -> Any:
+        """What the library returns. What its author refuses, where it makes sense, is a lack and no failure."""
+        try:
+            with as_python(op, bound), translating(f"its {form.label}"):
+                return form.call(self.engine.library, *given)
+        except EngineError as error:
+            if error.__cause__ is None or not is_deliberate(error.__cause__):
+                self.engine.called(Call(None, op, form, bound, given[1]))
+                raise
+            compute(op, bound)  # raises what the case may ask for
+            raise Unsupported(error.message, lacks=op.name) from error
+
+    def detached(self, tensor: WrappedTensor) -> WrappedTensor:
+        """By the library's own detach, or as a new tensor of the same values."""
+        if tensor.tensor is None:
+            return self.engine.constant(tensor.array)
+        detach = method_of(tensor.tensor, dialects.DETACHING)
+        if detach is None:
+            return self.engine.new(tensor.array, False)
+        with translating("its detach()"):
+            result = detach()
+            return self.engine.wrap(result, self.engine.values(result), False)
+
+    def _decomposed(self, op: Op, bound: tuple[Any, ...], lacking: NoForm) -> Any:
+        """By the op's definition in others, where it has one."""
+        if op in self._decomposing:
+            raise lacking
+        lifted = self._without_numbers(op, bound)
+        if lifted is not None:
+            return self.apply(op, lifted)
+        decomposition = op.forward if op.composite else DECOMPOSITIONS.get(op.name)
+        if decomposition is None:
+            raise lacking
+        self._decomposing.add(op)
+        try:
+            result = decomposition(*bound)
+        except Unsupported as inner:
+            known = lookup(inner.lacks)  # an op that torch has not says nothing to others
+            raise (inner if op.composite and (known is None or known.torch) else lacking) from inner
+        except GradcheckError:
+            raise
+        except (TypeError, ValueError, AttributeError) as error:  # its definition needs NumPy's arrays
+            raise lacking from error
+        finally:
+            self._decomposing.discard(op)
+        if result is NotImplemented:
+            raise lacking
+        return convert(result, np.ndarray, self.engine.constant)
+
+    def _without_numbers(self, op: Op, bound: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """A number beside a tensor, or an array that only NumPy knows, as a tensor: for libraries that know none."""
+        count = len(op.rules)
+        if not op.elementwise or not any(self._is_plain(value) for value in bound[:count]):
+            return None
+        like = next(tensor for tensor in tensors_in(bound[:count]) if tensor.tensor is not None)
+        full = [
+            self.engine.new(np.full(self._room(value, like), plain(value), like.dtype), False)
+            if self._is_plain(value)
+            else value
+            for value in bound[:count]
+        ]
+        return (*full, *bound[count:])
+
+    def _is_plain(self, value: Any) -> bool:
+        if type(value) is WrappedTensor:
+            return value.tensor is None and dtypes.is_differentiable(value.dtype)
+        return type(value) in (int, float)
+
+    def _room(self, value: Any, like: WrappedTensor) -> tuple[int, ...]:
+        return like.shape if type(value) in (int, float) else np.shape(plain(value))
+
+    def _by_numpy(self, op: Op, bound: tuple[Any, ...]) -> Any:
+        """What has no gradient (comparisons, creators, indices) is not the library's to compute."""
+        with np.errstate(all="ignore"):
+            result = compute(op, bound)
+        if isinstance(result, (tuple, list)):
+            return tuple(self.engine.constant(np.asarray(part)) for part in result)
+        return self.engine.constant(np.asarray(result))
+
+    def _cast(self, op: Op, bound: tuple[Any, ...]) -> WrappedTensor:
+        wanted = compute(op, bound)
+        tensor: WrappedTensor = bound[0]
+        if wanted.dtype == tensor.dtype:
+            return tensor
+        if not dtypes.is_differentiable(wanted.dtype):
+            return self.engine.constant(wanted)
+        message = f"{self.engine.name} is not asked to change dtypes"
+        raise Unsupported(message, lacks=f"a change of dtype to {wanted.dtype}")
+
+
+@contextmanager
+def as_python(op: Op, bound: Sequence[Any]) -> Iterator[None]:
+    """Raise Unsupported where Python's own numbers raise, and arrays have infinity or no number: at 1 / 0."""
+    try:
+        yield
+    except EngineError as error:
+        raised = error.__cause__
+        if not isinstance(raised, (ArithmeticError, ValueError)) or is_deliberate(raised):
+            raise
+        with np.errstate(all="ignore"):
+            if np.isfinite(compute(op, bound)).all():
+                raise
+        raise Unsupported(error.message, lacks="infinities, and what is no number") from error
+
+
+# Ops that a library lacks ---------------------------------------------------------------------------
+#
+# Written in ones that it may have, by identities of arithmetic alone: what is tested must stay what the case says.
+
+
+def _div(input: Any, other: Any, rounding_mode: Any) -> Any:
+    if rounding_mode is not None:
+        return NotImplemented
+    return input * (1 / other) if isinstance(other, (int, float)) and other else input * other**-1.0
+
+
+def _mean(input: Any, dim: Any, keepdim: Any, dtype: Any) -> Any:
+    if dtype is not None:
+        return NotImplemented
+    total = TABLE["sum"](input, dim, keepdim)
+    count = prod(input.shape) // max(1, prod(total.shape))
+    return total * (1 / count) if count else NotImplemented
+
+
+def _expand(input: Any, size: Any) -> Any:
+    """Broadcasting, by a product with ones."""
+    lead = len(size) - input.ndim
+    target = [input.shape[i - lead] if s == -1 else s for i, s in enumerate(size)]
+    return input * np.ones(target, input.dtype)
+
+
+def _squeeze(input: Any, dim: Any) -> Any:
+    dims = range(input.ndim) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
+    gone = {d % max(input.ndim, 1) for d in dims}
+    return TABLE["reshape"](input, [size for i, size in enumerate(input.shape) if i not in gone or size != 1])
+
+
+def _unsqueeze(input: Any, dim: int) -> Any:
+    shape = list(input.shape)
+    shape.insert(dim % (input.ndim + 1), 1)
+    return TABLE["reshape"](input, shape)
+
+
+#: By name, an op as a function of all its arguments; NotImplemented where these are not covered.
+DECOMPOSITIONS: dict[str, Callable[..., Any]] = {
+    "add": lambda input, other, alpha: NotImplemented if alpha == 1 else input + other * alpha,
+    "sub": lambda input, other, alpha: input + other * -alpha,
+    "div": _div,
+    "mean": _mean,
+    "expand": _expand,
+    "squeeze": _squeeze,
+    "unsqueeze": _unsqueeze,
+    "neg": lambda input: input * -1.0,
+    "positive": lambda input: input * 1.0,
+    "clone": lambda input: input * 1.0,
+    "contiguous": lambda input: input * 1.0,
+    "square": lambda input: input * input,
+    "reciprocal": lambda input: input**-1.0,
+    "sqrt": lambda input: input**0.5,
+    "rsqrt": lambda input: input**-0.5,
+}

@@ -1,0 +1,178 @@
+"""A problem as a few lines of Python that need its Tensor class and NumPy alone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd.op import Op
+from gradcheck.engines.recording import convert
+from gradcheck.engines.tensor_class.call_forms import Form
+from gradcheck.engines.tensor_class.engine import TensorClassEngine
+from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
+from gradcheck.errors import Unsupported
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.printer import INFIX, PREFIX
+from gradcheck.language.problem import Problem
+
+
+def source_code(engine: TensorClassEngine, problem: Problem, wanted: tuple[str, np.ndarray] | None = None) -> str:
+    """Imports, tensors, the graph and the backward passes, as the engine's class takes them; and, where a tensor and
+    the gradient that it should have are `wanted`, a line that prints the one it has.
+
+    Raises Unsupported where that takes more than constructors, calls and backward passes, and whatever the graph
+    raises.
+    """
+    writer = _Writer(engine)
+    with engine.output.capturing():
+        body = writer.written(problem)
+    name = engine.api.gradient_name
+    if wanted is not None and name:
+        body.append(f"print({wanted[0]}.{name})  # it should be {_literal(wanted[1])}")
+    imports = [f"from {module} import {', '.join(names)}" for module, names in writer.imports.items()]
+    return "\n".join(["import numpy as np", *imports, *body]) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A tensor of the engine, and how it is written; `tight` where it needs no brackets."""
+
+    tensor: WrappedTensor
+    text: str
+    tight: bool = True
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.tensor.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.tensor.shape
+
+    @property
+    def ndim(self) -> int:
+        return self.tensor.ndim
+
+
+class _Writer:
+    """The host on which a problem's expressions are evaluated and written at once."""
+
+    def __init__(self, engine: TensorClassEngine) -> None:
+        self.engine, self.api = engine, engine.api
+        self.module, _, self.constructor = engine.name.rpartition(".")
+        if not all(part.isidentifier() for part in engine.name.split(".")) or not self.module:
+            raise Unsupported("only a class in a module is written")
+        self.imports: dict[str, list[str]] = {self.module: [self.constructor]}
+
+    def written(self, problem: Problem) -> list[str]:
+        """A line for each tensor, graph entry and root of a backward pass."""
+        case = problem.case
+        if self.api.running is not None:
+            raise Unsupported("a backward pass that is no method")
+        if any(step.action != "backward" for step in case.steps):
+            raise Unsupported("only backward passes are written")
+        names: dict[str, Any] = dict(problem.sizes)
+        lines = []
+        for leaves, requires_grad in ((problem.inputs, True), (problem.constants, False)):
+            for name, array in leaves.items():
+                names[name] = Written(self.engine.leaf(array, requires_grad), name)
+                lines.append(f"{name} = {self._tensor(array, requires_grad)}")
+        for name, claim in case.graph.items():
+            value = evaluate(claim.expr, names, self)
+            if not isinstance(value, Written):
+                raise Unsupported("only tensors are written")
+            lines.append(f"{name} = {value.text}")
+            names[name] = Written(value.tensor, name)
+        for step, seeds in zip(case.steps, problem.seeds, strict=True):
+            lines += [f"{root}.{self.api.backward_name}({self._seed(seeds[root])})" for root in step.roots]
+        return lines
+
+    def _tensor(self, array: np.ndarray, requires_grad: bool) -> str:
+        if self.api.data_name or (self.api.scalar and array.ndim):
+            raise Unsupported("a class of single numbers, or of more than numbers")
+        data = _literal(array) if self.api.scalar else _array(array)
+        flag = f", {self.api.flag}={self.api.flag_if_wanted}" if self.api.flag and requires_grad else ""
+        return f"{self.constructor}({data}{flag})"
+
+    def _seed(self, seed: np.ndarray | None) -> str:
+        taken = self.engine.capabilities.seed
+        if seed is None or (taken == "none" and seed.size == 1 and np.all(seed == 1)):
+            return ""
+        if taken == "none":
+            raise Unsupported("a backward pass that takes no gradient")
+        return self._tensor(seed, False) if taken == "tensor" else _array(seed)
+
+    # A host ---------------------------------------------------------------------------------------
+
+    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Written:
+        """The op on the engine, and how it is written there."""
+        bound = op.bind(args, kwargs)
+        if any(isinstance(item, Written) for value in bound if isinstance(value, (list, tuple)) for item in value):
+            raise Unsupported("lists of tensors")
+        tensors = tuple(convert(value, Written, lambda written: written.tensor) for value in bound)
+        form = self.engine.calls.lookup.form(op, tensors)
+        result = self.engine.apply(op, tensors)
+        if form.kind == "operator":
+            return Written(result, *_operator(op, bound))
+        if form.kind == "object":
+            raise Unsupported("an op that is an object")
+        return Written(result, self._call(form, *form.given(bound, np.shape(result.array))))
+
+    def dtype(self, name: str) -> Any:
+        """Dtypes are not written."""
+        raise Unsupported(f"the dtype {name}")
+
+    def _call(self, form: Form, given: Sequence[Any], keywords: dict[str, Any]) -> str:
+        texts = [*map(_text, given[1:]), *(f"{word}={_text(value)}" for word, value in keywords.items())]
+        if form.kind == "function":
+            self._import(form.name)
+            return f"{form.name}({', '.join([_text(given[0]), *texts])})"
+        method = f"{_operand(given[0])}.{form.name}"
+        is_property = not callable(getattr(self.api.tensor_type, form.name, None))
+        return method if is_property else f"{method}({', '.join(texts)})"
+
+    def _import(self, function: str) -> None:
+        """From where the library has it; from the engine's own module under the name that the person gave it."""
+        home = sys.modules.get(self.api.constructor.__module__)
+        owner = self.engine.library.home(function)
+        if isinstance(owner, type):
+            raise Unsupported("a function of the class")
+        names = self.imports.setdefault(self.module if owner is home else owner.__name__, [])
+        if function not in names:
+            names.append(function)
+
+
+def _operator(op: Op, bound: Sequence[Any]) -> tuple[str, bool]:
+    if op.name in INFIX:
+        return f"{_operand(bound[0])} {INFIX[op.name][0]} {_operand(bound[1])}", False
+    if op.name in PREFIX:
+        return f"{PREFIX[op.name]}{_operand(bound[0])}", False
+    if op.name == "getitem":
+        raise Unsupported("indices")
+    return f"{op.name}({_text(bound[0])})", True
+
+
+def _operand(value: Any) -> str:
+    text = _text(value)
+    return f"({text})" if isinstance(value, Written) and not value.tight else text
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, Written):
+        return value.text
+    if value is None or isinstance(value, (bool, int, float, str, tuple)):
+        return repr(value)
+    raise Unsupported(f"a {type(value).__name__} as an argument")
+
+
+def _array(array: np.ndarray) -> str:
+    dtype = "" if array.dtype == np.float64 else f", dtype=np.{array.dtype.name}"
+    return f"np.array({_literal(array)}{dtype})"
+
+
+def _literal(array: np.ndarray) -> str:
+    return repr(array.tolist())

@@ -1,0 +1,72 @@
+"""Gradients that a backward pass gives back, and that its tensors do not keep."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from gradcheck.engines.tensor_class.dialects import KEYS
+from gradcheck.engines.tensor_class.user_code_guard import ANYTHING
+
+
+class Returned:
+    """What passes over one graph have given back, added up: as those that tensors keep are."""
+
+    def __init__(self) -> None:
+        self._found: dict[Any, tuple[Any, np.ndarray]] = {}  # by the tensor's identity, or its key
+
+    def add(
+        self, gradients: Iterable[tuple[Any, Any]], is_tensor: Callable[[Any], bool], array: Callable[[Any], Any]
+    ) -> None:
+        """The gradients of one pass, each with its tensor, or with what this is called."""
+        for key, gradient in gradients:
+            values = array(gradient)
+            if values is None:
+                continue
+            place = id(key) if is_tensor(key) else key
+            _, so_far = self._found.get(place, (None, None))
+            self._found[place] = key, np.array(values if so_far is None else so_far + values)
+
+    def of(self, tensor: Any) -> np.ndarray | None:
+        """The gradient of a tensor; None where none has been given."""
+        found = next((self._found[place] for place in _places(tensor) if place in self._found), None)
+        return None if found is None else found[1]
+
+    def put(self, tensor: Any, gradient: np.ndarray | None) -> bool:
+        """Forget a tensor's gradient, or have another in its place, to which passes add; whether there was one, or
+        could be."""
+        place = next((place for place in _places(tensor) if place in self._found), None)
+        if gradient is None:
+            return self._found.pop(place, None) is not None
+        if place is None and self._found:
+            place, key = self._new_place(tensor)
+        elif place is not None:
+            key = self._found[place][0]
+        if place is None:
+            return False
+        self._found[place] = key, np.array(gradient)
+        return True
+
+    def _new_place(self, tensor: Any) -> tuple[Any, Any]:
+        """Where the gradient of a tensor would be that has none yet, and by what it is called: as others are."""
+        is_by_key = any(key is place for place, (key, _) in self._found.items())
+        places = list(_places(tensor))[1:] if is_by_key else [id(tensor)]
+        return (None, None) if not places else (places[0], places[0] if is_by_key else tensor)
+
+    def forget(self) -> None:
+        """A graph is begun."""
+        self._found = {}
+
+
+def _places(tensor: Any) -> Iterator[Any]:
+    yield id(tensor)
+    for name in KEYS:
+        try:
+            key = getattr(tensor, name, None)
+            hash(key)
+        except ANYTHING:
+            continue
+        if isinstance(key, (int, str)) and key != "":
+            yield key

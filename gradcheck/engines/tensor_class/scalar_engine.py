@@ -1,0 +1,300 @@
+"""Engines that hold one number a node: a tensor is an array of them, small cases are written out number by number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.op import TABLE, Op
+from gradcheck.engines.base import Application, Cotangents, Parts, Pullback
+from gradcheck.engines.recording import convert
+from gradcheck.engines.tensor_class.api import Api
+from gradcheck.engines.tensor_class.op_calls import Calls, as_python
+from gradcheck.engines.tensor_class.capabilities import refuse_to_carry
+from gradcheck.engines.tensor_class.engine import Seeds, TensorClassEngine
+from gradcheck.engines.tensor_class.user_code_guard import translating
+from gradcheck.engines.tensor_class.hypotheses import A, B
+from gradcheck.engines.tensor_class.op_lookup import NoForm
+from gradcheck.engines.tensor_class.computed_dtype import made_dtype
+from gradcheck.engines.tensor_class.operand_broadcast import stretched, summed
+from gradcheck.engines.tensor_class.wrapped_tensor import Call, WrappedTensor, compute, tensors_in
+from gradcheck.errors import Unsupported
+
+#: Tensors of more numbers than this, and products of more multiplications, are not written out.
+MAX_NUMBERS, MAX_PRODUCTS = 4_096, 50_000
+
+#: Ops of which NumPy makes all others on arrays of objects.
+_OF_NUMBERS = ("add", "sub", "mul", "div", "neg")
+#: Ops of many multiplications.
+_PRODUCTS = frozenset({"matmul", "einsum", "tensordot"})
+#: How NumPy's functions fail on objects that lack what they need.
+_BEYOND = (TypeError, AttributeError, ValueError, NotImplementedError, AssertionError, IndexError, ArithmeticError)
+
+
+class ScalarClassEngine(TensorClassEngine):
+    """Arrays of somebody's numbers: a wrapped `tensor` is an array of objects. Constants stay plain numbers."""
+
+    lifts = False
+
+    def __init__(self, api: Api, name: str) -> None:
+        super().__init__(api, name)
+        self.held = np.dtype(made_dtype(self))
+        self.calls = ScalarCalls(self)
+        self._named: dict[int, Any] = {}  # numbers that are in a named tensor of this graph
+        self._used: dict[int, Any] = {}  # numbers of which others have been made
+
+    def new_graph(self) -> None:
+        super().new_graph()
+        self._named, self._used = {}, {}
+
+    # Tensors ------------------------------------------------------------------------------------
+
+    def new(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor:
+        """An array of the class's numbers. Raises Unsupported for too many, or of another precision than Python's."""
+        if array.dtype != self.held:
+            message = f"{self.constructor_name} holds one number of {self.held}, not of {array.dtype}"
+            raise Unsupported(message, lacks=array.dtype.name)
+        check_size(array.size)
+        with translating(f"{self.constructor_name}(number)"):
+            objects = _each(lambda number: self.api.make(number, requires_grad), array)
+            initial = self.api.resting(objects.flat[0]) if array.size else None
+        return WrappedTensor(self, objects, array.copy(), requires_grad, initial)
+
+    def leaf(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor:
+        """An array of the class's numbers; of plain ones where no gradient is wanted."""
+        made = super().leaf(array, True) if requires_grad else self.constant(array)
+        if made.tensor is not None:
+            self._are_its_own(made.tensor)
+        return made
+
+    def gathered(self, objects: np.ndarray) -> WrappedTensor:
+        """Numbers that have been computed as one tensor; plain ones among them, the zeros beside a diagonal, become the
+        class's own."""
+        check_size(objects.size)
+        plain = [index for index in np.ndindex(objects.shape) if not self.api.is_tensor(objects[index])]
+        with translating(f"{self.constructor_name}(number)"):
+            for index in plain if len(plain) < objects.size else ():
+                objects[index] = self.api.make(np.array(float(objects[index])), True)
+        with translating("reading values"):
+            values = self.values(objects)
+            fresh = self.api.resting(self.api.make(np.array(0.0), True))
+        return WrappedTensor(self, objects, values, True, fresh)
+
+    def values(self, tensor: np.ndarray) -> np.ndarray:
+        return _each(self.number, tensor).astype(self.held)
+
+    def number(self, value: Any) -> float:
+        """The value of one of the class's numbers, or of a plain one."""
+        return float(self.api.read(value).item() if self.api.is_tensor(value) else value)
+
+    def native(self, op: Op, value: Any, fresh: bool = False) -> Any:
+        """Single numbers, for which calls are looked up."""
+        if type(value) is WrappedTensor:
+            return value.tensor
+        if isinstance(value, np.ndarray):
+            return self.api.make(value, True) if dtypes.is_differentiable(value.dtype) else value.item()
+        return value
+
+    def read(self, result: Any) -> np.ndarray | None:
+        return np.asarray(self.number(result), self.held) if self.api.is_tensor(result) else None
+
+    def parts(self, application: Application, dtype: np.dtype) -> Parts:
+        """What is written out in numbers is made of the ops of these that are used: sums and products, for a matmul."""
+        found = super().parts(application, dtype)
+        if application.op.elementwise:
+            return found
+        known = {part.op.name for part in found.called}
+        numbers = [TABLE[name] for name in found.methods if name in _OF_NUMBERS and name not in known]
+        return replace(found, called=(*found.called, *(_alone(op, application.owner) for op in numbers)))
+
+    def has_rule(self, op: Op) -> bool:
+        return op.elementwise and op.name != "where"
+
+    def pull_back(
+        self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
+    ) -> list[Pullback]:
+        """As any engine does; but what is broadcast is summed in the end by no doing of the class."""
+        found = super().pull_back([stretched(application) for application in applications], cotangents, dtype)
+        return [summed(*one) for one in zip(found, applications, strict=True)]
+
+    # Gradients ----------------------------------------------------------------------------------
+
+    def raw_gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
+        found, arrived = np.zeros(tensor.shape, self.held), False
+        with translating("reading a gradient"):
+            for index in np.ndindex(tensor.shape):
+                value = tensor.tensor[index]
+                one = self.api.gradient_array(value) if self.api.is_tensor(value) else None
+                if one is not None:
+                    found[index], arrived = float(one.reshape(-1)[0]), True
+        return found if arrived or not found.size else None
+
+    def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None:
+        if tensor.tensor is None or tensor.unread:
+            return
+        refuse_to_carry(self.api, gradient)
+        with translating("setting a gradient"):
+            for index in np.ndindex(tensor.shape):
+                if self.api.is_tensor(tensor.tensor[index]):
+                    new = tensor.initial if gradient is None else float(gradient[index])
+                    self.api.set_gradient(tensor.tensor[index], new, gradient is None)
+
+    def retain(self, tensor: WrappedTensor) -> None:
+        """A gradient can be told of numbers that no other named tensor shares, and of which nothing has been made on
+        the way: the first of running sums is in all that follow."""
+        if tensor.tensor is not None and not tensor.is_leaf:
+            used = not self._used.keys().isdisjoint(map(id, tensor.tensor.flat))
+            its_own = self._are_its_own(tensor.tensor) and not used
+            self._retained.append(tensor)
+            tensor.unread = not its_own or not self.capabilities.keeps_intermediates
+
+    def note_use(self, operands: Sequence[np.ndarray], made: np.ndarray) -> None:
+        """Numbers that are no operands have been made of operands."""
+        given = {id(value): value for operand in operands for value in operand.flat if self.api.is_tensor(value)}
+        if any(id(value) not in given for value in made.flat):
+            self._used |= given
+
+    def _are_its_own(self, numbers: np.ndarray) -> bool:
+        """Whether these numbers are all of the class, and none has been in another named tensor or twice in this."""
+        before = len(self._named)
+        self._named |= {id(value): value for value in numbers.flat if self.api.is_tensor(value)}
+        return len(self._named) == before + numbers.size
+
+    # Passes -------------------------------------------------------------------------------------
+
+    def start_of(self, root: WrappedTensor) -> Any:
+        """The one number that a root is. Raises Unsupported for a plain one."""
+        number = root.tensor.reshape(-1)[0]
+        if not self.api.is_tensor(number):
+            raise Unsupported("a backward pass from a plain number", lacks="passes from constants")
+        return number
+
+    def values_of(self, root: Any) -> np.ndarray:
+        return np.asarray(self.number(root), self.held)
+
+    def total(self, roots: list[WrappedTensor], seeds: Seeds) -> WrappedTensor:
+        """The sum of all roots' numbers times their incoming gradients; a gradient of 1 takes no product."""
+        terms = [self._weighted(root, seed) for root, seed in zip(roots, seeds, strict=True)]
+        numbers = [value for term in terms for value in term.reshape(-1)]
+        if not numbers:
+            raise Unsupported("a backward pass from no numbers at all", lacks="empty tensors")
+        with translating("the sum of roots"):
+            while len(numbers) > 1:  # a balanced tree: a chain might be too deep for an engine that recurses
+                pairs = [a + b for a, b in zip(numbers[::2], numbers[1::2], strict=False)]
+                numbers = pairs + numbers[len(pairs) * 2 :]
+        objects = np.empty((), object)
+        objects[()] = numbers[0]
+        return self.gathered(objects)
+
+    def _weighted(self, root: WrappedTensor, seed: np.ndarray | None) -> np.ndarray:
+        ones = seed is None or np.all(seed == 1)
+        return np.asarray(root.tensor if ones else (root * self.constant(np.asarray(seed, self.held))).tensor)
+
+
+class ScalarCalls(Calls):
+    """Elementwise ops go to each number; products, sums and all rearranging are NumPy's own on arrays of objects, in
+    terms of the numbers' `+` and `*`."""
+
+    engine: ScalarClassEngine
+
+    def detached(self, tensor: WrappedTensor) -> WrappedTensor:
+        """Plain numbers."""
+        return self.engine.constant(tensor.array)
+
+    def natively(self, op: Op, bound: tuple[Any, ...]) -> WrappedTensor:
+        """An op on arrays of numbers. Raises NoForm where the class's numbers cannot express it."""
+        if op.composite:
+            raise NoForm(f"it has no {op.name}", lacks=op.name)
+        if op.elementwise and op.name != "where":  # which only chooses among its operands' elements
+            return self._elementwise(op, bound)
+        return self._structural(op, bound)
+
+    def _elementwise(self, op: Op, bound: tuple[Any, ...]) -> WrappedTensor:
+        count = len(op.rules)
+        operands = [_objects(value) for value in bound[:count]]
+        try:
+            shape = np.broadcast_shapes(*(operand.shape for operand in operands))
+        except ValueError as error:
+            raise Unsupported(f"single numbers have no shapes: {error}", lacks="shapes") from error
+        check_size(prod(shape))
+        result = np.empty(shape, object)
+        if not result.size:
+            return self.engine.gathered(result)
+        given, operands = operands, [np.broadcast_to(operand, shape) for operand in operands]
+        first = [self._scalar(operand.reshape(-1)[0]) for operand in operands]
+        form, library = self.lookup.form(op, (*first, *bound[count:])), self.engine.library
+        with as_python(op, bound), translating(f"its {form.label}"):
+            for index in np.ndindex(shape):
+                numbers = [operand[index] for operand in operands]
+                result[index] = form.call(library, [*numbers, *bound[count:]], ())
+        self.engine.note_use(given, result)
+        made = self.engine.gathered(result)
+        self.engine.called(Call(made, op, form, bound, shape))
+        return made
+
+    def _scalar(self, value: Any) -> Any:
+        """One number of an operand, as calls are looked up for."""
+        if not self.engine.api.is_tensor(value):
+            return value
+        return WrappedTensor(self.engine, value, np.array(self.engine.number(value)), True)
+
+    def _structural(self, op: Op, bound: tuple[Any, ...]) -> WrappedTensor:
+        """By the op's own NumPy forward, on arrays of objects."""
+        if op.name in _PRODUCTS:
+            _check_product(bound)
+        expected = np.shape(compute(op, bound))
+        try:
+            result = op.forward(*[convert(value, WrappedTensor, _objects_or_indices) for value in bound])
+        except RecursionError:
+            raise
+        except _BEYOND as error:
+            raise NoForm(f"{op.name} cannot be written in its numbers: {error}", lacks=op.name) from error
+        if np.shape(result) != expected:
+            raise Unsupported(f"{op.name} cannot be written in its numbers", lacks=op.name)
+        objects = np.empty(expected, object)
+        objects[...] = result
+        self.engine.note_use([one.tensor for one in tensors_in(bound) if one.tensor is not None], objects)
+        return self.engine.gathered(objects)
+
+
+def _alone(op: Op, owner: str) -> Application:
+    """An op of numbers, on some."""
+    return Application(op, (A, B)[: len(op.rules)], {}, owner, outputs=((A.shape, A.dtype),))
+
+
+def _each(function: Callable[[Any], Any], numbers: np.ndarray) -> np.ndarray:
+    """What the function makes of each, an array of objects of the same shape."""
+    made = np.empty(numbers.shape, object)
+    for index in np.ndindex(numbers.shape):
+        made[index] = function(numbers[index])
+    return made
+
+
+def check_size(size: int) -> None:
+    """Raises Unsupported for too many numbers."""
+    if size > MAX_NUMBERS:
+        raise Unsupported(f"{size:,} numbers are too many to be written out one by one", lacks="large tensors")
+
+
+def _check_product(bound: Sequence[Any]) -> None:
+    sizes = [tensor.array.size for tensor in tensors_in(bound)]
+    last = max((tensor.shape[-1] for tensor in tensors_in(bound) if tensor.ndim), default=1)
+    if max(sizes, default=0) * last > MAX_PRODUCTS:
+        raise Unsupported("the product is too large to be written out", lacks="large tensors")
+
+
+def _objects(value: Any) -> np.ndarray:
+    """An operand as an array of objects: the class's numbers, or plain ones."""
+    if type(value) is WrappedTensor:
+        return np.asarray(value.array.astype(object) if value.tensor is None else value.tensor)
+    return np.asarray(value).astype(object)
+
+
+def _objects_or_indices(tensor: WrappedTensor) -> np.ndarray:
+    """A floating tensor's objects; another's numbers as they are."""
+    return _objects(tensor) if tensor.dtype.kind == "f" else tensor.array

@@ -1,0 +1,294 @@
+"""From a Case back to the text of a case file: what is written here is read as the same case."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from gradcheck.language.case import (
+    Case,
+    Claim,
+    ExpectedFailure,
+    Generalize,
+    Implementation,
+    StatedTolerance,
+    Step,
+    Value,
+)
+from gradcheck.language.expr.nodes import Call, Dtype, Expr
+from gradcheck.language.expr.printer import to_text
+from gradcheck.language.expr.traverse import free_names
+from gradcheck.language.loader.yaml_text import resolve
+
+#: A whole number as Python writes a float.
+_WHOLE = re.compile(r"(?<![\w.])(-?\d+)\.0(?![\w.])")
+#: Plain scalars that no YAML reader takes for anything else, also inside brackets.
+_PLAIN = re.compile(r"[A-Za-z0-9_(.][A-Za-z0-9_ .()+*/@^<>=!|&~;$%'-]*")
+#: The same where no bracket surrounds them: there brackets and commas are text too.
+_PLAIN_LINE = re.compile(r"[A-Za-z0-9_(.][A-Za-z0-9_ .()+*/@^<>=!|&~;$%'\[\],?\"-]*")
+
+
+def write(case: Case) -> str:
+    """The case as YAML, ending in a newline. Places and comments are lost, and how values were spelled."""
+    return "".join(f"{line}\n" for line in _lines(case))
+
+
+def _lines(case: Case) -> Iterator[str]:
+    about = {
+        "name": _text(case.name),
+        "description": case.description and _text(case.description),
+        "source": case.source and _text(case.source),
+        "tags": case.tags and _words(case.tags),
+        "only": case.only and _words(case.only),
+        "skip": case.skip and _text(case.skip),
+        "xfail": case.xfail and _xfail(case.xfail),
+        "dtype": case.dtype if case.dtype != "float64" else "",
+        "seed": case.seed,
+    }
+    yield from (f"{key}: {said}" for key, said in about.items() if said)
+    yield from _section("dims", {name: str(size) for name, size in case.dims.items()})
+    for section in _leaves(case):
+        yield from _section(section, {name: _value(value) for name, value in getattr(case, section).items()})
+    yield from _section("graph", _texts(case.graph))
+    yield from _passes(case)
+    yield from _claims(case.values, case.expected)
+    yield from _section("let", _texts(case.let))
+    for section in ("formulas", "wrong_formulas"):
+        yield from _derivations(section, getattr(case, section))
+    yield from _checks(case.checks)
+    yield from _section("shapes", {name: _shape(shape) for name, shape in case.shapes.items()})
+    yield from _generalize(case)
+    yield from _implementations(case)
+    yield from _tolerances(case)
+
+
+def _xfail(said: ExpectedFailure) -> str:
+    if not said.only and not said.until:
+        return _text(said.reason)
+    only = f", only: {_words(said.only)}" if said.only else ""
+    until = f", until: {said.until}" if said.until else ""
+    return f"{{reason: {_text(said.reason, flow=True)}{only}{until}}}"
+
+
+def _section(title: str, entries: Mapping[str, str]) -> Iterator[str]:
+    if entries:
+        yield f"{title}:"
+        yield from (f"  {_text(name)}: {text}" for name, text in entries.items())
+
+
+def _texts(claims: Mapping[str, Claim]) -> dict[str, str]:
+    return {name: _text(claim.text) for name, claim in claims.items()}
+
+
+def _words(words: tuple[str, ...]) -> str:
+    return f"[{', '.join(_text(word, flow=True) for word in words)}]"
+
+
+def _leaves(case: Case) -> list[str]:
+    """Inputs and constants; each section may use those above it, so they stand as they did in the file."""
+    used = {name for value in case.inputs.values() if value.expr is not None for name in free_names(value.expr)}
+    first = [(v.place.line, v.place.column) for v in (*case.inputs.values(), *case.constants.values())]
+    inputs, constants = first[: len(case.inputs)], first[len(case.inputs) :]
+    below = bool(constants) and min(constants) < min(inputs)
+    return ["constants", "inputs"] if below or not used.isdisjoint(case.constants) else ["inputs", "constants"]
+
+
+# The backward pass -----------------------------------------------------------------------------------
+
+
+def _passes(case: Case) -> Iterator[str]:
+    """`backward` where that is enough, else `steps`; nothing where the case says nothing."""
+    (step, *rest) = case.steps
+    if rest or step != Step("backward", roots=step.roots):
+        yield "steps:"
+        for one in case.steps:
+            lines = _step(one)
+            yield f"  - {next(lines)}"
+            yield from (f"    {line}" for line in lines)
+    elif dict(step.roots) != {list(case.graph)[-1]: None}:
+        yield f"backward: {_roots(step.roots)}"
+
+
+def _roots(roots: Mapping[str, Value | None]) -> str:
+    if len(roots) == 1 and None in roots.values():
+        return _text(next(iter(roots)))
+    return _mapping({name: _value(value, flow=True) if value else "null" for name, value in roots.items()})
+
+
+def _step(step: Step) -> Iterator[str]:
+    if step.action == "backward":
+        yield f"backward: {_roots(step.roots)}"
+    elif step.action == "zero_grad":
+        yield f"zero_grad: {_words(step.names) if step.names else 'all'}"
+    else:
+        yield f"forward: {_mapping({name: _value(value, flow=True) for name, value in step.inputs.items()})}"
+    if not step.retain_graph:
+        yield "retain_graph: false"
+    if step.raises:
+        yield f"raises: {step.raises}"
+    yield from _claims(step.values, step.expected)
+    yield from _checks(step.checks)
+
+
+# Claims ----------------------------------------------------------------------------------------------
+
+
+def _claims(values: Mapping[str, Value], expected: Mapping[str, Value | None]) -> Iterator[str]:
+    yield from _section("values", {name: _value(value) for name, value in values.items()})
+    yield from _section("expected", {name: _value(value) if value else "null" for name, value in expected.items()})
+
+
+def _checks(checks: tuple[Claim, ...]) -> Iterator[str]:
+    if checks:
+        yield "checks:"
+        yield from (f"  - {_text(claim.text)}" for claim in checks)
+
+
+def _derivations(section: str, claims: Mapping[str, tuple[Claim, ...]]) -> Iterator[str]:
+    if claims:
+        yield f"{section}:"
+    for name, listed in claims.items():
+        if len(listed) == 1:
+            yield f"  {_text(name)}: {_text(listed[0].text)}"
+        else:
+            yield f"  {_text(name)}:"
+            yield from (f"    - {_text(claim.text)}" for claim in listed)
+
+
+def _generalize(case: Case) -> Iterator[str]:
+    claims = bool(case.formulas or case.wrong_formulas or case.checks or any(step.checks for step in case.steps))
+    claims = claims or bool(case.implementations)
+    said = case.generalize
+    if said is None:
+        if claims:
+            yield "generalize: false"
+    elif said != Generalize():
+        sizes = _mapping({word: f"[{low}, {high}]" for word, (low, high) in said.dims.items()})
+        yield f"generalize: {{trials: {said.trials}{f', dims: {sizes}' if said.dims else ''}}}"
+    elif not claims:
+        yield "generalize: true"
+
+
+def _implementations(case: Case) -> Iterator[str]:
+    if case.implementations:
+        yield "implementations:"
+    for entry in dict.fromkeys(one.entry for one in case.implementations):
+        yield f"  {_text(entry)}:"
+        yield from (f"    - {_implementation(one)}" for one in case.implementations if one.entry == entry)
+
+
+def _implementation(one: Implementation) -> str:
+    """The reference alone where nothing else is said."""
+    entries = {"call": _text(one.call, flow=True)}
+    if one.backward:
+        entries = {"forward": entries["call"], "backward": _text(one.backward, flow=True)}
+    if one.arguments is not None:
+        entries["arguments"] = f"[{', '.join(_text(claim.text, flow=True) for claim in one.arguments)}]"
+    if one.dtypes:
+        entries["dtypes"] = f"[{', '.join(one.dtypes)}]"
+    if one.tolerance is not None:
+        entries["tolerance"] = _mapping(_numbers(one.tolerance))
+    if list(entries) == ["call"]:
+        return _text(one.call)
+    return f"{{{', '.join(f'{key}: {text}' for key, text in entries.items())}}}"
+
+
+def _tolerances(case: Case) -> Iterator[str]:
+    entries: dict[str, str] = {}
+    for name, tolerance in case.tolerance.items():
+        if name:
+            entries[name] = _mapping(_numbers(tolerance))
+        else:
+            entries |= _numbers(tolerance)
+    if case.engine_tolerance is not None:
+        entries["engines"] = _mapping(_numbers(case.engine_tolerance))
+    yield from _section("tolerance", entries)
+
+
+def _numbers(tolerance: StatedTolerance) -> dict[str, str]:
+    pairs = (("rtol", tolerance.rtol), ("atol", tolerance.atol))
+    return {key: repr(value) for key, value in pairs if value is not None}
+
+
+# Values ----------------------------------------------------------------------------------------------
+
+
+def _value(value: Value, *, flow: bool = False) -> str:
+    """A number, a list, text, or `{values, shape, dtype}`."""
+    if value.expr is not None:
+        parts = _parts(value.expr, value.dtype)
+        return _mapping(parts) if parts else _text(to_text(value.expr), flow=flow)
+    array = np.asarray(value.array)
+    written = _list(array)
+    unreadable = array.ndim > 1 and 0 in array.shape[:-1]
+    shape = f", shape: {list(array.shape)}" if unreadable else ""
+    dtype = f", dtype: {value.dtype}" if value.dtype else ""
+    return f"{{values: {'[]' if unreadable else written}{shape}{dtype}}}" if shape or dtype else written
+
+
+def literal(array: np.ndarray) -> str:
+    """An array as a file may have it, on one line, whole numbers without a point."""
+    return _WHOLE.sub(r"\1", _value(Value(array), flow=True))
+
+
+def _parts(expr: Expr, dtype: str) -> dict[str, str]:
+    """`values`, `shape` and `dtype`, which reading has made one expression; nothing where no dtype is stated."""
+    shape: dict[str, str] = {}
+    inner = expr
+    if dtype and isinstance(expr, Call) and expr.op == "reshape" and not expr.kwargs:
+        inner, shape = expr.args[0], {"shape": to_text(expr.args[1])}
+    if dtype and isinstance(inner, Call) and inner.op == "to" and inner.args[1:] == (Dtype(dtype),):
+        return {"values": _text(to_text(inner.args[0]), flow=True), **shape, "dtype": dtype}
+    return {}
+
+
+def _list(array: np.ndarray) -> str:
+    """Nested lists of numbers; the depth is the array's number of dimensions."""
+    if array.dtype.kind == "V":  # bfloat16
+        array = array.astype(np.float64)
+
+    def written(item: Any) -> str:
+        return f"[{', '.join(map(written, item))}]" if isinstance(item, list) else _number(item)
+
+    return written(array.tolist())
+
+
+def _number(value: complex | bool) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, complex):
+        return f'"{repr(value).strip("()")}"'
+    if math.isfinite(value):
+        return repr(value)
+    return ".nan" if math.isnan(value) else ".inf" if value > 0 else "-.inf"
+
+
+def _shape(shape: tuple[str | int, ...] | Expr) -> str:
+    return f"[{', '.join(map(str, shape))}]" if isinstance(shape, tuple) else _text(to_text(shape))
+
+
+# Text ------------------------------------------------------------------------------------------------
+
+
+def _mapping(entries: Mapping[str, str]) -> str:
+    return f"{{{', '.join(f'{_text(name, flow=True)}: {text}' for name, text in entries.items())}}}"
+
+
+def _text(text: str, *, flow: bool = False) -> str:
+    """A scalar that is read as this text: plain where that is safe, else in double quotes."""
+    pattern = _PLAIN if flow else _PLAIN_LINE
+    if pattern.fullmatch(text) and text == text.strip() and not text.startswith("...") and _is_text(text):
+        return text
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _is_text(text: str) -> bool:
+    try:
+        return isinstance(resolve(text), str)
+    except OverflowError:
+        return False

@@ -1,0 +1,200 @@
+"""The cookbook's entries, as the package has them, and the one that an expression is an instance of.
+
+`entries.json` is made of `cases/cookbook/` by `python -m benchmarks.cookbook`, an entry a line; nothing here reads a
+case file, so that an entry is found where the package alone is installed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from gradcheck.language.cookbook.expression_key import Key, conventional, key_of
+from gradcheck.language.expr.nodes import Expr, Gradient, Name
+from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
+from gradcheck.language.expr.traverse import free_names, gradient_names, ops_in, rewrite, substituted
+
+#: A matrix in a sentence: a capital letter alone, which is no article at its beginning.
+_MATRIX = re.compile(r"(?<![\w'])(?:[B-Z]|(?<!^)(?<!\. )A)(?![\w'])")
+INDEX = Path(__file__).parent / "entries.json"
+#: An expression of which more is written out than this is no entry.
+_MOST = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """A formula that is wrong, and what is wrong with it."""
+
+    tensor: str
+    formula: str
+    why: str = ""
+    counterexample: str = ""  # of what is printed somewhere
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A case of the cookbook: what is computed, its gradients, and what they are often mistaken for. `incoming` are the
+    roots whose gradient comes in; `proved` the tensors whose formulas are all proved for all values; `keys` what the
+    graph is found by, each with its names in order."""
+
+    name: str
+    theme: str
+    description: str
+    source: str
+    shapes: Mapping[str, str]
+    inputs: Sequence[str]
+    graph: Mapping[str, str]
+    incoming: Sequence[str]
+    formulas: Mapping[str, Sequence[str]]
+    let: Mapping[str, str] = field(default_factory=dict)
+    wrong: Sequence[Mistake] = ()
+    proved: Sequence[str] = ()
+    keys: Sequence[Key] = ()
+
+    @property
+    def id(self) -> str:
+        """The id of the case, in a checkout."""
+        return f"cases/cookbook/{self.theme}.yaml::{self.name}"
+
+    def called(self, names: Mapping[str, str]) -> Entry:
+        """The same of tensors with these names; what stands in their way gets a name of its own."""
+        return _renamed(self, {**_aside(self, set(names.values())), **names})
+
+
+def entries(text: str | None = None) -> tuple[Entry, ...]:
+    """All entries, in the order of the files."""
+    return _shipped() if text is None else tuple(map(_entry, json.loads(text)))
+
+
+@cache
+def _shipped() -> tuple[Entry, ...]:
+    return entries(INDEX.read_text(encoding="utf-8"))
+
+
+def _entry(data: Mapping[str, Any]) -> Entry:
+    wrong = tuple(Mistake(*one) for one in data.get("wrong", ()))
+    keys = tuple(Key(text, tuple(names)) for text, names in data.get("keys", ()))
+    return Entry(**{**data, "wrong": wrong, "keys": keys})
+
+
+def instances(expr: Expr) -> list[tuple[Entry, Mapping[str, str]]]:
+    """The entries that an expression is an instance of, with what it calls each of their tensors: first those in which
+    capital letters are matrices and others are not, and those with gradients for more of them."""
+    asked = {key.text: key.names for key in _keys(expr, conventional(expr))}
+    found: list[tuple[Entry, Mapping[str, str]]] = []
+    for entry in entries():
+        for key in entry.keys:
+            if key.text in asked:
+                found.append((entry, dict(zip(key.names, asked[key.text], strict=True))))
+                break
+    return sorted(found, key=lambda pair: (_unlikely(*pair), -len(pair[0].formulas)))
+
+
+def _unlikely(entry: Entry, names: Mapping[str, str]) -> int:
+    """How many tensors have other ranks than their names suggest."""
+    matrices = {name: entry.shapes[name].count(",") == 1 for name in names if name in entry.shapes}
+    return sum(names[name][:1].isupper() != is_matrix for name, is_matrix in matrices.items())
+
+
+def named(words: str) -> list[Entry]:
+    """The entries that have all these words in their names, themes or sources; those with them in the name first."""
+    asked = words.lower().split()
+
+    def has(text: str) -> bool:
+        return all(word in text.lower() for word in asked)
+
+    found = [one for one in entries() if has(f"{one.name} {one.theme} {one.source}")]
+    return sorted(found, key=lambda one: (not has(one.name), len(one.name) if has(one.name) else 0))
+
+
+def near(expr: Expr, most: int = 3) -> list[Entry]:
+    """Entries that are made of nearly the same ops."""
+    asked = set(ops_in(expr))
+
+    def likeness(entry: Entry) -> float:
+        have = {op for text in entry.graph.values() for op in ops_in(parse(text))}
+        return len(asked & have) / max(1, len(asked | have))
+
+    scored = sorted(((likeness(one), one) for one in entries()), key=lambda pair: -pair[0])
+    return [one for score, one in scored[:most] if score > 0.5]
+
+
+def keys_of(
+    graph: Mapping[str, Expr], spellings: Sequence[Expr], ranks: Mapping[str, int], leaves: Container[str] = ()
+) -> list[Key]:
+    """What these spellings of a graph's root are found by, its tensors having these ranks, or those that their names
+    suggest; also with `leaves`, entries of the graph, for tensors."""
+    found: list[Key] = []
+    for kept in ((), leaves):
+        written: dict[str, Expr] = {}
+        for name, expr in graph.items():
+            if name not in kept:
+                written[name] = substituted(expr, written)
+                if sum(1 for _ in written[name].walk()) > _MOST:
+                    return found
+        found += [key for one in spellings for key in _keys(substituted(one, written), ranks)]
+    return list(dict.fromkeys(found))
+
+
+def _keys(expr: Expr, ranks: Mapping[str, int]) -> Iterator[Key]:
+    found = (key_of(expr, known) for known in (ranks, conventional(expr), {}))
+    yield from dict.fromkeys(key for key in found if key is not None)
+
+
+# Other names -----------------------------------------------------------------------------------------
+
+
+def _aside(entry: Entry, taken: set[str]) -> dict[str, str]:
+    """Other names for what has one that is wanted elsewhere."""
+    own = [*entry.shapes, *entry.graph, *entry.let]
+    used, found = {*taken, *own}, dict[str, str]()
+    for name in own:
+        if name in taken:
+            found[name] = next(new for i in range(1, 99) if (new := f"{name}{i}") not in used)
+            used.add(found[name])
+    return found
+
+
+def _renamed(entry: Entry, names: Mapping[str, str]) -> Entry:
+    def text(one: str) -> str:
+        return to_text(_with(parse(one), names))
+
+    def words(one: str) -> str:
+        return _MATRIX.sub(lambda found: names.get(found[0], found[0]), one)
+
+    def keyed(texts: Mapping[str, str]) -> dict[str, str]:
+        return {names.get(name, name): text(one) for name, one in texts.items()}
+
+    return Entry(
+        entry.name,
+        entry.theme,
+        words(entry.description),
+        entry.source,
+        {names.get(name, name): shape for name, shape in entry.shapes.items()},
+        [names.get(name, name) for name in entry.inputs],
+        keyed(entry.graph),
+        [names.get(name, name) for name in entry.incoming],
+        {names.get(name, name): [text(one) for one in listed] for name, listed in entry.formulas.items()},
+        keyed(entry.let),
+        [Mistake(names.get(m.tensor, m.tensor), text(m.formula), words(m.why)) for m in entry.wrong],
+        [names.get(name, name) for name in entry.proved],
+    )
+
+
+def _with(expr: Expr, names: Mapping[str, str]) -> Expr:
+    """The expression with other names, those of gradients too."""
+    if not any(name in names for name in (*free_names(expr), *gradient_names(expr))):
+        return expr
+
+    def change(node: Expr) -> Expr:
+        if isinstance(node, (Name, Gradient)) and node.name in names:
+            return type(node)(names[node.name])
+        return node
+
+    return rewrite(expr, change)

@@ -1,0 +1,339 @@
+"""What is called in an expression: an op by one of its names, as a function or as a method, or a special form.
+
+Special forms are no ops: `grad(x)`, `len(x.shape)`, `x.size(0)`, `x.double()`, `slice(1, 3)`. A further one is a reader
+here, and an entry in `FUNCTIONS` or `METHODS`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from gradcheck.autograd.op import Op, every_name, lookup
+from gradcheck.autograd.operators import PROPERTIES
+from gradcheck.autograd.signature import KEYWORD_ALIASES
+from gradcheck.errors import ArgumentError, Hint, InvalidCase
+from gradcheck.language.expr.argument_names import placed
+from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Slice
+from gradcheck.language.expr.torch_names import FOREIGN, INSTEAD, LAYERS, NAMESPACES, NUMPY, find_op, torch_dtype
+from gradcheck.language.expr.syntax import Plan, Source, dotted, signed
+from gradcheck.language.suggest import did_you_mean
+
+
+class NoSuchOp(InvalidCase):
+    """What is called is no op; it may be a tensor of the case."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """A call that is to be read: `node` in its `source`, so many brackets deep."""
+
+    source: Source
+    node: ast.Call
+    depth: int
+
+    @property
+    def at(self) -> int:
+        """Where it begins in the text."""
+        return self.source.at(self.node)
+
+    def error(self, message: str, hint: str = "", at: ast.expr | None = None) -> InvalidCase:
+        """An error at the call's beginning, or at that of one of its arguments."""
+        return self.source.error(self.source.at(at or self.node), message, hint)
+
+    def arguments(self, counts: tuple[int, ...], usage: str) -> list[ast.expr]:
+        """Its arguments. Raises InvalidCase unless there are as many as one of `counts`, and no keywords."""
+        if self.node.keywords or len(self.node.args) not in counts:
+            raise self.error("wrong arguments", f"it is written {usage}")
+        return self.node.args
+
+
+def _grad(site: CallSite) -> Plan:
+    arg = first = site.arguments((1,), "grad(x), with the name of a tensor")[0]
+    index = ""
+    if isinstance(arg, ast.Subscript) and isinstance(arg.slice, ast.Constant) and type(arg.slice.value) is int:
+        index = f"[{arg.slice.value}]"
+        arg = arg.value
+    if not isinstance(arg, ast.Name):
+        hint = "give the expression a name of its own, in `graph`"
+        raise site.error("grad(…) takes the name of a tensor", hint, at=first)
+    gradient = Gradient(arg.id + index, at=site.at)
+    return [], lambda parts: gradient
+
+
+def _no_grad(site: CallSite) -> Plan:
+    (arg,) = site.arguments((1,), "no_grad(expression)")
+    return [(arg, site.depth + 1)], lambda parts: Call("detach", (parts[0],), at=site.at)
+
+
+def _measure(site: CallSite, name: str) -> Plan:
+    """`len(x)` and `numel(x)`."""
+    (arg,) = site.arguments((1,), f"{name}(x)")
+    return [(arg, site.depth + 1)], lambda parts: Attribute(parts[0], name, at=site.at)
+
+
+def _slice(site: CallSite) -> Plan:
+    """`slice(1, None)` is what `1:` is inside an index; an op that takes an index is called with it."""
+    args = site.arguments((1, 2, 3), "slice(stop), slice(start, stop) or slice(start, stop, step)")
+
+    def build(parts: list[Expr]) -> Expr:
+        given = [None if part == Literal(None) else part for part in parts]
+        return Slice(*([None, *given] if len(given) == 1 else given), at=site.at)
+
+    return [(arg, site.depth + 1) for arg in args], build
+
+
+def _float(site: CallSite) -> Plan:
+    (arg,) = site.arguments((1,), "float('inf'), float('-inf') or float('nan')")
+    given = arg.value if isinstance(arg, ast.Constant) and isinstance(arg.value, str) else signed(arg)
+    try:
+        if given is None or isinstance(given, complex):
+            raise ValueError
+        value = float(given)
+    except (ValueError, OverflowError):
+        message = "float(…) takes a number written out, as in float('-inf')"
+        raise site.error(message, "leave it out around a size or a tensor", at=arg) from None
+    return [], lambda parts: Literal(value, at=site.at)
+
+
+def _complex(site: CallSite) -> Plan | None:
+    """`complex(1, 2)` is a number; anything else is the op of that name."""
+    numbers = [signed(arg) for arg in site.node.args]
+    real = [number for number in numbers if isinstance(number, (int, float))]
+    if site.node.keywords or len(numbers) != 2 or len(real) != 2:
+        return None
+    return [], lambda parts: Literal(complex(*real), at=site.at)
+
+
+def _size(site: CallSite, owner: ast.expr) -> Plan:
+    """`x.size(0)` is `x.shape[0]`."""
+    keywords = [keyword for keyword in site.node.keywords if keyword.arg == "dim"]
+    args = [*site.node.args, *(keyword.value for keyword in keywords)]
+    if len(args) > 1 or len(keywords) < len(site.node.keywords):
+        raise site.error("wrong arguments", "it is written x.size() or x.size(0)")
+
+    def build(parts: list[Expr]) -> Expr:
+        shape = Attribute(parts[0], "shape", at=site.at)
+        return Call("getitem", (shape, parts[1]), at=site.at) if parts[1:] else shape
+
+    return [(owner, site.depth), *((arg, site.depth + 1) for arg in args)], build
+
+
+def _attribute(site: CallSite, owner: ast.expr, name: str, usage: str) -> Plan:
+    """`x.dim()` is `x.ndim`."""
+    site.arguments((0,), usage)
+    return [(owner, site.depth)], lambda parts: Attribute(parts[0], name, at=site.at)
+
+
+def _cast(site: CallSite, owner: ast.expr, name: str) -> Plan:
+    """`x.double()` is `x.to(torch.float64)`."""
+    site.arguments((0,), f"x.to(torch.{name})")
+    return [(owner, site.depth)], lambda parts: Call("to", (parts[0], Dtype(name, at=site.at)), at=site.at)
+
+
+#: How to read `name(…)`.
+FUNCTIONS: dict[str, Callable[[CallSite], Plan | None]] = {
+    "grad": _grad,
+    "no_grad": _no_grad,
+    "len": partial(_measure, name="len"),
+    "numel": partial(_measure, name="numel"),
+    "slice": _slice,
+    "float": _float,
+    "complex": _complex,
+}
+#: How to read `owner.name(…)`.
+METHODS: dict[str, Callable[[CallSite, ast.expr], Plan]] = {
+    "size": _size,
+    "dim": partial(_attribute, name="ndim", usage="x.dim()"),
+    "ndimension": partial(_attribute, name="ndim", usage="x.dim()"),
+    "numel": partial(_attribute, name="numel", usage="x.numel()"),
+    "nelement": partial(_attribute, name="numel", usage="x.numel()"),
+}
+
+
+#: Who would call a tensor so?
+_NO_TENSORS = frozenset({"torch", "math", *NUMPY})
+
+
+def plan_call(site: CallSite) -> Plan:
+    """How to read a call. Raises InvalidCase where nothing of that name can be called, or not with these keywords."""
+    node, func = site.node, site.node.func
+    if isinstance(func, ast.Name):
+        read = FUNCTIONS.get(func.id)
+        return (read(site) if read else None) or _function(site, "", func.id)
+    if not isinstance(func, ast.Attribute):
+        raise site.error("only a function or a method can be called", _layer_hint(func))
+    owner = dotted(func.value)
+    if owner.partition(".")[0] in NUMPY or (owner in LAYERS and lookup(func.attr) is None):
+        if "." in owner or not _reads_as_method(node, owner, func.attr):
+            return _function(site, owner, func.attr)
+    elif owner in NAMESPACES:
+        if owner == "torch" and func.attr == "numel" and node.args:
+            return _measure(site, "numel")
+        if "." in owner or not _reads_as_method(node, owner, func.attr):
+            return _function(site, owner, func.attr)
+    return _method(site, func)
+
+
+def _layer_hint(func: ast.expr) -> str:
+    """`nn.ReLU()(x)` makes a layer and calls it."""
+    if isinstance(func, (ast.Constant, ast.BinOp)):
+        return "an operator is missing: a product is written * by elements, @ of matrices"
+    made = func.func if isinstance(func, ast.Call) else func
+    name = made.attr if isinstance(made, ast.Attribute) else made.id if isinstance(made, ast.Name) else ""
+    instead = FOREIGN.get(name) or (f"{snake(name)}(x)" if lookup(snake(name)) else "")
+    return f"write {instead}" if instead else ""
+
+
+def _reads_as_method(node: ast.Call, owner: str, name: str) -> bool:
+    """Whether `F.sum(0)` can only be meant for a tensor called F: the function would lack its tensor."""
+    op = lookup(name)
+    if op is None:
+        return name in METHODS
+    if find_op(owner, name) not in (op, None):  # the function is another than the method
+        return bool(node.args) and signed(node.args[0]) is not None
+    if not op.method or not op.parameters or any(key.arg == op.parameters[0].name for key in node.keywords):
+        return False
+    if owner in _NO_TENSORS:
+        return not node.args and not node.keywords
+    given = len(node.args) + len(node.keywords)
+    if not node.args or given < sum(p.required for p in op.parameters):
+        return True
+    numbers = [signed(arg) is not None for arg in node.args]
+    return all(numbers) or (numbers[0] and not op.elementwise)
+
+
+def _function(site: CallSite, namespace: str, name: str) -> Plan:
+    op = find_op(namespace, name)
+    if op is None:
+        called = f"{namespace}.{name}" if namespace else name
+        hint = _foreign(name, called) or _instead(name, "{}") or _op_hint(namespace, name, called)
+        if isinstance(hint, Hint) and hint.old == called:
+            hint = Hint(hint, called, hint.new, site.source.place_of(site.source.at(site.node.func)))
+        at = site.source.name_at(site.node.func, name)
+        raise NoSuchOp(f"there is no op '{called}'", place=site.source.place_of(at), hint=hint)
+    return _op_call(site, op, [(arg, site.depth + 1) for arg in site.node.args])
+
+
+def _foreign(name: str, called: str) -> str:
+    """How an op of another library is written here, where torch has another name for it."""
+    written = FOREIGN.get(name) or FOREIGN.get(name.lower(), "")
+    if not written or lookup(name):
+        return ""
+    same = re.fullmatch(r"(\w+)\(x\)", written)
+    return Hint(f"write {written}", called, same[1]) if same else f"write {written}"
+
+
+def _instead(name: str, written: str) -> str:
+    """What to write for a word that torch or Python has and the language has not; ops are `written` so."""
+    plain = name.rstrip("_")
+    if name in INSTEAD or plain == name or not lookup(plain):
+        return INSTEAD.get(name, "")
+    return f"an op in place is not part of the language; write {written.format(plain)}"
+
+
+def _op_hint(namespace: str, name: str, called: str) -> str:
+    """What an op may be called instead: `called` is the name with all that stands before it."""
+    if namespace and (found := lookup(name) or lookup(snake(name))):
+        return Hint(f"write {found.name}(…)", called, found.name)
+    if name in PROPERTIES:
+        return f"write x.{name}"
+    words = [*every_name(), *FUNCTIONS]
+    prefix = NAMESPACES.get(namespace, ("",))[0]
+    known = [word.removeprefix(prefix) for word in words if word.startswith(prefix)]
+    return did_you_mean(name, known, "`gradcheck ops` lists them all")
+
+
+def _method(site: CallSite, func: ast.Attribute) -> Plan:
+    name, at = func.attr, site.source.name_at(func, func.attr)
+    if name in METHODS:
+        return METHODS[name](site, func.value)
+    op = lookup(name)
+    if op is None and torch_dtype(name):
+        return _cast(site, func.value, torch_dtype(name))
+    if name in PROPERTIES:
+        raise site.source.error(at, f"'{name}' is not called", Hint(f"write x.{name}", f"{name}()", name))
+    if op is None:
+        hint = _foreign(name, name) or _instead(name, ".{}(…)") or _method_hint(name)
+        raise site.source.error(at, f"there is no method '{name}'", hint)
+    if not op.method:
+        raise site.source.error(at, f"'{name}' is no method", f"it is a function: {op.signature}")
+    args = [(func.value, site.depth), *((arg, site.depth + 1) for arg in site.node.args)]
+    if op.name == "where" and len(args) > 1:  # x.where(condition, y) is where(condition, x, y)
+        args[0], args[1] = args[1], args[0]
+    return _op_call(site, op, args)
+
+
+def snake(name: str) -> str:
+    """`log_softmax` for `LogSoftmax`, `relu` for `ReLU`: an op's name for a layer's."""
+    words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name)
+    joined = "_".join(words).lower()
+    return joined if lookup(joined) else name.lower()
+
+
+def _method_hint(name: str) -> str:
+    ops = ((word, lookup(word)) for word in every_name() if "." not in word)
+    methods = [word for word, op in ops if op is not None and op.method]
+    return did_you_mean(name, [*methods, *METHODS], "`gradcheck ops` lists the ops")
+
+
+def _op_call(site: CallSite, op: Op, args: list[tuple[ast.expr, int]]) -> Plan:
+    args, keywords = placed(op, args, site.node.keywords, site.depth + 1)
+    keys = tuple(_keyword(site, op, keyword) for keyword in keywords)
+    children = args + [(keyword.value, site.depth + 1) for keyword in keywords]
+    return children, partial(_build, site, op, keys)
+
+
+def _keyword(site: CallSite, op: Op, keyword: ast.keyword) -> str:
+    at = site.source.at(keyword)
+    if keyword.arg is None:
+        raise site.source.error(at, "an unpacking ** is not part of the language", "write the arguments out")
+    known = [parameter.name for parameter in op.parameters]
+    name = keyword.arg if keyword.arg in known else KEYWORD_ALIASES.get(keyword.arg, keyword.arg)
+    if name not in known:
+        if name in _DIMS and "dim" in known:
+            meant = Hint("did you mean 'dim'?", name, "dim", site.source.place_of(at))
+            raise site.source.error(at, f"{op.name} has no argument '{name}'", meant)
+        hint = did_you_mean(name, known, INSTEAD.get(name, f"its signature is {op.signature}"))
+        raise site.source.error(at, f"{op.name} has no argument '{keyword.arg}'", hint)
+    return name
+
+
+#: Words for what torch calls `dim`.
+_DIMS = frozenset(("axes", "dims", "dimension", "dimensions", "ax", "d", "along"))
+#: Ops that torch lets keep a dimension only where they are told which.
+_DIM_FIRST = frozenset({"max", "min", "prod", "sum", "mean"})
+#: What to write for an op that is given one argument more than torch takes.
+_OF_TWO = {"log": "write log(x) / log(2), log2(x) or log10(x)", "exp": "write 2 ** x"}
+#: What to write for one that is given more.
+_OF_MANY = {"transpose": "all dimensions in another order are x.permute(0, 2, 1)"}
+#: What to write for an op that is given a tensor alone.
+_OF_ONE = {
+    "transpose": "write x.T",
+    "permute": "write x.T, or x.permute(1, 0)",
+    "layer_norm": "write layer_norm(x, x.shape[-1:])",
+    "rms_norm": "write rms_norm(x, x.shape[-1:])",
+    "batch_norm": "write batch_norm(x, None, None, training=True)",
+    "softmax": "write softmax(x, dim=1), or whichever dimension is to add up to 1",
+    "log_softmax": "write log_softmax(x, dim=1), or whichever dimension is to add up to 1",
+}
+
+
+def _build(site: CallSite, op: Op, keys: tuple[str, ...], parts: list[Expr]) -> Expr:
+    positional = len(parts) - len(keys)
+    args, kwargs = tuple(parts[:positional]), tuple(zip(keys, parts[positional:], strict=True))
+    if len(set(keys)) < len(keys):
+        raise site.error(f"{op.name} is given an argument twice", f"its signature is {op.signature}")
+    try:
+        op.bind(args, dict(kwargs))
+    except ArgumentError as error:
+        instead = _OF_ONE if len(parts) == 1 else _OF_TWO if len(parts) == 2 else _OF_MANY
+        raise site.error(error.message, instead.get(op.name, error.hint)) from None
+    if op.name in ("sort", "argsort") and positional > 1 and "stable" in keys:
+        raise site.error(f"{op.name} takes dim by its name beside stable", f"write {op.name}(x, dim=0, stable=True)")
+    if op.name in _DIM_FIRST and positional == 1 and "keepdim" in keys and "dim" not in keys:
+        raise site.error(f"{op.name} keeps a dimension that it is told", f"write {op.name}(x, dim=0, keepdim=True)")
+    return Call(op.name, args, kwargs, at=site.at)

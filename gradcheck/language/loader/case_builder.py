@@ -1,0 +1,301 @@
+"""From a checked document to a Case: everything said is read, and held against everything else that is said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any, TypeAlias
+
+from gradcheck.errors import InvalidCase, Place
+from gradcheck.language.case import Case, Claim, Generalize, Step, Value
+from gradcheck.language.loader import model
+from gradcheck.language.loader.circular_formulas import Circular
+from gradcheck.language.loader.yaml_document import Document, Limits, Path, way
+from gradcheck.language.loader.xfail_reader import expected_failure
+from gradcheck.language.loader.expression_reader import Expressions
+from gradcheck.language.loader.implementation_reader import Implementations
+from gradcheck.language.loader.name_scope import Scope
+from gradcheck.language.loader.symbolic_shapes import Shapes
+from gradcheck.language.loader.validate import Checked, check, is_misplaced
+from gradcheck.language.loader.value_reader import Values, read_tolerances
+from gradcheck.language.suggest import did_you_mean
+
+#: What may be claimed about: anything has a value, but only these have gradients.
+_TENSORS = ("inputs", "constants", "graph")
+_DIFFERENTIABLE = ("inputs", "graph")
+Names: TypeAlias = set[str]
+
+
+def build(document: Document, file: str, name: str, limits: Limits) -> tuple[Case | None, list[InvalidCase]]:
+    """The case that a document describes, and no errors; or None, and all of them. `name` is its default name."""
+    checked = check(document)
+    if not isinstance(document.data, dict):
+        return None, checked.errors
+    reader = _Reader(document, checked, limits)
+    case = reader.case(file, checked.model.name or name)
+    return (None if checked.errors else case), checked.errors
+
+
+class _Reader:
+    """Reads one case; whatever is wrong becomes an error of the scope's, and reading goes on."""
+
+    def __init__(self, document: Document, checked: Checked, limits: Limits) -> None:
+        self.document, self.checked = document, checked
+        self.said = said = checked.model
+        self.scope = scope = Scope(document, checked.errors, checked.excused, said.dims)
+        self._refuse_misplaced()
+        self.expressions = Expressions(scope, limits.elements)
+        self.values = Values(self.expressions, said.dtype)
+        for section in ("dims", "inputs", "constants", "graph", "let"):
+            scope.define(section, getattr(said, section))
+        self.shapes = Shapes(self.expressions, said.shapes)
+        self.sizes = {*said.dims, *self.shapes.words}
+        self.leaves = {*self.sizes, *said.inputs, *said.constants}
+        self.tensors = {*self.leaves, *said.graph}
+        self.known = {*self.tensors, *said.let}
+
+    def _known_above(self) -> dict[str, set[str]]:
+        """For each entry that code stands for, the names that it may use."""
+        entries = {name: at for at, name in enumerate(self.said.graph) if name in self.said.implementations}
+        return {name: {*self.leaves, *islice(self.said.graph, at)} for name, at in entries.items()}
+
+    def _refuse_misplaced(self) -> None:
+        """Keys of the case itself among the entries of a section: their indentation is wrong."""
+        for section in ("inputs", "constants", "graph", "let", "formulas", "expected"):
+            entries = getattr(self.said, section)
+            for name in [name for name, data in entries.items() if is_misplaced(name, data)]:
+                hint = f"indent it as far as '{section}'"
+                self.scope.refuse(f"'{name}' is a key of the case itself", (section, name), hint, key=True)
+                self.checked.meant.add(name)
+                self.checked.excused.update(map(str, entries.pop(name)))
+
+    def case(self, file: str, name: str) -> Case:
+        """The case, as far as it can be read; it is whole if there are no errors."""
+        said = self.said
+        self._require()
+        self._check_name()
+        inputs, constants = self._leaf_values()
+        let = self._ordered("let", said.let, self.tensors, gradients=True)
+        self.circular = Circular(self.scope, self.said.graph, let)
+        tolerance, engine_tolerance = read_tolerances(self.scope, said.tolerance)
+        return Case(
+            id=f"{file}::{name}",
+            name=name,
+            place=self.document.place(),
+            description=said.description,
+            source=said.source,
+            tags=tuple(said.tags),
+            dtype=said.dtype,
+            seed=said.seed,
+            dims=said.dims,
+            inputs=inputs,
+            constants=constants,
+            graph=self._ordered("graph", said.graph, self.leaves, gradients=False),
+            steps=self._steps(),
+            let=let,
+            formulas=self._derivations("formulas", said.formulas),
+            wrong_formulas=self._derivations("wrong_formulas", said.wrong_formulas),
+            checks=self._checks(("checks",), said.checks),
+            shapes=self.shapes.shapes,
+            words=self.shapes.settle({**inputs, **constants}),
+            values=self._claimed_values(("values",), said.values),
+            expected=self._expected(("expected",), said.expected),
+            generalize=self._generalize(),
+            implementations=Implementations(self.expressions, self._known_above()).read(said.implementations),
+            tolerance=tolerance,
+            engine_tolerance=engine_tolerance,
+            only=tuple(said.only),
+            skip=said.skip or None,
+            xfail=expected_failure(self.scope, said),
+            places=self._places(),
+        )
+
+    def _require(self) -> None:
+        """`inputs` and `graph` must be there, and have entries."""
+        for section, example in (("inputs", "'x: [1, 2, 3]'"), ("graph", "'loss: (x * x).sum()'")):
+            if getattr(self.said, section) or section in self.checked.broken | self.checked.meant:
+                continue
+            there = section in self.document.data
+            message = f"'{section}' is empty" if there else f"a case needs '{section}'"
+            hint = f"below '{section}:' stand lines such as {example}"
+            self.scope.refuse(message, (section,) if there else (), hint, key=there)
+
+    def _check_name(self) -> None:
+        name = self.said.name
+        if name and (not name.isprintable() or name != name.strip() or len(name) > 200):
+            hint = "one line of at most 200 characters, without blanks around it"
+            self.scope.refuse("the name cannot be used on a command line", ("name",), hint)
+
+    # Tensors ------------------------------------------------------------------------------------
+
+    def _leaf_values(self) -> tuple[dict[str, Value], dict[str, Value]]:
+        """Inputs and constants, in the file's order: each may use those above it, of either section."""
+        read: dict[str, dict[str, Value]] = {"inputs": {}, "constants": {}}
+        names = set(self.sizes)
+        for section in self.document.data:
+            if section not in read:
+                continue
+            for name, data in getattr(self.said, section).items():
+                if name not in self.scope.defined:
+                    continue
+                value = self.values.read((section, name), data, names, leaf=section == "inputs")
+                if value is not None:
+                    read[section][name] = value
+                names.add(name)
+        return read["inputs"], read["constants"]
+
+    def _ordered(self, section: str, said: Mapping[str, Any], names: Names, *, gradients: bool) -> dict[str, Claim]:
+        names = set(names)
+        read = {}
+        for name, data in said.items():
+            claim = self.expressions.read((section, name), data, names, gradients=gradients)
+            if claim is not None:
+                read[name] = claim
+            names.add(name)
+        return read
+
+    # The backward pass --------------------------------------------------------------------------
+
+    def _steps(self) -> tuple[Step, ...]:
+        said = self.said
+        if said.backward and said.steps:
+            hint = "write the backward pass as the first step"
+            self.scope.refuse("a case has either 'backward' or 'steps'", ("steps",), hint, key=True)
+        if said.steps:
+            return tuple(self._step(("steps", i), step) for i, step in enumerate(said.steps))
+        if said.backward:
+            place = self.document.place(("backward",))
+            return (Step("backward", roots=self._roots(("backward",), said.backward), place=place),)
+        if not said.graph:
+            return ()
+        last = next(reversed(said.graph))
+        return (Step("backward", roots={last: None}, place=self.document.key_place(("graph", last))),)
+
+    def _step(self, path: Path, said: model.Step) -> Step:
+        given = [action for action in ("backward", "zero_grad", "forward") if action in said.given]
+        if len(given) != 1 and tuple(path) not in self.checked.broken:
+            found = " and ".join(f"'{action}'" for action in given) or "none"
+            message = f"a step is one action: backward, zero_grad or forward; found {found}"
+            self.scope.refuse(message, path, "write each as a step of its own")
+        action: Any = given[0] if given else "backward"
+        if "retain_graph" in said.given and action != "backward":
+            self.scope.refuse("'retain_graph' belongs to a backward pass", (*path, "retain_graph"), key=True)
+        return Step(
+            action=action,
+            roots=self._roots((*path, "backward"), said.backward),
+            retain_graph=said.retain_graph,
+            names=self._cleared((*path, "zero_grad"), said.zero_grad),
+            inputs=self._new_inputs((*path, "forward"), said.forward),
+            raises=said.raises,
+            values=self._claimed_values((*path, "values"), said.values),
+            expected=self._expected((*path, "expected"), said.expected),
+            checks=self._checks((*path, "checks"), said.checks),
+            place=self.document.place(path),
+        )
+
+    def _roots(self, path: Path, said: Mapping[str, Any]) -> dict[str, Value | None]:
+        """The roots, each with its incoming gradient, None where it is left out."""
+        return {
+            name: None if data is None else self.values.read(at, data, self.tensors)
+            for name, at, data in self._referring(path, said, _TENSORS, "the root")
+        }
+
+    def _cleared(self, path: Path, said: list[str]) -> tuple[str, ...]:
+        if said == [model.EVERYTHING]:
+            return ()
+        for i, name in enumerate(said):
+            self.scope.refers((*path, i), _DIFFERENTIABLE, "the tensor", name)
+        return tuple(said)
+
+    def _new_inputs(self, path: Path, said: Mapping[str, Any]) -> dict[str, Value]:
+        entries = self._referring(path, said, ("inputs",), "the input")
+        return _readable({name: self.values.read(at, data, self.leaves, leaf=True) for name, at, data in entries})
+
+    # Claims -------------------------------------------------------------------------------------
+
+    def _claimed_values(self, path: Path, said: Mapping[str, Any]) -> dict[str, Value]:
+        entries = self._referring(path, said, _TENSORS, "the tensor")
+        return _readable({name: self.values.read(at, data, self.leaves, random=False) for name, at, data in entries})
+
+    def _expected(self, path: Path, said: Mapping[str, Any]) -> dict[str, Value | None]:
+        """Known gradients. That a constant has none may be said too."""
+        read: dict[str, Value | None] = {}
+        for name, data in said.items():
+            at = (*path, name)
+            if self.scope.refers(at, _TENSORS if data is None else _DIFFERENTIABLE, "the gradient of"):
+                read[name] = None if data is None else self.values.read(at, data, self.leaves, random=False)
+        return read
+
+    def _derivations(self, section: str, said: Mapping[str, Any]) -> dict[str, tuple[Claim, ...]]:
+        read = {}
+        for name, at, data in self._referring((section,), said, _DIFFERENTIABLE, "the gradient of"):
+            if data == []:
+                self.scope.refuse(f"{way(at)} is an empty list", at)
+            if isinstance(data, list) and _are_numbers(data):
+                hint = "a list is several formulas; numbers that are known stand under `expected`"
+                self.scope.refuse(f"{way(at)} is a list of numbers", at, hint)
+                continue
+            listed = [((*at, i), one) for i, one in enumerate(data)] if isinstance(data, list) else [(at, data)]
+            read[name] = tuple(claim for path, one in listed if (claim := self._derivation(name, path, one)))
+        return read
+
+    def _derivation(self, tensor: str, path: Path, data: Any) -> Claim | None:
+        """A formula for the tensor's gradient, of which it may not speak itself."""
+        claim = self.expressions.read(path, data, self.known, gradients=True)
+        if claim is None or not self.circular.refuses(tensor, path, claim):
+            return claim
+        return None
+
+    def _checks(self, path: Path, said: list[Any]) -> tuple[Claim, ...]:
+        """The expressions of a list."""
+        claims = [self.expressions.read((*path, i), data, self.known, gradients=True) for i, data in enumerate(said)]
+        return tuple(claim for claim in claims if claim is not None)
+
+    def _referring(
+        self, path: Path, said: Mapping[str, Any], sections: tuple[str, ...], what: str
+    ) -> Iterator[tuple[str, Path, Any]]:
+        """The entries whose key names a tensor of these sections: the name, the way there, what it says. What a comma
+        has cut off the entry before is no entry; that one has been told."""
+        before: Any = None
+        for name, data in said.items():
+            is_rest = data is None and isinstance(before, str) and before.count("(") > before.count(")")
+            before = data
+            if not is_rest and self.scope.refers((*path, name), sections, what):
+                yield name, (*path, name), data
+
+    # Settings -----------------------------------------------------------------------------------
+
+    def _generalize(self) -> Generalize | None:
+        said = self.said.generalize
+        bounds: dict[str, tuple[int, int]] = {}
+        for word, (low, high) in said.dims.items():
+            path = ("generalize", "dims", word)
+            if word not in self.sizes and word not in self.scope.excused:
+                hint = did_you_mean(word, self.sizes, "symbolic sizes are those of `dims` and the words in `shapes`")
+                self.scope.refuse(f"the size '{word}' is unknown", path, hint, key=True)
+            if low > high:
+                self.scope.refuse(f"the lowest size {low} is above the highest, {high}", path)
+            bounds[word] = (low, high)
+        case = self.said
+        claims = case.formulas or case.wrong_formulas or case.checks or any(step.checks for step in case.steps)
+        claims = claims or case.implementations
+        enabled = self.document.data.get("generalize", bool(claims)) is not False
+        return Generalize(trials=said.trials, dims=bounds) if enabled else None
+
+    def _places(self) -> dict[str, Place]:
+        """Where each key stands: `backward`, `expected.x`."""
+        places = self.document.key_places(())
+        for section in ("expected", "values", "xfail"):
+            if section in places and isinstance(self.document.data.get(section), dict):
+                found = self.document.key_places((section,))
+                places.update({f"{section}.{name}": place for name, place in found.items()})
+        return places
+
+
+def _are_numbers(data: list[Any]) -> bool:
+    """Whether a list is a tensor's, and not one of expressions."""
+    return len(data) > 1 and all(isinstance(one, (int, float, list)) and not isinstance(one, bool) for one in data)
+
+
+def _readable(values: Mapping[str, Value | None]) -> dict[str, Value]:
+    return {name: value for name, value in values.items() if value is not None}

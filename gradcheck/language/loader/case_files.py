@@ -1,0 +1,328 @@
+"""From the paths a user gives, or the text of a file, to cases and errors."""
+
+from __future__ import annotations
+
+import gc
+import heapq
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import NamedTuple, TypeAlias
+
+from gradcheck.errors import Hint, InvalidCase, Place
+from gradcheck.language.case import STDIN, Case, Loaded
+from gradcheck.language.crash import crash_at
+from gradcheck.language.loader.case_builder import build
+from gradcheck.language.loader.compose import Composer
+from gradcheck.language.loader.yaml_document import DEFAULT, Document, Limits, shorten
+from gradcheck.language.loader.yaml_text import decode, documents
+from gradcheck.language.suggest import did_you_mean, nearest
+from gradcheck.safe_files import FileTooLarge, NotRegular, read_regular
+
+SUFFIXES = (".yaml", ".yml")
+#: So many files are read at a time, as long as they have no more characters.
+_FILES, _CHARACTERS = 64, 1 << 18
+#: Characters of a message, or of a hint.
+_LONGEST = 300
+_DRAW = "draw large tensors, as in 'x: randn(1000, 1000)'"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file to read, by the name that its cases get their ids from; `name` selects one of them."""
+
+    file: str
+    name: str | None = None
+
+
+def discover(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Target | InvalidCase]:
+    """Every case file at or below the paths, in order and once, or why there is none.
+
+    Hidden directories are left out, and links to directories are not followed.
+    """
+    paths = list(paths)
+    if len(paths) == 1:
+        yield from _targets(os.fspath(paths[0]))
+        return
+    seen: set[tuple[str, str | None]] = set()
+    for path in paths:
+        for target in _targets(os.fspath(path)):
+            if isinstance(target, Target):
+                key = (os.path.abspath(target.file), target.name)
+                if key in seen or (key[0], None) in seen:
+                    continue
+                seen.add(key)
+            yield target
+
+
+def split_id(path: str) -> tuple[str, str | None]:
+    """`FILE::NAME` in two; no name where the whole is a path. Either part may hold a `::` itself: the file is the
+    shortest that is there."""
+    if "::" not in path or os.path.lexists(path):
+        return path, None
+    parts = path.split("::")
+    files = ("::".join(parts[:count]) for count in range(1, len(parts)))
+    file = next((file for file in files if os.path.isfile(file)), parts[0])
+    return file, path[len(file) + 2 :]
+
+
+def _targets(path: str) -> Iterator[Target | InvalidCase]:
+    path, name = split_id(path)
+    if path == STDIN:
+        yield Target(STDIN, name)
+        return
+    shown = PurePath(path).as_posix() if path else ""
+    try:
+        is_directory = stat.S_ISDIR(os.stat(path).st_mode)
+    except (OSError, ValueError) as error:
+        yield unreadable(shown or "''", error)
+        return
+    if not is_directory:
+        if path.lower().endswith(SUFFIXES):
+            yield Target(shown, name)
+        else:
+            yield InvalidCase(
+                "not a case file", place=Place(shown), hint="cases are in files that end in .yaml or .yml"
+            )
+    elif name is not None:
+        yield InvalidCase(f"a folder has no case '{name}'", place=Place(shown), hint="write FILE::NAME")
+    else:
+        yield from _below(path)
+
+
+def _below(directory: str) -> Iterator[Target | InvalidCase]:
+    """The case files below a directory, sorted by their path, and the folders that cannot be read."""
+    found: list[str] = []
+    errors: list[InvalidCase] = []
+
+    def note(error: OSError) -> None:
+        errors.append(unreadable(PurePath(error.filename).as_posix(), error))
+
+    for folder, folders, files in os.walk(directory, onerror=note):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        prefix = PurePath(folder).as_posix() + "/"
+        prefix = {"./": "", "//": "/"}.get(prefix, prefix)
+        found += [prefix + file for file in files if file.lower().endswith(SUFFIXES)]
+    yield from errors
+    yield from (Target(file) for file in sorted(found, key=lambda file: file.split("/")))
+
+
+def read(file: str, limits: Limits) -> bytes:
+    """The bytes of a regular file. Raises InvalidCase where there is none, or too large a one."""
+    try:
+        if file != STDIN:
+            return read_regular(file, limits.bytes)
+        raw = sys.stdin.buffer.read(limits.bytes + 1)
+    except (NotRegular, FileTooLarge) as error:
+        hint = _DRAW if isinstance(error, FileTooLarge) else "cases are read from files and folders"
+        raise InvalidCase(str(error.strerror), place=Place(file), hint=hint) from None
+    except (OSError, ValueError) as error:
+        raise unreadable(file, error) from None
+    if len(raw) > limits.bytes:
+        raise InvalidCase(f"the file is larger than {limits.bytes:,} bytes", place=Place(file), hint=_DRAW)
+    return raw
+
+
+def unreadable(file: str, error: OSError | ValueError) -> InvalidCase:
+    """Why a path cannot be read, and which was probably meant."""
+    if not isinstance(error, FileNotFoundError):
+        reason = (error.strerror if isinstance(error, OSError) else str(error)) or "unknown reason"
+        return InvalidCase(f"cannot be read: {reason[0].lower()}{reason[1:]}", place=Place(file))
+    if os.path.islink(file):
+        return InvalidCase("the link leads nowhere", place=Place(file))
+    parent = os.path.dirname(file)
+    try:
+        close = nearest(os.path.basename(file), os.listdir(parent or "."))
+    except OSError:
+        close = ""
+    hint = f"did you mean '{PurePath(parent, close).as_posix()}'?" if close else ""
+    before = file.partition(":")[0]
+    if ":" in file and os.path.isfile(before):  # a place, or a case with one colon
+        rest = file[len(before) :].strip(":")
+        hint = f"did you mean '{before}'?" if rest.replace(":", "").isdigit() else f"write {before}::{rest}"
+    elif there := next((file + suffix for suffix in SUFFIXES if os.path.isfile(file + suffix)), ""):
+        hint = f"did you mean '{there}'?"
+    return InvalidCase("there is no such file or folder", place=Place(file), hint=hint)
+
+
+def load(
+    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    *,
+    select: Iterable[str] | None = None,
+    limits: Limits = DEFAULT,
+) -> Loaded:
+    """Every case at or below the paths, and every error, in the order of the paths, files and documents.
+
+    A path is a file, a folder (searched for .yaml and .yml, hidden folders left out), or `FILE::NAME`. `select` keeps
+    the cases with these ids alone. Whatever is wrong with a path or a file is among the errors; nothing is raised. A
+    file that gradcheck crashes on is among them, too (`Crash`), and costs itself alone.
+    """
+    paths = [paths] if isinstance(paths, (str, os.PathLike)) else paths
+    cases: dict[str, Case] = {}
+    errors: list[InvalidCase] = []
+    with _uncollected():
+        for several in _read_together(discover(paths), limits):
+            for found, wrong in _load_together(several, limits):
+                cases.update({case.id: case for case in found})
+                errors += wrong
+    wanted = None if select is None else set(select)
+    return Loaded(tuple(c for c in cases.values() if wanted is None or c.id in wanted), tuple(errors))
+
+
+def load_text(text: str, file: str, limits: Limits = DEFAULT) -> tuple[list[Case], list[InvalidCase]]:
+    """The valid cases of a file, and the errors of the others by position. A file without a case is an error."""
+    return _built(_composed(text, file, limits), file, limits)
+
+
+class _Composed(NamedTuple):
+    """One document of a file, None where it could not be read, and what is wrong with it so far."""
+
+    document: Document | None
+    errors: list[InvalidCase]
+
+
+def _composed(text: str, file: str, limits: Limits) -> Iterator[_Composed]:
+    composer = Composer(file, limits)
+    for piece, first in documents(text):
+        composer.errors = []
+        document: Document | None = None
+        try:
+            document = composer.compose(piece, first)
+        except InvalidCase as error:
+            composer.errors.append(error)
+        except Exception as error:
+            composer.errors.append(crash_at(error, Place(file, first, 1)))
+        yield _Composed(document, composer.errors)
+
+
+def _built(composed: Iterable[_Composed], file: str, limits: Limits) -> tuple[list[Case], list[InvalidCase]]:
+    cases: dict[str, Case] = {}
+    errors: list[InvalidCase] = []
+    stem = "stdin" if file == STDIN else os.path.splitext(os.path.basename(file))[0]
+    number = 0
+    for document, wrong in composed:
+        number += 1
+        errors += wrong
+        if document is None:
+            continue
+        case, further = _case_of(document, file, stem if number == 1 else f"{stem}-{number}", limits)
+        errors += further
+        if case is None or wrong:
+            continue
+        if case.name in cases:
+            place = case.places.get("name", case.place)
+            hint = f"the case on line {cases[case.name].place.line} has it already"
+            errors.append(InvalidCase(f"the name '{case.name}' is used twice in this file", place=place, hint=hint))
+        else:
+            cases[case.name] = case
+    if not number:
+        hint = "a case begins with 'inputs:'"
+        errors.append(InvalidCase("the file holds no case", place=Place(file, 1, 1), hint=hint))
+    return list(cases.values()), _shown(errors, limits.errors)
+
+
+def _case_of(document: Document, file: str, name: str, limits: Limits) -> tuple[Case | None, list[InvalidCase]]:
+    """What `build` makes of a document, if only that it crashes."""
+    try:
+        return build(document, file, name, limits)
+    except Exception as error:
+        return None, [crash_at(error, document.place())]
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without looking for cyclic garbage, which takes half the time: cases are trees, and there is none."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+#: A path and the text that is there, or why there is none.
+_Read: TypeAlias = "tuple[Target, str] | InvalidCase"
+
+
+def _read_together(targets: Iterable[Target | InvalidCase], limits: Limits) -> Iterator[list[_Read]]:
+    """What is there, a few small files at a time."""
+    several: list[_Read] = []
+    size = 0
+    for target in targets:
+        found = target if isinstance(target, InvalidCase) else _read(target, limits)
+        several.append(found)
+        size += 0 if isinstance(found, InvalidCase) else len(found[1])
+        if len(several) >= _FILES or size >= _CHARACTERS:
+            yield several
+            several, size = [], 0
+    yield several
+
+
+def _read(target: Target, limits: Limits) -> _Read:
+    try:
+        return target, decode(read(target.file, limits), target.file)
+    except InvalidCase as error:
+        return error
+    except Exception as error:
+        return crash_at(error, Place(target.file, 1, 1))
+
+
+def _load_together(several: list[_Read], limits: Limits) -> Iterator[tuple[list[Case], list[InvalidCase]]]:
+    """The cases and errors of each file. First all are taken apart, then all are built: a processor has at hand what it
+    has just used."""
+    apart = [one if isinstance(one, InvalidCase) else _taken_apart(*one, limits) for one in several]
+    for one in apart:
+        yield ([], [one]) if isinstance(one, InvalidCase) else _put_together(*one, limits)
+
+
+def _taken_apart(target: Target, text: str, limits: Limits) -> tuple[Target, list[_Composed]] | InvalidCase:
+    try:
+        return target, list(_composed(text, target.file, limits))
+    except Exception as error:
+        return crash_at(error, Place(target.file, 1, 1))
+
+
+def _put_together(target: Target, composed: list[_Composed], limits: Limits) -> tuple[list[Case], list[InvalidCase]]:
+    try:
+        return _asked_for(target, *_built(composed, target.file, limits))
+    except Exception as error:
+        return [], [crash_at(error, Place(target.file, 1, 1))]
+
+
+def _asked_for(target: Target, cases: list[Case], errors: list[InvalidCase]) -> tuple[list[Case], list[InvalidCase]]:
+    """Those that the target names, and what is wrong as far as that is its business."""
+    if target.name is None:
+        return cases, errors
+    named = [case for case in cases if case.name == target.name]
+    if named or errors:  # what is wrong with the file's other cases is not asked for
+        return named, [] if named else errors
+    known = [case.name for case in cases]
+    hint = did_you_mean(target.name, known, f"its cases are {', '.join(known[:10])}")
+    return [], [InvalidCase(f"no case is named '{target.name}'", place=Place(target.file), hint=hint)]
+
+
+def _shown(errors: list[InvalidCase], most: int) -> list[InvalidCase]:
+    """The errors by position, of very many the first, and how many more there are."""
+    for error in errors:
+        _shorten(error)
+    if len(errors) <= 1:
+        return errors
+    shown = heapq.nsmallest(most, errors, key=lambda error: error.place)
+    if len(errors) > most:
+        message = f"and {len(errors) - most:,} more errors in this file"
+        shown.append(InvalidCase(message, place=Place(shown[-1].place.file)))
+    return shown
+
+
+def _shorten(error: InvalidCase) -> None:
+    """Cut what an error quotes of the file: names and values may be as long as anything."""
+    if len(error.message) > _LONGEST:
+        error.message = shorten(error.message, _LONGEST)
+    if len(hint := error.hint) > _LONGEST:
+        text = shorten(hint, _LONGEST)
+        error.hint = Hint(text, hint.old, hint.new, hint.place) if isinstance(hint, Hint) else text

@@ -1,0 +1,121 @@
+"""Gradients written into the text of a case file, under `expected`: comments and layout stay as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import yaml
+from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode
+
+from gradcheck.language.loader.yaml_text import documents
+
+#: Behind the last of these that there is, `expected` is put where there is none.
+_BEFORE = ("inputs", "constants", "graph", "backward", "steps", "values")
+#: A line is no longer than this where rows can be parted.
+_WIDTH = 100
+
+
+def with_expected(text: str, line: int, values: Mapping[str, str]) -> str:
+    """The file's text with these values in the document that has something on a line, from 1. Each value is text of
+    YAML's flow style; rows of a matrix may be put on lines of their own. Raises ValueError where there is no such
+    document."""
+    start = -1
+    for piece, first in documents(text):
+        if first > line:
+            break
+        start = text.find(piece, start + 1)
+        found = piece
+    if start < 0:
+        raise ValueError(f"no document has anything on line {line}")
+    return text[:start] + _edited(found, values) + text[start + len(found) :]
+
+
+def _edited(piece: str, values: Mapping[str, str]) -> str:
+    root = yaml.compose(piece, Loader=yaml.SafeLoader)
+    if not isinstance(root, MappingNode):
+        raise ValueError("the document is no case")
+    known = _entries(root)
+    if "expected" not in known:
+        return _inserted(piece, root, known, values)
+    expected = known["expected"]
+    if not isinstance(expected, MappingNode):
+        raise ValueError("expected is no mapping")
+    there = _entries(expected)
+    new = {name: value for name, value in values.items() if name not in there}
+    edits = [
+        _replaced(key, node, values[key.value])
+        for key, node in expected.value
+        if isinstance(key, ScalarNode) and key.value in values
+    ]
+    if new and expected.flow_style:
+        edits.append((expected.end_mark.index - 1,) * 2 + (_flow(new, bool(there)),))
+    elif new:
+        indent = expected.start_mark.column
+        at = _line_end(piece, _end(expected))
+        edits.append((at, at, _block(new, indent, piece, at)))
+    return _applied(piece, edits)
+
+
+def _inserted(piece: str, root: MappingNode, known: Mapping[str, Node], values: Mapping[str, str]) -> str:
+    """With an `expected` of its own."""
+    if root.flow_style:
+        at = root.end_mark.index - 1
+        return _applied(piece, [(at, at, f", expected: {{{_flow(values, False)}}}")])
+    last = max((known[key] for key in _BEFORE if key in known), key=_end)
+    at = _line_end(piece, _end(last))
+    below = [node for node in known.values() if isinstance(node, MappingNode) and not node.flow_style]
+    indent = below[0].start_mark.column if below else root.start_mark.column + 2
+    head = f"{' ' * root.start_mark.column}expected:\n"
+    before = "" if piece[:at].endswith("\n") else "\n"
+    return _applied(piece, [(at, at, before + head + _block(values, indent, piece, len(piece)))])
+
+
+def _applied(piece: str, edits: list[tuple[int, int, str]]) -> str:
+    for begin, end, new in sorted(edits, reverse=True):
+        piece = piece[:begin] + new + piece[end:]
+    return piece
+
+
+def _entries(mapping: MappingNode) -> dict[str, Node]:
+    return {key.value: value for key, value in mapping.value if isinstance(key, ScalarNode)}
+
+
+def _replaced(key: Node, node: Node, value: str) -> tuple[int, int, str]:
+    """Where a value stands, and what to write instead; of a list with an item a line, that goes behind the key."""
+    if isinstance(node, CollectionNode) and not node.flow_style:
+        begin, column = int(key.end_mark.index) + 1, int(key.end_mark.column) + 2
+        return begin, _end(node), f" {_laid_out(value, column)}"
+    return int(node.start_mark.index), _end(node), _laid_out(value, int(node.start_mark.column))
+
+
+def _end(node: Node) -> int:
+    """Where it ends: of a block collection, which for YAML goes on to whatever is next, where its last part does."""
+    while isinstance(node, CollectionNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        node = last[1] if isinstance(last, tuple) else last
+    return int(node.end_mark.index)
+
+
+def _line_end(piece: str, at: int) -> int:
+    """Behind the line, its comment included."""
+    if piece[at - 1 : at] == "\n":  # a text in a block has its own
+        return at
+    end = piece.find("\n", at)
+    return len(piece) if end < 0 else end + 1
+
+
+def _flow(values: Mapping[str, str], follows: bool) -> str:
+    return (", " if follows else "") + ", ".join(f"{name}: {value}" for name, value in values.items())
+
+
+def _block(values: Mapping[str, str], indent: int, piece: str, at: int) -> str:
+    lines = [f"{' ' * indent}{name}: {_laid_out(value, indent + len(name) + 2)}\n" for name, value in values.items()]
+    before = "" if at == 0 or piece[at - 1] == "\n" or at == len(piece) else "\n"
+    return before + "".join(lines)
+
+
+def _laid_out(value: str, column: int) -> str:
+    """A row a line, where one line would be too long."""
+    if column + len(value) <= _WIDTH or "], [" not in value:
+        return value
+    return value.replace("], [", "],\n" + " " * (column + 1) + "[")

@@ -1,0 +1,72 @@
+"""What hints propose, written into a file's text: comments and layout stay; what does not mend its error is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gradcheck.errors import Hint, InvalidCase, Place
+from gradcheck.language.loader.case_files import load_text
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What stands at a place of a file, and what was meant. `error` is the message of what it mends, where a look at
+    the file alone tells whether it does."""
+
+    place: Place
+    old: str
+    new: str
+    error: str = ""
+
+
+def proposed(hint: str, place: Place, error: str = "") -> Correction | None:
+    """The correction that a hint proposes for an error at a place; None where it names none."""
+    if not isinstance(hint, Hint) or not hint.old or hint.old == hint.new:
+        return None
+    return Correction(hint.place or place, hint.old, hint.new, error)
+
+
+def corrected(text: str, corrections: Iterable[Correction]) -> tuple[str, list[Correction]]:
+    """The text with those corrections that it has a place for, and these; of two that overlap, the first."""
+    lines = text.split("\n")
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line) + 1)
+    made: dict[int, Correction] = {}
+    end = -1
+    for one in sorted(dict.fromkeys(corrections), key=lambda one: (one.place.line, one.place.column)):
+        number = one.place.line - 1
+        if not 0 <= number < len(lines):
+            continue
+        at = starts[number] + one.place.column - 1
+        if at >= end and lines[number].startswith(one.old, one.place.column - 1):
+            made[at] = one
+            end = at + len(one.old)
+    for at in reversed(made):
+        text = text[:at] + made[at].new + text[at + len(made[at].old) :]
+    return text, list(made.values())
+
+
+def mended(text: str, file: str, corrections: Iterable[Correction]) -> tuple[str, list[Correction]]:
+    """The text with those corrections after which the error that they are about is gone, and no other in its place;
+    each is tried on its own. Those without an error are not looked at."""
+    taken: list[Correction] = []
+    errors = load_text(text, file)[1]
+    for one in sorted(corrections, key=lambda one: one.place, reverse=True):  # so that the others' places stay
+        candidate, made = corrected(text, [one])
+        if not made or not one.error:
+            continue
+        left = load_text(candidate, file)[1]
+        if not _is_worse(errors, left, one):
+            text, errors = candidate, left
+            taken.append(one)
+    return text, taken[::-1]
+
+
+def _is_worse(before: list[InvalidCase], after: list[InvalidCase], one: Correction) -> bool:
+    """Whether the error is still there, or another is where the correction is. It may bring others to light."""
+    start, end = one.place.column, one.place.column + len(one.new)
+    here = any(e.place.line == one.place.line and start <= e.place.column < end for e in after)
+    same = sum(error.message == one.error for error in after) >= sum(error.message == one.error for error in before)
+    return same or here

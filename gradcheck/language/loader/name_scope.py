@@ -1,0 +1,169 @@
+"""The names of a case: what each is, whether an expression can use it, and who may refer to whom."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from keyword import iskeyword
+
+from gradcheck.errors import Hint, InvalidCase, Place
+from gradcheck.language.expr.torch_names import is_usable
+from gradcheck.language.loader.yaml_document import Document, Path, shorten
+from gradcheck.language.suggest import did_you_mean
+
+#: What a name of each section is, in words.
+KINDS = {
+    "dims": "a size",
+    "shapes": "a size",
+    "inputs": "an input",
+    "constants": "a constant",
+    "graph": "a tensor of the graph",
+    "let": "an intermediate step",
+}
+#: Hints cost more than errors: how many errors get one, and how many names are looked at for it.
+MOST_HINTS, MOST_COMPARED = 50, 500
+#: YAML's words, as expressions have them.
+_WRITTEN = {"true": "True", "false": "False", "null": "None", "yes": "True", "no": "False", "nil": "None"}
+#: Sizes that a hint gives as an example.
+_SIZES = (4, 3, 5, 2, 6, 7, 8, 9)
+#: What a hand writes for the gradient of Z: dZ, d_Z, grad_Z, Z_grad, gZ, dL_dZ, deltaZ.
+_OF_TENSOR = re.compile(r"(?:dL_d|dloss_d|d_|d|grad_|grad|g_|delta_|delta)(\w+)|(\w+?)_?(?:grad|bar)")
+_PART = re.compile(r"(\w+)\[\d{1,4}\]")
+
+
+@dataclass(slots=True)
+class Scope:
+    """All the names of one case. What is wrong with their use becomes one of the `errors`."""
+
+    document: Document
+    errors: list[InvalidCase]
+    excused: set[str]  # names that an error may have kept from being defined: that they are unknown is no error
+    sizes: Mapping[str, int]  # those of `dims`
+    defined: dict[str, str] = field(default_factory=dict)  # every name, and the section that defines it
+    told: set[str] = field(default_factory=set)  # names that are told to be unknown
+    _lacking: InvalidCase | None = None
+    missing: dict[str, Place] = field(default_factory=dict)  # sizes that are nowhere given, and where they are used
+
+    def refuse(self, message: str, at: Place | Path, hint: str = "", *, key: bool = False) -> None:
+        """Add an error, at a place or at the value to which a path leads; with `key` at the key that ends the path."""
+        if not isinstance(at, Place):
+            at = self.document.key_place(at) if key else self.document.place(at)
+        self.errors.append(InvalidCase(message, place=at, hint=hint))
+
+    def define(self, section: str, names: Iterable[str]) -> None:
+        """Enter the names of a section. One that is taken already keeps its first meaning."""
+        for name in names:
+            if not is_usable(name):
+                self.excused.update((name, name.partition(":")[0]))
+                message = f"no expression can use the name '{shorten(name, 40)}'"
+                self.refuse(message, (section, name), _better_name(name), key=True)
+                continue
+            first = self.defined.setdefault(name, section)
+            if first != section:
+                where = f"it is {KINDS[first]} on line {self.line(name)} already"
+                self.refuse(f"the name '{name}' is defined twice", (section, name), where, key=True)
+
+    def line(self, name: str) -> int:
+        """The line on which a name is defined."""
+        return self.document.key_place((self.defined[name], name)).line
+
+    def refers(
+        self, path: Path, sections: Collection[str], what: str, name: str = "", place: Place | None = None
+    ) -> bool:
+        """Whether a name belongs to one of these sections, or is a part such as `m[0]` of one; if not, an error.
+
+        The name is the key that ends `path`, or else `name`, which stands at `path` or at `place`.
+        """
+        name = name or str(path[-1])
+        section = self.defined.get(name)
+        if section in sections:
+            return True
+        part = _PART.fullmatch(name)
+        if part and self.defined.get(part[1]) == "graph" and "graph" in sections:
+            return True
+        if name in self.excused or (part and part[1] in self.excused):
+            return False
+        known = [name for name, section in self.defined.items() if section in sections]
+        at = place or path
+        if section is None:
+            self.refuse(f"{what} '{shorten(name, 40)}' is unknown", at, self.near(name, known), key=True)
+        else:
+            wanted = " or ".join(KINDS[section] for section in sections)
+            hint = listing(known[:20])
+            if section == "constants" and "inputs" in sections:
+                hint = "constants get no gradient: define it under `inputs`"
+            self.refuse(f"'{name}' is {KINDS[section]}, where {wanted} is wanted", at, hint, key=True)
+        return False
+
+    def lacks(self, name: str, place: Place) -> None:
+        """Add the error that a size is nowhere given; one for all of them, where the first is used."""
+        self.missing.setdefault(name, place)
+        names = list(self.missing)
+        if len(names) > len(_SIZES):
+            return
+        entries = ", ".join(f"{name}: {size}" for name, size in zip(names, _SIZES, strict=False))
+        many = len(names) > 1
+        listed = f"{', '.join(names[:-1])} and {names[-1]}" if many else f"'{names[0]}'"
+        message = f"the size{'s' if many else ''} {listed} {'are' if many else 'is'} unknown"
+        hint = f"sizes go under dims: {entries}" if self.sizes else f"sizes go under dims, as in dims: {{{entries}}}"
+        if self._lacking is None:
+            self._lacking = InvalidCase(message, place=place)
+            self.errors.append(self._lacking)
+        self._lacking.message, self._lacking.hint = message, hint
+
+    def near(self, name: str, known: Collection[str]) -> str:
+        """What was meant by a name that is unknown, or what there is. Of very many errors, only the first say so."""
+        if len(self.errors) >= MOST_HINTS:
+            return ""
+        if name in _WRITTEN:
+            return Hint(f"write {_WRITTEN[name]}", name, _WRITTEN[name])
+        known = list(islice(known, MOST_COMPARED))
+        tensor = gradient_of(name, known) or _of_gradient(name, known)
+        if tensor:
+            return Hint(f"it stands under the tensor's own name: {tensor}", name, tensor)
+        called = re.fullmatch(r"(\w+)\.backward\(.*\)", name)
+        if called and called[1] in known:
+            return Hint(f"write {called[1]}: the pass is run from it", name, called[1])
+        if set(name) & set("(.+*@ "):
+            return f"it is an expression: give it a name in `graph`, such as 'loss: {shorten(name, 40)}'"
+        return did_you_mean(name, known, listing(known))
+
+
+def gradient_of(name: str, tensors: Collection[str]) -> str:
+    """The tensor whose gradient a name such as `dZ` stands for; empty where it is none of these."""
+    found = _OF_TENSOR.fullmatch(name)
+    tensor = (found[1] or found[2]) if found else ""
+    return tensor if tensor in tensors else ""
+
+
+def _of_gradient(name: str, tensors: Collection[str]) -> str:
+    """The tensor of `grad(x)`, `x.grad` or `dL/dx`, written where its name alone belongs."""
+    found = re.fullmatch(r"grad\((\w+)\)|(\w+)\.grad|[d∂]\w*\s*/\s*[d∂](\w+)", name)
+    tensor = (found[1] or found[2] or found[3]) if found else ""
+    return tensor if tensor in tensors else ""
+
+
+def listing(names: list[str]) -> str:
+    """The first of some names, as a hint."""
+    if not names:
+        return ""
+    return f"known here: {', '.join(names[:12])}{', …' if len(names) > 12 else ''}"
+
+
+def _better_name(name: str) -> str:
+    """Why a name is bad, and a better one."""
+    if iskeyword(name):
+        return f"it is a word of Python's; try '{name}_'"
+    normal = unicodedata.normalize("NFKC", name)
+    if normal != name and is_usable(normal):
+        return f"write '{normal}', which looks alike and is what an expression reads"
+    if found := re.match(r"(\w+):(?=\S)(.*)", name):
+        return Hint(f"a space after the colon: {found[1]}: {shorten(found[2], 24)}", f"{found[1]}:", f"{found[1]}: ")
+    if set(name) & set("()[]{}"):
+        return "in YAML's flow style a comma ends an entry, so expressions there need quotes"
+    better = re.sub(r"\W+", "_", normal).strip("_")
+    better = f"_{better}" if better[:1].isdigit() else better
+    return Hint(f"try '{better}'", name, better) if better and is_usable(better) else "a name is letters, digits and _"

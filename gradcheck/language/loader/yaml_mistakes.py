@@ -1,0 +1,311 @@
+"""Where a text that is no YAML went wrong: its lines are looked at one by one; a parser sees it only further down.
+
+A parser says where it could not go on; the slip is often a line above: a bracket that is open, an `=` for a colon. A
+further kind of slip is a function in `LINES`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from gradcheck.errors import Hint, Place
+from gradcheck.language.expr import notation_mistakes as expressions
+
+
+class Slip(NamedTuple):
+    """What stands in a line and a column of a text, both from 0; so does the place of its hint, where that has one."""
+
+    line: int
+    column: int
+    message: str
+    hint: str
+
+
+class Line(NamedTuple):
+    """A line that is neither empty nor a comment, with the number it has, and the one before it."""
+
+    number: int
+    text: str
+    above: Line | None
+
+    @property
+    def indent(self) -> int:
+        """How far it is indented."""
+        return len(self.text) - len(self.text.lstrip(" "))
+
+    @property
+    def key(self) -> str:
+        """The key that it begins with; empty where there is none."""
+        found = _ENTRY.match(self.text)
+        return found["key"] if found else ""
+
+    @property
+    def value(self) -> tuple[int, str]:
+        """The column of what stands behind its key, and that."""
+        found = _ENTRY.match(self.text)
+        return (found.start("value"), found["value"] or "") if found else (self.indent, "")
+
+    @property
+    def item(self) -> tuple[int, str]:
+        """The column of what it says as an item of a list, or as a whole, and that."""
+        text = re.sub(r"^\s*(?:- +)*", "", self.text)
+        return len(self.text) - len(text), text
+
+
+_ENTRY = re.compile(
+    r"\s*(?:- +)*(?P<key>[^\s:#'\"\[{][^:#]*?|'[^']*'|\"[^\"]*\")\s*:(?:[ \t]+(?P<value>.*)|(?P<none>))$"
+)
+_COMMENT = re.compile(r"(?:^|\s)#.*")
+_BLOCK = re.compile(r"[|>][-+0-9]*\s*$")
+#: How many lines above the place where a parser gave up are looked at for all but brackets.
+_NEAR = 500
+_PAIRS = {"{": "}", "[": "]"}
+_STARTS = {"@": "needs quotes", "`": "needs quotes", "%": "needs quotes", "*": "needs quotes", "&": "needs quotes"}
+_QUOTE = "text that begins with {} needs quotes"
+
+
+def find_slips(text: str, until: int) -> list[Slip]:
+    """The slips that probably keep a text from being YAML, which a parser gave up on in line `until`: the last above
+    it, and those right above that."""
+    found: list[Slip] = []
+    goes_on = False
+    for line in _lines(text, until, max(0, until - _NEAR)):
+        slip = next((slip for look in LINES if (slip := look(line))), None)
+        if slip and not (goes_on and found[-1].message == slip.message):
+            found = [*found, slip] if goes_on else [slip]
+        goes_on = slip is not None
+    opened = _never_closed(text, until)
+    return [opened] if opened and (not found or opened.line >= found[-1].line - 1) else found
+
+
+def in_text(text: str) -> Slip | None:
+    """The slip in a text that stands where a mapping should: `d:3`, `L = x.sum()`; its line is 0."""
+    line = Line(0, text, None)
+    return _no_space(line) or _equals(line)
+
+
+def _lines(text: str, until: int, start: int = 0) -> Iterator[Line]:
+    """Those from a line to another, less what stands in block scalars."""
+    above: Line | None = None
+    block = -1  # how far the key of a block scalar is indented
+    for number, line in enumerate(text.split("\n")[start : until + 1], start):
+        indent = line[: len(line) - len(line.lstrip())]
+        if not line.strip() or (line.lstrip().startswith("#") and "\t" not in indent):
+            continue
+        one = Line(number, _COMMENT.sub("", line) or line, above)
+        if block >= 0 and one.indent > block:
+            continue
+        block = one.indent if _BLOCK.match(one.value[1]) else -1
+        yield one
+        above = one
+
+
+# Each of these looks at one line ------------------------------------------------------------------------
+
+
+def _tab(line: Line) -> Slip | None:
+    blanks = len(line.text) - len(line.text.lstrip())
+    at = line.text[:blanks].find("\t")
+    if at < 0:
+        return None
+    return Slip(line.number, at, "a tab indents this line", Hint("indent with spaces", "\t", "  "))
+
+
+def _parting(line: Line) -> Slip | None:
+    """What parts documents elsewhere."""
+    found = re.fullmatch(r"(--|-{4,}|={3,}|\*{3,}|_{3,})\s*", line.text)
+    if found is None:
+        return None
+    return Slip(line.number, 0, f"'{found[1]}' parts no documents", Hint("write ---", found[1], "---"))
+
+
+def _equals(line: Line) -> Slip | None:
+    found = re.match(r"\s*(?:- +)*(\w+)(\s*)=(?!=)\s*(\S.*)?", line.text)
+    if found is None:
+        return None
+    hint = Hint(f"a name is followed by a colon: {found[1]}: {_short(found[3] or '')}", "=", ":")
+    if found[2]:
+        hint = Hint(hint, found[2] + "=", ":")
+        return Slip(line.number, found.end(1), f"'=' behind the name '{found[1]}'", hint)
+    return Slip(line.number, found.end(1), f"'=' behind the name '{found[1]}'", hint)
+
+
+def _no_space(line: Line) -> Slip | None:
+    found = re.match(r"\s*(?:- +)*(\w+):(?=[^\s:/])(\S.*)", line.text)
+    if found is None:
+        return None
+    hint = Hint(f"a space after the colon: {found[1]}: {_short(found[2])}", ":", ": ")
+    return Slip(line.number, found.end(1), f"'{found[1]}' and its value stand together", hint)
+
+
+def _no_name(line: Line) -> Slip | None:
+    """A call that stands as a statement, between lines that have names: `loss.backward()`."""
+    above, found = line.above, re.match(r"\s*+((\w++)[\w.]*+\(.*\))\s*$", line.text)
+    if found is None or above is None or not above.key or line.indent != above.indent:
+        return None
+    hint = "a line is a name, a colon and an expression: y: …"
+    if found[1].endswith(".backward()"):
+        hint = f"the backward pass is a key of the case: backward: {found[2]}"
+    return Slip(line.number, found.start(1), f"{_short(found[1])} has no name", hint)
+
+
+def _no_colon(line: Line) -> Slip | None:
+    """A line without a colon, between lines that have one."""
+    found = re.match(r"\s*(\w+)(?:[ \t]+(\S.*))?$", line.text)
+    above = line.above
+    if found is None or (above is not None and not above.key and not found[2]):
+        return None
+    if above is None and found[2]:
+        return None
+    if above is not None and line.indent > above.indent and above.value[1]:
+        return None  # the text above goes on
+    shown = f"{found[1]}: {_short(found[2])}" if found[2] else f"{found[1]}:"
+    hint = Hint(f"a name is followed by a colon: {shown}", found[1], f"{found[1]}:")
+    return Slip(line.number, found.start(1), f"'{found[1]}' lacks its colon", hint)
+
+
+def _start(line: Line) -> Slip | None:
+    """A value that begins with what means something to YAML."""
+    column, value = line.value
+    if value[:1] == "|" and not _BLOCK.match(value):
+        bars = expressions.find_slip(value)
+        return Slip(line.number, column + bars.at, bars.message, bars.hint) if bars else None
+    if value[:1] in _STARTS and value[:1]:
+        quoted = "'" + value.rstrip().replace("'", "''") + "'"
+        hint = Hint(_QUOTE.format(value[0]), value.rstrip(), quoted)
+        return Slip(line.number, column, f"YAML reads '{value[0]}' at the beginning as its own", hint)
+    return None
+
+
+def _second_colon(line: Line) -> Slip | None:
+    column, value = line.value
+    found = re.search(r":\s+", value)
+    if found is None or value[:1] in ("'", '"', "{", "["):
+        return None
+    if "?" in value[: found.start()]:
+        hint = "a conditional is written where(condition, x, y)"
+        return Slip(line.number, column + value.index("?"), "? is not part of the language", hint)
+    if keyword := re.search(r"[(,]\s*([a-z]\w*)$", value[: found.start()]):
+        rest = value[found.end() :].strip().partition(")")[0].partition(",")[0]
+        hint = Hint(f"write {keyword[1]}={rest}", found[0], "=")
+        return Slip(line.number, column + found.start(), "a keyword has '=', not ':'", hint)
+    quoted = "'" + value.rstrip().replace("'", "''") + "'"
+    hint = Hint("text that holds ': ' needs quotes", value.rstrip(), quoted, Place("", line.number, column))
+    return Slip(line.number, column + found.start(), "a second colon in one line", hint)
+
+
+def _goes_on(line: Line) -> Slip | None:
+    """`[1, 2].T`, `[1,, 2]`: a list of YAML's that is none."""
+    column, value = line.value
+    if value[:1] not in _PAIRS:
+        return None
+    if commas := re.search(r",\s*,", value):
+        return Slip(line.number, column + commas.end() - 1, "nothing stands between two commas", "take one away")
+    opened = 0
+    for at, mark in enumerate(value):
+        opened += (mark in "[{") - (mark in "]}")
+        if not opened:
+            rest = value[at + 1 :].strip()
+            if not rest or rest[0] in "#,":
+                return None
+            if not rest.strip("]})"):
+                hint = Hint("take it away", value[at + 1 :].rstrip(), "")
+                return Slip(line.number, column + at + 1, f"'{rest[0]}' closes nothing", hint)
+            if rest.startswith(("//", "%", "--", ";")):
+                at += 1 + len(value[at + 1 :]) - len(value[at + 1 :].lstrip())
+                return Slip(
+                    line.number, column + at, f"{rest[:2].strip()} begins no comment", "a comment begins with #"
+                )
+            quoted = "'" + value.rstrip().replace("'", "''") + "'"
+            hint = Hint(f"an expression that begins with {value[0]} needs quotes", value.rstrip(), quoted,
+                        Place("", line.number, column))  # fmt: skip
+            return Slip(line.number, column + at + 1, f"text stands behind the closing {mark}", hint)
+    return None
+
+
+def _indented(line: Line) -> Slip | None:
+    """A key that is deeper than the one above, which has a value; or between the levels that there are."""
+    above = line.above
+    if not line.key or above is None or line.indent == above.indent:
+        return None
+    if line.indent > above.indent and above.key and above.value[1]:
+        message = f"'{line.key}' is indented deeper than '{above.key}' above, which has a value already"
+        hint = Hint("keys of one mapping have the same indentation", " " * line.indent, " " * above.indent)
+        return Slip(line.number, 0, message, hint)._replace(column=line.indent)
+    levels: list[int] = []  # of the mappings that are open
+    one: Line | None = above
+    while one is not None:
+        if not levels or one.indent < levels[-1]:
+            levels.append(one.indent)
+        one = one.above
+    if line.indent < above.indent and line.indent not in levels:
+        known = " or ".join(map(str, sorted(levels)))
+        message = f"'{line.key}' is indented by {line.indent}, the lines above by {known}"
+        return Slip(line.number, line.indent, message, "keys of one mapping have the same indentation")
+    return None
+
+
+LINES: tuple[Callable[[Line], Slip | None], ...] = (
+    _tab,
+    _parting,
+    _no_space,
+    _equals,
+    _start,
+    _second_colon,
+    _goes_on,
+    _no_name,
+    _no_colon,
+    _indented,
+)
+
+
+def _never_closed(text: str, until: int) -> Slip | None:
+    """The bracket or quotation mark that a value begins with, and that a line which begins with a key of the same
+    indentation or less finds open."""
+    lines = text.split("\n")
+    for line in _lines(text, until):
+        column, value = line.value if line.key else line.item
+        if value[:1] in ("'", '"'):
+            opened, rest = [(line.number, column, value[0])], value[1:]
+        elif value[:1] in _PAIRS:
+            opened, rest = [], value
+        else:
+            continue
+        number = line.number
+        while True:
+            opened = _brackets(rest, number, len(lines[number]) - len(rest), opened)
+            number += 1
+            if not opened or number >= len(lines):
+                break
+            rest = lines[number]
+            one = Line(number, rest, None)
+            if rest.strip() and one.indent <= line.indent and one.key and line.key:
+                break
+        if opened:
+            where, at, mark = opened[-1]
+            what = "the quotation mark" if mark in "'\"" else f"'{mark}'"
+            return Slip(where, at, f"{what} is never closed", f"close it with {_PAIRS.get(mark, mark)}")
+    return None
+
+
+def _brackets(text: str, line: int, column: int, opened: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """What is open after a text, which begins in this line and column; each with its place."""
+    found = list(opened)
+    for at, mark in enumerate(text):
+        if found and found[-1][2] in "'\"":
+            if mark == found[-1][2]:
+                found.pop()
+        elif mark == "#" and (not at or text[at - 1].isspace()):
+            break
+        elif mark in "{['\"" and (mark in _PAIRS or not at or not text[at - 1].isalnum()):
+            found.append((line, column + at, mark))
+        elif mark in "}]" and found and _PAIRS[found[-1][2]] == mark:
+            found.pop()
+    return found
+
+
+def _short(text: str) -> str:
+    text = text.strip()
+    return text if len(text) <= 24 else f"{text[:23]}…"

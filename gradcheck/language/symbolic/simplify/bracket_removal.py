@@ -1,0 +1,69 @@
+"""Formulas without brackets that a person would not write: `2 * (A.T @ e)` as `2 * A.T @ e`, `-(A @ x)` as `-A @ x`,
+`A @ (x / n)` as `A @ x / n`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeGuard
+
+from gradcheck.language.expr.nodes import Call, Expr, Literal
+from gradcheck.language.expr.traverse import fold, uses, with_children
+from gradcheck.language.symbolic.simplify.part_properties import Facts
+from gradcheck.language.symbolic.simplify.product import is_call
+
+
+def spelled(formulas: Mapping[str, Expr], know: Facts) -> dict[str, Expr]:
+    """The same formulas. Products that several parts have in common are left whole, that they can have a name."""
+    roots = {name: know.pool.intern(formula) for name, formula in formulas.items()}
+    times = uses(list(roots.values()))
+
+    def is_part(node: Expr, op: str) -> TypeGuard[Call]:
+        return is_call(node, op, 2) and times[id(node)] < 2
+
+    def spell(old: Expr, children: list[Expr]) -> Expr:
+        node = with_children(old, children)
+        if (
+            is_call(node, "matmul", 2)
+            and is_part(old.children[1], "div")
+            and know.is_number(old.children[1].children[1])
+        ):
+            right = node.args[1]
+            return Call("div", (Call("matmul", (node.args[0], right.children[0])), right.children[1]))
+        if is_call(node, "mul", 2) and _is_before(old.children[1], old.children[0], know):
+            return _first(node.args[1], node.args[0])
+        is_scaled = is_call(node, "mul", 2) and know.is_scalar(old.children[0])
+        if not (is_scaled or is_call(node, "neg", 1)) or times[id(old.children[-1])] > 1:
+            return node
+        return _scaled(node.children[-1], lambda first: node.over([*node.children[:-1], first])) or node
+
+    known: dict[int, tuple[Expr, Expr]] = {}
+    return {name: fold(root, spell, known) for name, root in roots.items()}
+
+
+def _scaled(product: Expr, change: Callable[[Expr], Expr]) -> Expr | None:
+    """A product of matrices, or one over a number, with its first factor changed; None for other things."""
+    if is_call(product, "div", 2) and is_call(product.args[0], "matmul", 2):
+        above = _scaled(product.args[0], change)
+        return None if above is None else Call("div", (above, product.args[1]))
+    if not is_call(product, "matmul", 2):
+        return None
+    rest = []
+    while is_call(product, "matmul", 2):
+        rest.append(product.args[1])
+        product = product.args[0]
+    found = change(product)
+    for factor in reversed(rest):
+        found = Call("matmul", (found, factor))
+    return found
+
+
+def _is_before(factor: Expr, other: Expr, know: Facts) -> bool:
+    """Whether a factor is one number, and the one before it is not."""
+    return know.ndim(factor) == 0 and not know.is_scalar(other)
+
+
+def _first(scalar: Expr, product: Expr) -> Expr:
+    """`s * x`, and `2 * s * x` for a product that begins with a number."""
+    if is_call(product, "mul", 2) and isinstance(product.args[0], Literal):
+        return Call("mul", (Call("mul", (product.args[0], scalar)), product.args[1]))
+    return Call("mul", (scalar, product))

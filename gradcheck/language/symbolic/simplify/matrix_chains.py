@@ -1,0 +1,159 @@
+"""Products of matrices in a row: transposes at the factors, inverses beside what they undo, powers of one matrix.
+
+A chain is its factors from left to right, each with whether it is transposed; vectors stand at its ends alone. Matrix
+products associate, up to rounding; `(a @ b).T` is `b.T @ a.T`. What is made is taken only where it is shorter.
+"""
+
+from __future__ import annotations
+
+from functools import reduce
+from itertools import groupby
+from typing import NamedTuple
+
+from gradcheck.language.expr.nodes import Call, Expr, Literal
+from gradcheck.language.symbolic.simplify.part_properties import Facts
+from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
+
+#: Chains of more factors than this are left as they are.
+_LONGEST = 64
+#: So many equal matrices in a row are a power.
+_LEAST_POWER = 3
+
+
+class Link(NamedTuple):
+    """A factor of a chain, an interned expression, and whether it is transposed."""
+
+    base: Expr
+    transposed: bool
+
+    @property
+    def key(self) -> tuple[int, bool]:
+        """What tells it from others."""
+        return id(self.base), self.transposed
+
+    def expr(self) -> Expr:
+        """The factor as it is written."""
+        return Call("T", (self.base,)) if self.transposed else self.base
+
+
+Chain = list[Link]
+
+
+def chain_of(root: Expr, know: Facts, transposed: bool = False) -> Chain | None:
+    """The chain that a product of vectors and matrices is, or its transpose; None for batches, and for long ones."""
+    found: Chain = []
+    stack = [(root, transposed)]
+    while stack:
+        node, flag = stack.pop()
+        ndim = know.ndim(node)
+        if ndim not in (1, 2) or len(found) + len(stack) > _LONGEST:
+            return None
+        if ndim == 2 and (is_call(node, "T", 1) or is_call(node, "mT", 1)):
+            stack.append((node.args[0], not flag))
+        elif is_call(node, "matmul", 2):
+            left, right = node.args
+            parts = [(right, flag != _is_row(right, know)), (left, flag != _is_column(left, know))]
+            stack += reversed(parts) if flag else parts
+        elif is_call(node, "linalg.matrix_power", 2) and 0 < (integer(node.args[1]) or 0) <= _LONGEST:
+            stack += [(node.args[0], flag)] * (integer(node.args[1]) or 0)
+        else:
+            found.append(Link(node, flag and ndim == 2 and not know.is_symmetric(node)))
+    return found
+
+
+def _is_column(node: Expr, know: Facts) -> bool:
+    """Whether it is a matrix times a vector."""
+    return is_call(node, "matmul", 2) and know.ndim(node) == 1 and know.ndim(node.args[0]) == 2
+
+
+def _is_row(node: Expr, know: Facts) -> bool:
+    """Whether it is a vector times a matrix."""
+    return is_call(node, "matmul", 2) and know.ndim(node) == 1 and know.ndim(node.args[1]) == 2
+
+
+def turned(chain: Chain, know: Facts) -> Chain:
+    """The transpose."""
+    return [Link(base, _flag(base, not flag, know)) for base, flag in reversed(chain)]
+
+
+def _flag(base: Expr, flag: bool, know: Facts) -> bool:
+    return flag and know.ndim(base) == 2 and not know.is_symmetric(base)
+
+
+def written(chain: Chain) -> Expr:
+    """A chain as a product, from the left; equal matrices in a row as a power."""
+    parts: list[Expr] = []
+    for link, group in groupby(chain):
+        count = len(list(group))
+        if count < _LEAST_POWER:
+            parts += [link.expr()] * count
+        else:
+            power = Call("linalg.matrix_power", (link.base, Literal(count)))
+            parts.append(Call("T", (power,)) if link.transposed else power)
+    return reduce(lambda left, right: Call("matmul", (left, right)), parts)
+
+
+def applied(chain: Chain) -> Expr:
+    """A chain that ends with a vector, without any transpose: `x @ b @ A` for `A.T @ x @ b`."""
+    found = chain[-1].expr()
+    for link in reversed(chain[:-1]):
+        found = Call("matmul", (found, link.base) if link.transposed else (link.base, found))
+    return found
+
+
+def normal_chain(node: Expr, know: Facts) -> Expr | None:
+    """`(B @ (B.T @ X.T)).T` as `X @ B @ B.T`, `inv(S) @ S @ X` as `X`, `v @ M.T` as `M @ v`."""
+    if not is_call(node, "matmul", 2) and not (is_call(node, "T", 1) and is_call(node.args[0], "matmul", 2)):
+        return None
+    chain = chain_of(node, know)
+    if chain is None or len(chain) < 2:
+        return None
+    best = min(_ways(chain, know), key=know.length)
+    return best if know.length(best) < know.length(node) else None
+
+
+def _ways(chain: Chain, know: Facts) -> list[Expr]:
+    """As it stands; as the transpose of its transpose; what begins with a vector as what ends with it."""
+    straight = written(chain)
+    ends = know.ndim(chain[0].base), know.ndim(chain[-1].base)
+    if ends == (2, 2):
+        return [straight, Call("T", (written(turned(chain, know)),))]
+    return [straight, written(turned(chain, know))] if ends == (1, 2) else [straight]
+
+
+# Outer products -----------------------------------------------------------------------------------
+
+
+def outer_in_a_product(node: Expr, know: Facts) -> Expr | None:
+    """`M @ outer(u, v)` as `outer(M @ u, v)`, `outer(u, v) @ M` as `outer(u, v @ M)`, `outer(u, v) @ w` as `(v @ w) *
+    u`."""
+    if not is_call(node, "matmul", 2):
+        return None
+    left, right = node.args
+    if is_call(right, "outer", 2) and know.ndim(left) == 2:
+        return Call("outer", (Call("matmul", (left, right.args[0])), right.args[1]))
+    if is_call(left, "outer", 2):
+        after = Call("matmul", (left.args[1], right))
+        return Call("outer" if know.ndim(right) == 2 else "mul", (left.args[0], after))
+    return None
+
+
+def outer_turned(node: Expr, know: Facts) -> Expr | None:
+    """`outer(u, v).T` as `outer(v, u)`."""
+    if not is_call(node, "T", 1) or not is_call(node.args[0], "outer", 2):
+        return None
+    return Call("outer", tuple(reversed(node.args[0].args)))
+
+
+def vectors_multiplied(node: Expr, know: Facts) -> Expr | None:
+    """`sum(u * v)` of vectors as `u @ v`."""
+    if not isinstance(node, Call) or node.op != "sum" or len(node.args) != 1 or know.ndim(node) != 0:
+        return None
+    product = Product.of(node.args[0])
+    factors = list(product.factors.values())
+    if len(factors) < 2 or product.number != 1 or any(know.ndim(factor) != 1 for factor, _ in factors):
+        return None
+    last, times = factors[-1]
+    if times != 1 or any(know.shapes(factor) != know.shapes(last) for factor, _ in factors):
+        return None
+    return Call("matmul", (product.replaced(last, None).render(), last))

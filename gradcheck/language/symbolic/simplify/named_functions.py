@@ -1,0 +1,186 @@
+"""Functions that have a name: the logistic function, softmax, means, variances, what normalizes, classes as rows."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from gradcheck.language.expr.nodes import Call, Expr, Literal
+from gradcheck.language.symbolic.simplify.part_properties import Facts, Shapes
+from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
+
+_PRODUCTS = frozenset({"mul", "div", "neg"})
+_REDUCTIONS = frozenset({"sum", "mean", "var", "std", "norm", "logsumexp", "amax", "amin", "prod"})
+
+
+def is_product(node: Expr) -> bool:
+    """Whether it is a product, a quotient or a negative."""
+    return isinstance(node, Call) and node.op in _PRODUCTS and not node.kwargs
+
+
+# Names --------------------------------------------------------------------------------------------
+
+
+def norm_by_name(node: Expr, know: Facts) -> Expr | None:
+    """`linalg.vector_norm(x)` as `norm(x)`."""
+    if not isinstance(node, Call) or node.op != "linalg.vector_norm" or "dtype" in dict(node.kwargs):
+        return None
+    return Call("norm", node.args, tuple(("p" if name == "ord" else name, value) for name, value in node.kwargs))
+
+
+def kept_dim(node: Expr, know: Facts) -> Expr | None:
+    """`unsqueeze(sum(x, dim=1), dim=1)` as `sum(x, dim=1, keepdim=True)`."""
+    if not isinstance(node, Call) or node.op != "unsqueeze" or not isinstance(node.args[0], Call):
+        return None
+    inner, given = node.args[0], dict(node.args[0].kwargs)
+    if inner.op not in _REDUCTIONS or "keepdim" in given or integer(given.get("dim", node)) is None:
+        return None
+    if integer(given["dim"]) != integer(node.children[-1]):
+        return None
+    return Call(inner.op, inner.args, (*inner.kwargs, ("keepdim", Literal(True))))
+
+
+def softmax_by_name(node: Expr, know: Facts) -> Expr | None:
+    """`exp(x - logsumexp(x, dim=0))` as `softmax(x, dim=0)`, also where the logarithm has a name."""
+    if not is_call(node, "exp", 1) or not is_call(node.args[0], "sub", 2):
+        return None
+    x, total = node.args[0].args
+    while isinstance(total, Call) and total.op == "unsqueeze":
+        total = total.args[0]
+    total = know.definitions.get(id(total), total)
+    if not isinstance(total, Call) or total.op != "logsumexp" or total.args[0] is not x:
+        return None
+    return Call("softmax", (x,), (("dim", dict(total.kwargs).get("dim", total.children[-1])),))
+
+
+# The logistic function ----------------------------------------------------------------------------
+
+
+def logistic(node: Expr, know: Facts) -> Expr | None:
+    """`exp(u) / (1 + exp(u))` as `sigmoid(u)`, and `1 / (1 + exp(u))` as `sigmoid(-u)`."""
+    if not is_product(node):
+        return None
+    product = Product.of(node)
+    for below, times in list(product.divisors.values()):
+        power = _one_plus_exp(below)
+        if power is None:
+            continue
+        above = product.factors.get(id(power))
+        product.divisors.pop(id(below))
+        inner: Expr = power.args[0]
+        if above is not None and above[1] == times:
+            product.factors.pop(id(power))
+        else:
+            inner = Product.of(inner).times(-Product.of(inner).number).render()
+        made = Product.of(know.pool.intern(Call("sigmoid", (inner,))))
+        ((key, (base, _)),) = made.factors.items()
+        product.factors[key] = (base, times)
+        return product.render()
+    return None
+
+
+def exp_times_logistic(node: Expr, know: Facts) -> Expr | None:
+    """`exp(u) * sigmoid(-u)` as `sigmoid(u)`."""
+    if not is_product(node):
+        return None
+    product = Product.of(node)
+    for factor, times in list(product.factors.values()):
+        if times != 1 or not is_call(factor, "sigmoid", 1):
+            continue
+        inner = Product.of(factor.args[0])
+        turned = know.pool.intern(inner.times(-inner.number).render())
+        power = product.factors.get(id(know.pool.intern(Call("exp", (turned,)))))
+        if power is not None and power[1] == 1:
+            product.factors.pop(id(power[0]))
+            return product.replaced(factor, Call("sigmoid", (turned,))).render()
+    return None
+
+
+def _one_plus_exp(node: Expr) -> Call | None:
+    """`exp(u)` of `1 + exp(u)`."""
+    if not is_call(node, "add", 2):
+        return None
+    one = next((part for part in node.args if isinstance(part, Literal) and part.value == 1), None)
+    power = next((part for part in node.args if is_call(part, "exp", 1)), None)
+    return power if one is not None and power is not None else None
+
+
+_QUOTIENTS = {("sinh", "cosh"): "tanh", ("sin", "cos"): "tan"}
+
+
+def quotient_by_name(node: Expr, know: Facts) -> Expr | None:
+    """`sinh(x) / cosh(x)` as `tanh(x)`."""
+    if not is_product(node):
+        return None
+    product = Product.of(node)
+    for factor, times in product.factors.values():
+        for below, count in list(product.divisors.values()):
+            if times == count == 1 and isinstance(factor, Call) and isinstance(below, Call):
+                name = _QUOTIENTS.get((factor.op, below.op))
+                if name is not None and factor.args == below.args:
+                    product.divisors.pop(id(below))
+                    return product.replaced(factor, Call(name, factor.args)).render()
+    return None
+
+
+# Means --------------------------------------------------------------------------------------------
+
+
+def mean_of(node: Expr, know: Facts) -> Expr | None:
+    """`sum(x, dim=0) / n`, n being how many are added up, as `mean(x, dim=0)`."""
+    if not is_product(node):
+        return None
+    product = Product.of(node)
+    for factor, times in product.factors.values():
+        if times != 1 or not isinstance(factor, Call) or factor.op != "sum" or len(factor.args) != 1:
+            continue
+        if any(name not in ("dim", "keepdim") for name, _ in factor.kwargs):
+            continue
+        counts = _added_up(factor, know)
+        for below, count in list(product.divisors.values()):
+            if count == 1 and counts is not None and know.is_number(below) and know.values(below) == counts:
+                product.divisors.pop(id(below))
+                return product.replaced(factor, Call("mean", factor.args, factor.kwargs)).render()
+    return None
+
+
+def _added_up(node: Call, know: Facts) -> tuple[int, ...] | None:
+    """How many elements each one of a sum is made of, at every point."""
+    before, after = know.values(node.args[0]), know.values(node)
+    if before is None or after is None or before[0].dtype.kind not in "fcV":
+        return None
+    if any(a.size == 0 for a in after):
+        return None
+    return tuple(b.size // a.size for b, a in zip(before, after, strict=True))
+
+
+def factors_out_of_a_sum(node: Expr, know: Facts) -> Expr | None:
+    """`sum(x * column, dim=1, keepdim=True)` as `column * sum(x, dim=1, keepdim=True)`."""
+    if not isinstance(node, Call) or node.op not in ("sum", "mean") or len(node.args) != 1:
+        return None
+    product = Product.of(node.args[0])
+    total = know.shapes(node)
+    kept = dict(node.kwargs).get("keepdim")
+    is_kept = isinstance(kept, Literal) and kept.value is True
+    if total is None or not (is_kept or integer(dict(node.kwargs).get("dim", node)) == 0):
+        return None
+    outside = Product()
+    for side, into in ((product.factors, outside.factors), (product.divisors, outside.divisors)):
+        for key, (factor, times) in list(side.items()):
+            if is_spread(know.shapes(factor), total):
+                into[key] = (factor, times)
+                side.pop(key)
+    if not product.factors or not (outside.factors or outside.divisors):
+        return None
+    inner = Call(node.op, (product.render(),), node.kwargs)
+    return Call("mul", (inner, outside.render())) if outside.factors else Call("div", (inner, _below(outside)))
+
+
+def _below(product: Product) -> Expr:
+    return Product(Fraction(1), product.divisors).render()
+
+
+def is_spread(shapes: Shapes | None, total: Shapes) -> bool:
+    """Whether what has these shapes, None for a number, is only broadcast along what is added up to `total`."""
+    return shapes is None or all(np.broadcast_shapes(a, b) == b for a, b in zip(shapes, total, strict=True))

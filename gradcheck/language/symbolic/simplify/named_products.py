@@ -1,0 +1,79 @@
+"""Products that have a name in the case: `x * r` as `y`, where the graph has `y: x * r`."""
+
+from __future__ import annotations
+
+from gradcheck.language.expr.nodes import Call, Expr
+from gradcheck.language.symbolic.simplify.part_properties import Facts
+from gradcheck.language.symbolic.simplify.named_functions import is_product
+from gradcheck.language.symbolic.simplify.product import Factors, Product, is_call
+
+_REDUCTIONS = ("sum", "mean")
+
+
+def dot_by_name(node: Expr, know: Facts) -> Expr | None:
+    """`a @ p` as `f`, where the graph has `f: p @ a` of two vectors."""
+    if not is_call(node, "matmul", 2) or know.ndim(node) != 0:
+        return None
+    return know.names.get(id(know.pool.intern(Call("matmul", tuple(reversed(node.args))))))
+
+
+def known_product(node: Expr, know: Facts) -> Expr | None:
+    """A product with all factors of one that has a name, by that name; also where one of them stands in a sum that the
+    others, spread along it, are multiplied with: `r * mean(g * x, dim=1, keepdim=True)` as `mean(g * y, dim=1,
+    keepdim=True)`."""
+    if not is_product(node):
+        return None
+    whole = Product.of(node)
+    for name, known in know.products:
+        product = _with_roots(whole, known)
+        if not _holds(product.divisors, known.divisors):
+            continue
+        missing = [pair for key, pair in known.factors.items() if not _holds(product.factors, {key: pair})]
+        if not missing:
+            return _divided(product, known, known.factors, name)
+        if len(missing) == 1 and missing[0][1] == 1:
+            found = _inside(product, known, missing[0][0], name, know)
+            if found is not None:
+                return found
+    return None
+
+
+def _with_roots(product: Product, known: Product) -> Product:
+    """The product with `sqrt(v) ** 2` for a divisor v, where the known one is divided by that root."""
+    made = Product(product.number, product.factors, dict(product.divisors))
+    for key, (base, _) in known.divisors.items():
+        if is_call(base, "sqrt", 1) and id(base.args[0]) in made.divisors:
+            _, times = made.divisors.pop(id(base.args[0]))
+            made.divisors[key] = (base, made.divisors.get(key, (base, 0))[1] + 2 * times)
+    return made
+
+
+def _holds(whole: Factors, part: Factors) -> bool:
+    return all(key in whole and whole[key][1] >= times for key, (_, times) in part.items())
+
+
+def _divided(product: Product, known: Product, factors: Factors, name: Expr) -> Expr:
+    """The product less these factors and the known one's divisors, times the name."""
+    made = Product(product.number / known.number, dict(product.factors), dict(product.divisors))
+    for side, gone in ((made.factors, factors), (made.divisors, known.divisors)):
+        for key, (base, times) in gone.items():
+            left = side.pop(key)[1] - times
+            if left:
+                side[key] = (base, left)
+    made.factors[id(name)] = (name, made.factors.get(id(name), (name, 0))[1] + 1)
+    return made.render()
+
+
+def _inside(product: Product, known: Product, missing: Expr, name: Expr, know: Facts) -> Expr | None:
+    """Where one factor of the known product stands in a sum."""
+    rest = {key: pair for key, pair in known.factors.items() if pair[0] is not missing}
+    for factor, times in product.factors.values():
+        if times != 1 or not isinstance(factor, Call) or factor.op not in _REDUCTIONS or len(factor.args) != 1:
+            continue
+        inner = Product.of(factor.args[0])
+        if inner.factors.get(id(missing), (missing, 0))[1] != 1 or "keepdim" not in dict(factor.kwargs):
+            continue
+        new = Call(factor.op, (inner.replaced(missing, name).render(),), factor.kwargs)
+        whole = know.pool.intern(new)
+        return _divided(product.replaced(factor, None), known, rest, whole)
+    return None

@@ -1,0 +1,208 @@
+"""What is centred and divided by its deviation: `layer_norm`, `batch_norm`, and what adds up to nothing in them.
+
+With C = `x - mean(x, dim=d, keepdim=True)` and R = `rsqrt(var(x, dim=d, correction=0, keepdim=True) + eps)`, `C * R` is
+normalized; sums of C over d are 0, up to rounding.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Sequence
+from gradcheck.language.symbolic.simplify.factoring import terms_of
+from gradcheck.language.symbolic.simplify.part_properties import Facts
+from gradcheck.language.symbolic.simplify.named_functions import is_product, is_spread
+from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
+from gradcheck.language.symbolic.simplify.sums import rendered
+
+_REDUCTIONS = ("sum", "mean")
+_WITH_DIM = frozenset({"sum", "mean", "var", "std", "softmax", "log_softmax", "logsumexp", "amax", "amin", "prod"})
+_EPS = 1e-5
+
+
+class _Scale(NamedTuple):
+    """R: whose deviation, over which dimension, and what is added to the variance."""
+
+    of: Expr
+    dim: int
+    eps: Expr
+
+
+def dim_from_the_front(node: Expr, know: Facts) -> Expr | None:
+    """`sum(x, dim=-1)` of a matrix as `sum(x, dim=1)`."""
+    if not isinstance(node, Call) or node.op not in _WITH_DIM:
+        return None
+    dim, ndim = integer(dict(node.kwargs).get("dim", node)), know.ndim(node.args[0])
+    if dim is None or dim >= 0 or not ndim:
+        return None
+    return Call(node.op, node.args, tuple((n, Literal(dim + ndim) if n == "dim" else v) for n, v in node.kwargs))
+
+
+def variance(node: Expr, know: Facts) -> Expr | None:
+    """`mean((x - mean(x, dim=0)) ** 2, dim=0)` as `var(x, dim=0, correction=0)`."""
+    if not isinstance(node, Call) or node.op != "mean" or len(node.args) != 1:
+        return None
+    given = dict(node.kwargs)
+    square = node.args[0]
+    if not is_call(square, "square", 1) and not (is_call(square, "pow", 2) and integer(square.args[1]) == 2):
+        return None
+    x = _centred(square.children[0], integer(given.get("dim", node)), know)
+    if x is None or not given.keys() <= {"dim", "keepdim"}:
+        return None
+    kept = tuple((name, value) for name, value in node.kwargs if name == "keepdim")
+    return Call("var", (x,), (("dim", given["dim"]), ("correction", Literal(0)), *kept))
+
+
+def _centred(node: Expr, dim: int | None, know: Facts) -> Expr | None:
+    """x of `x - mean(x, dim=d)`, kept or spread by broadcasting."""
+    node = know.definitions.get(id(node), node)
+    if dim is None or not is_call(node, "sub", 2):
+        return None
+    x, mean = node.args
+    mean = know.definitions.get(id(mean), mean)
+    if not isinstance(mean, Call) or mean.op != "mean" or mean.args != (x,):
+        return None
+    given = dict(mean.kwargs)
+    return x if integer(given.get("dim", node)) == dim and (dim == 0 or "keepdim" in given) else None
+
+
+def is_scale(node: Expr, know: Facts) -> bool:
+    """Whether it is R, of something that has a name when it is normalized."""
+    scale = _scale(node, know)
+    return scale is not None and _name_of(scale, know) is not None
+
+
+def _scale(node: Expr, know: Facts) -> _Scale | None:
+    if not (is_call(node, "rsqrt", 1) or is_call(node, "sqrt", 1)) or not is_call(node.args[0], "add", 2):
+        return None
+    var, eps = node.args[0].args
+    if not isinstance(var, Call) or var.op != "var" or not isinstance(eps, Literal):
+        return None
+    given = dict(var.kwargs)
+    dim = integer(given.get("dim", node))
+    if dim is None or integer(given.get("correction", node)) != 0 or "keepdim" not in given:
+        return None
+    return _Scale(var.args[0], dim, eps)
+
+
+def normalized(node: Expr, know: Facts) -> Expr | None:
+    """C times R as `layer_norm(x, [m])`, also where C stands in a sum over d that is multiplied by R."""
+    if not is_product(node):
+        return None
+    product = _with_roots(Product.of(node), know)
+    roots = [base for base, _ in product.factors.values() if is_call(base, "rsqrt", 1)]
+    for root in [*roots, *(base for base, _ in product.divisors.values() if is_call(base, "sqrt", 1))]:
+        scale = _scale(root, know)
+        whole = None if scale is None else _name_of(scale, know)
+        if scale is None or whole is None:
+            continue
+        for other, times in product.factors.values():
+            new = None if times != 1 else _with_whole(other, scale, whole, know)
+            if new is not None:
+                return _once_less(product.replaced(other, new), root).render()
+    return None
+
+
+def _with_roots(product: Product, know: Facts) -> Product:
+    """The product, divided by `sqrt(v) ** 2` instead of a variance v."""
+    for key, (base, times) in list(product.divisors.items()):
+        root = Call("sqrt", (base,))
+        if _scale(root, know) is not None:
+            product.divisors.pop(key)
+            known = know.pool.intern(root)
+            _, more = product.divisors.get(id(known), (known, 0))
+            product.divisors[id(known)] = (known, 2 * times + more)
+    return product
+
+
+def _with_whole(factor: Expr, scale: _Scale, whole: Expr, know: Facts) -> Expr | None:
+    """A factor times R: C is normalized, and so is C inside of a sum over d."""
+    if _centred(factor, scale.dim, know) is scale.of:
+        return whole
+    if not _is_reduction(factor, scale.dim):
+        return None
+    inner = Product.of(factor.children[0])
+    for part, times in inner.factors.values():
+        if times == 1 and _centred(part, scale.dim, know) is scale.of:
+            assert isinstance(factor, Call)
+            return Call(factor.op, (inner.replaced(part, whole).render(),), factor.kwargs)
+    return None
+
+
+def _is_reduction(node: Expr, dim: int) -> bool:
+    """Whether it adds up over one dimension, which is kept."""
+    if not isinstance(node, Call) or node.op not in _REDUCTIONS or len(node.args) != 1:
+        return False
+    given = dict(node.kwargs)
+    return integer(given.get("dim", node)) == dim and "keepdim" in given
+
+
+def _once_less(product: Product, factor: Expr) -> Product:
+    side = product.factors if id(factor) in product.factors else product.divisors
+    base, times = side.pop(id(factor))
+    if times > 1:
+        side[id(factor)] = (base, times - 1)
+    return product
+
+
+def _name_of(scale: _Scale, know: Facts) -> Expr | None:
+    """`layer_norm(x, [m])` over the last dimension, `batch_norm(x, None, None, training=True)` over the first."""
+    ndim = know.ndim(scale.of)
+    eps = () if _is_default(scale.eps) else (("eps", scale.eps),)
+    if ndim is not None and scale.dim == ndim - 1:
+        size = Call("getitem", (Attribute(scale.of, "shape"), Literal(scale.dim)))
+        return know.pool.intern(Call("layer_norm", (scale.of, Sequence((size,))), eps))
+    if ndim == 2 and scale.dim == 0:
+        training = (("training", Literal(True)), *eps)
+        return know.pool.intern(Call("batch_norm", (scale.of, Literal(None), Literal(None)), training))
+    return None
+
+
+def _is_default(eps: Expr) -> bool:
+    return isinstance(eps, Literal) and eps.value == _EPS
+
+
+def nothing_in_sum(node: Expr, know: Facts) -> Expr | None:
+    """`mean(a - column * C, dim=d, keepdim=True)` as `mean(a, dim=d, keepdim=True)`."""
+    dim = integer(dict(node.kwargs).get("dim", node)) if isinstance(node, Call) else None
+    if dim is None or not isinstance(node, Call) or not _is_reduction(node, dim):
+        return None
+    terms, total = terms_of(node.args[0]), know.shapes(node)
+    if terms is None or total is None:
+        return None
+    kept = [term for term in terms if not _adds_up_to_nothing(term, dim, total, know)]
+    if not kept or len(kept) == len(terms):
+        return None
+    return Call(node.op, (rendered(kept),), node.kwargs)
+
+
+def _adds_up_to_nothing(term: Product, dim: int, total: tuple[tuple[int, ...], ...], know: Facts) -> bool:
+    """Whether all but one of its factors are spread along d, and that is centred there."""
+    parts = [*term.factors.values(), *term.divisors.values()]
+    full = [base for base, _ in parts if not is_spread(know.shapes(base), total)]
+    if len(full) != 1 or id(full[0]) not in term.factors or term.factors[id(full[0])][1] != 1:
+        return False
+    return _centred(full[0], dim, know) is not None or _is_whole(full[0], dim, know)
+
+
+def _is_whole(node: Expr, dim: int, know: Facts) -> bool:
+    node = know.definitions.get(id(node), node)
+    if not isinstance(node, Call):
+        return False
+    if node.op == "layer_norm" and len(node.args) == 2:
+        return dim == (know.ndim(node) or 0) - 1
+    return node.op == "batch_norm" and len(node.args) == 3 and dim == 0
+
+
+def power_of_a_root(node: Expr, know: Facts) -> Expr | None:
+    """`rsqrt(v) ** 3` as `v ** -1.5`."""
+    if not is_product(node) and not is_call(node, "pow", 2):
+        return None
+    product = Product.of(node)
+    for factor, times in list(product.factors.values()):
+        if times > 2 and is_call(factor, "rsqrt", 1) and not is_scale(factor, know):
+            product.factors.pop(id(factor))
+            power = Call("pow", (factor.args[0], Literal(-times / 2 if times % 2 else -times // 2)))
+            product.factors[id(power)] = (power, 1)
+            return product.render()
+    return None

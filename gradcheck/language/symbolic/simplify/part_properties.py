@@ -1,0 +1,262 @@
+"""What is known of every part of a formula: its values at several points, of several sizes where sizes are symbolic.
+
+A rule asks them for shapes and dtypes, and what it makes of a part must have the same at every point, and the same
+values up to rounding. So no rule can be wrong and go unnoticed, and none relies on a size that is 1 by accident.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.dtypes import largest_finite
+from gradcheck.autograd.modes import using_default_dtype
+from gradcheck.errors import GradcheckError
+from gradcheck.language.evaluation.evaluate import evaluate, evaluate_node
+from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
+from gradcheck.language.expr.common_subexpressions import Pool
+from gradcheck.language.expr.traverse import distinct, fold
+
+#: Beyond so many numbers in all, nothing more is known, and nothing more is simplified.
+MAX_NUMBERS = 20_000_000
+#: How much rounding in another order may change, relative to the largest element, by the bytes of a real number.
+_ROUNDING = {8: 1e-9, 4: 1e-4, 2: 0.05}
+
+#: Ops whose result may be small beside their arguments.
+_ADDS_UP = frozenset({"add", "sub", "neg", "sum", "mean", "matmul"})
+
+#: A tensor's shape at each point.
+Shapes: TypeAlias = tuple[tuple[int, ...], ...]
+#: A part's value at each point; None where it has none.
+Values: TypeAlias = tuple[Any, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Names and gradients as a formula sees them."""
+
+    names: Mapping[str, Any]
+    gradients: Mapping[str, Any]
+    dtype: np.dtype
+
+
+class Facts:
+    """The values of parts, computed when first asked for. Every expression must be interned in `pool`.
+
+    ones, shaped    the names of tensors whose gradient is 1 because a backward pass starts there; and of the tensors
+                    whose shape others may be said to have
+    sizes           the names of sizes that differ from point to point, which other sizes may be called by
+    """
+
+    def __init__(
+        self,
+        points: Sequence[Sample],
+        pool: Pool,
+        ones: Collection[str] = (),
+        shaped: Collection[str] = (),
+        sizes: Collection[str] = (),
+    ) -> None:
+        self.pool, self.ones = pool, frozenset(ones)
+        self._points = points
+        self._values: dict[int, tuple[Expr, Values]] = {}
+        self._scales: dict[int, tuple[Expr, tuple[float, ...]]] = {}
+        self._weights: dict[int, tuple[Expr, tuple[int, int]]] = {}
+        self._numbers = 0
+        #: Whether guards against zeros stay, though formulas would hold elsewhere without.
+        self.keeps_guards = False
+        #: What the graph takes a logarithm of, or divides by: where it is 0, nothing is claimed.
+        self.asked: dict[int, Expr] = {}
+        #: By the ids of what has a name, these names; and the names of what requires no gradient.
+        self.names: dict[int, Expr] = {}
+        self.constants: frozenset[str] = frozenset()
+        #: Products that have a name.
+        self.products: list[tuple[Expr, Any]] = []
+        #: What names stand for, where it is an expression: for `f`, `norm(x)`.
+        self.definitions: dict[int, Expr] = {}
+        #: What formulas divide by where a guard has been left out: they hold where it is not 0.
+        self.nonzero: dict[int, Expr] = {}
+        self._name_shapes(shaped)
+        self._words = {
+            tuple(point.names[word] for point in points): Name(word)
+            for word in sizes
+            if len({point.names.get(word) for point in points}) > 1
+        }
+
+    def _name_shapes(self, shaped: Collection[str]) -> None:
+        self._named: dict[Shapes, Name] = {}
+        self._counted: dict[tuple[int, ...], Name] = {}
+        self._sized: dict[tuple[int, ...], tuple[Name, int]] = {}
+        for name in shaped:
+            node = self.pool.intern(Name(name))
+            shapes = self.shapes(node)
+            if shapes is not None and isinstance(node, Name):
+                self._named.setdefault(shapes, node)
+                self._counted.setdefault(tuple(map(prod, shapes)), node)
+                for dim, sizes in enumerate(zip(*shapes, strict=False)):
+                    self._sized.setdefault(sizes, (node, dim))
+
+    def values(self, node: Expr) -> Values:
+        """The value of an expression at each point; None where it has none."""
+        return fold(node, self._computed, self._values)
+
+    def _computed(self, node: Expr, parts: list[Values]) -> Values:
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts) or self._numbers > MAX_NUMBERS:
+            return None
+        try:
+            found = tuple(self._at(i, node, [part[i] for part in known]) for i in range(len(self._points)))
+        except (GradcheckError, MemoryError):
+            return None
+        self._numbers += sum(value.size for value in found if isinstance(value, np.ndarray))
+        return found
+
+    def _at(self, index: int, node: Expr, parts: list[Any]) -> Any:
+        point = self._points[index]
+        with using_default_dtype(dtypes.real_of(point.dtype)):
+            if parts:
+                value = evaluate_node(node, parts)
+            else:
+                value = evaluate(node, point.names, gradients=point.gradients)
+        return np.asarray(value) if isinstance(value, np.generic) else value
+
+    def shapes(self, node: Expr) -> Shapes | None:
+        """The tensor's shape at each point; None for what is no tensor."""
+        values = self.values(node)
+        if values is None or not all(isinstance(value, np.ndarray) for value in values):
+            return None
+        return tuple(value.shape for value in values)
+
+    def ndim(self, node: Expr) -> int | None:
+        """The number of dimensions, if it is the same everywhere."""
+        found = {len(shape) for shape in self.shapes(node) or ()}
+        return found.pop() if len(found) == 1 else None
+
+    def dtype(self, node: Expr) -> np.dtype | None:
+        """The tensor's dtype."""
+        values = self.values(node)
+        return values[0].dtype if values and isinstance(values[0], np.ndarray) else None
+
+    def is_number(self, node: Expr) -> bool:
+        """Whether it is a plain number, such as a size, and no tensor."""
+        return all(type(value) in (int, float) for value in self.values(node) or (None,))
+
+    def named(self, node: Expr) -> Name | None:
+        """A tensor of the case that has the shape of this one, at every point."""
+        shapes = self.shapes(node)
+        return None if shapes is None else self._named.get(shapes)
+
+    def sized(self, node: Expr) -> Expr | None:
+        """A size of the case that is this one everywhere: `n`, or `x.shape[0]`."""
+        sizes = self.values(node)
+        if sizes is None or sizes in self._words:
+            return None if sizes is None else self._words[sizes]
+        found = self._sized.get(sizes)
+        return found and Call("getitem", (Attribute(found[0], "shape"), Literal(found[1])))
+
+    def divided_by(self, root: Expr) -> list[Expr]:
+        """Of what must not be 0 since guards are gone, that by which something is divided in this expression."""
+        found: dict[int, Expr] = {}
+        for node in distinct(self.pool.intern(root)) if self.nonzero else ():
+            if isinstance(node, Call) and node.op == "div":
+                found.update((id(part), part) for part in distinct(node.args[1]) if id(part) in self.nonzero)
+            if id(node) in self.nonzero and self._is_determinant(node):
+                found[id(node)] = node
+        return list(found.values())
+
+    def _is_determinant(self, node: Expr) -> bool:
+        node = self.definitions.get(id(node), node)
+        return isinstance(node, Call) and node.op == "linalg.det"
+
+    def never_zero(self, node: Expr) -> bool:
+        """Whether it is a size, or 0 only where the graph is undefined."""
+        return id(node) in self.asked or self.is_number(node)
+
+    def counted(self, node: Expr) -> Name | None:
+        """A tensor of the case that has so many elements."""
+        counts = self.values(node)
+        return None if counts is None else self._counted.get(counts)
+
+    def length(self, node: Expr) -> int:
+        """How many operations are written down; a size, as in `x.shape[0]`, is none."""
+        return self.weight(node)[0]
+
+    def weight(self, node: Expr) -> tuple[int, int]:
+        """How many operations are written down, and how many of them are products of matrices."""
+        return fold(self.pool.intern(node), _weight, self._weights)
+
+    def is_symmetric(self, node: Expr) -> bool:
+        """Whether it is a matrix that equals its transpose, at every point; of two eigenvectors that is luck with
+        their signs."""
+        shapes = self.shapes(node)
+        if shapes is None or any(len(shape) != 2 or shape[0] != shape[1] for shape in shapes):
+            return False
+        if max(shape[0] for shape in shapes) < 2 or not self.alike(node, self.pool.intern(Call("T", (node,)))):
+            return False
+        values = self.values(node)
+        return values is None or not any(map(_is_reflection, values))
+
+    def is_scalar(self, node: Expr) -> bool:
+        """Whether it is one number: a size, or a tensor without dimensions."""
+        return self.is_number(node) or self.ndim(node) == 0
+
+    def alike(self, old: Expr, new: Expr) -> bool:
+        """Whether two expressions have one kind, shape, dtype, and values up to rounding, at every point: up to that of
+        what the old one adds up, where it comes to little or nothing."""
+        before, after = self.values(old), self.values(new)
+        if before is None or after is None:
+            return False
+        if all(_alike(a, b) for a, b in zip(before, after, strict=True)):
+            return True
+        scales = fold(old, self._scaled, self._scales)
+        return all(_alike(a, b, scale) for a, b, scale in zip(before, after, scales, strict=True))
+
+    def _scaled(self, node: Expr, parts: list[tuple[float, ...]]) -> tuple[float, ...]:
+        """How large a part is at each point, at least; a sum as large as its terms."""
+        values = self.values(node)
+        if values is None:
+            return (0.0,) * len(self._points)
+        found = tuple(largest_finite(np.asarray(v)) if isinstance(v, (int, float, np.ndarray)) else 0 for v in values)
+        if not isinstance(node, Call) or node.op not in _ADDS_UP:
+            return found
+        return tuple(map(max, found, *parts))
+
+
+def _is_reflection(value: Any) -> bool:
+    """Whether a symmetric matrix of at most two rows is orthogonal, and no diagonal one."""
+    if not isinstance(value, np.ndarray) or value.shape[0] > 2 or value.dtype.kind not in "fc":
+        return False
+    wide = dtypes.wide(value)
+    return bool(np.any(wide[0, 1:] != 0)) and np.allclose(wide @ wide.conj().T, np.eye(len(wide)), atol=1e-6)
+
+
+def _weight(node: Expr, parts: list[tuple[int, int]]) -> tuple[int, int]:
+    is_size = isinstance(node, Call) and node.op == "getitem" and isinstance(node.args[0], Attribute)
+    is_operation = isinstance(node, Call) and not is_size
+    is_product = isinstance(node, Call) and node.op == "matmul"
+    return sum(part[0] for part in parts) + is_operation, sum(part[1] for part in parts) + is_product
+
+
+def _alike(old: Any, new: Any, scale: float = 0.0) -> bool:
+    if not isinstance(old, np.ndarray) or not isinstance(new, np.ndarray):
+        return type(old) is type(new) and _equal(old, new)
+    if old.shape != new.shape or old.dtype != new.dtype:
+        return False
+    if not dtypes.is_differentiable(old.dtype):
+        return bool((old == new).all())
+    wide = dtypes.double_of(old.dtype)
+    bound = _ROUNDING[dtypes.real_of(old.dtype).itemsize] * max(scale, largest_finite(old))
+    with np.errstate(all="ignore"):
+        before, after = old.astype(wide), new.astype(wide)
+        same = (old == new) | (np.isnan(before) & np.isnan(after))
+        return bool((same | (np.abs(before - after) <= bound)).all())
+
+
+def _equal(old: Any, new: Any) -> bool:
+    if isinstance(old, (tuple, list)):  # of an op with several results, each an array
+        return len(old) == len(new) and all(map(_alike, old, new))
+    return bool(old == new or (type(old) is float and abs(old - new) <= 1e-12 * abs(old)))

@@ -1,0 +1,208 @@
+"""A case's gradients as formulas: the reverse sweep, run on how tensors are written instead of on their numbers.
+
+What comes out is text of the case language. It is printed, pasted into `formulas:`, parsed back; evaluated, it is equal
+to the core's gradient bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.autograd.modes import no_grad, using_default_dtype
+from gradcheck.autograd.node import walk
+from gradcheck.autograd.op import TABLE, Op
+from gradcheck.autograd.pullback import shares
+from gradcheck.autograd.sweep import sweep
+from gradcheck.errors import NoGradRequired, NonScalarBackward, Unsupported
+from gradcheck.language.case import Claim
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.evaluation.scalar_arithmetic import ARITHMETIC
+from gradcheck.language.expr.nodes import Call, Expr, Gradient, Literal, Name
+from gradcheck.language.expr.common_subexpressions import sizes
+from gradcheck.language.expr.traverse import fold, with_children
+from gradcheck.language.problem import Problem
+from gradcheck.language.symbolic.formula import Formula, Written, arithmetic, call, plain, to_expr, written
+
+#: A formula of more nodes than this, written out, helps nobody.
+MAX_NODES = 20_000
+
+
+def derive(problem: Problem, *, expand: bool = False, most: int | None = MAX_NODES) -> dict[str, Expr]:
+    """The gradient of every tensor that the last backward pass reaches, by name; parts of a tuple are `m[0]`, `m[1]`.
+
+    A formula speaks of the tensor's children by their own gradients, `grad(child)`; with `expand` of names and of the
+    roots' incoming gradients alone. Raises what the forward pass raises, and Unsupported where a gradient cannot be
+    written down: where its formula has more than `most` parts as a tree, too. With None it may have any number; what it
+    holds twice is one object, and `sharing.share` gives it a name.
+    """
+    passes = [i for i, s in enumerate(problem.case.steps) if s.action == "backward"]
+    if not passes:
+        raise Unsupported("the case has no backward pass to derive gradients of")
+    seeds = problem.seeds[passes[-1]]
+    with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
+        formulas = _differentiate(_Graph(problem), seeds, expand)
+    formulas = _with_equal_numbers(formulas, problem.case.graph)
+    if most is not None:
+        name, count = max(sizes(formulas).items(), key=lambda item: item[1], default=("", 0))
+        if count > most:
+            message = f"the gradient of {name} is a formula of {count:,} parts, more than {most:,}"
+            raise Unsupported(message, hint="give parts of the graph names of their own")
+    return formulas
+
+
+def definitions(problem: Problem) -> dict[str, Expr]:
+    """What each entry of the graph that is one tensor stands for, by the names above it, in ops that have rules."""
+    with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
+        return _Graph(problem).definitions
+
+
+#: What last digits decide.
+_EQUAL = frozenset(("eq", "ne"))
+#: Ops that hand numbers on as they are.
+_MOVING = frozenset(
+    ("reshape", "view", "unsqueeze", "squeeze", "movedim", "transpose", "permute", "t", "mT", "getitem")
+)
+
+
+def _with_equal_numbers(formulas: Mapping[str, Expr], graph: Mapping[str, Claim]) -> dict[str, Expr]:
+    """The formulas with nothing compared for equality that is computed twice, by an engine and by the formula: at
+    `exp(x) == y`, where y is `amax(exp(x))`, last digits would decide. Linear in the number of different objects."""
+    done: dict[int, tuple[Expr, tuple[Expr, bool]]] = {}
+    defined: dict[int, tuple[Expr, Expr]] = {}
+
+    def define(node: Expr, children: list[Expr]) -> Expr:
+        if isinstance(node, Name) and node.name in graph:
+            return graph[node.name].expr
+        return with_children(node, children)
+
+    def combine(node: Expr, parts: list[tuple[Expr, bool]]) -> tuple[Expr, bool]:
+        """The node, and whether it is computed from what the case names, not only taken from it."""
+        children, computed = [part for part, _ in parts], any(is_computed for _, is_computed in parts)
+        if isinstance(node, Call) and node.op in _EQUAL and computed:
+            children = [fold(child, define, defined) for child in children]
+        return with_children(node, children), computed or (isinstance(node, Call) and node.op not in _MOVING)
+
+    return {name: fold(formula, combine, done)[0] for name, formula in formulas.items()}
+
+
+class _Formulas:
+    """The host on which expressions evaluate to formulas."""
+
+    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        are_numbers = all(isinstance(arg, (int, float)) for arg in args)
+        if op.elementwise and are_numbers and any(isinstance(arg, Written) for arg in args):
+            return _of_numbers(op, args)
+        if op.name == "getitem" and isinstance(args[0], tuple):
+            return args[0][args[1]]
+        result = op(*args, **kwargs)
+        if args and result is args[0] and type(result) is Formula and result.requires_grad:
+            return TABLE["mul"](result, 1)  # as the core does: a tensor of its own, with a gradient of its own
+        if isinstance(result, np.ndarray):  # made of no tensor, as `ones(2, 3)` is
+            return Formula(result, call(op, op.bind(args, kwargs)))
+        if isinstance(result, tuple) and any(isinstance(part, np.ndarray) for part in result):
+            return _parts_made_of_nothing(result, call(op, op.bind(args, kwargs)))
+        return result
+
+    def dtype(self, name: str) -> Any:
+        return dtypes.BY_NAME[name]
+
+
+def _parts_made_of_nothing(parts: tuple[Any, ...], whole: Expr) -> tuple[Any, ...]:
+    """Several tensors of one op, of which some are made of no tensor, as how often each place is swapped."""
+    return tuple(
+        Formula(part, Call("getitem", (whole, Literal(index)))) if isinstance(part, np.ndarray) else part
+        for index, part in enumerate(parts)
+    )
+
+
+def _of_numbers(op: Op, args: tuple[Any, ...]) -> Any:
+    """What expressions compute from sizes are numbers, not tensors."""
+    if op.name in ARITHMETIC and len(args) == 2:
+        return arithmetic(op.name, *args)
+    return written(np.asarray(op(*map(plain, args))).item(), call(op, op.bind(args, {})))
+
+
+class _Graph:
+    """The forward pass: every named tensor as a formula that is written by its name."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.tensors: dict[str, Formula] = {}
+        self.names: dict[Formula, str] = {}
+        self.definitions: dict[str, Expr] = {}
+        scope: dict[str, Any] = {name: written(size, Name(name)) for name, size in problem.sizes.items()}
+        for name, array in problem.constants.items():
+            scope[name] = Formula(array.copy(), Name(name))
+        for name, array in problem.inputs.items():
+            scope[name] = leaf = Formula(array.copy(), Name(name), requires_grad=dtypes.is_differentiable(array.dtype))
+            self._note(name, leaf)
+        for name, claim in problem.case.graph.items():
+            scope[name] = evaluate(claim.expr, scope, _Formulas())
+            for part, expr, formula in _parts(name, Name(name), scope[name]):
+                if self._note(part, formula) and expr is not None:
+                    if part == name:
+                        self.definitions[name] = formula.expr
+                    formula.called(expr)
+
+    def _note(self, name: str, formula: Formula) -> bool:
+        """Whether this is the formula's first name."""
+        self.tensors[name] = formula
+        return self.names.setdefault(formula, name) == name
+
+
+def _parts(name: str, expr: Expr, value: Any) -> Iterator[tuple[str, Expr, Formula]]:
+    if isinstance(value, Formula):
+        yield name, expr, value
+    elif isinstance(value, (tuple, list)):
+        for index, part in enumerate(value):
+            yield from _parts(f"{name}[{index}]", Call("getitem", (expr, to_expr(index))), part)
+
+
+def _differentiate(graph: _Graph, seeds: Mapping[str, np.ndarray | None], expand: bool) -> dict[str, Expr]:
+    found: dict[Formula, Expr] = {}
+
+    def pull(tensor: Formula, gradient: Formula) -> list[tuple[Formula, Formula]]:
+        found[tensor] = gradient.expr
+        name = graph.names.get(tensor)
+        if name is not None and not expand:
+            gradient = Formula(gradient.data, Gradient(name))
+        return _shares(tensor, gradient)
+
+    roots = [graph.tensors[name] for name in seeds]
+    with no_grad():
+        below = {creator for formula in walk(roots) for creator in formula.creators}
+        starts = [_seed(name, root, seeds[name], root in below) for name, root in zip(seeds, roots, strict=True)]
+        leaves = sweep(roots, starts, pull)
+    found |= {leaf: gradient.expr for leaf, gradient in leaves.items()}
+    return {name: found[tensor] for name, tensor in graph.tensors.items() if tensor in found}
+
+
+def _seed(name: str, root: Formula, seed: np.ndarray | None, is_below: bool) -> Formula:
+    """The incoming gradient: 1, or what the case gives. That has no other name than `grad(root)`, and must be written
+    out for a root below another, where it is only a part of the gradient."""
+    if not root.requires_grad:
+        raise NoGradRequired(f"a backward pass from {name}, which requires no gradient")
+    if seed is not None:
+        array = (seed if root.dtype.kind == "c" else seed.real).astype(root.dtype)
+        return Formula(array, to_expr(array) if is_below else Gradient(name))
+    if root.data.size != 1:
+        raise NonScalarBackward(f"a backward pass without a gradient from {name}, of shape {root.data.shape}")
+    return cast(Formula, TABLE["ones_like"](root))
+
+
+def _shares(tensor: Formula, gradient: Formula) -> list[tuple[Formula, Formula]]:
+    """What each creator receives, one entry for each use, by the op's rules; of half precision by way of float32."""
+    if tensor.dtype not in dtypes.HALVES:
+        return shares(tensor, gradient, tensor, tensor.arguments)
+    found = shares(tensor, _in_single(gradient), _in_single(tensor), _in_single(tensor.arguments))
+    return [(a, s if s.dtype == a.dtype else TABLE["to"](s, a.dtype)) for a, s in found]
+
+
+def _in_single(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_in_single(item) for item in value]
+    is_half = type(value) is Formula and value.dtype in dtypes.HALVES
+    return TABLE["to"](value, np.dtype(np.float32)) if is_half else value

@@ -1,0 +1,113 @@
+"""What is known of one claim, from point to point, and what is said of it in the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from gradcheck.errors import GradcheckError, ShapeMismatch
+from gradcheck.facts import Fact, fact
+from gradcheck.language.expr.nodes import Expr
+from gradcheck.oracles.exact.degree import Degree
+from gradcheck.oracles.exact.dependencies import Dependencies
+from gradcheck.oracles.exact.dual_numbers import DivisionByZero, Dual
+
+#: How unlikely it must be that a wrong formula is accepted.
+BOUND = 1e-18
+#: A claim that asks for more points than these is left to another oracle; that it does shows at the first few.
+MAX_POINTS, ENOUGH_TO_TELL = 10, 2
+#: At so many points a divisor may be 0 before the claim is left to another oracle.
+MAX_DIVISIONS_BY_ZERO = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What the oracle found out about one claim."""
+
+    status: Literal["proved", "refuted", "unsupported"]
+    points: int = 0
+    degree: int = 0  # of the numerator of what must be 0
+    bound: float = 1.0  # the probability of accepting a wrong claim
+    uninterpreted: tuple[str, ...] = ()  # the functions that may have taken any values
+    conditions: tuple[str, ...] = ()  # where the formula is defined and the graph is so elsewhere, too: `x > 0`
+    for_any_incoming: bool = True  # or for those that are written out
+    why: Fact | None = None  # where it is unsupported
+
+
+@dataclass(slots=True)
+class Tracker:
+    """What is known of one claim so far."""
+
+    name: str
+    formula: Expr
+    why: Fact | None = None
+    points: int = 0
+    degree: int = 0
+    bound: float = 1.0
+    refuted: bool = False
+    errors: int = 0
+    uninterpreted: set[str] = field(default_factory=set)
+    #: The tensors whose gradients it speaks of.
+    gradients: tuple[str, ...] = ()
+    #: Whether incoming gradients that are written out are free all the same.
+    frees_incoming: bool = True
+    #: The point at which it is refuted, and whether that depends on the values of uninterpreted functions.
+    refuted_at: int = 0
+    depends: bool = True
+    conditions: tuple[str, ...] = ()
+
+    @property
+    def is_decided(self) -> bool:
+        return self.refuted or self.why is not None or self.proved
+
+    @property
+    def asks_for_more(self) -> bool:
+        """Whether chance cannot be ruled out at as many points as there may be."""
+        return self.points >= ENOUGH_TO_TELL and self.bound ** (MAX_POINTS / self.points) >= BOUND
+
+    @property
+    def proved(self) -> bool:
+        return self.bound < BOUND and not self.refuted and self.why is None
+
+    def find_gradients(self, dependencies: Dependencies) -> None:
+        if self.why is None:
+            try:
+                self.gradients = dependencies.of(self.formula).gradients
+            except GradcheckError as error:
+                self.why = fact("exact_error", message=error.message)
+
+    def restart(self) -> None:
+        self.points, self.degree, self.bound, self.errors = 0, 0, 1.0, 0
+        self.refuted, self.uninterpreted = False, set()
+
+    def record_error(self, error: GradcheckError) -> None:
+        """At a point where it cannot be evaluated; another may do where a divisor was 0."""
+        self.errors += 1
+        if isinstance(error, ShapeMismatch):
+            self.refuted, self.depends = True, False
+        elif not isinstance(error, DivisionByZero) or self.errors >= MAX_DIVISIONS_BY_ZERO:
+            self.why = fact("exact_error", message=error.message)
+
+    def record_gap(self, gap: Dual, degree: Degree, number: int) -> None:
+        """What is 0 at this point if the formula is right. It, and what it rests on, have at most this degree."""
+        self.points += 1
+        self.uninterpreted |= gap.point.uninterpreted
+        self.degree = max(self.degree, degree.numerator)
+        self.bound *= gap.point.error_bound(degree)
+        self.refuted, self.refuted_at = bool(gap.value != 0), number
+        self.depends = bool(gap.point.uninterpreted)
+
+    def proof(self) -> Proof:
+        functions = tuple(sorted(self.uninterpreted))
+        if self.why is not None:
+            return Proof("unsupported", why=self.why)
+        if self.refuted and self.depends:
+            why = fact("exact_uninterpreted", functions=functions)
+            return Proof("unsupported", self.points, self.degree, uninterpreted=functions, why=why)
+        if self.refuted:
+            return Proof("refuted", self.points, self.degree)
+        if not self.proved:
+            why = fact("exact_degree", degree=self.degree, points=MAX_POINTS)
+            return Proof("unsupported", self.points, self.degree, self.bound, functions, why=why)
+        found = Proof("proved", self.points, self.degree, self.bound, functions, self.conditions)
+        return replace(found, for_any_incoming=self.frees_incoming)

@@ -1,0 +1,191 @@
+"""A random point of a finite field, and the values that uninterpreted functions take at it.
+
+A function that is no fraction of polynomials (`exp`, `sin`, `x > 0`) is left uninterpreted: its values are random, the
+same for the same argument. That is Ackermann's reduction (1954): of a function f nothing is assumed but that `x = y`
+implies `f(x) = f(y)`, so what is proved for all such f is true of the real one. (Gulwani and Necula evaluate programs
+at random in this way: "Global value numbering using random interpretation", POPL 2004.) What must be known beyond that,
+such as `exp(log(x)) = x`, is defined value by value.
+
+Two arguments that are different expressions may be equal at a point by chance, and then a wrong identity may hold
+there; the probability of that is part of `error_bound`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from gradcheck.oracles.exact import integer_points
+from gradcheck.oracles.exact.degree import CONSTANT, PARTIAL, UNINTERPRETED, Degree
+from gradcheck.oracles.exact.graph_regions import Domain, Regions
+
+#: Of more arguments than this at once, the same one is counted as often as it is asked for.
+_COUNTED_ONCE = 4096
+#: So many random elements are drawn at least.
+_AT_ONCE = 512
+#: The shifts and factors of splitmix64's finalizer; and by what a hash is multiplied for each byte.
+_SPLITMIX = tuple(
+    (np.uint64(shift), np.uint64(factor))
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 0x9E3779B97F4A7C15))
+)
+_BYTE = 0x100000001B3
+
+
+@dataclass(slots=True)
+class _Function:
+    """The arguments that one uninterpreted function was asked for at a point, and the values defined for it."""
+
+    seen: set[int] = field(default_factory=set)
+    others: int = 0
+    degree: int = 0  # the largest degree of a difference of two arguments
+    #: Arguments with defined values, in ascending order.
+    keys: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    values: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    @property
+    def arguments(self) -> int:
+        return len(self.seen) + self.others
+
+    def lookup(self, arguments: np.ndarray, default: np.ndarray) -> np.ndarray:
+        """The defined values of these arguments, `default` where there is none."""
+        if not len(self.keys):
+            return default
+        places = np.minimum(np.searchsorted(self.keys, arguments), len(self.keys) - 1)
+        return np.where(self.keys[places] == arguments, self.values[places], default)
+
+
+@dataclass(slots=True)
+class FieldPoint:
+    """One random point: its prime p, and the salt of the values that uninterpreted functions take at it.
+
+    Its random elements and these values are all from 1 to p - 1.
+    """
+
+    prime: int
+    salt: int
+    #: Whether the square of a root, where it is written as such, is what it is the root of. Either way what is proved
+    #: is true; some formulas are right by this alone, others are easier seen to be so without.
+    keeps_squares: bool = False
+    #: From 1 on, the same point under other values of all functions: what stays the same does not depend on them.
+    redrawn: int = 0
+    #: The size of the whole numbers that it is made of, 0 for random elements of the field.
+    scale: int = 0
+    #: The numbers that the file itself writes out in its expressions.
+    written: Container[float] = ()
+    #: The uninterpreted functions that were asked for. A difference that depends on their values refutes nothing, for
+    #: the real functions may satisfy identities that these do not.
+    uninterpreted: set[str] = field(default_factory=set)
+    #: Whether one such function was applied to another's value.
+    nested: bool = False
+    #: The degrees, added up, of all that was compared with 0.
+    zero_tests: int = 0
+    has_infinity: bool = False
+    regions: Regions = field(default_factory=Regions)
+    _functions: dict[str, _Function] = field(default_factory=dict)
+    _drawn: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def random(self, generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        """Random elements, none of them 0."""
+        return generator.integers(1, self.prime, shape, dtype=np.int64)
+
+    def vector(self, generator: np.random.Generator, size: int) -> np.ndarray:
+        """Random elements, of which many are drawn at once: a few cost as much as some hundred."""
+        if len(self._drawn) < size:
+            self._drawn = self.random(generator, (max(size, _AT_ONCE),))
+        found, self._drawn = self._drawn[:size], self._drawn[size:]
+        return found
+
+    def value(self, name: str, arguments: np.ndarray, degree: Degree) -> np.ndarray:
+        """The values of an uninterpreted function for these arguments, whose degree is `degree`."""
+        self.uninterpreted.add(name)
+        return self._asked(name, arguments, degree).lookup(arguments, self._hashed(name, arguments))
+
+    def define(self, name: str, arguments: np.ndarray, results: np.ndarray, degree: Degree) -> None:
+        """Fix the function's values for these arguments; what was defined first stays."""
+        function = self._asked(name, arguments, degree)
+        values = np.concatenate([function.values, np.broadcast_to(results, arguments.shape).ravel()])
+        function.keys, first = np.unique(np.concatenate([function.keys, arguments.ravel()]), return_index=True)
+        function.values = values[first]
+
+    def defined(self, name: str, arguments: np.ndarray, default: np.ndarray) -> np.ndarray:
+        """The values that were defined for the function, `default` elsewhere."""
+        function = self._functions.get(name)
+        return default if function is None else function.lookup(arguments, default)
+
+    def symbol(self, name: str) -> int:
+        """A number that has a name, and of which nothing else is known."""
+        return int(self.value(name, np.zeros(1, dtype=np.int64), Degree())[0])
+
+    def restricted(self, domain: Domain, arguments: np.ndarray, degree: Degree) -> int:
+        """`PARTIAL` for a function that is undefined outside a domain, where its graph does not ask for that too."""
+        if self.scale and degree != CONSTANT:
+            integer_points.require(domain, arguments, self.prime)
+            return 0
+        if degree == CONSTANT or self.regions.is_defined(domain, arguments):
+            return 0
+        return PARTIAL
+
+    def weight(self) -> int:
+        """The random number by which two arguments of a function are combined into one."""
+        return int(self._hashed("weight", np.zeros(1, dtype=np.int64))[0])
+
+    def infinity(self, sign: int) -> int:
+        """The number that stands for an infinity, so that a proof holds for ever larger ones; `exp(-inf)` is 0."""
+        value = self.symbol("inf" if sign > 0 else "-inf")
+        if sign < 0 and not self.has_infinity:
+            self.has_infinity = True
+            self.define("exp", np.array([value]), np.zeros(1, dtype=np.int64), Degree(1))
+        return value
+
+    def error_bound(self, degree: Degree) -> float:
+        """At most the probability that `P / Q`, which is not zero and has this degree, is zero at a random point.
+
+        That is `(deg P + collisions + zero tests) / (p - 1 - deg Q)`: by Schwartz and Zippel for P, for the difference
+        of each pair of arguments of an uninterpreted function, and for each comparison with 0, of all points where Q is
+        not 0.
+        """
+        functions = self._functions.values()
+        collisions = sum(math.comb(function.arguments, 2) * function.degree for function in functions)
+        if not self.nested and collisions:
+            most = max(function.arguments * function.degree for function in functions)
+            collisions = min(collisions, degree.numerator * most)
+        elements = self.prime - 1 - degree.denominator
+        return min(1.0, (degree.numerator + collisions + self.zero_tests) / elements) if elements > 0 else 1.0
+
+    def _asked(self, name: str, arguments: np.ndarray, degree: Degree) -> _Function:
+        function = self._functions.get(name)
+        if function is None:
+            function = self._functions[name] = _Function()
+        if arguments.size <= _COUNTED_ONCE:
+            function.seen.update(arguments.ravel().tolist())
+        else:
+            function.others += arguments.size
+        function.degree = max(function.degree, degree.numerator + degree.denominator)
+        if degree.kinds & UNINTERPRETED:
+            self.nested = True
+        return function
+
+    def _hashed(self, name: str, arguments: np.ndarray) -> np.ndarray:
+        """From 1 to p - 1, by splitmix64's finalizer (Steele, Lea and Flood, OOPSLA 2014)."""
+        mixed = np.atleast_1d(arguments).astype(np.uint64) ^ np.uint64(self._seed(name))
+        for shift, factor in _SPLITMIX:
+            mixed ^= mixed >> shift
+            mixed *= factor
+        return ((mixed % np.uint64(self.prime - 1)).astype(np.int64) + 1).reshape(arguments.shape)
+
+    def _seed(self, name: str) -> int:
+        factor, rest = _hash_of(name)
+        return ((self.salt + self.redrawn) * factor + rest) % (1 << 63)
+
+
+@lru_cache(maxsize=1024)
+def _hash_of(name: str) -> tuple[int, int]:
+    """By what a seed is multiplied, and what is added to it, where the bytes of a name follow it in turn."""
+    factor, rest = 1, 0
+    for byte in name.encode():
+        factor, rest = factor * _BYTE % (1 << 63), (rest * _BYTE + byte) % (1 << 63)
+    return factor, rest

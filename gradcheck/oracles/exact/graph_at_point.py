@@ -1,0 +1,262 @@
+"""A case at one random point: its forward values, their derivative along directions, and what formulas claim there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gradcheck.errors import GradcheckError, ShapeMismatch, Unsupported
+from gradcheck.language.case import Value
+from gradcheck.language.expr.nodes import Expr, Gradient
+from gradcheck.language.problem import Problem, part_of, split_name, with_part
+from gradcheck.language.random_streams import is_free, stream
+from gradcheck.oracles.exact import leaves
+from gradcheck.oracles.exact import modular_arithmetic
+from gradcheck.oracles.exact.degree import RANDOM
+from gradcheck.oracles.exact.dependencies import Dependencies
+from gradcheck.oracles.exact.dual_numbers import Dual, lift
+from gradcheck.oracles.exact.host import AtPoint
+from gradcheck.oracles.exact.modular_arithmetic import MatrixChain, ModularMatrix
+from gradcheck.oracles.exact.ops.matrices import product
+from gradcheck.oracles.exact.ops.reductions import summed
+from gradcheck.oracles.exact.field_point import FieldPoint
+from gradcheck.oracles.exact.graph_regions import Domain
+from gradcheck.oracles.exact.integer_points import SCALES
+
+
+class Direction:
+    """A random direction of one tensor, along which it is differentiated and a gradient is looked at: the outer product
+    of a random vector for each dimension.
+
+    A gradient G that is wrong in any element is wrong along it, but by chance: `<G - true, V>` is a polynomial in the
+    vectors, not zero if G is wrong, of one degree for each dimension.
+    """
+
+    __slots__ = ("point", "shape", "vectors")
+
+    def __init__(self, point: FieldPoint, generator: np.random.Generator, shape: tuple[int, ...]) -> None:
+        self.point, self.shape = point, shape
+        sizes = shape or (1,)
+        drawn, ends = point.vector(generator, sum(sizes)), accumulate(sizes)
+        self.vectors = [drawn[end - size : end] for end, size in zip(ends, sizes, strict=True)]
+
+    def added_to(self, tensor: Dual) -> Dual:
+        """The tensor, this direction added to its tangent."""
+        degree = tensor.degree.along(max(1, len(self.shape)))
+        tangent = self._tangent()
+        if tensor.tangent is not None:
+            dense = tangent.dense() if isinstance(tangent, MatrixChain) else tangent
+            tangent = (dense + tensor.tangent) % self.point.prime
+        return Dual(self.point, tensor.lazy_value, tangent, degree)
+
+    def _tangent(self) -> Any:
+        """The direction as an array; of a matrix as a chain of a column and a row."""
+        prime = self.point.prime
+        if len(self.shape) == 2:
+            column, row = self.vectors[0][:, None], self.vectors[1][None, :]
+            return MatrixChain((ModularMatrix(column, prime), ModularMatrix(row, prime)))
+        tangent = self.vectors[0]
+        for vector in self.vectors[1:]:
+            tangent = tangent[..., None] * vector % prime
+        return tangent.reshape(self.shape)
+
+    def inner(self, gradient: Dual) -> Dual:
+        """The inner product of the direction and a tensor of its shape; a number."""
+        if len(self.shape) == 2:
+            left = Dual(self.point, self.vectors[0][None, :], None, RANDOM)
+            right = Dual(self.point, self.vectors[1][:, None], None, RANDOM)
+            return scalar(product(product(left, gradient), right))
+        for vector in reversed(self.vectors):
+            gradient = summed(gradient * Dual(self.point, vector, None, RANDOM), -1)
+        return gradient
+
+
+def scalar(x: Dual) -> Dual:
+    """The value of a tensor of one element, without dimensions."""
+    return Dual(x.point, x.lazy_value.reshape(()), None, x.degree)
+
+
+class Setting(NamedTuple):
+    """Which random point, and how."""
+
+    seed: int = 0
+    number: int = 0
+    keeps_squares: bool = False
+    #: Whether incoming gradients are free, those that are written out too.
+    frees_incoming: bool = False
+    redrawn: int = 0
+    #: From 1 on, a point of small whole numbers.
+    whole: int = 0
+
+
+class GraphAtPoint:
+    """The case at a random point.
+
+    `directions` are those along which tensors were differentiated, one for each name; `gradients` the core's, where
+    formulas spoke of them: these are claims like all others.
+    """
+
+    def __init__(self, problem: Problem, dependencies: Dependencies, setting: Setting) -> None:
+        self.problem, self.case, self.dependencies, self.setting = problem, problem.case, dependencies, setting
+        number = setting.number
+        self.generator = stream(setting.seed, *(("whole", setting.whole) if setting.whole else ("exact", number)))
+        salt = int(self.generator.integers(1 << 62))
+        prime = modular_arithmetic.PRIMES[number % len(modular_arithmetic.PRIMES)]
+        self.point = FieldPoint(prime, salt, setting.keeps_squares, setting.redrawn)
+        self.point.written = dependencies
+        self.point.scale = SCALES[setting.whole - 1] if setting.whole else 0
+        self._host = AtPoint(self.point)
+        self.leaves = leaves.leaves(problem, self.point, self.generator)
+        self.incoming: dict[str, Dual] = {}
+        self.directions: dict[str, Direction] = {}
+        self.gradients: dict[str, Dual] = {}
+        self.values: dict[str, Any] = {}
+        self._steps: dict[str, Any] = {}
+
+    def _evaluated(self, expr: Expr, names: Mapping[str, Any], gradients: Mapping[str, Any] | None = None) -> Any:
+        return self.dependencies.evaluation.of(expr, names, self._host, gradients)
+
+    # Incoming gradients ----------------------------------------------------------------------------
+
+    def _total_incoming(self) -> dict[str, Dual]:
+        """What comes in at each root, over all passes."""
+        total: dict[str, Dual] = {}
+        for step, seeds in zip(self.case.steps, self.problem.seeds, strict=True):
+            for root, given in seeds.items():
+                seed = self._seed(root, step.roots[root], given)
+                total[root] = total[root] + seed if root in total else seed
+        return total
+
+    def _seed(self, root: str, value: Value | None, given: np.ndarray | None) -> Dual:
+        shape = _tensor(self.values, root).shape if given is None else given.shape
+        if value is not None and is_free(value) and not self.point.scale:
+            return leaves.random(self.point, self.generator, shape)
+        names = {**self.problem.sizes, **self.values}
+        made = None if value is None else leaves.made_of(value, names, shape, self.point, self.generator)
+        free = made is None and self.setting.frees_incoming
+        if self.dependencies.fixes_incoming:
+            made, free = None, False
+        if free or (value is not None and is_free(value) and made is None):
+            return leaves.random(self.point, self.generator, shape)
+        if made is None:
+            return lift(self.point, np.ones(shape, dtype=np.int64) if given is None else given)
+        return made
+
+    # The forward and its derivative ----------------------------------------------------------------
+
+    def derivative(self, tensors: Collection[str]) -> Dual:
+        """How the backward passes' objective changes along the directions of all these tensors at once: a number.
+
+        The objective is the sum over all roots of `<incoming gradient, root>`. The first call also fills `values`.
+        Raises GradcheckError where one of them is no tensor of real numbers, or the forward cannot be evaluated.
+        """
+        self.point.regions.phase = "graph"
+        parts: dict[str, list[str]] = {}
+        for name in tensors:
+            parts.setdefault(split_name(name)[0], []).append(name)
+        values: dict[str, Any] = {**self.problem.sizes, **self.leaves}
+        for name in parts:
+            if name in values:
+                values[name] = self._along_direction(name, values[name])
+        for name, claim in self.case.graph.items():
+            value = self._evaluated(claim.expr, values)
+            for part in parts.get(name, ()):
+                value = self._with_direction(part, value)
+            values[name] = value
+        if not self.values:
+            self.values = {name: _primal(value) for name, value in values.items()}
+            self.incoming = self._total_incoming()
+        self.point.regions.phase = "claim"
+        return self._of_objective(values)
+
+    def _with_direction(self, tensor: str, value: Any) -> Any:
+        """The value of an entry, this direction added to one of its tensors."""
+        entry, indices = split_name(tensor)
+        try:
+            part = part_of({entry: value}, tensor)
+            return with_part(value, indices, self._along_direction(tensor, part))
+        except LookupError as error:
+            raise Unsupported(f"{tensor} is no tensor of real numbers") from error
+
+    def _along_direction(self, name: str, value: Any) -> Dual:
+        if not isinstance(value, Dual):
+            raise Unsupported(f"{name} is no tensor of real numbers")
+        if name not in self.directions:
+            self.directions[name] = Direction(self.point, self.generator, value.shape)
+        return self.directions[name].added_to(value)
+
+    def _of_objective(self, values: Mapping[str, Any]) -> Dual:
+        total = lift(self.point, 0)
+        for root, seed in self.incoming.items():
+            value = _tensor(values, root)
+            if value.lazy_tangent is not None:
+                tangent = Dual(self.point, value.lazy_tangent, None, value.degree.of_tangent())
+                weighted = tangent * seed
+                total = total + scalar(summed(weighted) if weighted.shape else weighted)
+        return total
+
+    # What is claimed --------------------------------------------------------------------------------
+
+    def claimed(self, name: str, formula: Expr) -> Dual:
+        """The formula's value. Raises ShapeMismatch where it has not its tensor's shape."""
+        mentioned = self.dependencies.of(formula)
+        for needed in self.dependencies.in_order(mentioned.gradients, known=self.gradients):
+            self.gradients[needed] = self._gradient(needed)
+        steps = {step: self._step(step) for step in mentioned.steps}
+        scope = {**self.values, **steps} if steps else self.values
+        value = lift(self.point, self._evaluated(formula, scope, self.gradients)).primal()
+        expected = _tensor(self.values, name).shape
+        if value.shape != expected:
+            raise ShapeMismatch(f"the formula has shape {value.shape}, its tensor {expected}")
+        return value
+
+    def lacks(self, formula: Expr, domain: Domain, argument: Expr) -> bool:
+        """Whether the graph itself does not ask for this part of a formula to be in a domain."""
+        scope = {**self.values, **{step: self._step(step) for step in self.dependencies.of(formula).steps}}
+        try:
+            value = self._evaluated(argument, scope, self.gradients)
+        except GradcheckError:
+            return True
+        if not isinstance(value, Dual):
+            return False
+        return not self.point.regions.is_defined(domain, value.value)
+
+    def _step(self, name: str) -> Any:
+        if name not in self._steps:
+            scope = {**self.values, **self._steps}
+            self._steps[name] = self._evaluated(self.case.let[name].expr, scope, self.gradients)
+        return self._steps[name]
+
+    def _gradient(self, name: str) -> Dual:
+        """`grad(name)` as the core's rules have it, of the gradients that it speaks of."""
+        if self.dependencies.is_given(name):
+            return self.incoming[name]
+        derived, incoming = self.dependencies.derived(name), self.incoming.get(name)
+        if incoming is not None and derived == Gradient(name):
+            return incoming
+        regions = self.point.regions
+        regions.phase = "rule"
+        try:
+            value = lift(self.point, self._evaluated(derived, self.values, self.gradients)).primal()
+        finally:
+            regions.phase = "claim"
+        return value if incoming is None or self.dependencies.fixes_incoming else value + incoming
+
+
+def _tensor(values: Mapping[str, Any], name: str) -> Dual:
+    try:
+        value = part_of(values, name)
+    except LookupError:
+        value = None
+    if not isinstance(value, Dual):
+        raise Unsupported(f"{name} is no tensor of real numbers")
+    return value
+
+
+def _primal(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_primal, value))
+    return value.primal() if isinstance(value, Dual) else value

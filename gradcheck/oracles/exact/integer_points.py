@@ -1,0 +1,69 @@
+"""Points of small whole numbers, at which comparisons come out: where only pieces stand in the way of a refutation.
+
+At a random point of the field nobody knows who is larger, so a formula that is wrong on one side of a comparison is
+neither proved nor refuted. At a point whose free variables are small whole numbers, most differences are small whole
+numbers too, and a residue next to 0 is one (another is so close to 0 with a probability below 2^-14). Where each
+comparison is decided in this way, a difference that does not depend on any function refutes: it is one at this point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from gradcheck.errors import Unsupported
+from gradcheck.oracles.exact import modular_arithmetic
+from gradcheck.oracles.exact.graph_regions import Domain
+
+#: How large the numbers of each such point are; another is looked at with the next.
+SCALES = (3, 8, 200, 30, 3, 8, 200, 1000)
+#: What the uninterpreted functions are called that come out at whole numbers.
+_PIECES = (">", "==", "amax", "amin", "floor", "ceil", "trunc", "round", "is")
+#: A residue nearer to 0 is taken for a whole number.
+_SMALL = 1 << 16
+
+
+def is_piecewise(functions: Iterable[str]) -> bool:
+    """Whether there are comparisons, or steps, among these uninterpreted functions."""
+    return any(name.startswith(_PIECES) for name in functions)
+
+
+def numbers(scale: int, prime: int, generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Whole numbers up to a scale, none of them 0, as residues."""
+    drawn = generator.integers(1, scale, shape, endpoint=True) * generator.choice((-1, 1), shape)
+    return np.asarray(drawn % prime)
+
+
+def between(low: Any, high: Any, prime: int, generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Whole numbers from a stated domain. Raises Unsupported where there are none."""
+    first, last = math.ceil(low), math.floor(high)
+    if first > last:
+        raise Unsupported(f"whole numbers between {low} and {high}")
+    return np.asarray(generator.integers(first, last, shape, endpoint=True) % prime)
+
+
+def decided(residues: np.ndarray, prime: int) -> np.ndarray:
+    """The whole numbers that residues stand for. Raises Unsupported where one is too large to be sure."""
+    found = modular_arithmetic.centred(residues, prime)
+    if (np.abs(found) >= _SMALL).any():
+        raise Unsupported("a comparison that is not decided")
+    return found
+
+
+def require(domain: Domain, residues: np.ndarray, prime: int) -> None:
+    """Raises Unsupported unless all of them are in the domain."""
+    if domain == "nonzero":
+        return
+    found = decided(residues, prime)
+    holds = {
+        "positive": found > 0,
+        "nonnegative": found >= 0,
+        "unit": np.abs(found) <= 1,
+        "unit_open": np.abs(found) < 1,
+        "from_one": found >= 1,
+    }
+    if not holds[domain].all():
+        raise Unsupported("a function that is not defined there")

@@ -1,0 +1,210 @@
+"""Expressions as the points of one problem have them: what is the same at all points is computed at the first.
+
+Shapes are, and what is made of shapes and numbers alone; so are what an op may be given, how large its result is, and
+in which order its rule takes its arguments. What is left is a program of rules, on values that differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from gradcheck.autograd.modes import quiet
+from gradcheck.autograd.op import Op
+from gradcheck.errors import GradcheckError
+from gradcheck.language.evaluation.result_size import MAX_ELEMENTS
+from gradcheck.language.evaluation.evaluate import Instruction, evaluate, program, step
+from gradcheck.language.evaluation.host import CONFUSED, Application, check
+from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name
+from gradcheck.language.random_streams import RANDOM
+from gradcheck.oracles.exact import modular_arithmetic
+from gradcheck.oracles.exact.dual_numbers import EXACT_RULES, Dual, Indicator, lift
+from gradcheck.oracles.exact.host import AtPoint
+from gradcheck.oracles.exact.field_point import FieldPoint
+
+_NUMBERS = frozenset({int, float, bool})
+_DUALS = frozenset({Dual, Indicator})
+_HASHABLE = _NUMBERS | {Dual, str, type(None)}
+#: Kinds of arguments that a rule takes without more asking.
+_KNOWN = _DUALS | _HASHABLE | {tuple, list, slice, np.ndarray}
+
+
+class Direct(NamedTuple):
+    """A call of a rule: its arguments, but for those at `places`, which are taken from the stack, the last one first;
+    those at `operands` must be dual numbers."""
+
+    function: Callable[..., Any]
+    given: list[Any]
+    places: tuple[int, ...]
+    operands: tuple[int, ...]
+
+
+#: Ops, and shapes and settings that they take.
+Fitting: TypeAlias = set[tuple[Any, ...]]
+Program: TypeAlias = tuple[Instruction | Direct, ...]
+
+
+class Evaluation:
+    """Expressions at the points of one problem. Its shapes are the same at all of them, so what an op may be given, and
+    how large its result is, is asked where an expression is evaluated first."""
+
+    def __init__(self) -> None:
+        #: By identity; the expressions are kept, so that no other has the same.
+        self._left: dict[int, tuple[Expr, Program]] = {}
+        self._fitting: Fitting = set()
+
+    def of(
+        self, expr: Expr, names: Mapping[str, Any], host: AtPoint, gradients: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Its value. Raises what `evaluate` does."""
+        known = self._left.get(id(expr))
+        try:
+            if known is not None:
+                return replayed(known[1], names, host, gradients)
+            value, left = shortened(expr, names, host, gradients, self._fitting)
+        except (GradcheckError, *CONFUSED):  # evaluated in full it says what is wrong, in words
+            return evaluate(expr, names, host, gradients, max_elements=MAX_ELEMENTS if known is None else None)
+        self._left[id(expr)] = (expr, left)
+        return value
+
+
+def shortened(
+    expr: Expr, names: Mapping[str, Any], host: AtPoint, gradients: Mapping[str, Any] | None, fitting: Fitting
+) -> tuple[Any, Program]:
+    """The value of an expression, and what is left to do of it at other points. What a rule raises is raised as it is,
+    and not in words."""
+    point = host.point
+    left: list[Instruction | Direct | None] = []
+    #: Of each part on the stack its value, where its instructions begin, and whether it is the same at all points.
+    values: list[Any] = []
+    begins: list[int] = []
+    constants: list[bool] = []
+    with quiet():
+        for instruction in program(expr):
+            kind, what, count = instruction
+            if kind is Name and type(names.get(what)) in _DUALS:
+                begins.append(len(left))
+                left.append(instruction)
+                values.append(names[what])
+                constants.append(False)
+                continue
+            start = len(values) - count
+            parts, same, first = values[start:], constants[start:], begins[start:]
+            del values[start:], constants[start:], begins[start:]
+            direct = _direct(what, parts, same, point, fitting) if kind is Call and not all(same) else None
+            begin = first[0] if count else len(left)
+            is_constant = False
+            if direct is not None:
+                value = direct[0]
+                for place, is_alike in zip(first, same, strict=True):
+                    if is_alike:
+                        left[place] = None
+                left.append(direct[1])
+            else:
+                value = step(instruction, parts, names, host, gradients, max_elements=MAX_ELEMENTS)
+                is_constant = _is_constant(kind, what, value, same)
+                if is_constant:
+                    left[begin:] = [(Literal, value, 0)]
+                else:
+                    left.append(instruction)
+            values.append(value)
+            begins.append(begin)
+            constants.append(is_constant)
+    return values[0], tuple(one for one in left if one is not None)
+
+
+def replayed(left: Program, names: Mapping[str, Any], host: AtPoint, gradients: Mapping[str, Any] | None) -> Any:
+    """The value at another point. What a rule raises is raised as it is, and not in words."""
+    point = host.point
+    stack: list[Any] = []
+    push, pop = stack.append, stack.pop
+    with quiet():
+        for one in left:
+            if isinstance(one, Direct):
+                function, given, places, operands = one
+                given = given.copy()
+                for place in places:
+                    given[place] = pop()
+                push(_called(function, given, operands, point))
+            elif one[0] is Name:
+                push(names[one[1]])
+            else:
+                start = len(stack) - one[2]
+                parts = stack[start:]
+                del stack[start:]
+                push(step(one, parts, names, host, gradients, max_elements=None))
+    return pop()
+
+
+def _called(function: Callable[..., Any], given: list[Any], operands: tuple[int, ...], point: FieldPoint) -> Any:
+    for place in operands:
+        if not isinstance(given[place], Dual):
+            given[place] = lift(point, given[place])
+    return function(*given)
+
+
+def _is_constant(kind: type[Expr], what: Any, value: Any, same: list[bool]) -> bool:
+    """Sizes are names, too; a shape is the same whatever has it."""
+    if kind is Name:
+        return type(value) in _NUMBERS or isinstance(value, np.dtype)
+    if kind is Gradient or (kind is Call and what.op.name in RANDOM):
+        return False
+    return kind in (Attribute, Dtype) or all(same)
+
+
+@cache
+def _order(op: Op, positional: int, keys: tuple[str, ...]) -> tuple[list[Any], tuple[int, ...]] | None:
+    """All arguments with their defaults, and at which place each goes that a call gives; None where it is given lists
+    of tensors, or sizes written out."""
+    if op.sequence is not None or op.variadic is not None:
+        return None
+    given = [object() for _ in range(positional + len(keys))]
+    bound = op.bind(tuple(given[:positional]), dict(zip(keys, given[positional:], strict=True)))
+    return list(bound), tuple(bound.index(one) for one in given)
+
+
+def _direct(
+    call: Application, parts: list[Any], same: list[bool], point: FieldPoint, fitting: Fitting
+) -> tuple[Any, Direct] | None:
+    """What a rule that is called at once makes of these arguments, and the call at other points; None where the op must
+    look at them: among them are casts, or no dual
+    number is, or need be at another point. Raises what the op raises, though not in words."""
+    kinds = set(map(type, parts))
+    if kinds.isdisjoint(_DUALS) or not kinds <= _KNOWN:
+        return None
+    op, rule = call.op, EXACT_RULES.get(call.op.name)
+    order = _order(op, call.positional, call.keys)
+    if order is None or not (op.composite or (rule is not None and rule.operands)):
+        return None
+    settings = (op, call.keys, *map(_kind, parts)) if kinds <= _HASHABLE else None
+    if settings is None or settings not in fitting:
+        check(call, parts, MAX_ELEMENTS)
+        if settings is not None:
+            fitting.add(settings)
+    function, operands = (op.forward, ()) if rule is None or op.composite else (rule.function, rule.operands)
+    given, kept = order[0].copy(), order[0].copy()
+    places = []
+    for place, part, is_constant in zip(order[1], parts, same, strict=True):
+        given[place] = part
+        if is_constant:
+            given[place] = kept[place] = _whole(part) if place in operands else part
+        else:
+            places.append(place)
+    return _called(function, given, operands, point), Direct(function, kept, tuple(reversed(places)), operands)
+
+
+def _kind(part: Any) -> Any:
+    """What an op looks at before it computes anything."""
+    return part.shape if type(part) is Dual else (type(part), part)
+
+
+def _whole(value: Any) -> Any:
+    """Floats that are whole numbers as integers, since a residue is that of a number, whatever it is written in."""
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        found = modular_arithmetic.whole(value)
+        return value if found is None else found
+    is_whole = type(value) is float and value.is_integer() and abs(value) < modular_arithmetic.LARGEST
+    return int(value) if is_whole else value

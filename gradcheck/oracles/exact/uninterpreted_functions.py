@@ -1,0 +1,91 @@
+"""Functions outside the field, left uninterpreted, and what is known of them all the same.
+
+Their tangents follow from the chain rule, some are odd; single values may be defined, as those of `exp` at logarithms.
+An identity that holds for uninterpreted functions holds for the real ones. One that does not may still hold, since the
+real functions may satisfy relations that are not kept: such claims are left to another oracle, and never refuted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gradcheck.oracles.exact.degree import BRANCHED, UNINTERPRETED, Degree
+from gradcheck.oracles.exact.dual_numbers import Dual
+from gradcheck.oracles.exact.graph_regions import Domain
+
+#: Functions that are meromorphic: two expressions made of them and of fractions are equal everywhere or nowhere but at
+#: single points (the identity theorem). `sqrt(x * x)` is x in one region and -x in another.
+MEROMORPHIC = frozenset({"exp", "tan(x / 2)", "erf"})
+#: A function's derivative, worked out only where there is a tangent.
+Slope = Callable[[], Dual]
+
+
+def uninterpreted(name: str, x: Dual) -> Dual:
+    """A random value for each element of x, the same for the same one, without tangent."""
+    value = x.point.value(name, x.value, x.degree)
+    return Dual(x.point, value, None, made_up(name, x))
+
+
+def made_up(name: str, x: Dual) -> Degree:
+    """Of a value of this function at x."""
+    return Degree(1, kinds=x.degree.kinds | UNINTERPRETED | (0 if name in MEROMORPHIC else BRANCHED))
+
+
+def within(domain: Domain, x: Dual, value: Dual) -> Dual:
+    """The value of a function that is defined for x in this domain alone."""
+    kinds = x.point.restricted(domain, x.value, x.degree)
+    if kinds:
+        value.degree = value.degree._replace(kinds=value.degree.kinds | kinds)
+    return value
+
+
+def odd(name: str, x: Dual) -> Dual:
+    """The same of a function of which `f(-x) = -f(x)` is known."""
+    size, flipped = up_to_sign(x)
+    value = np.where(size == 0, 0, x.point.value(name, size, x.degree))
+    value = np.where(flipped, -value % x.point.prime, value)
+    return Dual(x.point, value, None, made_up(name, x))
+
+
+def of_two(name: str, a: Dual, b: Dual) -> Dual:
+    """The same for each pair of arguments."""
+    return uninterpreted(name, pair(a.primal(), b.primal()))
+
+
+def pair(a: Dual, b: Dual) -> Dual:
+    """A random combination of two: different pairs have different ones, but by chance."""
+    return a.plus(b * Dual(a.point, np.asarray(a.point.weight()), None, Degree(1)))
+
+
+def up_to_sign(x: Dual) -> tuple[np.ndarray, np.ndarray]:
+    """Each element or its negative, whichever is smaller as a residue, and whether it is the negative."""
+    flipped = x.value > x.point.prime // 2
+    return np.where(flipped, x.point.prime - x.value, x.value), flipped
+
+
+def chain_rule(x: Dual, value: Dual, slope: Slope) -> Dual:
+    """A function's value at x, with the tangent `slope * x.tangent`."""
+    tangent = x.tangent
+    if tangent is None:
+        return value
+    factor = slope()
+    moved = factor.value * tangent % x.point.prime
+    return Dual(x.point, value.value, moved, value.degree.chained(factor.degree, x.degree))
+
+
+def chain_rule_of_two(value: Dual, first: tuple[Dual, Slope], second: tuple[Dual, Slope]) -> Dual:
+    """The value of a function of two arguments, which broadcast to it, with the tangents of each argument by its
+    slope."""
+    parts = [chain_rule(x, value, slope) for x, slope in (first, second) if x.lazy_tangent is not None]
+    if not parts:
+        return value
+    tangent, degree = parts[0].tangent, parts[0].degree
+    assert tangent is not None
+    if len(parts) == 2:
+        tangent = (tangent + parts[1].tangent) % value.point.prime
+        sums = degree.plus(parts[1].degree)
+        cofactor = sums.cofactor + value.degree.denominator
+        degree = value.degree._replace(tangent=sums.tangent, cofactor=cofactor, kinds=sums.kinds)
+    return Dual(value.point, value.value, np.broadcast_to(tangent, value.shape), degree)

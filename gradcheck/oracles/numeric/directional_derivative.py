@@ -1,0 +1,208 @@
+"""The derivative of an objective along one direction: by a complex step where it is analytic, else by differences.
+
+A complex step takes the imaginary part of `f(x + ih v) / h`, which cancels nothing, so that h may be tiny (Squire and
+Trapp, "Using complex variables to estimate derivatives of real functions", SIAM Review 40(1), 1998; Martins, Sturdza
+and Alonso, "The complex-step derivative approximation", ACM TOMS 29(3), 2003). Differences are extrapolated, and run in
+long double where NumPy has it and the ops take it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from gradcheck.autograd.dtypes import largest_finite
+from gradcheck.errors import GradcheckError, Unsupported
+from gradcheck.language.random_streams import stream
+from gradcheck.oracles.numeric.finite_differences import LEVELS, Slope, slope
+from gradcheck.oracles.numeric.objective import Objective
+from gradcheck.oracles.numeric.perturbed_array import ForwardPass
+
+Method = Literal["complex step", "differences"]
+
+_EPSILON = 2.0**-52
+_LONG_EPSILON = float(np.finfo(np.longdouble).eps)
+#: Relative rounding, by the bytes of a number.
+_UNITS = {2: 2.0**-7, 4: 2.0**-23, 8: _EPSILON}
+#: The imaginary step, relative to the tensor; twice, with other bits, so that roundings differ.
+_STEPS = (1.1e-30, 0.7e-33)
+#: One draw of last places may be a lucky one.
+_MARGIN = 16.0
+#: How far the real part may stray from the value at rest: further, and the function is not the analytic one.
+_STRAY = 1e-9
+#: Around a kink, how far neighbours are, relative to the size of what moves, and how many are asked.
+_NEAR, _NEIGHBOURS = 2.0**-20, 6
+#: The first difference's step, relative to an element, and the least size of an element, relative to the tensor's.
+_FIRST, _FLOOR = 2.0**-3, 2.0**-10
+#: An element below this share of the largest is moved as far as that, too, where its derivative is known no better.
+_TINY, _VAGUE = 2.0**-6, 2.0**-33
+#: An evaluation of more work than this is not tried in long double, which has no fast matrix products.
+LONG_DOUBLE_WORK = 4_000_000
+#: How much slower complex and long double arithmetic are than float64's.
+_SLOWDOWN = 4
+
+
+@dataclass(slots=True)
+class _Rest:
+    """The objective where nothing is moved: the point, the pass, its terms."""
+
+    point: np.ndarray
+    forward: ForwardPass
+    terms: np.ndarray
+
+    @property
+    def unit(self) -> float:
+        """The relative rounding of the coarsest arithmetic on the way."""
+        return _UNITS.get(self.forward.narrowest, _LONG_EPSILON)
+
+
+@dataclass
+class DirectionalDerivative:
+    """The derivatives of one objective along directions, arrays of the tensor's shape.
+
+    Of a complex tensor a derivative is the real part of `<gradient, direction>`.
+    """
+
+    objective: Objective
+    seed: int
+
+    def cost(self, method: Method) -> int:
+        """The work of one derivative, counted as if no step were spared."""
+        if method == "complex step":
+            return self._at_rest.forward.work.cost(len(_STEPS), _SLOWDOWN)
+        rest = self._at_rest_in_long_double
+        slowdown = 1 if rest is self._at_rest else _SLOWDOWN
+        return self._at_rest.forward.work.cost(2 * LEVELS + 1, slowdown)
+
+    # A complex step --------------------------------------------------------------------------------
+
+    def complex_step(self, direction: np.ndarray) -> Slope:
+        """Raises Unsupported where the way is not analytic, or leads to no finite number."""
+        point = self.objective.point
+        if point.dtype.kind == "c":
+            raise Unsupported("the tensor is complex itself")
+        rest = self._at_rest
+        size = _size_along(point, direction)
+        jitter = stream(self.seed, "complex step").choice([-_EPSILON, 0.0, _EPSILON], point.shape)
+        found = []
+        for step, here in zip(_STEPS, (point, point * (1.0 + jitter)), strict=True):
+            height = max(step * size, 1e-307)
+            terms = self.objective.terms(here + 1j * height * direction, ForwardPass(complex_step=True))
+            _refuse_strays(terms, rest.terms)
+            found.append(terms.imag / height)
+        value = float(np.sum(found[0]))
+        if not np.isfinite(value):
+            raise Unsupported("a complex step leaves the finite numbers")
+        rounding = 8.0 * _EPSILON * float(np.sum(np.abs(found[0])))
+        return Slope(value, _MARGIN * abs(float(np.sum(found[1])) - value) + rounding)
+
+    # Differences -----------------------------------------------------------------------------------
+
+    def differences(self, direction: np.ndarray) -> Slope:
+        """By extrapolated differences; at a kink the interval of the subgradients close by."""
+        rest = self._at_rest_in_long_double
+        if direction.dtype.kind == "c":
+            moved_by = direction.astype(np.result_type(rest.point, np.complex64))
+        else:
+            moved_by = direction.astype(rest.point.dtype)
+        square = np.vdot(moved_by, moved_by).real
+
+        def share(t: float) -> tuple[np.ndarray, float]:
+            if t == 0.0:
+                return rest.terms, 0.0
+            there = _moved(rest.point, moved_by, t)
+            try:
+                return self._terms(there), float(np.vdot(moved_by, there - rest.point).real / square)
+            except GradcheckError:  # outside an op's domain there is no number
+                return np.full(rest.terms.shape, np.nan), t
+
+        size = _size_along(self.objective.point, direction)
+        found = slope(share, _FIRST * size, rest.unit)
+        largest = _of_largest(self.objective.point, direction)
+        if not found.kinked and size < _TINY * largest and found.error > _VAGUE * abs(found.value):
+            wider = slope(share, _FIRST * largest, rest.unit)  # so small an element may drown in what it is added to
+            found = wider if not wider.kinked and wider.error < found.error else found
+        return self._with_neighbours(found, moved_by, size) if found.kinked else found
+
+    def _with_neighbours(self, kink: Slope, direction: np.ndarray, size: float) -> Slope:
+        """The subgradients of a kink are all between derivatives close by, on all its sides, not on two alone: of three
+        that tie, the middle one may take what neither side of it does (Clarke, "Generalized gradients and
+        applications", Transactions of the AMS 205, 1975)."""
+        point = self._at_rest_in_long_double.point
+        generator = stream(self.seed, "neighbours of a kink")
+        slopes = [*kink.sides]
+        near = _NEAR * size
+        for _ in range(_NEIGHBOURS):
+            there = point + near * generator.standard_normal(point.shape)
+            try:
+                ahead, behind = (self._terms(_moved(there, direction, sign * near / 64)) for sign in (1.0, -1.0))
+            except GradcheckError:
+                continue
+            slopes.append(float(np.sum((ahead - behind).real) * 32 / near))
+        finite = [one for one in slopes if not np.isnan(one)]
+        return replace(kink, left=min(finite), right=max(finite))
+
+    def _terms(self, moved: np.ndarray) -> np.ndarray:
+        detached = self._at_rest_in_long_double.forward.detached
+        return self.objective.terms(moved, ForwardPass(detached=detached))
+
+    # At rest ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def _at_rest(self) -> _Rest:
+        """In double precision."""
+        return self._evaluated(self.objective.point)
+
+    @cached_property
+    def _at_rest_in_long_double(self) -> _Rest:
+        """In long double, or in double precision where the ops have no other, or it would take too long."""
+        double = self._at_rest
+        if _LONG_EPSILON < _EPSILON and double.forward.work.cost() <= LONG_DOUBLE_WORK:
+            return self._evaluated_in_long_double() or double
+        return double
+
+    def _evaluated_in_long_double(self) -> _Rest | None:
+        point = self.objective.point
+        try:
+            rest = self._evaluated(point.astype(np.clongdouble if point.dtype.kind == "c" else np.longdouble))
+        except GradcheckError:  # linear algebra has no long double
+            return None
+        return rest if rest.forward.narrowest > 8 else None
+
+    def _evaluated(self, point: np.ndarray) -> _Rest:
+        forward = ForwardPass(at_rest=True)
+        return _Rest(point, forward, self.objective.terms(point, forward))
+
+
+def _moved(point: np.ndarray, direction: np.ndarray, step: float) -> np.ndarray:
+    moved: np.ndarray = point + direction * point.real.dtype.type(step)
+    return moved.astype(point.dtype, copy=False)
+
+
+def _refuse_strays(terms: np.ndarray, rest: np.ndarray) -> None:
+    scale = float(np.max(np.abs(rest), initial=0.0))
+    if terms.shape != rest.shape or not np.all(np.abs(terms.real - rest) <= _STRAY * scale):
+        raise Unsupported("another function for complex numbers")
+
+
+def _size_along(point: np.ndarray, direction: np.ndarray) -> float:
+    """The size of what moves, by which steps are measured, over the direction's own length: the smallest element, but
+    no less than a part of the largest of the tensor. A power of two, over that length."""
+    sizes = np.abs(point)
+    moving = sizes[direction != 0]
+    smallest = float(np.min(moving, initial=np.inf, where=moving > 0)) if moving.size == 1 else float(np.median(moving))
+    size = smallest if np.isfinite(smallest) and smallest > 0 else _FLOOR * (largest_finite(point) or 1.0)
+    return _over_length(size, direction)
+
+
+def _of_largest(point: np.ndarray, direction: np.ndarray) -> float:
+    """The size of the tensor's largest element, in the same measure."""
+    return _over_length(largest_finite(point) or 1.0, direction)
+
+
+def _over_length(size: float, direction: np.ndarray) -> float:
+    reach = float(np.max(np.abs(direction), initial=0.0)) or 1.0
+    return float(2.0 ** np.round(np.log2(max(size, 1e-307)))) / reach

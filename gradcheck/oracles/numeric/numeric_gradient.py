@@ -1,0 +1,146 @@
+"""Gradients by the numeric oracle: their elements, or their products with directions, each with an error bar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+
+from gradcheck.errors import GradcheckError, Unsupported
+from gradcheck.facts import Fact, fact
+from gradcheck.language.problem import Problem
+from gradcheck.language.random_streams import stream
+from gradcheck.oracles.numeric.directional_derivative import DirectionalDerivative, Method
+from gradcheck.oracles.numeric.finite_differences import Slope
+from gradcheck.oracles.numeric.objective import Objective, TensorObjective, backward_passes
+from gradcheck.oracles.numeric.work_budget import Budget
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Derivatives by the numeric oracle, one an entry, with absolute error bars (infinite where it cannot tell).
+
+    Where `kinked`, there is no derivative: `left` and `right` are the one-sided ones, else both equal `value`.
+    """
+
+    value: np.ndarray
+    error: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    kinked: np.ndarray
+    method: Method
+    why: Fact | None = None  # why no complex step
+
+    def where(self, chosen: np.ndarray) -> Estimate:
+        """The same of these entries."""
+        fields = (self.value, self.error, self.left, self.right, self.kinked)
+        value, error, left, right, kinked = (field[chosen] for field in fields)
+        return Estimate(value, error, left, right, kinked, self.method, self.why)
+
+
+@dataclass(slots=True)
+class NumericGradient:
+    """The gradient of a sum of objectives of one tensor."""
+
+    objectives: Sequence[Objective]
+    seed: int = 0
+    method: Method = "complex step"
+    why: Fact | None = None
+    _derivatives: list[DirectionalDerivative] = field(init=False)
+
+    def __post_init__(self) -> None:
+        listed = enumerate(self.objectives)
+        self._derivatives = [DirectionalDerivative(objective, self.seed + index) for index, objective in listed]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.objectives[0].point.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """float64 or complex128."""
+        return self.objectives[0].point.dtype
+
+    def partials(self, indices: Iterable[int], budget: Budget | None = None) -> Estimate:
+        """The gradient's elements at these flat indices; the first of them, one at least, where the budget is spent."""
+        real: list[Slope] = []
+        imaginary: list[Slope] = []
+        for index in indices:
+            if budget is not None and budget.is_spent and real:
+                break
+            real.append(self._along(self._unit(index, 1.0)))
+            if self.dtype.kind == "c":
+                imaginary.append(self._along(self._unit(index, 1j)))
+            if budget is not None:
+                budget.spend(sum(one.cost(self.method) for one in self._derivatives))
+        return self._estimate(real, imaginary)
+
+    def along(self, directions: Iterable[np.ndarray]) -> Estimate:
+        """The derivatives along directions, arrays of the tensor's shape: the real part of `<gradient, direction>`."""
+        return self._estimate([self._along(direction) for direction in directions], [])
+
+    def random_directions(self, count: int) -> Iterator[np.ndarray]:
+        """Random signs for every element, scaled to a length of about 1."""
+        generator = stream(self.seed, "directions")
+        length = 2.0 ** -round(np.log2(max(1, prod(self.shape))) / 2)  # a power of two, so that steps are exact
+        for _ in range(count):
+            signs = generator.choice([-1.0, 1.0], self.shape)
+            if self.dtype.kind == "c":
+                signs = signs + 1j * generator.choice([-1.0, 1.0], self.shape)
+            yield length * signs
+
+    def _unit(self, index: int, number: complex) -> np.ndarray:
+        direction = np.zeros(self.shape, dtype=type(number))
+        direction.flat[index] = number
+        return direction
+
+    def _along(self, direction: np.ndarray) -> Slope:
+        """By the best method that serves all objectives; once it is differences, it stays so."""
+        if self.method == "complex step":
+            try:
+                return _sum([one.complex_step(direction) for one in self._derivatives])
+            except GradcheckError as error:
+                self.method, self.why = "differences", fact("no_complex_step", message=error.message)
+        return _sum([one.differences(direction) for one in self._derivatives])
+
+    def _estimate(self, real: list[Slope], imaginary: list[Slope]) -> Estimate:
+        def gathered(number: Callable[[Slope], float]) -> np.ndarray:
+            found = np.array([number(one) for one in real], dtype=np.float64)
+            return found + 1j * np.array([number(one) for one in imaginary]) if imaginary else found
+
+        error = np.array([one.error for one in real])
+        kinked = np.array([one.kinked for one in real], dtype=bool)
+        if imaginary:
+            error = np.hypot(error, [one.error for one in imaginary])
+            kinked |= [one.kinked for one in imaginary]
+        return Estimate(
+            value=gathered(lambda s: s.value),
+            error=error,
+            left=gathered(lambda s: s.sides[0]),
+            right=gathered(lambda s: s.sides[1]),
+            kinked=kinked,
+            method=self.method,
+            why=self.why,
+        )
+
+
+def numeric_gradient(problem: Problem, tensor: str, step: int) -> NumericGradient:
+    """What the gradient of a named tensor should be after a step. The problem must be in double precision.
+
+    Raises GradcheckError where the graph cannot be evaluated, Unsupported where there is nothing to differentiate.
+    """
+    found = [TensorObjective(problem, tensor, backward) for backward in backward_passes(problem, tensor, step)]
+    if not found:
+        raise Unsupported(f"no backward pass has reached {tensor}")
+    return NumericGradient(found, problem.seed)
+
+
+def _sum(slopes: Sequence[Slope]) -> Slope:
+    """The slope of a sum. One-sided derivatives of parts that are smooth are their derivatives."""
+    value, error = sum(s.value for s in slopes), sum(s.error for s in slopes)
+    if not any(s.kinked for s in slopes):
+        return Slope(value, error)
+    left, right = (sum(side) for side in zip(*(s.sides for s in slopes), strict=True))
+    return Slope(value, error, left, right)

@@ -1,0 +1,129 @@
+"""What a run was about, by file: a line for every case that is as it should be; a line a file where there are many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from gradcheck.checks.result import CaseResult, RunResult
+from gradcheck.reports import Look
+from gradcheck.reports.failed_case import WORDS, indented
+from gradcheck.reports.findings import BAD
+from gradcheck.reports.passed_case import achievements, is_qualified, table
+from gradcheck.reports.phrases.comparison_text import error_line, verdict
+from gradcheck.reports.located_messages import remarks
+from gradcheck.reports.summary import lacks, power_lines
+from gradcheck.reports.safe_text import count, plain, wrap
+
+#: A run of more cases has a line a file.
+MOST_CASES = 50
+#: Columns before the name of a case, and the most that are kept for names before what is said of them.
+_MARGIN, _NAME = 10, 40
+#: How a case came out, in a mark, where a file has one line.
+MARKS = {
+    "passed": ".",
+    "failed": "F",
+    "invalid": "I",
+    "crashed": "C",
+    "skipped": "s",
+    "xfailed": "x",
+    "xpassed": "X",
+    "unsupported": "-",
+}
+#: A case that passed, and of which more is to be said than fits here.
+QUALIFIED = "o"
+
+
+def listing(result: RunResult, look: Look) -> list[Text]:
+    """The cases by file; none of it with -q."""
+    if look.verbosity < 0:
+        return []
+    lines: list[Text] = []
+    brief = len(result.cases) > MOST_CASES and look.verbosity == 0
+    files = [(file, list(cases)) for file, cases in groupby(result.cases, key=lambda case: case.file)]
+    room = max((cell_len(plain(file)) for file, _ in files), default=0)
+    for file, cases in files:
+        lines += _marks(file, cases, min(room, look.width // 2), look) if brief else _cases(file, cases, look)
+    if brief and lines:
+        lines.append(Text(f"  ({_legend(result)}; -v has a line a case)", style="dim"))
+    return lines
+
+
+def _marks(file: str, cases: Sequence[CaseResult], room: int, look: Look) -> list[Text]:
+    """`cases/matmul/chains.yaml  ..F.-`, and what is always told of its cases."""
+    line = Text(plain(file).ljust(room) + "  ")
+    for case in cases:
+        line.append(_mark(case), WORDS[case.status][1])
+    if line.cell_len > look.width:
+        line = Text.assemble(plain(file), f"  {_counted(cases)}")
+    lines = [line]
+    for case in cases:
+        told = [remark.message for remark in remarks(case)] + power_lines(case)
+        if told:
+            lines += indented(f"{plain(case.name)}: {told[0]}", look, indent=4, style="magenta")
+            for text in told[1:]:
+                lines += indented(text, look, indent=6, style="magenta")
+    return lines
+
+
+def _mark(case: CaseResult) -> str:
+    return QUALIFIED if is_qualified(case) else MARKS[case.status]
+
+
+def _counted(cases: Sequence[CaseResult]) -> str:
+    statuses = [case.status for case in cases]
+    return ", ".join(f"{statuses.count(status)} {status}" for status in MARKS if status in statuses)
+
+
+def _legend(result: RunResult) -> str:
+    found = {_mark(case) for case in result.cases}
+    words = {mark: status for status, mark in MARKS.items()} | {QUALIFIED: "passed with a remark"}
+    return ", ".join(
+        f"{mark} {word}" for mark, word in sorted(words.items(), key=lambda m: m[0] != ".") if mark in found
+    )
+
+
+def _cases(file: str, cases: Sequence[CaseResult], look: Look) -> list[Text]:
+    """The file, and a line for each of its cases that is not told of below."""
+    good = [case for case in cases if case.status not in BAD]
+    shown = cases if look.verbosity > 0 else [c for c in cases if c.status not in BAD or power_lines(c) or remarks(c)]
+    if not shown:
+        return []
+    room = min(_NAME, max((cell_len(plain(case.name)) for case in good), default=0))
+    lines = [Text(plain(file), style="bold")]
+    for case in shown:
+        lines += _case_lines(case, room, look)
+        for text in power_lines(case, look.verbosity > 0):
+            lines += indented(text, look, indent=_MARGIN, style="dim")
+        for remark in remarks(case):
+            lines += indented(remark.message, look, indent=_MARGIN, style="magenta")
+        if look.verbosity > 0:
+            lines += table(case, look.width)
+    return lines
+
+
+def _case_lines(case: CaseResult, room: int, look: Look) -> list[Text]:
+    """`  ok      chain of four matrices  2 gradients agree`; what is more than a line goes on below."""
+    word, style = WORDS[case.status]
+    name = plain(case.name) or "(the file itself)"
+    first = Text.assemble("  ", (word.ljust(7), style), " ", name)
+    text = ", ".join(filter(None, achievements(case) if case.status == "passed" else [_remark(case)]))
+    if not text:
+        return [first]
+    column = _MARGIN + max(room, cell_len(name)) + 2
+    head, *rest = wrap(text, look.width, " " * column)
+    if len(rest) > 1:
+        return [first, *(Text(line, style="dim") for line in wrap(text, look.width, " " * (_MARGIN + 2)))]
+    first.append(head[cell_len(first.plain) :], "dim")
+    return [first, *(Text(line, style="dim") for line in rest)]
+
+
+def _remark(case: CaseResult) -> str:
+    if case.status in BAD and case.errors:
+        return count(len(case.errors), "error")
+    if case.status in BAD:
+        return "see below"
+    return lacks(case) or verdict(case) or "; ".join(error_line(error) for error in case.errors)

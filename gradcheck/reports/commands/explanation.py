@@ -1,0 +1,200 @@
+"""An explained case as text for people, as YAML to paste into a case, or as LaTeX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from gradcheck.checks.derivation import DerivedFormula, Explanation
+from gradcheck.language.expr.latex import name_to_latex, to_latex
+from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.printer import to_text
+from gradcheck.language.expr.syntax import MAX_LENGTH
+from gradcheck.language.expr.traverse import free_names
+from gradcheck.reports.phrases import say
+from gradcheck.reports.safe_text import brief, count, plain, wrap
+
+#: How much of a tensor's values is shown, in elements a dimension and in characters.
+_EDGE, _THRESHOLD, _VALUES = 3, 16, 60
+#: What is text without quotes in YAML: it begins like text, and nothing in it ends an entry or begins a comment.
+_BARE = re.compile(r"(?!.*(: | #|:$))(?:[A-Za-z_(]|-\S).*")
+_WORDS = frozenset({"true", "false", "null"})
+
+
+def render(explanation: Explanation, format: str, width: int = 80) -> str:
+    """The explanation in one of `FORMATS`, ending in a newline."""
+    return "".join(line.rstrip() + "\n" for line in FORMATS[format](explanation, width))
+
+
+# Text ------------------------------------------------------------------------------------------------
+
+
+def _text(e: Explanation, width: int) -> Iterator[str]:
+    yield plain(e.case.id)
+    for title, names in (("inputs", e.case.inputs), ("constants", e.case.constants)):
+        if names:
+            yield ""
+            yield title
+            for name in names:
+                array = e.problem.inputs.get(name, e.problem.constants.get(name))
+                yield f"  {plain(name)} {_shown(array)}"
+    yield ""
+    yield "graph"
+    for name, claim in e.case.graph.items():
+        yield from wrap(f"{plain(name)} = {plain(claim.text)}", width, "  ", "      ")
+        for part, array in e.values.items():
+            if part == name or part.startswith(f"{name}["):
+                yield f"    {'' if part == name else f'{part} '}{_shown(array)}"
+    yield ""
+    if e.why_not:
+        yield from wrap(f"no gradients: {plain(say(e.why_not))}", width, "", "  ")
+        return
+    yield from _gradients(e, width)
+
+
+def _gradients(e: Explanation, width: int) -> Iterator[str]:
+    step = e.case.steps[e.step or 0]
+    place = f", step {(e.step or 0) + 1}" if len(e.case.steps) > 1 else ""
+    yield f"gradients, from {', '.join(map(plain, step.roots))}{place}"
+    for name, expr in e.let.items():
+        yield from wrap(f"let {name} = {to_text(expr)}", width, "  ", "      ")
+    for formula in e.formulas:
+        yield from wrap(
+            f"{plain(formula.tensor)} {_shape(formula.shape)} = {to_text(formula.expr)}", width, "  ", "      "
+        )
+        for remark in (*_where(formula), *_remarks(formula)):
+            yield f"      ({remark})"
+    for name in e.incoming:
+        yield f"  {plain(name)} comes in"
+    yield ""
+    yield from wrap(evidence(e), width, "", "")
+
+
+def formula_texts(e: Explanation) -> Iterator[tuple[str, str]]:
+    """Steps, as `let t1`, and gradients, as `grad(x)` of x, each with its text."""
+    for name, expr in e.let.items():
+        yield f"let {name}", to_text(expr)
+    for formula in e.formulas:
+        remarks = "".join(f"  ({remark})" for remark in (*_where(formula), *_remarks(formula)))
+        yield formula.tensor, f"{to_text(formula.expr)}{remarks}"
+
+
+def remarks_of(formula: DerivedFormula) -> list[str]:
+    """Where it holds, and what else is to be said of it."""
+    return [*_where(formula), *_remarks(formula)]
+
+
+def _where(formula: DerivedFormula) -> Iterator[str]:
+    """Where it holds, if there is a guard that was left out."""
+    if formula.nonzero:
+        yield f"where {' and '.join(f'{to_text(part)} != 0' for part in formula.nonzero)}"
+
+
+def _remarks(formula: DerivedFormula) -> Iterator[str]:
+    if formula.alone:
+        yield "for these numbers and sizes alone"
+    if len(to_text(formula.expr)) > MAX_LENGTH:
+        yield "too long for a case file: give parts of the graph names of their own"
+    if not formula.lasting:
+        yield "of this pass alone: other steps change what is left at the end"
+
+
+def evidence(e: Explanation) -> str:
+    """Why the formulas may be believed."""
+    points = max((formula.points for formula in e.formulas), default=0)
+    proved = [formula.proved for formula in e.formulas if formula.proved is not None]
+    text = f"Each was read back from this text and equals the core's gradient at {count(points, 'point')}"
+    if proved:
+        risk = brief(max(proved))
+        at = f" at {', '.join(f'{name} = {size}' for name, size in e.proved_at.items())}" if e.proved_at else ""
+        text += (
+            f"; {len(proved)} of {len(e.formulas)} proved for any values{at}, wrongly with a probability below {risk}"
+        )
+    return f"{text}. They come from the core's own rules, and are no independent evidence for it."
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return f"({', '.join(map(str, shape))})"
+
+
+def _shown(array: np.ndarray | None) -> str:
+    """The shape and a short form of the values."""
+    if array is None:
+        return ""
+    with np.printoptions(threshold=_THRESHOLD, edgeitems=_EDGE, precision=4, linewidth=10**6):
+        text = " ".join(np.array2string(array, separator=", ").split())
+    text = text if len(text) <= _VALUES else text[: _VALUES - 1] + "…"
+    return f"{_shape(array.shape)} {text}" if array.shape else text
+
+
+# YAML ------------------------------------------------------------------------------------------------
+
+
+def _yaml(e: Explanation, width: int) -> Iterator[str]:
+    yield f"# {plain(e.case.id)}"
+    if e.why_not:
+        yield f"# no gradients: {plain(say(e.why_not))}"
+        return
+    kept = [formula for formula in e.formulas if not any(_remarks(formula))]
+    steps = _needed(e, [formula.expr for formula in kept])
+    if steps:
+        yield "let:"
+    for name in steps:
+        yield f"  {_scalar(name)}: {_scalar(to_text(e.let[name]))}"
+    if kept:
+        yield "formulas:"
+    for formula in kept:
+        where = "".join(f"  # {text}" for text in _where(formula))
+        yield f"  {_scalar(formula.tensor)}: {_scalar(to_text(formula.expr))}{where}"
+    for formula in e.formulas:
+        for remark in _remarks(formula):
+            yield f"# {plain(formula.tensor)}: {to_text(formula.expr)}  ({remark})"
+
+
+def _needed(e: Explanation, exprs: list[Expr]) -> list[str]:
+    """The steps that these formulas use, in order."""
+    used: set[str] = set()
+    for expr in exprs:
+        used.update(free_names(expr))
+    for name in reversed(list(e.let)):
+        if name in used:
+            used.update(free_names(e.let[name]))
+    return [name for name in e.let if name in used]
+
+
+def _scalar(text: str) -> str:
+    """The text as YAML reads it back: as it is, or between single quotes."""
+    if _BARE.fullmatch(text) and text.lower() not in _WORDS and not _is_number(text):
+        return text
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+# LaTeX -----------------------------------------------------------------------------------------------
+
+
+def _latex(e: Explanation, width: int) -> Iterator[str]:
+    yield f"% {plain(e.case.id)}"
+    yield r"\begin{align*}"
+    lines = [(name_to_latex(name), claim.expr) for name, claim in e.case.graph.items()]
+    lines += [(name_to_latex(name), expr) for name, expr in e.let.items()]
+    lines += [(rf"\nabla_{{{name_to_latex(formula.tensor)}}}", formula.expr) for formula in e.formulas]
+    yield " \\\\\n".join(f"  {left} &= {to_latex(expr)}" for left, expr in lines)
+    yield r"\end{align*}"
+    for formula in e.formulas:
+        for remark in _where(formula):
+            yield f"% {plain(formula.tensor)} {remark}"
+    if e.why_not:
+        yield f"% no gradients: {plain(say(e.why_not))}"
+
+
+FORMATS: dict[str, Callable[[Explanation, int], Iterator[str]]] = {"text": _text, "yaml": _yaml, "latex": _latex}

@@ -1,0 +1,120 @@
+"""What `gradcheck ops` shows: the op table, and all about one op."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+
+import gradcheck.oracles.exact.prove  # noqa: F401 (it fills the table of actions)
+from gradcheck.autograd.op import ALIASES, Op, whole_table
+from gradcheck.oracles.exact.dual_numbers import EXACT_RULES
+
+
+def _rule(entry: Op) -> str:
+    return "composite" if entry.composite else "yes" if any(entry.rules) else "no"
+
+
+def _witnesses(entry: Op) -> str:
+    """Who can say what its derivative is, without any engine, and in which ways it can be differentiated; of ops that
+    are composed, their parts say."""
+    if entry.composite or not any(entry.rules):
+        return "its parts'" if entry.composite else ""
+    numeric = "complex step" if entry.analytic else "differences"
+    exact = "exact, " if entry.name in EXACT_RULES else ""
+    return f"{exact}{numeric}, forward, order 2"
+
+
+def _aliases(entry: Op) -> str:
+    return ", ".join(alias for alias, name in ALIASES.items() if name == entry.name)
+
+
+def _domain(entry: Op) -> str:
+    """`[-3, 3] x [0.3, 3]`; of ops whose arguments have structure, nothing: samples show those."""
+    return " x ".join(f"[{low:g}, {high:g}]" for low, high in entry.domain) if entry.elementwise else ""
+
+
+#: The columns, and how wide they get; longer cells are cut on a terminal, and stand out in a pipe.
+_COLUMNS: dict[str, tuple[int, Callable[[Op], str]]] = {
+    "SIGNATURE": (36, lambda entry: entry.signature),
+    "RULE": (9, _rule),
+    "WITNESSES": (36, _witnesses),
+    "KINKS": (24, lambda entry: entry.kinks),
+    "TORCH": (24, lambda entry: entry.torch),
+    "ALIASES": (16, _aliases),
+    "DOMAIN": (20, _domain),
+    "DOC": (80, lambda entry: entry.doc.partition("\n")[0]),
+}
+#: Those that a narrow terminal does without, the first to go first.
+_SPARED = ("DOMAIN", "ALIASES", "TORCH", "KINKS", "WITNESSES")
+#: What is left for the doc at least.
+_DOC = 24
+
+
+def table(room: int | None, ops: Iterable[Op] | None = None) -> list[str]:
+    """A line for each of these ops, by default of all. `room` are the columns of a terminal, which gets those of the
+    table that fit; None is a pipe, which gets them all, uncut."""
+    rows = [{title: title for title in _COLUMNS}]
+    rows += [
+        {title: cell(entry) for title, (_, cell) in _COLUMNS.items()}
+        for entry in sorted(whole_table().values() if ops is None else ops, key=lambda entry: entry.name)
+    ]
+    widths = {title: min(most, max(len(row[title]) for row in rows)) for title, (most, _) in _COLUMNS.items()}
+    if room is not None:
+        widths = _fitting(widths, room)
+    return ["  ".join(_cell(row[title], most, room) for title, most in widths.items()).rstrip() for row in rows]
+
+
+def _fitting(widths: dict[str, int], room: int) -> dict[str, int]:
+    """Without as many columns as there is no room for; the doc gets what is left."""
+    kept = dict(widths)
+    taken = sum(width + 2 for title, width in kept.items() if title != "DOC")
+    for title in _SPARED:
+        if taken + _DOC > room:
+            taken -= kept.pop(title) + 2
+    return kept | {"DOC": room - taken}
+
+
+def _cell(text: str, most: int, room: int | None) -> str:
+    return text.ljust(most) if room is None or len(text) <= most else text[: most - 3] + "..."
+
+
+def detail(entry: Op) -> list[str]:
+    """All about one op, and its entry as it is written."""
+    from gradcheck.checks.op_oracles import witnesses
+
+    asked = witnesses(entry)
+    facts = {
+        "gradient rule": {"composite": "none needed: composed of other ops"}.get(_rule(entry), _rule(entry)),
+        "elementwise": "yes: broadcasts and promotes dtypes" if entry.elementwise else "no",
+        "witnesses": ", ".join(asked.names),
+        "dtypes": ", ".join(asked.dtypes),
+        "domain": _domain(entry),
+        "kinks": entry.kinks,
+        "torch": f"torch.{entry.torch}" if entry.torch else "",
+        "aliases": _aliases(entry),
+        "method": f"x.{entry.name}(…)" if entry.method and "." not in entry.name else "",
+        "complex": "" if entry.holomorphic else "not holomorphic: the rule handles complex numbers itself",
+    }
+    lines = [entry.signature, "", *(entry.doc.splitlines() or ["(no description)"]), ""]
+    lines += [f"{title + ':':15}{text}" for title, text in facts.items() if text]
+    if entry.samples:
+        lines += ["", "samples:", *(f"  {sample}" for sample in entry.samples)]
+    return lines + _source(entry)
+
+
+def _source(entry: Op) -> list[str]:
+    """The entry as it is written, and its rules where they stand apart from it."""
+    written = [entry.forward, *dict.fromkeys(rule for rule in entry.rules if rule is not None)]
+    lines: list[str] = []
+    seen: set[tuple[str, int]] = set()
+    for function in written:
+        try:
+            source, start = inspect.getsourcelines(function)
+        except (OSError, TypeError):  # a NumPy function, or no source files installed
+            continue
+        place = f"{function.__module__.replace('.', '/')}.py"
+        if (place, start) in seen or (function.__name__ == "<lambda>" and seen):
+            continue  # a lambda is read in the entry
+        seen.add((place, start))
+        lines += ["", f"{place}:{start}", *("  " + line.rstrip() for line in source)]
+    return lines

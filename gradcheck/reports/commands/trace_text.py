@@ -1,0 +1,253 @@
+"""A traced backward pass as a person would tell it: an indented tree of what comes where, who waits, who passes on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from rich.cells import cell_len
+
+from gradcheck.autograd.tensor import Tensor
+from gradcheck.autograd.trace import Glimpse, Kept, PassedOn, Received, Trace
+from gradcheck.checks.derivation import Explanation
+from gradcheck.engines.traced_case import Label, TracedCase, TracedStep
+from gradcheck.errors import TensorError
+from gradcheck.reports import Look
+from gradcheck.reports.commands.explanation import formula_texts
+from gradcheck.reports.tensors import inline, span
+from gradcheck.reports.safe_text import count, plain, wrap
+
+#: A pass of more tensors is summarised: these many from its start and from its end, unless -v asks for all.
+MAX_TENSORS, FIRST, LAST = 40, 12, 4
+#: How deep the tree is drawn; what lies deeper is not moved further to the right.
+MAX_DEPTH = 8
+#: How many tensors the list of the order names, and how many gradients that were kept are shown.
+MAX_LISTED = 24
+#: Columns of an expression in the tree.
+MAX_EXPRESSION, MAX_SENDER = 48, 28
+
+Labels = Mapping[Tensor, Label]
+
+
+def render(
+    traced: TracedCase, look: Look, *, step: int | None = None, tensor: str = "", explained: Explanation | None = None
+) -> str:
+    """All steps, or the one with this index; of a pass all events, or those of the tensor that is called so. What is
+    left of the pass that is `explained` comes with its formula."""
+    lines = [plain(traced.case.id)]
+    if traced.error is not None:
+        error = error_text(traced.error)
+        lines += _told(f"the forward pass stops at {traced.failed_at}: {error}", look)
+    for one in traced.steps:
+        if step is None or one.index == step:
+            own = explained if explained is not None and explained.step == one.index else None
+            lines += ["", *_step(one, look, tensor, own)]
+    return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def called(labels: Labels, name: str) -> list[Tensor]:
+    """The tensors that are called so: by the case, by their label, or by their expression alone."""
+    return [t for t, label in labels.items() if name in (label.name, label.text, label.expression) and name]
+
+
+def sentences(trace: Trace, labels: Labels) -> list[tuple[Received | PassedOn, str]]:
+    """Every event, and what is told of it on one line."""
+    tree = _Tree(labels, Look(width=10**9))
+    return [(event, tree.told(event)) for event in trace.events]
+
+
+def kept_lines(trace: Trace, labels: Labels) -> list[str]:
+    """What the pass leaves behind, a line each."""
+    return [line.strip() for line in _keeping(list(trace.kept), labels, Look(width=10**4))]
+
+
+def concerns(event: Received | PassedOn, chosen: set[Tensor]) -> bool:
+    """Whether one of these tensors receives a gradient, or passes its own on."""
+    return event.tensor in chosen or (isinstance(event, Received) and event.sender in chosen)
+
+
+def _step(one: TracedStep, look: Look, tensor: str, explained: Explanation | None) -> list[str]:
+    title = f"step {one.index + 1}: {action(one)}"
+    lines = _told(title, look, indent="")
+    if one.trace is not None:
+        lines += _pass(one, one.trace, look, tensor)
+        lines += _formulas(one.trace, one.labels, explained, look) if explained is not None and not tensor else []
+    if one.error is not None:
+        asked = "as the case asks" if not one.unexpected else "which the case does not ask for"
+        lines += _told(f"{error_text(one.error)}; {asked}", look)
+    return lines
+
+
+def error_text(error: TensorError) -> str:
+    """`error shape: …`."""
+    return f"error {error.kind}: {plain(str(error))}"
+
+
+def action(one: TracedStep) -> str:
+    """What a step does."""
+    step = one.step
+    if step.action == "zero_grad":
+        return f"zero_grad {', '.join(step.names) or 'all'}: no gradient is kept there any more"
+    if step.action == "forward":
+        return "forward again" + (f", with new values of {', '.join(step.inputs)}" if step.inputs else "")
+    kept = "" if step.retain_graph else ", and the graph is freed on the way"
+    return f"backward from {' and '.join(step.roots)}{kept}"
+
+
+def _pass(one: TracedStep, trace: Trace, look: Look, tensor: str) -> list[str]:
+    labels = one.labels
+    if trace.freed is not None:
+        text = f"{labels[trace.freed].text} is freed: an earlier pass has thrown away the values saved for its gradient"
+        return _told(text, look)
+    tree = _Tree(labels, look)
+    if tensor:
+        chosen = set(called(labels, tensor))
+        lines = tree.following(trace, chosen)
+        return lines + _keeping([kept for kept in trace.kept if kept.tensor in chosen], labels, look)
+    return [*tree.lines(trace), "", *_order(trace, labels, look), *_keeping(list(trace.kept), labels, look)]
+
+
+class _Tree:
+    """The events of one pass, indented by how far the gradient has come."""
+
+    def __init__(self, labels: Labels, look: Look) -> None:
+        self.labels, self.look = labels, look
+        self.everything = look.verbosity > 0
+        self._depth: dict[Tensor, int] = {}
+        self._number = 0
+
+    def lines(self, trace: Trace) -> list[str]:
+        """All events, or the first and the last where there are very many."""
+        blocks = self._blocks(trace)
+        total = len(blocks) - 1
+        if self.everything or total <= MAX_TENSORS:
+            return [line for block in blocks for line in self._shortened(block)]
+        hidden = blocks[FIRST + 1 : len(blocks) - LAST]
+        ops = Counter(event.op.name for block in hidden for event, _ in block if isinstance(event, PassedOn))
+        shown = ", ".join(f"{number:,} {name}" for name, number in ops.most_common(6))
+        text = f"… {len(hidden):,} tensors more ({shown}); -v shows them, --tensor NAME follows one"
+        gap = wrap(text, self.look.width, "     ", "         ")
+        first = [line for block in blocks[: FIRST + 1] for line in self._shortened(block)]
+        return [*first, *gap, *(line for block in blocks[-LAST:] for line in self._shortened(block))]
+
+    def following(self, trace: Trace, chosen: set[Tensor]) -> list[str]:
+        """What the chosen tensors receive and pass on."""
+        lines = [
+            line
+            for block in self._blocks(trace)
+            for event, number in block
+            if concerns(event, chosen)
+            for line in self._lines(event, number)
+        ]
+        return lines or ["  no gradient arrives there in this pass"]
+
+    def _blocks(self, trace: Trace) -> list[list[tuple[Received | PassedOn, int]]]:
+        """The incoming gradients, and then for each tensor that passes its own on all that this causes."""
+        blocks: list[list[tuple[Received | PassedOn, int]]] = [[]]
+        for event in trace.events:
+            if isinstance(event, PassedOn):
+                self._number += 1
+                blocks.append([])
+            elif event.sender is not None:
+                self._depth[event.tensor] = self._depth.get(event.sender, 0) + 1  # the last to report decides
+            blocks[-1].append((event, self._number))
+        return blocks
+
+    def _shortened(self, block: list[tuple[Received | PassedOn, int]]) -> Iterator[str]:
+        limit = len(block) if self.everything or len(block) <= MAX_TENSORS else FIRST
+        for event, number in block[:limit]:
+            yield from self._lines(event, number)
+        if limit < len(block):
+            yield f"     … {len(block) - limit:,} gradients more are passed on there"
+
+    def _lines(self, event: Received | PassedOn, number: int) -> list[str]:
+        """One event, in more than one line where it is too wide."""
+        if isinstance(event, PassedOn):
+            indent = f"{number:>4} " + self._indent(event.tensor)
+        else:
+            indent = "       " + ("" if event.sender is None else self._indent(event.sender))
+        return wrap(self.told(event), self.look.width, indent, " " * (len(indent) + 4))
+
+    def told(self, event: Received | PassedOn) -> str:
+        """One event, on one line."""
+        own = self.labels[event.tensor]
+        if isinstance(event, PassedOn):
+            return f"{_made(own)}  ({own.op}) passes on {self._value(event.gradient)}"
+        sender = "outside" if event.sender is None else _called(self.labels[event.sender], MAX_SENDER)
+        return f"{_called(own)} receives {self._value(event.gradient)} from {sender}: {self._standing(event)}"
+
+    def _indent(self, tensor: Tensor) -> str:
+        return " " * 2 * min(self._depth.get(tensor, 0), MAX_DEPTH)
+
+    def _standing(self, event: Received) -> str:
+        progress = f"{event.received} of {event.expected}"
+        total = f", together {self._value(event.total)}" if event.received > 1 else ""
+        if not event.ready:
+            return f"{progress}{total}, waits"
+        return f"{progress}{total}, {'keeps it' if event.tensor.creation_op is None else 'ready'}"
+
+    def _value(self, value: Glimpse) -> str:
+        return shortened(value, 10_000 if self.everything else 32)
+
+
+def shortened(value: Glimpse, room: int = 32) -> str:
+    """The numbers where they fit into so many columns, else shape, dtype and range: `(64, 10) from -0.3 to 2.1`."""
+    text = "" if value.array is None else inline(value.array)
+    if text and cell_len(text) <= room:
+        return text
+    shape = f"({', '.join(map(str, value.shape))}{',' if len(value.shape) == 1 else ''})"
+    return f"{shape} {span(value)}"
+
+
+def _made(label: Label) -> str:
+    if not label.name:
+        return _called(label)
+    return f"{plain(label.name)} = {_short(label.expression)}" if label.expression else plain(label.name)
+
+
+def _short(text: str, room: int = MAX_EXPRESSION) -> str:
+    text = plain(text)
+    return text if len(text) <= room else f"{text[: room - 1]}…"
+
+
+def _called(label: Label, room: int = MAX_EXPRESSION) -> str:
+    """A label whose expression is cut where it is long, never the entry that it is inside of."""
+    if label.name:
+        return plain(label.name)
+    return replace(label, expression=_short(label.expression, room)).text
+
+
+def _order(trace: Trace, labels: Labels, look: Look) -> list[str]:
+    names = [_called(labels[tensor], MAX_SENDER) for tensor in trace.order]
+    if len(names) > MAX_LISTED and look.verbosity <= 0:
+        names = [*names[:FIRST], f"… {count(len(names) - FIRST - LAST, 'more tensor')} …", *names[-LAST:]]
+    return _told(f"order: {', '.join(names)}", look, hanging="    ") if names else []
+
+
+def _formulas(trace: Trace, labels: Labels, explained: Explanation, look: Look) -> list[str]:
+    """How the gradients that the pass leaves behind are written."""
+    kept = {labels[one.tensor].name for one in trace.kept[: len(trace.kept) if look.verbosity > 0 else MAX_LISTED]}
+    lines = []
+    for name, text in formula_texts(explained):
+        is_step = name.startswith("let ")
+        lines += [f"{name}{'' if is_step else '.grad'} = {text}"] if is_step or name in kept else []
+    return ["", *(line for text in lines for line in _told(plain(text), look, hanging="    "))] if lines else []
+
+
+def _keeping(kept: list[Kept], labels: Labels, look: Look) -> list[str]:
+    """What the pass leaves behind; where there was a gradient before, how they add up."""
+    lines = []
+    limit = len(kept) if look.verbosity > 0 else MAX_LISTED
+    for one in kept[:limit]:
+        room = 10_000 if look.verbosity > 0 else look.width
+        now = shortened(one.now, room)
+        sum_of = "" if one.before is None else f"{shortened(one.before)} + {shortened(one.gradient)} = "
+        lines += _told(f"{_called(labels[one.tensor])}.grad: {sum_of}{now}", look, hanging="    ")
+    if limit < len(kept):
+        lines.append(f"  and {count(len(kept) - limit, 'more gradient')}; -v shows them all")
+    return lines
+
+
+def _told(text: str, look: Look, indent: str = "  ", hanging: str = "      ") -> list[str]:
+    return wrap(text, look.width, indent, hanging)

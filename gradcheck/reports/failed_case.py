@@ -1,0 +1,301 @@
+"""What is wrong with one case, as lines for people: its errors and findings, each on the reader's own line, with the
+numbers behind it; what engines printed meanwhile; and the smallest case that fails in the same way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from rich.text import Text
+
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
+from gradcheck.reports import Look
+from gradcheck.reports.causes import Member, members_of
+from gradcheck.reports.excerpt import SUGGESTION, excerpt
+from gradcheck.reports.findings import Finding, locate
+from gradcheck.reports.phrases import comparison_text as told
+from gradcheck.reports.phrases import say
+from gradcheck.reports.phrases import comparison_numbers
+from gradcheck.reports.source_lines import Spot, located, near, spot, suggested
+from gradcheck.reports.tensors import is_small, side_by_side, wrong_elements
+from gradcheck.reports.safe_text import at, count, plain, plain_lines, wrap
+
+#: How a case came out, in a word, and its style.
+WORDS: dict[CaseStatus, tuple[str, str]] = {
+    "passed": ("ok", "green"),
+    "failed": ("FAIL", "bold red"),
+    "invalid": ("INVALID", "bold red"),
+    "crashed": ("CRASH", "bold red"),
+    "skipped": ("skip", "magenta"),
+    "xfailed": ("xfail", "magenta"),
+    "xpassed": ("XPASS", "bold red"),
+    "unsupported": ("n/a", "magenta"),
+}
+CAUSE, COUNTEREXAMPLE = "bold red", "bold magenta"
+#: What an error is about, where it begins with a word.
+_WORD = re.compile(r"[\w.]+")
+#: How many findings of a case are shown in full, and how many more in a line each; -v shows all.
+IN_FULL, IN_BRIEF = 3, 8
+#: Of more errors in a file, the lines at fault are not shown.
+MOST_EXCERPTS = 5
+#: Tensors of more numbers, or in more lines, are shown whole with -v alone.
+FEW_NUMBERS, FEW_LINES = 12, 5
+#: How many wrong elements of a large tensor are listed.
+FIRST_WRONG = 5
+#: Lines of what an engine printed.
+PRINTED = 8
+#: A longer reproduction is in its file; it says nothing at a glance.
+MAX_LINES = 24
+
+
+def indented(text: str, look: Look, indent: int = 2, hanging: int | None = None, style: str = "") -> list[Text]:
+    """The text in lines, the first behind `indent` blanks, the others behind `hanging`; two more, if that is None."""
+    further = " " * (indent + 2 if hanging is None else hanging)
+    return [Text(line, style=style) for line in wrap(text, look.width, " " * indent, further)]
+
+
+def failure(case: CaseResult, look: Look) -> list[Text]:
+    """All that helps to mend a case."""
+    return of_case(case, members_of(case), look)
+
+
+def of_case(case: CaseResult, members: Sequence[Member], look: Look) -> list[Text]:
+    """What is wrong with a case, of which others may tell a part; and how to see it again."""
+    word, style = WORDS[case.status]
+    errors = [member.error for member in members if member.error is not None]
+    found = [member.finding for member in members if member.finding is not None]
+    name = plain(case.name or case.file)
+    lines = [Text.assemble((word, style), "  ", (name, "bold")), *_errors(errors, case, look)]
+    if case.status == "xpassed" or not (found or errors):
+        lines += excerpt(Spot(locate(case, case.place)), look, told.verdict(case), CAUSE)
+    return [*lines, *_findings(found, case, look), *further(case, look)]
+
+
+def further(case: CaseResult, look: Look) -> list[Text]:
+    """What goes with a case: what engines printed, the smallest case that fails so, how to see it again."""
+    lines = [*_incomplete(case, look), *_printed(case, look), *_smallest(case, look)]
+    if case.reproduce and case.status != "invalid":
+        lines += [Text(), Text.assemble(("  reproduce: ", "dim"), plain(case.reproduce))]
+    return lines
+
+
+def _errors(errors: Sequence[Failure], case: CaseResult, look: Look) -> list[Text]:
+    lines: list[Text] = []
+    for error in errors:
+        if len(errors) <= MOST_EXCERPTS:
+            lines += of_error(error, case, look)
+        else:
+            lines += indented(f"{at(locate(case, error.place))}: {told.error_line(error)}", look)
+    return lines
+
+
+def of_error(error: Failure, case: CaseResult, look: Look, headed: bool = True) -> list[Text]:
+    """An error, and the line that it is about."""
+    place = locate(case, error.place)
+    known = located(place, None) if error.place.line else Spot(place)
+    if case.status == "invalid" and known.line:
+        word = _WORD.match(known.line, place.column - 1)
+        known = Spot(place, known.line, place.column - 1, len(word[0]) if word else 1)
+    elif error.text and known.line.startswith(error.text, place.column - 1):
+        known = Spot(place, known.line, place.column - 1, len(error.text))
+    lines = indented(told.error_line(error), look, style=CAUSE) if headed else []
+    lines += excerpt(known, look)
+    if look.verbosity > 0:
+        for engine, words in error.own_words:
+            lines += indented(
+                f"{plain(engine)} itself says: {plain(words.removeprefix(f'{engine}: '))}", look, indent=4
+            )
+    if error.details and (look.verbosity > 0 or error.kind == "code_raised"):
+        return lines + [Text(f"    {line}", style="dim") for line in plain_lines(error.details)]
+    return lines + ([Text("    -v shows the traceback")] if error.details else [])
+
+
+# Findings ----------------------------------------------------------------------------------------------
+
+
+def _findings(found: Sequence[Finding], case: CaseResult, look: Look) -> list[Text]:
+    """The first in full, then some in a line each, then how many more there are."""
+    detailed = len(found) if look.verbosity > 0 else min(len(found), _detailed(found))
+    brief = found[detailed : detailed + IN_BRIEF]
+    lines: list[Text] = []
+    for number, finding in enumerate(found[:detailed]):
+        lines += [*([Text()] if number else []), *in_full(finding, case, look)]
+    if brief:
+        lines.append(Text())
+    for finding in brief:
+        lines += indented(f"also: {told.title(finding.lead)}{_line_of(finding.lead)}", look, hanging=8)
+    more = len(found) - detailed - len(brief)
+    if more:
+        lines.append(Text(f"  and {count(more, 'more finding')}; -v shows {'it' if more == 1 else 'them all'}"))
+    return lines
+
+
+def _detailed(found: Sequence[Finding]) -> int:
+    """How many to show in full: all that follows from a wrong value, error or rule is told in a line each."""
+    kinds = [finding.lead.what for finding in found]
+    if kinds and kinds[0] in (ClaimKind.VALUE, ClaimKind.RAISES):
+        return 1
+    return min(IN_FULL, kinds.count(ClaimKind.NODE) + 1) if ClaimKind.NODE in kinds else IN_FULL
+
+
+def in_full(finding: Finding, case: CaseResult, look: Look, headed: bool = True) -> list[Text]:
+    """What is wrong, where, what was meant and why; then the numbers, and what follows from it."""
+    lead = finding.lead
+    lines = indented(told.title(lead), look, style=CAUSE) if headed else []
+    lines += _where(lead, case, look)
+    for text in filter(None, (told.raised(lead),)):
+        lines += indented(text, look, indent=4, hanging=6)
+    for text in filter(None, (told.backing(lead, finding.consequences),)):
+        lines += indented(text, look, indent=4, hanging=6)
+    for word, message in _reasons(lead, look):
+        lines += indented(f"{word}: {message}", look, indent=4, hanging=6, style="bold")
+    for message in told.counterexamples(lead, look.verbosity > 0):
+        lines += indented(message, look, indent=4, hanging=6, style=COUNTEREXAMPLE)
+    if lead.trial:
+        lines += indented(f"at other numbers: {comparison_numbers.trial(lead)}", look, indent=4)
+    lines += _numbers(lead, look)
+    for note in lead.notes:
+        lines += indented(f"note: {plain(say(note))}", look, indent=4, hanging=6)
+    lines += _others(finding.others, look)
+    consequences = told.consequences(lead, finding.consequences) if finding.consequences else ""
+    if consequences:
+        lines += indented(consequences, look, indent=4)
+    return lines
+
+
+def _where(lead: Comparison, case: CaseResult, look: Look) -> list[Text]:
+    """The reader's own line, and what to write there; or in words what may have been meant."""
+    found = spot(lead)
+    found = Spot(locate(case, found.place), found.line, found.start, found.length)
+    known = suggested(lead)
+    lines = _code(lead, look)
+    lines += excerpt(found, look, told.correction(known[1]) if known else "", SUGGESTION)
+    if known and known[1].text != known[0].formula and look.verbosity > 0:
+        lines += indented(f"did you mean  {plain(known[0].formula)} ?", look, indent=4, hanging=6, style=SUGGESTION)
+    for message in () if known else told.suggestions(lead):
+        lines += indented(message, look, indent=4, hanging=6, style=SUGGESTION)
+    return lines
+
+
+def _code(lead: Comparison, look: Look) -> list[Text]:
+    """The first line of the engine's own function, for whoever writes the engine."""
+    if lead.code is None:
+        return []
+    found = located(near(lead.code), None)
+    start = len(found.line) - len(found.line.lstrip())
+    return excerpt(Spot(found.place, found.line, start, len(found.line.strip())), look) if found.line else []
+
+
+def _reasons(lead: Comparison, look: Look) -> list[tuple[str, str]]:
+    found = told.reasons(lead, look.verbosity > 0)
+    return found if look.verbosity > 0 else found[:2]
+
+
+def _others(others: tuple[Comparison, ...], look: Look) -> list[Text]:
+    """What else says the same, a line each; all trials in a single line, with -v."""
+    lines: list[Text] = []
+    for text in dict.fromkeys(told.headline(other) + _line_of(other) for other in others if other.trial is None):
+        lines += indented(f"also: {text}", look, indent=4, hanging=10)
+    trials = list(dict.fromkeys(str(other.trial.number) for other in others if other.trial is not None))
+    if trials and look.verbosity > 0:
+        *first, last = trials
+        text = f"trials {', '.join(first)} and {last}" if first else f"trial {last}"
+        lines += indented(f"also in {text}, at other numbers", look, indent=4)
+    return lines
+
+
+def _line_of(c: Comparison) -> str:
+    return f" (line {c.place.line})" if c.place.line else ""
+
+
+# Numbers -----------------------------------------------------------------------------------------------
+
+
+def _numbers(c: Comparison, look: Look) -> list[Text]:
+    """Both tensors where they are small, then the worst element and the tolerance."""
+    lines = _tensors(c, look)
+    shown = bool(lines)
+    lines = [Text(), *lines, Text()] if lines else []
+    texts = [comparison_numbers.numbers(c, shown)]
+    if look.verbosity > 0:
+        texts = [comparison_numbers.differing(c), comparison_numbers.worst(c), comparison_numbers.allowed(c)]
+    for text in filter(None, texts):
+        lines += indented(text, look, indent=4)
+    return lines
+
+
+def _tensors(c: Comparison, look: Look) -> list[Text]:
+    got, want, titles = c.got_array, c.want_array, comparison_numbers.parties(c)
+    if got is None:  # only one of the two exists
+        got, want, titles = want, None, titles[::-1]
+    if got is None or (got.size == 1 and (want is None or got.shape == want.shape)):
+        return []  # the sentence and the worst element say it all
+    is_one_sided = want is None and c.what is not ClaimKind.CHECK
+    if look.verbosity <= 0 and (got.size > FEW_NUMBERS or is_one_sided or not comparison_numbers.has_numbers(c)):
+        return []
+    if c.what is ClaimKind.CHECK and want is None:
+        titles = ("where it holds", "")
+    lines: list[Text] = []
+    if is_small(got) and (want is None or is_small(want)):
+        lines = side_by_side(got, want, c.mask, titles, look.width - 4)
+    if look.verbosity <= 0 and len(lines) > FEW_LINES:
+        return []
+    if not lines and want is not None and c.mask is not None and c.mismatched > 1:
+        lines = wrong_elements(got, want, c.mask, titles, FIRST_WRONG)
+        if c.mismatched > FIRST_WRONG:
+            lines.append(Text(f"and {c.mismatched - FIRST_WRONG} more"))
+    return [Text.assemble("    ", line) for line in lines]
+
+
+# What goes with it -------------------------------------------------------------------------------------
+
+
+def _incomplete(case: CaseResult, look: Look) -> list[Text]:
+    """With -v, how what should have explained it failed itself; that it did is among the remarks."""
+    errors = [error for error in case.incomplete if error.details] if look.verbosity > 0 else []
+    lines: list[Text] = []
+    for error in errors:
+        lines += [Text(), *indented(told.error_line(error), look)]
+        lines += [Text(f"    {line}", style="dim") for line in plain_lines(error.details)]
+    return lines
+
+
+def _printed(case: CaseResult, look: Look) -> list[Text]:
+    """The end of what engines printed meanwhile; all of it with -v."""
+    lines: list[Text] = []
+    for engine, text in case.output.items():
+        said = plain_lines(text.strip())
+        hidden = 0 if look.verbosity > 0 else max(0, len(said) - PRINTED)
+        lines += [Text(), *indented(f"{plain(engine)} printed:", look)]
+        lines += [Text(f"    … {count(hidden, 'line')} before; -v shows all", style="dim")] if hidden else []
+        lines += [Text(f"    {line}", style="dim") for line in said[hidden:]]
+    return lines
+
+
+def _smallest(case: CaseResult, look: Look) -> list[Text]:
+    """The smallest case that fails in the same way, to be copied: as a few lines of Python, else as a case file; as
+    both with -v. Of a call in a test, as Python alone, which is not the smallest."""
+    found = case.smallest
+    if found is None:
+        return []
+    if not found.case:
+        return [Text(), Text("  in Python:"), *_quoted(found.snippet, look)]
+    size = f"{count(found.operations, 'operation')}{'' if found.complete else ', and maybe not the last word'}"
+    where = f", in {plain(found.file)}" if found.file else ""
+    lines = [Text(), Text(f"  smallest case that fails in the same way ({size}){where}:")]
+    if look.verbosity > 0 or not (found.snippet and found.file):
+        lines += _quoted(found.case, look)
+    if found.snippet:
+        lines += [Text("  in Python:"), *_quoted(found.snippet, look)]
+    return lines
+
+
+def _quoted(text: str, look: Look) -> list[Text]:
+    """The text as it is, since it is to be copied; cut where it is very long."""
+    lines = plain_lines(text)
+    shown = lines if look.verbosity > 0 or len(lines) <= MAX_LINES else lines[: MAX_LINES - 1]
+    quoted = [Text(f"    {line}") for line in shown]
+    if len(shown) < len(lines):
+        quoted.append(Text(f"    … {count(len(lines) - len(shown), 'line')} more; -v shows them"))
+    return quoted

@@ -1,0 +1,211 @@
+"""What a page shows of one thing that is wrong with a case: the line, what was meant and why, formulas, tensors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.result import CaseResult, Comparison, Failure
+from gradcheck.errors import Place
+from gradcheck.reports.causes import Member
+from gradcheck.reports.findings import Finding, locate
+from gradcheck.reports.page.heat_map import Heat, heat_of
+from gradcheck.reports.page.mathml import typeset
+from gradcheck.reports.phrases import comparison_text as told
+from gradcheck.reports.phrases import say
+from gradcheck.reports.phrases import comparison_numbers
+from gradcheck.reports.phrases.phrase_table import listed
+from gradcheck.reports.source_lines import Spot, located, near, spot, suggested
+from gradcheck.reports.safe_text import at, count, cut, plain, plain_lines
+
+#: Tensors of a finding that are shown beside the one that says most; characters of a line, of a print.
+MOST_TENSORS, MOST_IN_A_LINE, MOST_PRINTED = 8, 240, 20_000
+#: In what IPython calls the code of a cell, in no file.
+_IN_A_CELL = "ipykernel_"
+#: Claims whose text is a formula.
+FORMULAS = (ClaimKind.FORMULA, ClaimKind.WRONG_FORMULA, ClaimKind.CHECK)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a file, in three parts: the middle one is meant."""
+
+    number: int
+    before: str
+    meant: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What to write instead, as a part of a text: before, the old, the new, after. `key` is what the text is called."""
+
+    key: str
+    before: str
+    old: str
+    new: str
+    after: str
+
+    @property
+    def text(self) -> str:
+        """As it should be."""
+        return f"{self.before}{self.new}{self.after}"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """One thing that is wrong with a case."""
+
+    title: str
+    where: str = ""
+    line: Line | None = None
+    code: tuple[str, Line] | None = None  # where the engine's own function begins that computes it
+    backing: str = ""
+    reasons: tuple[tuple[str, str], ...] = ()
+    change: Change | None = None
+    suggestions: tuple[str, ...] = ()
+    formulas: tuple[tuple[str, str], ...] = ()  # what is said of it, and MathML
+    counterexamples: tuple[str, ...] = ()
+    heat: Heat | None = None
+    notes: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    further: tuple[tuple[str, Heat], ...] = ()  # tensors that are wrong with it: which, and their pictures
+    details: str = ""
+
+    @property
+    def text(self) -> str:
+        """What is wrong and why, to be copied."""
+        reasons = (f"{word}: {text}" for word, text in self.reasons)
+        lines = (self.title, self.where, self.backing, *reasons, *self.counterexamples, *self.suggestions)
+        meant = f"did you mean  {self.change.text} ?" if self.change is not None else ""
+        return "\n".join(filter(None, (*lines, meant, *self.notes, *self.also)))
+
+
+def shown(member: Member) -> Shown:
+    """Of a member that has a finding, or an error."""
+    if member.finding is not None:
+        return _of_finding(member.finding, member.case)
+    assert member.error is not None
+    return _of_error(member.error, member.case)
+
+
+def _of_error(error: Failure, case: CaseResult) -> Shown:
+    place = locate(case, error.place)
+    found = located(place, None)
+    own = tuple(f"{plain(engine)} itself says: {plain(words)}" for engine, words in error.own_words)
+    return Shown(told.error_line(error), _where(place, found), line_of(found), notes=own, details=end_of(error.details))
+
+
+def _of_finding(finding: Finding, case: CaseResult) -> Shown:
+    lead = finding.lead
+    found = spot(lead)
+    place = locate(case, found.place)
+    consequences = told.consequences(lead, finding.consequences) if finding.consequences else ""
+    others = dict.fromkeys(told.headline(one) for one in finding.others if one.trial is None)
+    also = [f"also: {text}" for text in others] + _trials(finding.others)
+    numeric = (comparison_numbers.differing(lead), comparison_numbers.worst(lead), comparison_numbers.allowed(lead))
+    return Shown(
+        told.title(lead),
+        _where(place, found),
+        line_of(Spot(place, found.line, found.start, found.length)),
+        _code(lead),
+        "; ".join(filter(None, (told.raised(lead), told.backing(lead, finding.consequences)))),
+        tuple(told.reasons(lead, everything=False)),
+        _change(lead),
+        tuple(told.suggestions(lead)) if _change(lead) is None else (),
+        tuple(_formulas(lead)),
+        tuple(told.counterexamples(lead)),
+        heat_of(lead),
+        (*_trial(lead), *filter(None, numeric), *(plain(say(note)) for note in lead.notes)),
+        (*also, *filter(None, (consequences,))),
+        tuple(_further(finding)),
+    )
+
+
+def _where(place: Place, found: Spot) -> str:
+    """Nothing of what somebody's code has made, and is in no file."""
+    return at(place) if found.line or not place.line or os.path.exists(place.file) else ""
+
+
+def _code(c: Comparison) -> tuple[str, Line] | None:
+    if c.code is None:
+        return None
+    found = located(near(c.code), None)
+    line = found.line.rstrip()
+    start = len(line) - len(line.lstrip())
+    shown = line_of(Spot(found.place, line, start, len(line) - start)) or Line(found.place.line, "")
+    return f"computed by {'a cell' if _IN_A_CELL in found.place.file else at(found.place)}", shown
+
+
+def _further(finding: Finding) -> Iterator[tuple[str, Heat]]:
+    """The tensors that are wrong in the same way, or because of it, at the case's own numbers."""
+    wrong = {_tensor(c): c for c in (*finding.others, *finding.consequences) if c.trial is None}
+    for c in [c for key, c in wrong.items() if key != _tensor(finding.lead)][:MOST_TENSORS]:
+        heat = heat_of(c)
+        if heat is not None:
+            yield told.headline(c), heat
+
+
+def _tensor(c: Comparison) -> tuple[object, ...]:
+    return c.what, c.tensor, c.step, c.engine
+
+
+def _trials(others: Sequence[Comparison]) -> list[str]:
+    """At which other numbers it is wrong, too, with the sizes of each."""
+    known: dict[str, list[str]] = {}
+    for trial in {one.trial.number: one.trial for one in others if one.trial is not None}.values():
+        sizes = ", ".join(f"{plain(name)} = {size}" for name, size in trial.sizes.items())
+        known.setdefault(sizes, []).append(str(trial.number))
+    texts = [f"{listed(tuple(ones))}{f' ({sizes})' if sizes else ''}" for sizes, ones in known.items()]
+    is_one = sum(map(len, known.values())) == 1
+    return [f"also in {'trial' if is_one else 'trials'} {'; '.join(texts)}"] if texts else []
+
+
+def _trial(c: Comparison) -> tuple[str, ...]:
+    return (f"at other numbers: {comparison_numbers.trial(c)}",) if c.trial is not None else ()
+
+
+def _change(c: Comparison) -> Change | None:
+    known = suggested(c)
+    if known is None:
+        return None
+    edit, text = known[1], c.formula
+    parts = (text[: edit.start], text[edit.start : edit.end], edit.text, text[edit.end :])
+    return Change(plain(_step(c) or c.tensor), *map(plain, parts))
+
+
+def _step(c: Comparison) -> str:
+    """The step of a derivation in which a formula goes wrong; empty where it does so itself."""
+    is_step = c.cause is not None and c.cause.origin.kind == "step"
+    return str(c.cause.origin["name"]) if is_step and c.cause is not None else ""
+
+
+def _formulas(c: Comparison) -> list[tuple[str, str]]:
+    """What is claimed, and what may have been meant."""
+    step = _step(c)
+    left = "" if c.what is ClaimKind.CHECK or step else c.tensor
+    claimed = f"claimed of {plain(step)}" if step else "claimed"
+    claimed = "claimed to be wrong" if c.what is ClaimKind.WRONG_FORMULA else claimed
+    found = [(claimed, typeset(c.formula, left))] if c.what in FORMULAS and c.formula else []
+    meant = next((d.formula for d in c.diagnoses if d.formula), "")
+    found += [("meant, it seems", typeset(meant, left))] if meant and c.what in FORMULAS else []
+    return [(word, math) for word, math in found if math]
+
+
+def line_of(found: Spot) -> Line | None:
+    """The line, cut where it is very long; None where that is not known."""
+    if not found.line:
+        return None
+    line, start, end = found.line.rstrip(), found.start, found.start + found.length
+    before, meant, after = line[:start], line[start:end], line[end:]
+    before = before if len(before) <= MOST_IN_A_LINE else f"…{before[1 - MOST_IN_A_LINE :]}"
+    return Line(found.place.line, plain(before), *(plain(cut(text, MOST_IN_A_LINE)) for text in (meant, after)))
+
+
+def end_of(text: str) -> str:
+    """The last characters of what may be very long."""
+    hidden = len(text) - MOST_PRINTED
+    told = "\n".join(plain_lines(text[-MOST_PRINTED:]))
+    return f"… {count(hidden, 'character')} before\n{told}" if hidden > 0 else told

@@ -1,0 +1,197 @@
+"""What did not fail: the remarks behind a case that is right, and every claim of a case in a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.result import UNSETTLED, CaseResult, Comparison
+from gradcheck.facts import Fact
+from gradcheck.reports.phrases import say
+from gradcheck.reports.phrases.comparison_numbers import parties
+from gradcheck.reports.phrases.phrase_table import listed
+from gradcheck.reports.safe_text import brief, count, plain
+
+#: What other points are, besides those that are drawn or looked for.
+_OTHER_POINTS = (("moved", "other numbers"), ("incoming", "other incoming gradients"))
+#: Notes on what formulas were not tried at, and how many of them are told in a line.
+_LIMITS, _MOST_LIMITS = ("size_stays", "branch_not_visited"), 2
+#: Notes on who is off by how much.
+_OFF = ("reference_rounds", "reference_rounds_more", "off_by_rounding")
+#: The widest that a column of the table is made.
+_COLUMN = 28
+#: Claims about no single tensor, which have no size.
+_WITHOUT_SIZE = (ClaimKind.NODE, ClaimKind.NODE_JVP, ClaimKind.DOT_PRODUCT, ClaimKind.RAISES, ClaimKind.CHECK)
+#: What of a gradient was examined, in the certificate and in words.
+_EXAMINED = (("elements", "at", "element"), ("directions", "along", "direction"))
+
+
+# Remarks -----------------------------------------------------------------------------------------------
+
+
+def achievements(case: CaseResult) -> list[str]:
+    """Short remarks, the most telling first: `4 formulas hold at 3 other shapes`, `7 gradients agree`."""
+    passed = [comparison for comparison in case.comparisons if comparison.status == "passed"]
+    formulas = [c for c in passed if c.what is ClaimKind.FORMULA]
+    remarks = []
+    if formulas:
+        number = len({(c.tensor, c.formula) for c in formulas})
+        remarks.append(
+            f"{count(number, 'formula')} {_standing(formulas, number)}{_elsewhere(formulas)}{_limits(formulas)}"
+        )
+    refuted = len({(c.tensor, c.formula) for c in passed if c.what is ClaimKind.WRONG_FORMULA})
+    if refuted:
+        remarks.append(f"{refuted} refuted" if formulas else f"{count(refuted, 'wrong formula')} refuted")
+    checks = len({(c.formula, c.tensor, c.step) for c in passed if c.what is ClaimKind.CHECK})
+    if checks:
+        remarks.append(f"{count(checks, 'check')} {'holds' if checks == 1 else 'hold'}")
+    gradients = len({(c.tensor, c.step) for c in passed if c.what.subject is ClaimKind.GRADIENT})
+    if gradients:
+        remarks.append(f"{count(gradients, 'gradient')} {'agrees' if gradients == 1 else 'agree'}")
+    tangents = len({(c.tensor, c.step) for c in passed if c.what is ClaimKind.JVP})
+    if tangents:
+        remarks.append(f"{count(tangents, 'tangent')} {'agrees' if tangents == 1 else 'agree'}")
+    raised = len({c.step for c in passed if c.what is ClaimKind.RAISES})
+    if raised:
+        remarks.append(f"{count(raised, 'error')} raised as expected")
+    return remarks + _conventions(case)
+
+
+def _standing(formulas: list[Comparison], number: int) -> str:
+    """`proved`, if the exact oracle has proved them all; else that they hold, and how many of them are proved."""
+    proved = len({(c.tensor, c.formula) for c in formulas if c.certificate})
+    if proved == number:
+        known = [c.certificate for c in formulas if c.certificate]
+        where = list(dict.fromkeys(condition for one in known for condition in one.get("where", ())))
+        return f"proved{' where ' + ' and '.join(where) if where else ''}"
+    return ("holds" if number == 1 else "hold") + (f" ({proved} proved)" if proved else "")
+
+
+def _elsewhere(formulas: list[Comparison]) -> str:
+    """` at 3 other shapes, moved numbers and other sides of 2 branches`: sizes that differ from the case's own and from
+    each other, and each other point as what it is."""
+    trials = list({c.trial.number: c.trial for c in formulas if c.trial is not None}.values())
+    drawn = [trial for trial in trials if trial.kind == "drawn"]
+    shapes = len({tuple(trial.sizes.items()) for trial in drawn if trial.resized})
+    told = [count(shapes, "other shape")] if shapes else []
+    if len(drawn) > shapes:
+        told.append(count(len(drawn) - shapes, "other point"))
+    kinds = Counter[str](trial.kind for trial in trials)
+    told += [words for kind, words in _OTHER_POINTS if kinds[kind]]
+    if kinds["branch"]:
+        told.append(f"numbers beyond {count(kinds['branch'], 'threshold')}")
+    return f" at {listed(tuple(told))}" if told else ""
+
+
+def _limits(formulas: list[Comparison]) -> str:
+    """`; n stays 4: t is written out; not decided for x > 6`: what the formulas were not tried at, the first of it."""
+    notes = dict.fromkeys(note for c in formulas for note in c.notes if note.kind in _LIMITS)
+    told = [f"; {plain(say(note))}" for note in notes]
+    more = len(told) - _MOST_LIMITS
+    return "".join(told[:_MOST_LIMITS]) + (f" and {more} more; -v shows them" if more > 0 else "")
+
+
+def is_qualified(case: CaseResult) -> bool:
+    """Whether something is to be said of how far a case that passed holds."""
+    notes = (note.kind for c in case.comparisons if c.what is ClaimKind.FORMULA for note in c.notes)
+    return case.status == "passed" and (any(kind in _LIMITS for kind in notes) or bool(_conventions(case)))
+
+
+def _conventions(case: CaseResult) -> list[str]:
+    """At how many tensors engines choose different subgradients; ops alone count only where no tensor shows it."""
+    kinks = [c for c in case.comparisons if c.status == "not_differentiable"]
+    places = {(c.tensor, c.step) for c in kinks if c.what not in (ClaimKind.NODE, ClaimKind.NODE_JVP)} or {
+        (c.tensor, 0) for c in kinks
+    }
+    return [f"{count(len(places), 'point')} without a derivative, where engines differ"] if places else []
+
+
+# Table -------------------------------------------------------------------------------------------------
+
+
+def rows(case: CaseResult) -> list[tuple[list[Comparison], tuple[str, ...]]]:
+    """Every claim that did not fail, its trials with it, and its columns: what, of which tensor, between whom, of what
+    size, how it went."""
+    groups: dict[tuple[object, ...], list[Comparison]] = {}
+    for c in case.comparisons:
+        if c.status not in UNSETTLED:
+            groups.setdefault((c.what, c.tensor, c.step, c.engine, c.reference, c.formula, c.status), []).append(c)
+    return [(group, _row(group)) for group in groups.values()]
+
+
+def table(case: CaseResult, width: int = 80) -> list[Text]:
+    """The same, a line each; columns as wide as they need be."""
+    found = [columns for _, columns in rows(case)]
+    if not found:
+        return []
+    widths = [min(_COLUMN, max(map(cell_len, column))) for column in zip(*found, strict=True)]
+    lines = []
+    for row in found:
+        padded = [text + " " * max(0, room - cell_len(text)) for text, room in zip(row, widths, strict=True)]
+        lines.append(Text(" " * 10 + "  ".join(padded).rstrip(), style="dim"))
+    return lines
+
+
+def _row(group: list[Comparison]) -> tuple[str, ...]:
+    """What, of which tensor, between whom, of what size, and how it went at worst."""
+    first = group[0]
+    what = first.what.replace("_", " ") + (f", step {first.step + 1}" if first.step else "")
+    name = first.formula or first.tensor if first.what is ClaimKind.CHECK else first.tensor
+    size = "" if first.what in _WITHOUT_SIZE else "x".join(map(str, first.shape)) or "scalar"
+    trials = sum(c.trial is not None for c in group)
+    outcome = _outcome(group)
+    if trials:
+        outcome += f"{', also' if trials < len(group) else ''} in {count(trials, 'trial')}"
+    remarks = [outcome, _certified(first), say(first.verdict) or say(first.mismatch), *map(say, _notes(group))]
+    return what, plain(name), "/".join(parties(first)), size, plain("; ".join(filter(None, remarks)))
+
+
+def _notes(group: list[Comparison]) -> Iterable[Fact]:
+    """Those of the first, and who is off by how much at a trial, once each."""
+    off = {note.kind: note for c in reversed(group) for note in c.notes if note.kind in _OFF}
+    return dict.fromkeys((*group[0].notes, *(off[kind] for kind in _OFF if kind in off)))
+
+
+def _certified(c: Comparison) -> str:
+    """The certificate, in words: `proved at 4 sizes (exact, 12 trials, degree 6, a wrong one would pass with
+    p < 1e-26)`, or `confirmed by complex step at 6 elements (error bar 3e-16)`."""
+    known = c.certificate
+    if known is None or c.status != "passed":
+        return ""
+    if known["method"] == "exact":
+        tried = f"{count(known['trials'], 'trial')}, degree {known['degree']}, a wrong one would pass with p < "
+        tried += brief(known["bound"])
+        unknowns = f", for any {', '.join(known['unknowns'])}" if known["unknowns"] else ""
+        where = f" where {' and '.join(known['where'])}" if known.get("where") else ""
+        return f"proved{where} at {count(len(known['sizes']), 'size')} (exact, {tried}{unknowns}{_held(known)})"
+    if known["error"] is None:  # there was nothing to look at
+        return ""
+    places = [f" {word} {count(known[key], noun)}" for key, word, noun in _EXAMINED if key in known]
+    return f"confirmed by {known['method']}{''.join(places)} (error bar {known['error']:.1g})"
+
+
+def _held(known: Mapping[str, Any]) -> str:
+    """What stayed as it is written: `, w stays, n stays 4, for this incoming gradient`."""
+    held = known.get("held", {})
+    stays = [f"{name} stays" for name in held.get("constants", ())]
+    stays += [f"{name} stays {size}" for name, size in held.get("sizes", {}).items()]
+    return "".join(f", {one}" for one in [*stays, *["for this incoming gradient"] * bool(held.get("incoming"))])
+
+
+def _outcome(group: list[Comparison]) -> str:
+    """The worst relative error where it is known; otherwise that it stayed within the tolerance."""
+    if group[0].what is ClaimKind.WRONG_FORMULA:
+        return ""
+    if group[0].status != "passed":
+        return group[0].status.replace("_", " ")
+    if group[0].blames_reference:
+        return "passed"
+    worst = max(group, key=lambda c: c.max_rel or 0.0)
+    if not worst.max_rel:
+        return "agrees"
+    return f"rel {brief(worst.max_rel)}" + ("" if worst.max_ulp is None else f", {brief(worst.max_ulp)} ULP")

@@ -1,0 +1,164 @@
+"""In words: what comparisons of claims came to, where numbers do not say it; what is noted beside them; what befell a
+case as a whole; and what oracles found."""
+
+from __future__ import annotations
+
+from gradcheck.facts import Fact
+from gradcheck.reports.phrases.phrase_table import phrases, say
+
+#: What is told beyond a verdict, where it could not be found out.
+_PARTS = {
+    "cause": "where it comes from was not found out",
+    "part": "which part cannot be computed was not found out",
+    "suggestion": "what may have been meant was not found out",
+    "counterexample": "no counterexample was found",
+    "smallest": "no smaller case was found",
+    "derived": "whether formulas are the derived ones was not found out",
+    "power": "its power was not measured",
+    "report": "what was found out cannot be told",
+}
+_WHOSE = {"got": "this side's", "want": "the reference's"}
+
+
+def _outcomes(differ: Fact) -> str:
+    """Two outcomes, of which one at least is an error."""
+    got, mine, want, theirs = differ["got"], differ["got_outcome"], differ["want"], differ["want_outcome"]
+    if mine.kind != "raised":
+        return f"{want} {say(theirs)}, and {got} raises nothing"
+    return f"{got} {say(mine)}, and {want} {say(theirs) if theirs.kind == 'raised' else 'raises nothing'}"
+
+
+def _raised(came: Fact) -> str:
+    """What an engine's own code says of an error needs no kind beside it."""
+    text = came["text"].removeprefix("torch: ")
+    return f"fails: {text}" if came["error"] in ("engine_error", "code_raised") else f"raises {came['error']} ({text})"
+
+
+def _warned(found: Fact) -> str:
+    """The first sentence of it, which is what a line has room for."""
+    first = found["text"].partition(". ")[0].rstrip(".")
+    return f"{found['by']} warns: {first if len(first) <= 160 else first[:159] + '…'}"
+
+
+phrases(
+    {
+        # How two arrays differ, and what agreed
+        "gradient_missing": "no gradient arrived, one was expected",
+        "gradient_unexpected": "a gradient arrived, none was expected",
+        "none_agrees_with_zeros": lambda f: f"none agrees with all zeros (none is {_WHOSE[f['none']]})",
+        "shapes_differ": "shape {got:shape}, expected {want:shape}",
+        "dtypes_differ": "dtype {got}, expected {want}",
+        "elements_differ": "{mismatched} of {elements} elements differ",
+        "nans_agree": "{count} NaN{count:s} {count:one agrees|agree}",
+        "infinities_agree": "{count} infinite element{count:s} {count:one agrees|agree}",
+        "no_elements": "nothing was compared: no elements",
+        # Rounding
+        "within_rounding": "beyond the base tolerance by {beyond:.2g}, within the rounding noise of this graph at this "
+        "point",
+        "check_within_rounding": "within rounding noise, beyond the base tolerance",
+        "reference_rounds_more": "{reference} is off by {off:.2g} against itself in double precision, beyond rounding "
+        "noise; {engine} is not",
+        "reference_rounds": "{reference} is off by {off:.2g} by its own rounding, beside much larger elements: {what}",
+        "right_in_double_precision": "right in double precision; in {dtype} its steps overflow, or lose their digits",
+        "off_by_rounding": "off by {by:.2g} by rounding alone, and proved: {who:if {who}|the formula} rounds so much",
+        "too_ill_conditioned": "too ill-conditioned to be decided: rounding alone may move it {extent:finite by "
+        "{extent:.2g}|anywhere} at this point",
+        "fast_path_differs": "the core's fast path differs from its definition at {op}, in {owner}: a mistake in "
+        "gradcheck itself; please report it",
+        "no_conditioning": "no estimate of rounding noise: {error}",
+        # In another dtype than the case's own
+        "not_in_this_dtype": "holds in {own}, the case's own dtype, and cannot be shown in {dtype}: {why}",
+        "written_for_real_numbers": "it is written for real numbers",
+        "overflows": "it overflows",
+        "loses_digits": "too few digits are left",
+        # What engines do
+        "raised": _raised,
+        "raised_nothing": "raises nothing",
+        "outcomes_differ": _outcomes,
+        "engine_raised": "{engine} raised {error}: {text}",
+        "not_as_asked": "{engine} {came}; step {step} should raise {asked:if {asked}|nothing}",
+        "ran_fewer_steps": "{got} ran {ran[0]} of {steps} steps and {want} {ran[1]}, without an error",
+        "reference_would_go_on": "{engine} itself would go on, since this graph saved nothing",
+        "input_changed": "{engine} has changed {tensor}, which it was given",
+        "not_compared": "not compared: {engine} says nothing about it",
+        "says_nothing": "{engine} says nothing about {tensor}",
+        # An op alone
+        "op_alone": lambda f: f"{f['op']} alone: {_outcomes(f['what'])}",
+        "gradients_missing": "{op} alone: {engine} gives {got} gradients, expected {want}",
+        "wrong_where_shared": "the gradient of {op} is wrong where two of its arguments are one and the same tensor",
+        "gradient_of_op": "the gradient of {op}'s tensor {number}, for {ones:if an|a random} incoming gradient"
+        "{ones:if  of ones}{mismatch:if : {mismatch}}",
+        # Forward mode
+        "jvp_of_op": "the tangent of {op}'s output {number:number}, for random directions of its tensors{mismatch:if : "
+        "{mismatch}}",
+        "jvp_fails": lambda f: f"{f['op']} alone in forward mode: {_outcomes(f['what'])}",
+        "tangents_disagree": "{got} and {want} agree, but not with {method}",
+        "no_forward_mode": "{engine} has no forward mode{why:if : {why}}",
+        # What the case says
+        "said": "{text}",
+        "not_evaluated": "not compared: {entry} could not be evaluated",
+        "is_not_true": "is not true",
+        "no_comparison": "is numbers, not a comparison that could be true; write left == right",
+        "refuted": "refuted: {how}",
+        "not_refuted": "should be refuted, but holds at {points} point{points:s}",
+        # Errors of a case
+        "in_engines": "{what} [{engines:commas}]",
+        "forward_raised": "{entry}: {text}",
+        "step_raised": "step {step} raised {error}{asked:if , not {asked}}: {text}",
+        "not_raised": "step {step} should raise {asked}, and did not",
+        "step_not_run": "step {step} was not run: {entry} could not be evaluated in the first place",
+        "ran_out_of_time": "ran out of time after {seconds:g} seconds",
+        "ran_out_of_time_inside": "ran out of time after {seconds:g} seconds: {inside} had not returned",
+        "ran_out_of_memory": "ran out of memory{text:if : {text}}",
+        "cache_differs": "computed afresh, it comes out otherwise than the cache has it",
+        "process_ended": "the process that ran it ended {text}",
+        "warned": _warned,
+        "crashed": "{error}{text:if : {text}}",
+        "not_found_out": lambda f: f"{_PARTS[f['part']]}: {say(f['why'])}",
+        # At other points
+        "cannot_be_drawn": "values cannot be drawn: {error}",
+        "no_trial": "trial {trial} could not be verified in {attempts} draws: {why}",
+        "not_evaluated_here": "the graph cannot be evaluated there",
+        "not_raised_here": "{error} is not raised at these sizes",
+        "graph_is_nan": "the graph is NaN here: nothing is claimed of its gradient",
+        "leaves_range": "what gradients start from leaves its dtype's range: {who:list} can tell nothing of it",
+        "not_finite_here": "a value or a gradient is not finite there",
+        "ill_conditioned_here": "rounding decides what the graph comes to there",
+        "needs_sizes": "needs {condition}: else the graph is undefined, or rounding decides what it comes to",
+        "undefined_at": "{overflows:if overflows on the way|undefined (NaN)} at {count} of {elements} "
+        "element{elements:s}{own:if | elsewhere}{where:if : {where}}",
+        "check_undefined": "undefined at {points} other point{points:s}",
+        "where_element": "where {tensor} {condition}",
+        "where_some_element": "where some {tensor} {condition}",
+        "branch_not_visited": "not decided for {where:if {where}|numbers on the other side of `{op}` in {owner}}",
+        "size_stays": "{size} stays {value}{tensor:if : {tensor} is written out}",
+        "all_is_nan": "every element of a formula is NaN",
+        "at_these_numbers_only": "verified at these numbers only",
+        "not_at_other_numbers": "holds at the numbers given, if at all, but not at others",
+        # Oracles
+        "refuted_by_proof": "holds at these numbers, but not for all values{sizes:if  (at {sizes:sizes})}: the exact "
+        "oracle refutes it",
+        "beyond_rounding": "near, but not equal: off by {part:.1g} of its size, {times:.0f} times what rounding "
+        "explains",
+        "off_in_double_precision": "off by {part:.1g} of its size in double precision, though not by more than this "
+        "dtype rounds",
+        "within_tolerance_not_exact": "within the tolerance allowed, but not exact: the exact oracle refutes it",
+        "not_proved": "not proved: {why}",
+        "method_cannot_tell": "{method} cannot tell: the error bar is {error:.1g}",
+        "kinks_not_searched_further": "no derivative there, and the subgradients at {elements} element{elements:s} "
+        "were not searched further",
+        "jumps": "no derivative there: the function jumps",
+        "any_subgradient": "no derivative there; any of [{low:.6g}, {high:.6g}] is a subgradient",
+        "differs_along_directions": "differs along random directions",
+        "differences_side_with": "differences in double precision side with {engine}: {reference} is rounded",
+        "differences_cannot_confirm": "differences cannot confirm it: their error bar is {error:.1g}",
+        "differences_disagree": "{got} and {want} agree, but not with differences of first gradients",
+        "exact_dtype": "{dtype} is no field of real numbers",
+        "exact_steps": "its steps are more than backward passes",
+        "exact_error": "{message}",
+        "exact_uninterpreted": "it differs where {functions:commas} may take any value",
+        "exact_degree": "its degree is {degree:,}, too large for {points} points",
+        "exact_core_gradient": "the core's own gradient of {tensor} is not proved",
+        "no_complex_step": "{message}",
+    }
+)

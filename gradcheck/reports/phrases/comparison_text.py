@@ -1,0 +1,240 @@
+"""How a comparison is told, whatever it is about: every report tells it alike.
+
+What was found out in words is a fact, and said by its phrase; here stand the sentences that numbers are told in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.result import CaseResult, Comparison, Failure
+from gradcheck.facts import fact
+from gradcheck.language.case import Edit
+from gradcheck.reports.findings import TOGETHER
+from gradcheck.reports.phrases.comparison_numbers import parties, trial, worst
+from gradcheck.reports.phrases.phrase_table import listed, say
+from gradcheck.reports.safe_text import count, plain
+
+_SUBJECTS = {
+    ClaimKind.VALUE: "value of {tensor}",
+    ClaimKind.EXPECTED_VALUE: "value of {tensor}",
+    ClaimKind.GRADIENT: "gradient of {tensor}",
+    ClaimKind.EXPECTED: "gradient of {tensor}",
+    ClaimKind.GRADIENT2: "second-order gradient of {tensor}",
+    ClaimKind.FORMULA: "formula for the gradient of {tensor}",
+    ClaimKind.WRONG_FORMULA: "wrong formula for the gradient of {tensor}",
+    ClaimKind.CHECK: "check `{formula}`",
+    ClaimKind.RAISES: "errors raised",
+    ClaimKind.NODE: "gradient rule in {tensor}",
+    ClaimKind.NODE_JVP: "forward mode in {tensor}",
+    ClaimKind.JVP: "tangent of {tensor}",
+    ClaimKind.DOT_PRODUCT: "forward against reverse mode",
+    ClaimKind.CODE: "code of {tensor}",
+}
+#: Claims about these are between two engines, or an engine and the file.
+_BETWEEN_ENGINES = (ClaimKind.VALUE, ClaimKind.GRADIENT, ClaimKind.JVP, ClaimKind.GRADIENT2)
+#: Diagnoses that say what may have been meant.
+_SUGGESTIONS = ("did_you_mean", "derived", "these_numbers_only")
+#: How many of the tensors that are wrong only because of another are named.
+_NAMED = 8
+
+
+# What is wrong -----------------------------------------------------------------------------------------
+
+
+def subject(c: Comparison) -> str:
+    """`gradient of y`, `value of q after step 2`."""
+    if c.cause is not None and _is_step(c):
+        return f"step {plain(c.cause.origin['name'])} for the gradient of {plain(c.tensor)}"
+    text = _SUBJECTS[c.what].format(tensor=plain(c.tensor), formula=plain(c.formula))
+    return f"{text} after step {c.step + 1}" if c.step else text
+
+
+def title(c: Comparison) -> str:
+    """What is wrong, in a sentence as short as can be: the cause, where it is one."""
+    if c.cause is not None:
+        return cause(c)
+    text = _short(c)
+    return f"undecided: {text}" if c.status == "undecided" else text
+
+
+def _short(c: Comparison) -> str:
+    got, want = parties(c)
+    tensor, why = plain(c.tensor), plain(say(c.mismatch))
+    differ = "differ" if TOGETHER in c.engine else "differs"
+    if c.what is ClaimKind.FORMULA:
+        return f"the formula of {tensor} is wrong{f': {why}' if why else ''}"
+    if c.what is ClaimKind.WRONG_FORMULA:
+        return f"the wrong formula of {tensor} {why or 'holds wherever it was tried: it is not refuted'}"
+    if c.what is ClaimKind.RAISES and why:
+        return why
+    if c.what is ClaimKind.CODE and why:
+        return f"{subject(c)}: {why}"
+    if c.what in (ClaimKind.NODE, ClaimKind.NODE_JVP, ClaimKind.DOT_PRODUCT, ClaimKind.CHECK):
+        return _sentence(c)
+    if why and want == "expected" and c.mismatch is not None and c.mismatch.kind == "shapes_differ":
+        return f"{subject(c)}: its shape is {list(c.mismatch['got'])}, the file's {list(c.mismatch['want'])}"
+    if why:
+        return f"{subject(c)}: {why}{f' ({got} against {want})' if want != 'expected' else f', by {got}'}"
+    return f"{subject(c)}: {got} {differ} from {'the one expected' if want == 'expected' else want}"
+
+
+def headline(c: Comparison) -> str:
+    """One sentence without the numbers."""
+    return f"undecided: {_sentence(c)}" if c.status == "undecided" else _sentence(c)
+
+
+def _sentence(c: Comparison) -> str:
+    got, want = parties(c)
+    differ = f"{got} {'differ' if TOGETHER in c.engine else 'differs'} from"
+    if c.mismatch:
+        between = f", {got} against {want}" if c.what.subject in _BETWEEN_ENGINES else ""
+        numbers = f"; {differ} {want} {extent(c)}" if c.max_abs is not None else ""
+        return f"{subject(c)}{between}: {plain(say(c.mismatch))}{numbers}".rstrip()
+    if c.what is ClaimKind.WRONG_FORMULA:
+        return f"{subject(c)} was not refuted: it holds wherever it was tried"
+    if c.what is ClaimKind.FORMULA:
+        return f"{subject(c)} is wrong: it differs from {want}'s {extent(c)}".rstrip()
+    if c.what is ClaimKind.DOT_PRODUCT:
+        return f"{subject(c)}: <J.T u, v> by {got}'s gradients is not <u, J v> by {want}'s tangents"
+    if c.what is ClaimKind.CHECK:
+        return f"{subject(c)} does not hold {extent(c)}".rstrip()
+    return f"{subject(c)}: {differ} {'the one expected' if want == 'expected' else want} {extent(c)}".rstrip()
+
+
+def extent(c: Comparison) -> str:
+    """`in 3 of 6 elements`."""
+    if c.elements == 1:
+        return ""
+    return f"in {c.mismatched} of {count(c.elements, 'element')}" if c.elements else ""
+
+
+# Why ---------------------------------------------------------------------------------------------------
+
+
+def one_line(c: Comparison) -> str:
+    """All that fits into a line of a log: the sentence, the worst element, the trial."""
+    parts = [cause(c) or headline(c), plain(say(c.verdict)), worst(c), trial(c) and f"in {trial(c)}"]
+    parts += [message for _, message in reasons(c) if c.diagnoses[0].kind != "unknown"]
+    parts += suggestions(c)
+    return "; ".join(part for part in parts if part)
+
+
+def cause(c: Comparison) -> str:
+    """`tanh at h: its gradient is wrong; all 4 other operations are right`; empty for what is no cause."""
+    if not c.cause:
+        return ""
+    return plain(f"{say(c.cause.origin)}{' ' if _is_step(c) else ': '}{say(c.cause.what)}")
+
+
+#: What differs where something is raised.
+_ERRORS = ("op_alone", "claim_raised", "outcomes_differ")
+
+
+def raised(c: Comparison) -> str:
+    """What an op alone raises, or why a step cannot be computed, where that is what is wrong with it."""
+    is_said = c.cause is not None and c.mismatch is not None and c.mismatch.kind in _ERRORS
+    return plain(say(c.mismatch)) if is_said and c.cause is not None and c.cause.what != c.mismatch else ""
+
+
+def _is_step(c: Comparison) -> bool:
+    """Whether it is about a step of a derivation, which is told with all that follows from it."""
+    return c.cause is not None and c.cause.origin.kind == "step"
+
+
+def backing(c: Comparison, others: tuple[Comparison, ...] = ()) -> str:
+    """`proved for all values; torch, core and complex step agree with it`, of a suggestion; or who is wrong. What
+    follows from a step of a derivation (`others`) tells of the step, too."""
+    evidence = next((say(d.evidence) for d in c.diagnoses if d.kind == "did_you_mean"), "")
+    known = next((o.verdict for o in (c, *others) if o.verdict is not None), None)
+    if not evidence:
+        return plain(say(c.verdict))
+    if known is None or known.kind != "stands_alone" or known["wrong"] != fact("the_formula"):
+        return plain("; ".join(filter(None, (evidence, say(c.verdict)))))
+    return plain(f"{evidence}; {listed(known['agree'])} agree with it")
+
+
+def reasons(c: Comparison, everything: bool = True) -> list[tuple[str, str]]:
+    """Why it is wrong, each reason with the word that introduces it; the best first. Which mistakes were tried in vain
+    is told only where `everything` is."""
+    found = [d for d in c.diagnoses if d.kind not in (*_SUGGESTIONS, "counterexample")]
+    if suggestions(c):  # what mends it says more than that no reason is known
+        found = [d for d in found if d.kind != "unknown"]
+    told = [
+        "no known mistake explains it"
+        if d.message.kind == "nothing_explains_it" and not everything
+        else plain(say(d.message))
+        for d in found
+    ]
+    return [("or" if index else "cause", text) for index, text in enumerate(told)]
+
+
+def suggestions(c: Comparison) -> list[str]:
+    """What may have been meant: `did you mean  A.T @ G ?`."""
+    return [plain(say(d.message)) for d in c.diagnoses if d.kind in _SUGGESTIONS]
+
+
+def correction(edit: Edit) -> str:
+    """Of the part of a formula that should be changed."""
+    return f"did you mean {plain(edit.text)} ?"
+
+
+def counterexamples(c: Comparison, everything: bool = True) -> list[str]:
+    """Small numbers for which it is wrong: `counterexample: for x = [2] the formula is 4, the gradient 12`. What nobody
+    works out with a pencil is told only where `everything` is."""
+    found = [d.message for d in c.diagnoses if d.kind == "counterexample"]
+    return [plain(say(one)) for one in found if everything or one.kind == "counterexample"]
+
+
+def consequences(lead: Comparison, wrong: tuple[Comparison, ...]) -> str:
+    """`wrong only because of this: the gradients of y, x and w`; empty where that is told with the cause."""
+    if _is_step(lead):
+        return ""
+    rule = "the same rule at" if lead.what is ClaimKind.NODE else "the gradient rule in"
+    parts = [
+        ("the value of", _tensors(wrong, (ClaimKind.VALUE, ClaimKind.EXPECTED_VALUE))),
+        (rule, _tensors(wrong, (ClaimKind.NODE,))),
+        # as a backward pass meets them
+        ("the gradient of", _tensors(wrong[::-1], (ClaimKind.GRADIENT, ClaimKind.EXPECTED))),
+        ("forward mode in", _tensors(wrong, (ClaimKind.NODE_JVP,))),
+        ("the tangent of", _tensors(wrong, (ClaimKind.JVP,))),
+    ]
+    told = [f"{words} {_some(names)}" for words, names in parts if names]
+    if any(c.what is ClaimKind.RAISES for c in wrong):
+        told.append("the error in the case's own pass")
+    if any(c.what is ClaimKind.DOT_PRODUCT for c in wrong):
+        told.append("forward against reverse mode")
+    return f"wrong only because of this: {'; '.join(told)}"
+
+
+def _tensors(comparisons: tuple[Comparison, ...], kinds: Collection[ClaimKind]) -> tuple[str, ...]:
+    """Each once, in this order."""
+    return tuple(dict.fromkeys(plain(c.tensor) for c in comparisons if c.what in kinds))
+
+
+def _some(names: tuple[str, ...]) -> str:
+    more = len(names) - _NAMED
+    return listed(names) if more <= 0 else f"{', '.join(names[:_NAMED])} and {count(more, 'more tensor')}"
+
+
+# What is no comparison ---------------------------------------------------------------------------------
+
+
+def error_line(error: Failure) -> str:
+    """`unknown key 'nmae'; did you mean 'name'?`."""
+    return plain("; ".join(filter(None, (say(error.message), error.hint))))
+
+
+def verdict(case: CaseResult) -> str:
+    """What a case says beside its failures: a reason to skip, an unexpected pass, what could not be shown."""
+    reason = plain(case.reason)
+    if case.known is not None:
+        return plain(say(case.known))
+    if case.status == "xpassed":
+        return f"passes, though it is marked xfail: {reason}"
+    if case.status == "failed":
+        return "no gradient was compared"
+    if case.status == "unsupported":
+        return next((plain(say(c.mismatch)) for c in case.comparisons if c.status == "unsupported"), reason)
+    return reason

@@ -1,0 +1,235 @@
+"""In words: why a gradient is wrong: mistakes that were recognised."""
+
+from __future__ import annotations
+
+from gradcheck.facts import Fact
+from gradcheck.reports.phrases.phrase_table import phrases, say
+
+#: What each kind of diagnosis means, as `docs/diagnoses.md` lists it.
+MEANINGS = {
+    "mutated": "an array is changed in place while others still use it",
+    "stale": "what an earlier pass left behind takes part again",
+    "detached": "nothing arrives",
+    "overwritten": "contributions replace each other where they should add up",
+    "use_dropped": "the contribution of one use is missing",
+    "counted_twice": "the contribution of one use is added twice",
+    "passed_on_early": "a tensor passes its gradient on before all of its children have reported",
+    "path_dropped": "a path of the graph is left out",
+    "sign": "the sign is wrong",
+    "mean_for_sum": "averaged over what should be summed",
+    "incoming_ignored": "the incoming gradient plays no part",
+    "forward_value": "the op's value stands where its derivative belongs",
+    "no_centring": "the term that centres the gradient is missing",
+    "swapped": "arguments are swapped, or two gradients are",
+    "transposed": "transposed",
+    "operand_transposed": "computed with a factor that is transposed, or is not where it should be",
+    "conjugate": "the complex conjugate",
+    "flipped": "back to front along an axis",
+    "off_by_one": "one place further along an axis, or at an index that is off by one",
+    "incoming_passed_on": "the incoming gradient is passed on as it is",
+    "mixed_up": "the gradient of another tensor stands here, or has been added",
+    "permuted": "the axes are in another order",
+    "reshaped": "the right numbers in another shape or order",
+    "broadcast_not_undone": "not summed over the axes along which the argument was broadcast",
+    "summed": "summed over an axis where it should not be",
+    "saved_value": "computed from an argument that has been overwritten, or from the result instead of it",
+    "truncated": "rounded to integers on the way",
+    "dtype": "computed in a lower precision",
+    "nan": "NaN appears where the gradient is finite",
+    "factor": "off by a constant factor",
+    "not_deterministic": "the same pass gives other gradients each time",
+    "input_mutated": "an op changes its arguments",
+    "recursion": "the backward pass calls itself, and long graphs are too deep for that",
+    "not_linear": "a gradient rule that is not linear in the incoming gradient",
+    "matrices_alone": "a matrix product's rule is right for matrices, and not for vectors or batches of them",
+    "other_formula": "computed by another formula, a slip away from the right one",
+    "branch": "right in a part, and something simple in the rest: nothing, a factor, the other side of a mask",
+    "factor_of_tensor": "off by a factor that a tensor of the entry gives",
+}
+
+#: What comes of an op's rule without the term that centres it.
+_CENTRED = {
+    "softmax": "y * g, where y * (g - (y * g).sum()) belongs",
+    "softmin": "-y * g, where -y * (g - (y * g).sum()) belongs",
+    "log_softmax": "g, where g - softmax(x) * g.sum() belongs",
+    "var": "x, where x - x.mean() belongs",
+    "std": "x, where x - x.mean() belongs",
+}
+_ROUNDED = {"trunc": "cut off", "floor": "rounded down", "rint": "rounded"}
+
+
+def _in_sizes(found: Fact) -> str:
+    """`off by the factor sqrt(d)`, `off by the factor n / m`."""
+    number, powers = abs(found["number"]), found["powers"]
+    above = [_power(word, power) for word, power in powers if power > 0]
+    below = [_power(word, -power) for word, power in powers if power < 0]
+    (above if number > 1 else below).insert(0, f"{max(number, 1 / number):.6g}")
+    top, bottom = (" * ".join(part for part in side if part != "1") for side in (above, below))
+    bottom = f"({bottom})" if " " in bottom else bottom
+    sign = "-" if found["number"] < 0 else ""
+    return f"off by the factor {sign}{top or '1'}{f' / {bottom}' if bottom else ''}"
+
+
+def _missing(found: Fact) -> str:
+    """`missing / n`, of what is n times too large."""
+    factors = (f"{'/' if power > 0 else '*'} {_power(word, abs(power))}" for word, power in found["powers"])
+    return f"missing {' '.join(factors)}"
+
+
+def _power(word: str, power: float) -> str:
+    return word if power == 1 else f"sqrt({word})" if power == 0.5 else f"{word} ** {power:g}"
+
+
+def _factor(factor: str | float | complex) -> str:
+    """A well-known one by its name, another by its digits."""
+    if isinstance(factor, str):
+        return factor
+    return f"{factor:.6g}" if isinstance(factor, complex) else f"{factor:.7g}"
+
+
+phrases(
+    {
+        # Of any diagnosis
+        "perhaps": "perhaps: {what}",
+        "computed_at_points": "computed, this mistake gives what came out, at {points} point{points:s}",
+        # How contributions are put together
+        "mutated_incoming": "mutated: the incoming gradient itself has changed during the pass; it is added to in "
+        "place, in an array that it shares with other gradients",
+        "mutated_shared": "mutated: it is the gradient that {tensor} has, as if the two shared one array that is added "
+        "to in place",
+        "stale_kept": "stale: what an earlier pass left is still there, it was not cleared",
+        "stale_again": "stale: an earlier pass's gradient takes part again, it was not cleared or was passed on a "
+        "second time",
+        "stale_unchanged": "stale: the tensor holds what an earlier pass left, nothing new",
+        "overwritten_by_pass": "accumulated by overwriting: each pass replaces the gradient of those before, to which "
+        "it should be added",
+        "index_assigned": "accumulated by overwriting: where the index names an element twice, only its last gradient "
+        "has arrived, as if it were assigned and not added",
+        "only_use_arrived": "accumulated by overwriting: of its {uses} uses only the one in {use} has arrived",
+        "use_not_arrived": "a use is dropped: of its {uses} uses the one in {use} has not arrived",
+        "two_uses_not_arrived": "uses are dropped: of its {uses} uses those in {one} and {other} have not arrived",
+        "use_counted_twice": "counted twice: its use in {use} contributes a second time",
+        "all_but_one_counted_twice": "counted twice: every use but the one in {use} contributes a second time",
+        "uses_counted_twice": "counted twice: {uses:one its only use|every use} contributes a second time",
+        "passed_on_too_early": lambda found: (
+            "passed on too early, before all children had reported: " + "; ".join(map(say, found["parts"]))
+        ),
+        "passed_on_when": "{name} passed on its gradient when only {reported:and} had reported",
+        "passed_on_each_time": "{name} passed on what it had whenever a contribution arrived, {first} first",
+        "passed_on_each_arrival": "passed on too early: whenever something arrives at a tensor, all that has arrived "
+        "there by then is passed on, again and again",
+        "passed_on_when_first_met": "passed on too early: a tensor passes on what it has when it is first met, and "
+        "what arrives later stays there",
+        "passed_on_once_for_each": "counted twice: a tensor passes its whole gradient on once for everything that has "
+        "arrived there, not once",
+        "counted_twice_everywhere": "counted twice: everything that arrives at a tensor is added a second time",
+        "all_come_out_twice": "counted twice: every gradient is kept twice and passed on once, or the incoming one "
+        "begins as twice what it is",
+        "later_ones_counted_twice": "counted twice: what arrives at a tensor after the first is added a second time",
+        "shown_by_small_graph": "two small graphs show it: this pass gives what came out there, at 3 points",
+        "stale_after_zeroing": "stale: what is to be forgotten between two passes is still there in the second",
+        "shown_by_property": "'{name}' fails, and gradients add up without it",
+        "stale_everywhere": "stale: what earlier passes have left in intermediate tensors is passed on again",
+        "overwritten_everywhere": "accumulated by overwriting: what arrives at a tensor replaces what has arrived "
+        "there",
+        "passed_on_array_shared": "mutated: gradients are added up in place, in arrays that several tensors share",
+        "result_of": "the result of {op} at {entry}",
+        "gradient_of_another": "mixed up: this is the gradient of {tensor}",
+        "gradient_of_another_added": "mixed up: the gradient of {tensor} is added to it, as if the two were one tensor "
+        "or shared one array",
+        "nothing_arrives": "detached: no gradient arrives, from any of its uses",
+        "nothing_passed_on": "detached: {op} passes no gradient on to this tensor",
+        # Paths of the graph
+        "path": "`{entry}`",
+        "path_use": "{op} at `{entry}` (use {number} of {count})",
+        "path_by_way_of": "`{entry}` (by way of `{above}`)",
+        "path_not_there": "the path through {path} is dropped",
+        "path_counted_twice": "the path through {path} is counted twice",
+        "path_alone_there": "only the path through {path} is there",
+        "path_sign": "the sign of the path through {path} is wrong",
+        # What is summed
+        "broadcast_kept": "the broadcast is not undone: the sum over {axes:axes} of the incoming gradient's shape is "
+        "missing",
+        "broadcast_refused": "the broadcast is not undone: a gradient comes in the shape {got:shape} of the result, "
+        "which does not fit its argument of shape {want:shape}, and that is what is raised",
+        "right_without_broadcasting": "with arguments of the result's shape the same rule raises nothing and is right",
+        "right_for_matrices_alone": "the rule is right for matrices alone, and not for operands of shapes "
+        "{shapes:shapes}",
+        "right_with_squares": "with square matrices of size {size} the same rule raises nothing and is right",
+        "shown_by_squares": "with square matrices of size {size} nothing is raised, and this mistake gives what "
+        "comes out",
+        "broadcast_partly_kept": "the broadcast is only partly undone: the sum over {axes:axes} is missing",
+        "broadcast_one_taken": "the broadcast is not undone: only the {place:if last|first} of {axes:axes} is taken, "
+        "where they should be summed",
+        "sum_missing": "the broadcast is not undone: the sum over {axes:axes} is missing",
+        "summed_over": "it is summed over {axes:axes}, where it should not be",
+        "summed_and_spread": "it is summed over {axes:axes}, where it should not be, and spread out again",
+        "averaged_over": "it is averaged over {axes:axes}, where it should not be",
+        # One op's rule
+        "no_centring_term": lambda found: f"{found['op']} without its centring term: {_CENTRED[found['op']]}",
+        "layer_norm_constants": "layer_norm as if mean and variance were constants",
+        "layer_norm_constant": "layer_norm without the term by which the {statistic} depends on x",
+        "incoming_is_ignored": "the incoming gradient is ignored: this is what comes of {instead}",
+        "ones_in_its_place": "ones in its place",
+        "ones_for": "ones in place of the gradient of {tensor}",
+        "incoming_is_passed_on": "the incoming gradient is passed on as it is, without the op's derivative",
+        "value_for_derivative": "the value of {op} stands where its derivative belongs: incoming gradient times "
+        "{op}'s result",
+        "value_alone": "it is the value of {op}, where its derivative belongs",
+        "gradient_of_other_tensor": "this is the gradient of the op's {got:ordinal} tensor, in place of that of its "
+        "{want:ordinal}",
+        "arguments_swapped": "the arguments are swapped: this is what comes of {one:ordinal} and {other:ordinal} "
+        "exchanged{gradients:if , and the two gradients too}",
+        "tensor_transposed": "the op's {position:ordinal} tensor is transposed where it should not be, or the reverse",
+        "incoming_transposed": "the incoming gradient is transposed",
+        "factors_in_wrong_order": "the two factors are in the wrong order",
+        "result_for_tensor": "computed with the op's result in place of its {position:ordinal} tensor, as if that was "
+        "overwritten",
+        "incoming_for_tensor": "computed with the incoming gradient in place of the op's {position:ordinal} tensor",
+        "zeros_for_tensor": "computed with zeros in place of the op's {position:ordinal} tensor: the saved value was "
+        "cleared",
+        "is_conjugate": "it is the complex conjugate of what is right (torch's gradient is that of the conjugate "
+        "variable)",
+        "derivative_not_conjugated": "the derivative is not conjugated, as torch's convention asks for",
+        "index_off_by_one": "off by one: the index in argument {argument:number} is one too {step:one large|small}",
+        # The right numbers in other places
+        "is_transpose": lambda found: (
+            "it is the transpose of what is right" + (" in its last two axes" if found["ndim"] > 2 else "")
+        ),
+        "axes_permuted": "the axes are permuted: it is what is right with permute{order}",
+        "back_to_front": "it is back to front{axis:given  along axis {axis}}",
+        "matrices_back_to_front": "it is back to front along both of its last axes",
+        "back_to_front_everywhere": "it is back to front along every axis",
+        "one_place_off": "off by one: it is what is right, one place {step:one further|back}{axis:given  along axis "
+        "{axis}}{zeros:if , with zeros following}",
+        "only_shape_wrong": "the numbers are right, the shape is not: {got:shape} for {want:shape}",
+        "order_of_transpose": "the numbers are right, but in the order of the transpose: a reshape in place of a "
+        "transpose, or the reverse",
+        "transposed_not_reshaped": "the numbers are right, but transposed where they should be reshaped",
+        # Size and precision
+        "wrong_sign": "the sign is wrong: it is -1 times what is right",
+        "off_by_factor": lambda found: f"off by the constant factor {_factor(found['factor'])}",
+        "off_by_sizes": _in_sizes,
+        "factor_missing": _missing,
+        "off_by_count": "off by the constant factor {factor}, where {n} is {count}",
+        "elements_of": "the number of elements{of_result:if  of the result}",
+        "size_of_axis": "the size of axis {axis}{of_result:if  of the result}",
+        "elements_but_for_axis": "the number of elements{of_result:if  of the result} but for axis {axis}",
+        "mean_of_added": "a mean for a sum: 1/{n} of what is right, where {n} is how many numbers {op} adds up",
+        "mean_of_broadcast": "a mean for a sum: 1/{n} of what is right, where {n} is how many numbers one element of "
+        "the argument was broadcast to",
+        "dtype_is": "its dtype is {got}, where it should be {want}",
+        "computed_in_dtype": "computed in {dtype}: the error is that of {dtype}{exact:if , and every element is a "
+        "number of {dtype}}",
+        "rounded_to_integers": lambda found: (
+            f"it is {_ROUNDED[found['how']]} to integers"
+            + (f" (its dtype is {found['dtype']})" if found["dtype"] else "")
+        ),
+        "argument_truncated": "tensor {position:number} of the op is cut off to integers before it is used",
+        "incoming_truncated": "the incoming gradient is cut off to integers before it is used",
+        "nan_appears": "{is_nan:if NaN|infinity} appears here{index:if  at {index:shape}}, and in no gradient that it "
+        "depends on",
+        "nan_of_rule": "{is_nan:if NaN|infinity} is born in the gradient of {op}{index:if  at {index:shape}}"
+        "{argument:given , where its argument is {argument:.6g}}",
+    }
+)

@@ -1,0 +1,94 @@
+"""In words, of engines in general: what holds for one, and what was made wrong in one on purpose."""
+
+from __future__ import annotations
+
+from gradcheck.facts import Fact
+from gradcheck.reports.phrases.phrase_table import phrases
+
+#: Where one op stands for another and its name says too little.
+_SWAPPED = {"sum": "a mean for a sum", "mean": "a sum for a mean"}
+#: Graphs of which growth is told, by an entry of each.
+_ENTRIES = {"chain": "h = h * x", "diamonds": "h = h + h", "fan": "h = h + x"}
+
+
+def _counted(found: Fact) -> str:
+    """`4, 8, 12 entries h = h + h take 95, 1,510, 24,000 calls of functions`."""
+    nodes, calls = (", ".join(f"{number:,}" for number in listed) for listed in (found["nodes"], found["calls"]))
+    return f"{nodes} entries `{_ENTRIES[found['graph']]}` take {calls} calls of functions"
+
+
+phrases(
+    {
+        "is_not_linear": "the gradient for 3 a - 2 b is not 3 times that for a - 2 times that for b",
+        "does_not_accumulate": "two passes do not leave twice what one leaves",
+        "zeroing_leaves_something": "a pass after zeroing does not leave what a first pass leaves",
+        "values_changed": "the values of {tensor} are no longer what they were",
+        "incoming_gradient_changed": "the incoming gradient is no longer what it was",
+        "depends_on_order": "the gradient depends on which of two summands was made first",
+        "wrong_through_nodes": "the gradient through {nodes:,} nodes is wrong",
+        "cannot_be_asked": "it cannot be asked",
+        "work_of_paths": lambda found: (
+            f"every path through the graph is walked, of which there are 2^n: {_counted(found)}; what arrives is "
+            "passed on before all has arrived"
+        ),
+        "work_grows_faster": lambda found: f"it is more than in proportion to the graph: {_counted(found)}",
+        "wrong_after_uses": "the gradient of a tensor used {uses:,} times is wrong",
+        "no_gradient_arrives": "no gradient arrives at {tensor}",
+        "property_shapes_differ": "{what}: its shape is {got:shape}, expected {want:shape}",
+        "property_numbers_differ": "{what}: {got:g}, expected {want:g}",
+        "raised_of_kind": "{error}: {text}",
+        # What Tensor classes do otherwise by design.
+        "not_understood": "it is not understood, so nothing is checked: {why}",
+        "computes_in": "it computes in {dtype}, and is held to that",
+        "totals_have_shape": "its single numbers have the shape {shape:shape}",
+        "constants_are_tracked": "gradients flow only where both operands want one, so constants want one too",
+        "keeps_no_intermediates": "it keeps no gradients of intermediates: those of inputs are compared",
+        "equals_are_one": "equal expressions are one to it, and have one gradient: those of inputs are compared",
+        "keeps_no_roots": "it keeps no gradient of what a pass starts from",
+        "sets_intermediates_anew": "each pass sets the gradients of all but leaves anew",
+        "sets_roots_anew": "each pass sets the gradient of what it starts from anew",
+        "keeps_no_graph": "a graph is good for one pass",
+        "takes_no_incoming_gradient": "a pass takes no incoming gradient: other than ones are multiplied in beforehand",
+        "takes_another_subgradient": "{op} takes another subgradient than torch where there is no derivative",
+        "old_names_given": lambda found: (
+            "it is written for an older NumPy, and was given the names that newer ones lack, such as np."
+            + found["names"][0]
+        ),
+        "stood_in_for": lambda found: (
+            f"{', '.join(found['modules'])}: not installed, so nothing is drawn, shown or read with it"
+        ),
+        "numpy_stood_in_for": "{module} is not installed: NumPy stands in for it",
+        "not_compiled": "what Numba would compile is run as it is written; {variable}=0 has it compiled",
+        # What fails, and is not the class's own.
+        "right_on_the_bare_graph": "not understood: it is right where the graph runs with its leaves alone",
+        "made_of_others": "it has no such op; what stands in its place is made of ops that are right alone",
+        "incoming_cannot_be_given": "no incoming gradient can be given: a root times one is wrong already",
+        # What mutants have wrong, and where.
+        "rule_negated": "negated",
+        "rule_scaled": "factor",
+        "rule_zeroed": "zero",
+        "rule_transposed": "transposed",
+        "rule_one_element_off": "one element off",
+        "rule_not_summed": "broadcast not summed",
+        "rule_mean_for_sum": "mean for sum",
+        "use_lost": "a use lost",
+        "use_doubled": "a use twice",
+        "uses_overwritten": "uses overwritten",
+        "passes_overwritten": "passes overwritten",
+        "sign_changed": "a sign",
+        "factor_added": "a factor of {factor:g}",
+        "transpose_added": "a transpose added",
+        "transpose_removed": "a transpose removed",
+        "op_swapped": lambda found: _SWAPPED.get(found["old"], f"{found['new']} for {found['old']}"),
+        "term_dropped": "a term dropped",
+        "factors_exchanged": "factors exchanged",
+        "power_changed": "another power",
+        "size_changed": "another size",
+        "dimension_changed": "another dimension",
+        "in_rule": "the rule of {op} for '{argument}'",
+        "in_uses": "{op:if a result of {op}|a leaf} of shape {shape:shape}, used {count} times",
+        "in_second_pass": "gradients of a second backward pass",
+        "in_formula": "the formula for {tensor}: {formula}",
+        "in_step": "the step {name}: {formula}",
+    }
+)

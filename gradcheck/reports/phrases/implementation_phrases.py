@@ -1,0 +1,114 @@
+"""In words, of somebody's own code: how it was called, what it does beyond its numbers, how it was asked."""
+
+from __future__ import annotations
+
+from gradcheck.facts import Fact
+from gradcheck.reports.phrases.phrase_table import phrases
+
+#: In what manner code was asked.
+_MANNERS = {
+    "backward_again": "in a second backward pass over the same graph",
+    "called_in_between": "where it is called again between its forward and its backward",
+    "only_input": "where {detail} alone gets a gradient",
+    "all_but_input": "where all inputs but {detail} get a gradient",
+    "one_output": "where {detail} alone has an incoming gradient",
+    "incoming_strided": "for an incoming gradient that is not contiguous",
+    "incoming_expanded": "for an incoming gradient that is expanded, as that of a sum is",
+    "incoming_rows": "for an incoming gradient whose rows are one, as that of a sum over them is",
+    "inputs_strided": "for inputs that are not contiguous",
+    "inputs_expanded": "for inputs that are expanded",
+    "no_grad": "under no_grad",
+    "no_gradients": "where no input gets a gradient",
+    "apart": "where gradients are asked for by torch.autograd.grad, which accumulates none",
+    "incoming_sliced": "for an incoming gradient that is a part of a larger one, as below a cat",
+    "inputs_sliced": "for inputs that are a part of larger ones",
+    "empty": "for tensors without elements ({detail} = 0)",
+    "no_dimensions": "for tensors without dimensions",
+    "forward_mode": "in forward mode (`jvp`), with respect to {detail},",
+    "vmap": "under vmap, all arguments mapped over their first dimension",
+    "vmap_last": "under vmap, all arguments mapped over their last dimension",
+    "vmap_one": "under vmap, {detail} alone mapped over its first dimension",
+}
+#: A formula that is longer is cut off in a line of a report, and not shown beside a part of it.
+_MOST_SHOWN = 100
+
+
+def _manner(found: Fact) -> str:
+    return _MANNERS[found["manner"]].format(detail=found["detail"])
+
+
+def _off(factor: float | None) -> str:
+    """By what forward mode is off, where that has a name."""
+    if factor is None:
+        return ""
+    return {0.0: ": nothing moves", -1.0: ": it has the wrong sign"}.get(
+        factor, f": it is off by the factor {factor:g}"
+    )
+
+
+def _short(formula: str) -> str:
+    return formula if len(formula) <= _MOST_SHOWN else f"{formula[: _MOST_SHOWN - 4]} ..."
+
+
+phrases(
+    {
+        "arguments_bound": "called with ({arguments:commas}), {how}",
+        "parameters_unchecked": "its own {names:commas} {names:one stands|stand} for nothing in the case, and the "
+        "gradient{names:one  there is|s there are} unchecked",
+        "once_differentiable": "it says itself that it is differentiable once: second order is not asked for",
+        "wider_dtype": "it computes in {dtypes:commas}, which is more precise than what it is given",
+        "aliases_argument": "what it returns shares memory with an argument: who changes one in place changes both",
+        "nondeterministic": "asked again it differs by {size:.0e}, which is rounding",
+        "not_the_same_again": "{engine} is not deterministic: asked the same again it differs by {size:.0e}",
+        "incoming_changed": "{engine} changes its incoming gradient in place",
+        "argument_changed": "{engine} changes its argument {name} in place",
+        "refuses": lambda found: f"{_manner(found)} {found['text']}",
+        "otherwise": lambda found: f"the {found['what']} of {found['tensor']} is wrong {_manner(found)}",
+        "jvp_wrong": lambda found: (
+            f"forward mode (`jvp`) is wrong with respect to {found['tensor']}: along a direction the results change by "
+            f"{found['got']:.6g}, by the gradient, which is right, by {found['want']:.6g}{_off(found['factor'])}"
+        ),
+        "keeps_state": "it keeps what its backward needs in itself: each call is pulled back before the next",
+        "refuses_integers": "it refuses integers, which its entry takes",
+        "integers_otherwise": "given integers it computes something else than its entry: they stay integers on the way",
+        "overflows_far": "{engine} overflows for numbers about {size:.0f}, where its entry does not",
+        "functions_replaced": "it puts something else in place of {names:commas}, which is undone",
+        "rules_right": "its own {rules:commas} {rules:one is|are} right",
+        "inside_the_graph": "inside the whole graph, with the case's own passes; alone it is right",
+        "along_a_direction": "it is not what the results change by, moved at random",
+        "along_all_together": "where {names:commas} move together it is not what the results change by, though each "
+        "alone is: what each gets of a tie adds up to another total",
+        "less_precise": "{engine} computes in less precision than {dtype} has: what it returns does not answer to "
+        "changes that {dtype} sees",
+        "between_the_sides": "no derivative there, and {engine} stays between the two sides",
+        "undefined_at_kink": "no derivative there, and {engine} has no number for it",
+        "differences_bar": "differences are known to {error:.0e} there",
+        "forward_not_followed": "torch does not follow its forward everywhere: differences decide",
+        "inside_entry": "{where}: {what}",
+        "part_not_there": "what flows through {where} is missing",
+        "part_negated": "what flows through {where} has the wrong sign",
+        "part_scaled": "what flows through {where} comes with the factor {factor:g}",
+        "other_formula": lambda found: (
+            f"computed as {_short(found['wrong'])} where {_short(found['right'])} belongs"
+            + (f", in {found['formula']}" if _MOST_SHOWN >= len(found["formula"]) > len(found["wrong"]) else "")
+        ),
+        "slices_elsewhere": "the right slices along dim {dim} in another order",
+        "numbers_elsewhere": "the right numbers at other places",
+        "moved_along": lambda found: "moved along the last dims by " + " and ".join(map(str, found["by"])),
+        "cut_out_of": "the right gradient stands in a larger one, at its {where}: it is not cut out",
+        "nothing_in_a_part": "right in a part, and zero in the rest",
+        "not_stopped_in_a_part": "right in a part, and in the rest, where it is zero, something arrives",
+        "on_the_other_side": "a mask the other way round: zero where something belongs, something where zero does",
+        "factor_in_a_part": "right in a part, and in the rest off by the factor {factor:g}",
+        "signs_in_a_part": "right in size everywhere, and in a part of the wrong sign",
+        "comes_with_factor": "off by a factor that is no constant: {factor}",
+        "slices_overwritten": "the contributions of the slices of {tensor} along dim {dim} replace each other",
+        "slices_left_out": "the slices {places:ranges} of {tensor} along dim {dim} are left out",
+        "slice_left_out": "the {which} slice of {tensor} along dim {dim} is left out",
+        "slice_alone": "the {which} slice of {tensor} along dim {dim} alone is counted",
+        "computed_with": "computed with {tensor}",
+        "second_detached": "detached: what its backward has for {gradient} is not recorded as depending on {tensor}, "
+        "as if it were computed of a detached tensor, or under no_grad",
+        "own_rounding": "{engine} rounds more than its entry: by up to {size:.0e}, as inputs moved a little show",
+    }
+)

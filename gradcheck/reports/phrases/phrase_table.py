@@ -1,0 +1,101 @@
+"""Saying a fact: the table of phrases, filled by the modules beside this one, and the function that looks one up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from string import Formatter
+from typing import Any
+
+from gradcheck.facts import Fact
+from gradcheck.reports.safe_text import ordinal
+
+Phrase = str | Callable[[Fact], str]
+
+#: By kind of fact: a template, filled with the fact's data, or a function of the fact.
+PHRASES: dict[str, Phrase] = {}
+
+
+def phrases(table: Mapping[str, Phrase]) -> None:
+    """Enter the phrases of one subject. Raises ValueError where a kind has one already."""
+    known = PHRASES.keys() & table.keys()
+    if known:
+        raise ValueError(f"there are phrases already for {', '.join(sorted(known))}")
+    PHRASES.update(table)
+
+
+def say(found: Fact | None) -> str:
+    """The sentence of a fact, without a full stop; empty for none. Raises KeyError for a kind without a phrase."""
+    if found is None:
+        return ""
+    phrase = PHRASES[found.kind]
+    return _filled(phrase, dict(found.data)) if isinstance(phrase, str) else phrase(found)
+
+
+def named(name: str | Fact) -> str:
+    """An engine or a method by its name; what has none by its phrase."""
+    return name if isinstance(name, str) else say(name)
+
+
+def listed(names: tuple[str | Fact, ...]) -> str:
+    """`torch, core and complex step`."""
+    *first, last = map(named, names)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def ranges(places: tuple[int, ...]) -> str:
+    """`0, 4 to 7`."""
+    found: list[list[int]] = []
+    for place in places:
+        if found and found[-1][-1] == place - 1:
+            found[-1] = [found[-1][0], place]
+        else:
+            found.append([place])
+    return ", ".join(" to ".join(map(str, one)) for one in found)
+
+
+# Templates ---------------------------------------------------------------------------------------------
+
+#: `{names:list}`: how data is written, besides what Python's own format knows.
+FORMS: dict[str, Callable[[Any], str]] = {
+    "list": listed,
+    "and": lambda names: " and ".join(map(named, names)),
+    "commas": ", ".join,
+    "ordinal": ordinal,
+    "ordinals": lambda places: " and ".join(map(ordinal, places)),
+    "ranges": ranges,
+    "number": lambda place: str(place + 1),
+    "s": lambda number: "" if number == 1 else "s",
+    "shape": lambda sizes: f"[{', '.join(map(str, sizes))}]",
+    "shapes": lambda shapes: " and ".join(f"[{', '.join(map(str, sizes))}]" for sizes in shapes),
+    "sizes": lambda sizes: ", ".join(f"{name} = {size}" for name, size in sizes),
+    "axes": lambda axes: f"{'axis' if len(axes) == 1 else 'axes'} {listed(tuple(map(str, axes)))}",
+    "closeness": lambda error: f" to {error:.0e}" if error else " exactly",  # how near to each other, relatively
+}
+#: `{axis:given along axis {axis}|everywhere}`: which of two templates is taken, of which the second may be left out.
+CHOICES: dict[str, Callable[[Any], bool]] = {
+    "if": bool,
+    "finite": math.isfinite,
+    "given": lambda value: value is not None,
+    "one": lambda value: (value if isinstance(value, int) else len(value)) == 1,
+}
+
+
+def _filled(template: str, data: Mapping[str, Any]) -> str:
+    pieces: list[str] = []
+    for text, field, spec, _ in Formatter().parse(template):
+        pieces.append(text)
+        if field is not None:
+            value, _ = Formatter().get_field(field, (), data)
+            pieces.append(_piece(value, spec or "", data))
+    return "".join(pieces)
+
+
+def _piece(value: Any, spec: str, data: Mapping[str, Any]) -> str:
+    form, _, templates = spec.partition(" ")
+    if form in CHOICES:
+        taken, _, other = templates.partition("|")
+        return _filled(taken if CHOICES[form](value) else other, data)
+    if form in FORMS:
+        return FORMS[form](value)
+    return format(say(value) if isinstance(value, Fact) else value, spec)

@@ -1,0 +1,127 @@
+"""In words: who is wrong, of those who disagree; where something goes wrong first, and what is wrong there."""
+
+from __future__ import annotations
+
+from gradcheck.facts import Fact
+from gradcheck.reports.phrases.phrase_table import listed, phrases, say
+
+
+def _among_operations(found: Fact) -> str:
+    """What is wrong with one op, and that the others are right."""
+    what, operations, wrong = say(found["what"]), found["operations"], found["wrong"]
+    if wrong > 1:
+        return f"{what}; {wrong} of {operations} operations are wrong"
+    right = operations - wrong
+    if right < 1:
+        return f"{what}; it is the only operation"
+    return f"{what}; " + ("the other operation is right" if right == 1 else f"all {right} other operations are right")
+
+
+def _put_together_wrongly(found: Fact) -> str:
+    uses, operations = found["uses"], found["operations"]
+    shown = "gradients go wrong here" if uses < 2 else f"the contributions of its {uses} uses are put together wrongly"
+    if not operations:
+        return shown
+    if operations == 1:
+        return f"{shown}; the operation is right on its own"
+    return f"{shown}; all {operations} operations are right on their own"
+
+
+def _some(claims: tuple[str, ...]) -> str:
+    """The first of them, as `only` would have them."""
+    more = len(claims) - 5
+    return listed(claims) if more <= 0 else f"{', '.join(claims[:5])} and {more} more"
+
+
+phrases(
+    {
+        # Who
+        "the_formula": "the formula",
+        "the_file": "the file",
+        "proved": "{what} (proved)",
+        "stands_alone": "{wrong} is wrong: {agree:list} agree{closeness:closeness}",
+        "oracle_sides_with": "{want} and {got} differ, {oracle} sides with {got}{closeness:closeness}",
+        "all_differ": "{names:list} all differ",
+        "oracle_cannot_tell": "{got} and {want} differ, and {oracle} cannot tell: {error:finite its error bar is "
+        "{error:.1g}|it does not converge there}",
+        "wrong_together": "{wrong:list} {wrong:one is|are} wrong together: {agree:list} agree{closeness:closeness}",
+        "parted": "{some:list} stand against {others:list}",
+        "outside_subgradients": "{name} is wrong: no derivative there, and {name} ({value:.6g}) is outside of the "
+        "subgradients, [{low:.6g}, {high:.6g}]",
+        "outside_together": "{name} is wrong: no derivative there, and though each of its numbers may be a "
+        "subgradient's, together they are none",
+        "nobody_has_a_subgradient": "no derivative there, and {reference}'s own gradient is no subgradient either",
+        "reference_wrong": "no failure, {reference} is wrong here: {what}",
+        "by_ops_alone": "by its {ops:list} alone, where {what}",
+        "repeats_reference": "it repeats a mistake of {reference}: {what}",
+        "is_not_derivative": "{value:.6g} is no derivative here, which is {derivative:.6g}",
+        "kink": "no derivative there, {jumps:if for the function jumps|and any of [{low:.6g}, {high:.6g}] is a "
+        "subgradient}: {got} takes {got_value:.6g}, {want} {want_value:.6g}",
+        "convention": "a difference of convention, not a failure: {kink}",
+        "another_convention": "another convention at a kink: {kink}",
+        "convention_at_first_kink": "a difference of convention, not a failure: first gradients have a kink there",
+        "reverse_mode_of": "{engine}'s reverse mode",
+        "forward_mode_of": "{engine}'s forward mode",
+        "convention_of_tangents": "a difference of convention, not a failure: no derivative there along this direction",
+        # Where: the words that name an origin, for its cause and for what follows from it
+        "op_at": "{op} at {entry}",
+        "op_inside": "{op} at {entry}, inside of {outer}",
+        "tensor": "{name}",
+        "incoming_at_root": "incoming gradient at the root",
+        "step": "the step {name}",
+        "the_backward_pass": "the backward pass",
+        "outcome_of_step": "step {number}",
+        "chance": "chance",
+        "ops_of": "{engine}'s ops",
+        # What: in a sentence behind the colon
+        "rule_fails": "its gradient rule raises an error",
+        "it_raises": "raises an error",
+        "its_gradient_is_wrong": "its gradient is wrong",
+        "gradients_of_arguments_are_wrong": "{arguments:one gradient of its {arguments:ordinals} argument is|gradients "
+        "of its {arguments:ordinals} arguments are} wrong",
+        "shared_argument": "its gradient is wrong where two of its arguments are one and the same tensor; on "
+        "tensors of their own it is right",
+        "among_operations": _among_operations,
+        "put_together_wrongly": _put_together_wrongly,
+        "step_is_wrong": "is wrong{missing:if  ({missing})}; the {tensors:one formula|formulas} of {tensors:list} only "
+        "because of it{beside:if  and of {beside:list}}",
+        "its_jvp_is_wrong": "its Jacobian-vector product is wrong{reverse:if , though its gradient is right}",
+        "tangents_go_wrong": lambda f: (
+            "tangents go wrong here"
+            + (f"; all {f['operations']} operations are right on their own" if f["operations"] else "")
+        ),
+        "not_cleared": "gradients are not cleared",
+        "it_recurses": "it recurses",
+        "goes_wrong_through_graph": "the operations are right; how gradients are put together is not",
+        "not_the_same_twice": "the engine does not give the same answer twice",
+        "change_arguments": "they change their arguments ({tensors:commas}) in place",
+        "value_is_wrong": "its value is wrong, in the forward pass already",
+        # What was known
+        "known_failure": "known: {file} has it",
+        "known_no_more": "{claims:list} {claims:one fails|fail} no more, and {file} still has "
+        "{claims:one it|them}; --update-baseline takes {claims:one it|them} out",
+        "fails_until": "{reason} (until {until})",
+        "holds_again": "{claims:list} {claims:one passes|pass}, though marked xfail",
+        "fails_elsewhere": lambda found: (
+            "marked xfail for certain claims alone, and fails elsewhere too: " + _some(found["claims"])
+        ),
+        "past_its_date": "marked xfail until {until}, which is past: {reason}",
+        "has_drifted": "drift: {claim} agreed to {was:.0e}, and now to {now:.0e}",
+        # Of an engine as a whole, and where there is no cause
+        "recursion_engine": "the backward pass calls itself for every tensor that a gradient reaches; a long graph is "
+        "deeper than Python's stack",
+        "not_deterministic_engine": "the same pass once more gives other gradients, or another error: something random "
+        "decides, such as tensors told apart by random numbers, of which two may be the same",
+        "rule_is_not_linear": "twice the incoming gradient does not give twice the gradients, though a gradient is "
+        "linear in it",
+        "incoming_is_detached": "detached: the rule cannot be differentiated with respect to the incoming gradient",
+        "inputs_mutated": "input mutated: after the run {tensors:commas} is not what the engine was given; an op "
+        "writes its result into the memory of an argument",
+        "no_explanation": "no known mistake explains it (some could not be tried: {error})",
+        "nothing_explains_it": lambda found: (
+            "no known mistake explains it; tried: " + ", ".join(kind.replace("_", " ") for kind in found["tried"])
+        ),
+        "three_uses_show": "{evidence}; a tensor with three uses shows that it is not another",
+        "not_traced": "not traced to its cause: {error}",
+    }
+)

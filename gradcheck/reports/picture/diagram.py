@@ -1,0 +1,149 @@
+"""A case's graph as nodes and edges, with what is known of each node. Facts about a picture, and no picture."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from gradcheck.language.case import Case, Value
+from gradcheck.language.expr.nodes import Name
+from gradcheck.language.expr.printer import to_text
+from gradcheck.reports.safe_text import plain
+
+Kind = Literal["input", "constant", "entry"]
+#: What is known of a node: `faulty` is where something goes wrong first, `follows` what is wrong because of it.
+Verdict = Literal["passed", "failed", "faulty", "follows", "undecided", "unknown"]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """`text` says how it is made; `told` are the lines that are shown of it on demand; `needs_gradient` whether a
+    gradient is passed on to it."""
+
+    name: str
+    kind: Kind
+    text: str = ""
+    verdict: Verdict = "unknown"
+    is_root: bool = False
+    needs_gradient: bool = True
+    told: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A value goes from `source` to `target` (places in the list of nodes), so many `times`."""
+
+    source: int
+    target: int
+    times: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """Nodes, makers before what they make. `left_out` says how many more there are."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    left_out: int = 0
+
+
+def of_case(case: Case) -> Graph:
+    """Inputs, constants that something uses, and the entries of the graph."""
+    used = Counter(name for claim in case.graph.values() for name in _names(claim.expr))
+    roots = {root.partition("[")[0] for step in case.steps for root in step.roots}
+    nodes = [Node(name, "input", _of_value(value), is_root=name in roots) for name, value in case.inputs.items()]
+    nodes += [
+        Node(name, "constant", _of_value(value), needs_gradient=False)
+        for name, value in case.constants.items()
+        if name in used
+    ]
+    nodes += [Node(name, "entry", claim.text, is_root=name in roots) for name, claim in case.graph.items()]
+    places = {node.name: place for place, node in enumerate(nodes)}
+    edges: list[Edge] = []
+    for name, claim in case.graph.items():
+        times = Counter(_names(claim.expr))
+        edges += [Edge(places[one], places[name], times[one]) for one in times if one in places]
+    return _with_gradients(Graph(tuple(nodes), tuple(edges)))
+
+
+def _names(expr: object) -> list[str]:
+    return [node.name for node in expr.walk() if type(node) is Name]  # type: ignore[attr-defined]
+
+
+def _of_value(value: Value) -> str:
+    if value.expr is not None:
+        return value.text or to_text(value.expr)
+    shape = getattr(value.array, "shape", ())
+    return f"[{', '.join(map(str, shape))}]" if shape else f"{value.array}"
+
+
+def _with_gradients(graph: Graph) -> Graph:
+    """A gradient comes to what an input leads to, and what leads to a root."""
+    down = _reached(graph, [at for at, node in enumerate(graph.nodes) if node.kind == "input"], forwards=True)
+    up = _reached(graph, [at for at, node in enumerate(graph.nodes) if node.is_root], forwards=False)
+    needing = down & up
+    nodes = tuple(replace(node, needs_gradient=at in needing) for at, node in enumerate(graph.nodes))
+    return replace(graph, nodes=nodes)
+
+
+def neighbours(graph: Graph, forwards: bool) -> list[list[int]]:
+    """For each node those that are made of it, or those that it is made of."""
+    found: list[list[int]] = [[] for _ in graph.nodes]
+    for edge in graph.edges:
+        start, end = (edge.source, edge.target) if forwards else (edge.target, edge.source)
+        found[start].append(end)
+    return found
+
+
+def _reached(graph: Graph, start: Sequence[int], forwards: bool) -> set[int]:
+    nearby = neighbours(graph, forwards)
+    seen, stack = set(start), list(start)
+    while stack:
+        for one in nearby[stack.pop()]:
+            if one not in seen:
+                seen.add(one)
+                stack.append(one)
+    return seen
+
+
+def told(graph: Graph, known: Mapping[str, tuple[Verdict, tuple[str, ...]]]) -> Graph:
+    """The same with what is known of nodes, by name."""
+    nodes = tuple(
+        replace(node, verdict=known[node.name][0], told=known[node.name][1]) if node.name in known else node
+        for node in graph.nodes
+    )
+    return replace(graph, nodes=nodes)
+
+
+def nearest(graph: Graph, most: int) -> Graph:
+    """No more nodes than that: those nearest to where something is wrong, else to the roots."""
+    if len(graph.nodes) <= most:
+        return graph
+    ranks: tuple[tuple[Verdict, ...], ...] = (("faulty",), ("failed", "undecided"), ("follows",))
+    start: list[int] = []
+    for rank in ranks:
+        start = start or [at for at, node in enumerate(graph.nodes) if node.verdict in rank]
+    start = start or [at for at, node in enumerate(graph.nodes) if node.is_root] or [len(graph.nodes) - 1]
+    both = [a + b for a, b in zip(neighbours(graph, True), neighbours(graph, False), strict=True)]
+    kept, waiting = dict.fromkeys(start[:most]), deque(start[:most])
+    while waiting and len(kept) < most:
+        for one in both[waiting.popleft()]:
+            if one not in kept and len(kept) < most:
+                kept[one] = None
+                waiting.append(one)
+    places = {old: new for new, old in enumerate(sorted(kept))}
+    nodes = tuple(graph.nodes[old] for old in places)
+    edges = tuple(
+        Edge(places[e.source], places[e.target], e.times)
+        for e in graph.edges
+        if e.source in places and e.target in places
+    )
+    return Graph(nodes, edges, graph.left_out + len(graph.nodes) - len(nodes))
+
+
+def line(text: str, room: int) -> str:
+    """A text on one line, and no longer than so many characters."""
+    text = plain(text)
+    return text if len(text) <= room else f"{text[: room - 1]}…"

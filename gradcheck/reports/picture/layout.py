@@ -1,0 +1,148 @@
+"""Where the nodes of a graph are put: in layers, makers above what they make, neighbours near to each other.
+
+The order within layers is found by barycentres (Sugiyama, Tagawa & Toda 1981); with it given, the places are those
+nearest to the neighbours' middle that keep all boxes apart, by pooling adjacent violators (isotonic regression). An
+edge over several layers gets a lane of its own in each of them, where there are not too many of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+
+from gradcheck.reports.picture.diagram import Edge, Graph
+
+#: Between boxes of a layer, and between layers; around all; the width of a lane.
+GAP, BETWEEN, MARGIN, LANE = 26.0, 52.0, 14.0, 8.0
+#: How often orders and places are improved, down and up.
+_SWEEPS = 8
+#: In a graph with more lanes, edges go straight.
+_MOST_LANES = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """The middle of a node, and its size."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A box for each node and the lanes of each edge, in the graph's order, and the size of the whole. A lane is
+    `(x, top, bottom)`."""
+
+    boxes: tuple[Box, ...]
+    lanes: tuple[tuple[tuple[float, float, float], ...], ...]
+    width: float
+    height: float
+
+
+def laid_out(graph: Graph, sizes: Sequence[tuple[float, float]]) -> Layout:
+    """Boxes of these sizes (width, height), a node each."""
+    if not graph.nodes:
+        return Layout((), (), 2 * MARGIN, 2 * MARGIN)
+    ranks = _ranks(graph)
+    layered = _Layered(graph, ranks, sizes)
+    layered.improve()
+    return layered.layout(graph)
+
+
+def _ranks(graph: Graph) -> list[int]:
+    """The longest way from above; what nothing leads to is moved down to just above the first that uses it."""
+    ranks = [0] * len(graph.nodes)
+    first: dict[int, int] = {}
+    made = {edge.target for edge in graph.edges}
+    for edge in sorted(graph.edges, key=lambda edge: edge.target):  # makers come first in the graph
+        ranks[edge.target] = max(ranks[edge.target], ranks[edge.source] + 1)
+    for edge in graph.edges:
+        first[edge.source] = min(first.get(edge.source, ranks[edge.target]), ranks[edge.target])
+    ranks = [first[at] - 1 if at in first and at not in made else rank for at, rank in enumerate(ranks)]
+    least = min(ranks)
+    return [rank - least for rank in ranks]
+
+
+class _Layered:
+    """Nodes, and behind them lanes, each in a layer; `up` and `down` are neighbours in the layers beside it."""
+
+    def __init__(self, graph: Graph, ranks: list[int], sizes: Sequence[tuple[float, float]]) -> None:
+        self.sizes = list(sizes)
+        self.layers: list[list[int]] = [[] for _ in range(max(ranks) + 1)]
+        for at, rank in enumerate(ranks):
+            self.layers[rank].append(at)
+        self.up: list[list[int]] = [[] for _ in ranks]
+        self.down: list[list[int]] = [[] for _ in ranks]
+        spans = sum(ranks[edge.target] - ranks[edge.source] - 1 for edge in graph.edges)
+        self.lanes = [self._lanes(edge, ranks, spans <= _MOST_LANES) for edge in graph.edges]
+        self.places = [0.0] * len(self.sizes)
+
+    def _lanes(self, edge: Edge, ranks: list[int], wanted: bool) -> list[int]:
+        """What an edge passes on its way, and who is beside whom."""
+        lanes: list[int] = []
+        for rank in range(ranks[edge.source] + 1, ranks[edge.target]) if wanted else ():
+            lanes.append(len(self.sizes))
+            self.layers[rank].append(len(self.sizes))
+            self.sizes.append((LANE, 0.0))
+            self.up.append([])
+            self.down.append([])
+        way = [edge.source, *lanes, edge.target]
+        for above, below in pairwise(way):
+            self.down[above].append(below)
+            self.up[below].append(above)
+        return lanes
+
+    def improve(self) -> None:
+        """Orders and places, from what lies above and from what lies below by turns."""
+        for layer in self.layers:
+            self._place(layer, [0.0] * len(layer))
+        for _ in range(_SWEEPS):
+            for layer in self.layers[1:]:
+                self._ordered(layer, self.up)
+            for layer in reversed(self.layers[:-1]):
+                self._ordered(layer, self.down)
+
+    def _ordered(self, layer: list[int], nearby: list[list[int]]) -> None:
+        places = self.places
+        wanted = {
+            at: sum(places[one] for one in nearby[at]) / len(nearby[at]) if nearby[at] else places[at] for at in layer
+        }
+        layer.sort(key=lambda at: wanted[at])
+        self._place(layer, [wanted[at] for at in layer])
+
+    def _place(self, layer: list[int], wanted: list[float]) -> None:
+        """As near to what is wanted as boxes that keep their order and their distance can be, in the sum of squares."""
+        offsets = [0.0]
+        for before, at in pairwise(layer):
+            offsets.append(offsets[-1] + (self.sizes[before][0] + self.sizes[at][0]) / 2 + GAP)
+        pools: list[tuple[float, int]] = []  # the mean of each pool, and how many are in it
+        for aim, by in zip(wanted, offsets, strict=True):
+            mean, number = aim - by, 1
+            while pools and pools[-1][0] >= mean:
+                other, others = pools.pop()
+                mean, number = (mean * number + other * others) / (number + others), number + others
+            pools.append((mean, number))
+        free = [mean for mean, number in pools for _ in range(number)]
+        for at, start, by in zip(layer, free, offsets, strict=True):
+            self.places[at] = start + by
+
+    def layout(self, graph: Graph) -> Layout:
+        """With the left upper corner at the origin."""
+        ends = [(place, width / 2) for place, (width, _) in zip(self.places, self.sizes, strict=True)]
+        left = min(place - half for place, half in ends) - MARGIN
+        right = max(place + half for place, half in ends) + MARGIN
+        heights = [max(self.sizes[at][1] for at in layer) for layer in self.layers]
+        tops = list(accumulate((height + BETWEEN for height in heights[:-1]), initial=MARGIN))
+        of = {at: rank for rank, layer in enumerate(self.layers) for at in layer}
+        x = [round(place - left, 1) for place in self.places]
+        boxes = tuple(
+            Box(x[at], round(tops[of[at]] + heights[of[at]] / 2, 1), *self.sizes[at]) for at in range(len(graph.nodes))
+        )
+        lanes = tuple(
+            tuple((x[at], round(tops[of[at]], 1), round(tops[of[at]] + heights[of[at]], 1)) for at in lane)
+            for lane in self.lanes
+        )
+        return Layout(boxes, lanes, round(right - left, 1), round(tops[-1] + heights[-1] + MARGIN, 1))

@@ -1,0 +1,66 @@
+"""One call for cases, and one for an engine, which fail with what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from gradcheck.checks.conformance.engine_conformance import Conformance, conform
+from gradcheck.checks.result import RunResult
+from gradcheck.checks.scheduling.run import Source, run
+from gradcheck.engines.base import Engine
+from gradcheck.engines.resolve import as_engine
+from gradcheck.engines.resolve import engine as engine_of
+from gradcheck.testing.check_failure import CheckFailed
+
+__all__ = ["check_cases", "check_engine"]
+
+
+def check_cases(cases: Source, **choices: Any) -> RunResult:
+    """Assert that every case does what it says: below a path, or several, or cases themselves.
+
+    Options are those of the project's configuration of gradcheck; `choices`, fields of `Options`, win. Raises
+    AssertionError with the report, also where there is no case at all, and UsageError for choices that make no sense.
+    """
+    from gradcheck.cli.project_options import project_options
+
+    found = run(cases, project_options(**choices))
+    if found.exit_code:
+        from gradcheck.reports import Look, render
+
+        raise CheckFailed(render(found, look=Look(width=100, verbosity=-1)), found)
+    return found
+
+
+def check_engine(
+    engine: str | Engine | type,
+    cases: Source | None = None,
+    *,
+    ops: Sequence[str] = (),
+    timeout: float | None = None,
+    allow: Sequence[str] = (),
+) -> Conformance:
+    """Assert that an engine is right in everything that it can be asked: ops, properties, and `cases` if any are given.
+
+    `engine` is what `--engine` takes, or a Tensor class, or an object with `evaluate` and `pull_back`. `ops` limits the
+    ops that are tried, `timeout` is in seconds for each of their cases. `allow` names properties that may fail, as
+    `gradcheck conform` shows them. Raises AssertionError with the table, and UsageError where there is no such engine.
+    """
+    found = conform(_engine(engine), cases, ops=ops, timeout=timeout)
+    if not _holds(found, allow):
+        from gradcheck.reports import Look
+        from gradcheck.reports.commands.conformance_report import render
+
+        raise CheckFailed(render(found, Look(width=100, verbosity=1)), found)
+    return found
+
+
+def _engine(engine: Any) -> Engine:
+    if isinstance(engine, str):
+        return engine_of(engine)
+    return as_engine(engine, getattr(engine, "__name__", type(engine).__name__), repr(engine))
+
+
+def _holds(found: Conformance, allow: Sequence[str]) -> bool:
+    return replace(found, properties=tuple(one for one in found.properties if one.name not in allow)).holds

@@ -1,0 +1,175 @@
+"""One call for a function with a backward of its own: it fails with the report of what is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gradcheck.autograd import dtypes
+from gradcheck.checks.result import CaseResult, RunResult
+from gradcheck.checks.scheduling.run import run
+from gradcheck.errors import InvalidCase, Place, UsageError
+from gradcheck.language.case import Case, Generalize, Implementation, StatedTolerance, Value
+from gradcheck.testing.caller import place_of_call, placed
+from gradcheck.testing.check_failure import CheckFailed, with_snippet
+
+#: What the function's result is called in the report.
+RESULT = "y"
+
+
+def check_function(
+    function: Callable[..., Any],
+    backward: Callable[..., Any] | None = None,
+    *,
+    spec: str | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    choices: Mapping[str, Any] | None = None,
+    **named: Any,
+) -> RunResult:
+    """Assert that a function computes what `spec` says, and pulls gradients back as that does.
+
+        check_function(BiasGelu.apply, x=(5, 3), w=(3, 4), b=(4,), spec="gelu(x @ w + b)")
+
+    `function` is anything that `implementations` in a case may name: a function of torch's tensors, `Function.apply`, a
+    module, a function of JAX or HIPS autograd; or one on NumPy arrays, with its `backward`. Inputs are given by the
+    names that `spec` uses, in the order of the arguments, as keywords or in `inputs`: shapes, of which equal sizes are
+    one size that varies; arrays, torch's tensors, or creators as text (`"uniform(0.1, 2, [5])"`). Integers and booleans
+    get no gradient, nor do tensors that require none where others do.
+
+    `choices` are `dtypes` (a list), `tolerance` (a relative one), `seed`, `dims` (sizes by name, for creators), and
+    fields of `Options`. Without `spec` the function is held to its own forward: differentiated by torch where it is
+    made of what torch differentiates, and by differences with error bars.
+
+    Raises AssertionError with the report, and UsageError or InvalidCase for a call that makes no sense.
+    """
+    given = {**(inputs or {}), **named}
+    if not given:
+        raise UsageError("check_function needs inputs", hint="such as x=(5, 3)")
+    chosen = dict(choices or {})
+    own: dict[str, Any] = {key: chosen.pop(key) for key in ("dtypes", "tolerance", "seed", "dims") if key in chosen}
+    code = _implementation(function, backward, _result(given), own)
+    place = place_of_call(code.name)
+    if spec is None:
+        from gradcheck.testing.unspecified import check_alone
+
+        on = chosen.pop("device", "cpu")
+        found = check_alone(code, _case(given, next(iter(given)), own, place), list(given), on)
+    else:
+        case = replace(_case(given, spec, own, place), implementations=(code,), generalize=Generalize())
+        found = run(case, allow_code=True, **chosen)
+        found = replace(found, cases=tuple(_in_python(case, one) for one in found.cases))
+    found = replace(found, cases=tuple(replace(one, reproduce="") for one in found.cases))
+    if found.exit_code:
+        from gradcheck.reports import Look, render
+
+        raise CheckFailed(render(found, look=Look(width=100, verbosity=-1)), found)
+    return found
+
+
+def _in_python(case: Case, found: CaseResult) -> CaseResult:
+    """What has failed, with its call in a few lines of Python."""
+    if found.status != "failed" or found.smallest is not None:
+        return found
+    from gradcheck.checks.implementations.python_reproduction import in_python
+    from gradcheck.checks.options import Options, engines_of
+
+    options = Options(allow_code=True)
+    return with_snippet(found, in_python(case, found, options, engines_of(options)))
+
+
+def _implementation(function: Any, backward: Any, entry: str, own: Mapping[str, Any]) -> Implementation:
+    named = function[0] if isinstance(function, tuple) and function else function  # a forward and its backward
+    name = getattr(named, "__qualname__", "") or type(named).__qualname__
+    owner = getattr(named, "__self__", None)
+    if name.endswith("apply") and isinstance(owner, type):
+        name = f"{owner.__name__}.apply"
+    tolerance = own.get("tolerance")
+    return Implementation(
+        entry,
+        name.rpartition("<locals>.")[2],
+        dtypes=tuple(str(one).removeprefix("torch.") for one in own.get("dtypes", ())),
+        tolerance=None if tolerance is None else StatedTolerance(rtol=float(tolerance)),
+        loaded=function if backward is None else (function, backward),
+    )
+
+
+def _case(given: Mapping[str, Any], spec: str, own: Mapping[str, Any], place: Place) -> Case:
+    """The case of these inputs. Raises InvalidCase for a spec, or a creator, that cannot be read."""
+    from gradcheck.language.loader import load_text
+
+    arrays: dict[str, np.ndarray] = {}
+    some_ask = any(getattr(value, "requires_grad", False) for value in given.values())
+    sizes: dict[str, int] = dict(own.get("dims", {}))
+    sections: dict[str, dict[str, str]] = {"inputs": {}, "constants": {}}
+    for name, value in given.items():
+        if isinstance(value, str):
+            sections["inputs" if "randint" not in value and "randperm" not in value else "constants"][name] = value
+        elif _is_shape(value):
+            words = [_word(size, sizes) for size in value]
+            sections["inputs"][name] = f"randn({', '.join(words)})" if words else "randn(1)[0]"
+        else:
+            arrays[name] = array = _array(value)
+            asks = getattr(value, "requires_grad", True) or not some_ask
+            section = "inputs" if asks and dtypes.is_differentiable(array.dtype) else "constants"
+            sections[section][name] = f"zeros({list(array.shape)})"
+    document = {
+        "name": "check_function",
+        "seed": own.get("seed", 0),
+        "dims": sizes,
+        **sections,
+        "graph": {_result(given): spec},
+    }
+    cases, errors = load_text(json.dumps({key: part for key, part in document.items() if part}), "")
+    if errors:
+        raise InvalidCase(errors[0].message, place=place, hint=errors[0].hint)
+    return _with_arrays(placed(cases[0], place), arrays)
+
+
+def _with_arrays(case: Case, arrays: Mapping[str, np.ndarray]) -> Case:
+    def filled(values: Mapping[str, Value]) -> dict[str, Value]:
+        return {n: Value(array=arrays[n], place=v.place) if n in arrays else v for n, v in values.items()}
+
+    found = {array.dtype.name for array in arrays.values() if dtypes.is_differentiable(array.dtype)}
+    dtype = found.pop() if len(found) == 1 else case.dtype
+    return replace(case, inputs=filled(case.inputs), constants=filled(case.constants), dtype=dtype)
+
+
+def _result(given: Mapping[str, Any]) -> str:
+    """A name for the result that no input has."""
+    return next(name for name in (RESULT, "out", "result", "result_") if name not in given)
+
+
+def _is_shape(value: Any) -> bool:
+    """Whether it is a shape: a tuple of integers."""
+    return isinstance(value, tuple) and all(isinstance(size, int) for size in value)
+
+
+def _word(size: int, sizes: dict[str, int]) -> str:
+    """The name of a size; sizes of 0 and 1 stay."""
+    if size < 2:
+        return str(size)
+    word = f"n{size}"
+    sizes[word] = size
+    return word
+
+
+def _array(value: Any) -> np.ndarray:
+    """An array, a tensor of torch's, nested lists or a number, as an array."""
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+        if str(value.dtype) == "torch.bfloat16":
+            return np.asarray(value.float().numpy()).astype(dtypes.BFLOAT16)
+        value = value.numpy()
+    array = np.array(value)
+    if array.dtype.kind not in "biufcV":
+        raise UsageError(f"{value!r:.40} is no input", hint="give a shape, an array, a tensor or a creator")
+    return array
+
+
+def as_sequence(inputs: Any) -> Sequence[Any]:
+    """Inputs as torch takes them: one, or several."""
+    return tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)

@@ -1,0 +1,56 @@
+"""The folder of what a run leaves ignores itself, and is never a link."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradcheck.cache.cache_folder import open_cache, refusal
+
+
+def make(folder: Path) -> None:
+    with open_cache(folder, create=True):
+        pass
+
+
+def test_version_control_ignores_it(tmp_path: Path) -> None:
+    make(tmp_path / "cache")
+    assert (tmp_path / "cache" / ".gitignore").read_text() == "*\n"
+
+
+def test_what_is_there_stays(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("!mine\n")
+    make(tmp_path)
+    assert (tmp_path / ".gitignore").read_text() == "!mine\n"
+
+
+def test_what_a_full_disk_has_left_empty_is_written(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").touch()
+    make(tmp_path)
+    assert (tmp_path / ".gitignore").read_text() == "*\n"
+
+
+def test_a_file_in_its_place_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("")
+    with pytest.raises(NotADirectoryError):
+        make(tmp_path / "cache")
+    assert refusal(tmp_path / "cache") == ""
+
+
+def test_a_link_in_its_place_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "cache").symlink_to("elsewhere")
+    with pytest.raises(OSError, match="Not a directory"):
+        make(tmp_path / "cache")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert "is a link" in refusal(tmp_path / "cache")
+    assert refusal(tmp_path / "elsewhere") == refusal(tmp_path / "nothing") == ""
+
+
+def test_a_link_in_the_place_of_its_gitignore_stays(tmp_path: Path) -> None:
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "mine").write_text("")
+    (tmp_path / "cache" / ".gitignore").symlink_to(tmp_path / "mine")
+    make(tmp_path / "cache")
+    assert (tmp_path / "mine").read_text() == ""

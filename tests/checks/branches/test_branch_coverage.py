@@ -1,0 +1,59 @@
+"""Which sides of comparisons points are on, and which are missing."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcheck.checks.branches.branch_coverage import BranchCoverage
+from gradcheck.errors import ShapeMismatch
+from tests.checks.build import context_of
+
+CLAMPED = """
+    inputs: {x: [1.0, 2.0]}
+    graph: {y: "clamp(x, -5, 5)"}
+    backward: {y: randn_like(y)}
+    formulas: {x: grad(y)}
+"""
+
+
+def test_what_is_missing_is_reached_and_then_missing_no_more() -> None:
+    context = context_of(CLAMPED)
+    coverage = BranchCoverage(context.case)
+    coverage.visit([context.points.own])
+    wanted = 0
+    for site, side in coverage.missing():
+        wanted += 1
+        for problem in coverage.reach(site, side):
+            coverage.visit([context.points.branch(problem, wanted)], (site, side))
+            break
+    assert wanted > 0
+    assert list(coverage.missing()) == []
+
+
+def test_a_case_without_branches_misses_none() -> None:
+    context = context_of("{inputs: {x: [1.0]}, graph: {y: x * x}, formulas: {x: 2 * x * grad(y)}}")
+    coverage = BranchCoverage(context.case)
+    coverage.visit([context.points.own])
+    assert list(coverage.missing()) == []
+
+
+def test_a_point_that_the_core_refuses_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*_: object) -> None:
+        raise ShapeMismatch("sizes differ")
+
+    context = context_of(CLAMPED)
+    coverage = BranchCoverage(context.case)
+    monkeypatch.setattr("gradcheck.checks.branches.branch_coverage.margins_at", refuses)
+    coverage.visit([context.points.own])
+    assert list(coverage.missing()) == []
+
+
+def test_a_guard_is_none_the_less_where_what_it_guards_is_0() -> None:
+    """Nobody means to derive what a norm below 1e-8 makes of `cosine_similarity`."""
+    case = "{inputs: {x: VALUES, u: [1.0, 2.0]}, graph: {y: 'cosine_similarity(x, u, dim=0)'}, formulas: {x: u}}"
+    zero, own = (context_of(case.replace("VALUES", values)) for values in ("[0.0, 0.0]", "[3.0, 1.0]"))
+    coverage = BranchCoverage(own.case)
+    coverage.visit([zero.points.own])
+    assert any(site.owner == "y" for site, _ in coverage.missing())
+    coverage.visit([own.points.own])
+    assert not any(site.owner == "y" for site, _ in coverage.missing())

@@ -1,0 +1,178 @@
+"""Numbers on the other side of a branch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.checks.branches import branch_search
+from gradcheck.checks.branches.branch_sites import Site
+from gradcheck.checks.branches.branch_search import BranchSearch
+from gradcheck.checks.branches.margin_recording import branching, margins_at, sides
+from gradcheck.language.problem import Problem
+from tests.from_text import problem_from as problem_of
+
+
+def of_a_square(formula: str) -> Problem:
+    return problem_of(f"""
+        dims: {{n: 4}}
+        inputs: {{x: randn(n)}}
+        graph: {{y: x * x}}
+        backward: {{y: randn(n)}}
+        formulas: {{x: "{formula}"}}
+    """)
+
+
+def found(problem: Problem, op: str, side: int, along: bool = False) -> Problem | None:
+    gradients = {root: seed for root, seed in problem.seeds[-1].items() if seed is not None}
+    sites = [site for site in sides(margins_at(problem, gradients, branching(problem.case))) if site.op == op]
+    assert sites
+    looked = BranchSearch(problem, gradients)
+    look = looked.along if along else looked.find
+    return next((other for site in sites if (other := look((site, side)))), None)
+
+
+@pytest.mark.parametrize(
+    ("formula", "op", "side", "holds"),
+    [
+        ("where(x > 6, x, 2 * x)", "gt", 1, lambda x: (x > 6).any()),
+        ("where(x < -40, x, 2 * x)", "lt", -1, lambda x: (x < -40).any()),
+        ("where(abs(x) < 0.001, x, 2 * x)", "lt", -1, lambda x: (abs(x) < 0.001).any()),
+        ("where(x.sum() > 25, x, 2 * x)", "gt", 1, lambda x: x.sum() > 25),
+        ("where(x == round(x), x, 2 * x)", "eq", 0, lambda x: (x == np.round(x)).any()),
+        ("where((x == 2).all(), x, 2 * x)", "eq", 2, lambda x: (x == 2).all()),
+        ("where(exp(x) > 400, x, 2 * x)", "gt", 1, lambda x: ((x > 5.99) & (x < 9)).any()),  # not far beyond alone
+        ("x * isfinite(log(x + 9))", "log", -1, lambda x: (x < -9).any()),
+    ],
+)
+def test_thresholds_are_crossed(formula: str, op: str, side: int, holds: object) -> None:
+    problem = of_a_square(formula)
+    other = found(problem, op, side)
+    assert other is not None
+    assert callable(holds)
+    assert holds(other.inputs["x"])
+    assert other.constants == problem.constants
+
+
+#: Comparisons that no slope leads to, and what holds on their side.
+NO_SLOPE = [
+    ("round(x) == 11", "eq", 0, lambda x: np.round(x) == 11),
+    ("round(exp(x)) == 40", "eq", 0, lambda x: np.round(np.exp(x)) == 40),
+    ("x.int() == 7", "eq", 0, lambda x: np.trunc(x) == 7),
+    ("x.long() > 30", "gt", 1, lambda x: x >= 31),
+    ("x // 3 == 5", "eq", 0, lambda x: np.floor(x / 3) == 5),
+    ("x * x == 2.25", "eq", 0, lambda x: x * x == 2.25),
+    ("floor(x ** 3) % 7 == 4", "eq", 0, lambda x: np.floor(x**3) % 7 == 4),
+    ("sign(sin(x) - 0.9) == 1", "eq", 0, lambda x: np.sin(x) > 0.9),
+    ("isclose(x, full_like(x, 3))", "isclose", 0, lambda x: np.isclose(x, 3)),
+    ("signbit(x + 20)", "signbit", -1, lambda x: x < -20),
+    ("trunc(x - 8).bool()", "to", 0, lambda x: np.trunc(x - 8) == 0),
+    ("(round(x) == 4).all()", "eq", 2, lambda x: (np.round(x) == 4).all()),
+    ("round(grad(y)) == 25", "eq", 0, None),
+]
+
+
+def test_what_no_slope_leads_to_is_found_along_a_path() -> None:
+    missed = []
+    for condition, op, side, holds in NO_SLOPE:
+        problem = of_a_square(f"where({condition}, x, 2 * x) * grad(y)")
+        other = found(problem, op, side, along=True)
+        if other is None or (holds is not None and not np.any(holds(other.inputs["x"]))):
+            missed.append(condition)
+    assert not missed
+
+
+def test_no_more_of_a_graph_is_evaluated_than_the_branch_is_made_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = problem_of("""
+        dims: {n: 3}
+        inputs: {x: randn(n)}
+        graph: {h: 2 * x, other: exp(x), far: other.sum(), y: h * h}
+        backward: {y: randn(n)}
+        let: {step: h + 1, unused: other * 2, threshold: step - 8}
+        formulas: {x: "where(threshold > 0, x, 4 * x) * grad(y)"}
+    """)
+    asked: list[set[str]] = []
+    margins = branch_search.margins
+
+    def noted(about: Problem, *rest: Any) -> Any:
+        asked.append({*about.case.graph, *about.case.let})
+        return margins(about, *rest)
+
+    monkeypatch.setattr(branch_search, "margins", noted)
+    other = found(problem, "gt", 1)
+    assert other is not None
+    assert other.inputs["x"].max() > 3.5
+    assert asked
+    assert all(names == {"h", "step", "threshold"} for names in asked)
+
+
+def test_random_creators_within_an_expression_move_and_the_rest_is_made_again() -> None:
+    problem = problem_of("""
+        dims: {n: 3}
+        inputs: {x: "randn(n) * 0.1 + 2", s: x * x}
+        graph: {y: relu(s - 25).sum()}
+        formulas: {x: "0 * x"}
+    """)
+    other = found(problem, "le", 1)
+    assert other is not None
+    assert other.inputs["s"].max() > 25
+    np.testing.assert_allclose(other.inputs["s"], other.inputs["x"] ** 2)
+
+
+def test_a_stated_domain_is_kept() -> None:
+    problem = problem_of("""
+        dims: {n: 4}
+        inputs: {x: "uniform(1, 2, n)"}
+        graph: {y: (x * x).sum()}
+        formulas: {x: "where(x > 3, x, 2 * x)"}
+    """)
+    assert found(problem, "gt", 1) is None
+    nearer = problem_of("""
+        dims: {n: 4}
+        inputs: {x: "uniform(1, 2, n)"}
+        graph: {y: (x * x).sum()}
+        formulas: {x: "where(x > 1.999, x, 2 * x)"}
+    """)
+    other = found(nearer, "gt", 1)
+    assert other is not None
+    assert 1.999 < other.inputs["x"].max() <= 2
+
+
+@pytest.mark.parametrize("formula", ["where(x.sum() == 0, x, 2 * x)", "where(sqrt(x * x) == x, 5, 2 * x)"])
+def test_equality_is_not_looked_for_outside_of_a_stated_domain(formula: str) -> None:
+    problem = problem_of(f"""
+        dims: {{n: 1}}
+        inputs: {{x: "uniform(-3, -0.5, [n])"}}
+        graph: {{y: (x * x).sum()}}
+        formulas: {{x: "{formula}"}}
+    """)
+    assert found(problem, "eq", 0) is None
+
+
+def test_an_incoming_gradient_moves_and_says_so_where_the_file_writes_it_out() -> None:
+    text = """
+        inputs: {{x: [1.0, 2.0]}}
+        graph: {{y: x * x}}
+        backward: {{y: {0}}}
+        formulas: {{x: "2 * x * clamp(grad(y), max=10)"}}
+    """
+    for seed, written in (("[1.0, 1.0]", True), ("randn(2)", False)):
+        other = found(problem_of(text.format(seed)), "le", 1)
+        assert other is not None
+        assert other.seeds[0]["y"] is not None
+        assert other.seeds[0]["y"].max() > 10
+        assert other.drawn.variation.incoming is written
+
+
+def test_constants_stay_and_nothing_is_found_where_they_decide() -> None:
+    problem = problem_of("""
+        inputs: {x: [1.0, 2.0]}
+        constants: {c: [1.0, 2.0]}
+        graph: {y: (x * relu(c)).sum()}
+        formulas: {x: relu(c)}
+    """)
+    gradients = {"y": np.ones(())}
+    search = BranchSearch(problem, gradients)
+    assert search.find((Site("y", 0, "le"), -1)) is None

@@ -1,0 +1,46 @@
+"""Numbers along a path, found without slopes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gradcheck.checks.branches.line_search import along
+from gradcheck.checks.branches.branch_sites import Margin, Site
+from gradcheck.checks.branches.search_variables import Part
+
+ABOVE, EQUAL = Site("f", 0, "gt"), Site("f", 0, "eq")
+X = Part("x")
+
+
+def walked(site: Site, side: int, f: Callable[[np.ndarray], np.ndarray]) -> np.ndarray | None:
+    """The number at which the margin `f` is on this side, on a path that begins at 0.9."""
+
+    def path(place: float, grid: int) -> dict[Part, np.ndarray]:
+        number = np.array([0.9 * place])
+        return {X: np.rint(number * grid) / grid if grid else number}
+
+    found = along([(site, side)], [path], lambda arrays: [Margin(f(arrays[X]), np.ones(1))])
+    return None if found is None else found[X]
+
+
+def test_a_number_that_a_rounded_function_takes() -> None:
+    found = walked(EQUAL, 0, lambda x: np.round(np.exp2(x)) - 40)
+    assert found is not None
+    assert np.round(np.exp2(found)) == 40
+
+
+def test_a_number_that_is_round() -> None:
+    assert walked(EQUAL, 0, lambda x: x * x * x - 3.375) == 1.5
+
+
+def test_near_to_where_a_side_begins() -> None:
+    found = walked(ABOVE, 1, lambda x: x - 6)
+    assert found is not None
+    assert 6 < found < 6.1
+
+
+def test_where_nothing_comes_out_so() -> None:
+    assert walked(ABOVE, 1, lambda x: -x * x) is None
+    assert walked(EQUAL, 0, lambda x: np.round(x) - 0.5) is None

@@ -1,0 +1,76 @@
+"""Where numbers are compared, and on which side they are."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gradcheck.checks.branches.branch_sites import Site
+from gradcheck.checks.branches.margin_recording import branching, margins_at, sides
+from tests.from_text import case_of
+from tests.from_text import problem_from as problem_of
+
+
+def visited(graph: str, numbers: list[float], formula: str = "x") -> dict[tuple[str, str], set[int]]:
+    text = f"{{inputs: {{x: {numbers}}}, graph: {{y: '{graph}'}}, backward: {{y: ones_like(y)}}"
+    problem = problem_of(text + f", formulas: {{x: '{formula}'}}}}")
+    found = sides(margins_at(problem, {"y": np.ones(len(numbers))}, branching(problem.case)))
+    return {(site.owner, site.op): signs for site, signs in found.items()}
+
+
+@pytest.mark.parametrize(
+    ("graph", "numbers", "signs"),
+    [
+        ("relu(x)", [0.1, 0.2], {1}),
+        ("relu(x)", [0.1, -0.2], {1, -1}),
+        ("F.softplus(x)", [1.0, 2.0], {-1}),
+        ("F.softplus(x)", [1.0, 20.5], {-1, 1}),
+        ("clamp(x, max=5)", [4.9, 50.0], {-1}),  # 50 is far beyond 5: another threshold may lie between
+    ],
+)
+def test_the_rules_of_ops_tell_their_kinks(graph: str, numbers: list[float], signs: set[int]) -> None:
+    near = [found for (owner, _), found in visited(graph, numbers).items() if owner == "y"]
+    assert near
+    assert set().union(*near) - {0} <= {-1, 1}
+    assert any(found & {-1, 1} <= signs for found in near)
+
+
+def test_comparisons_in_formulas_are_seen_and_those_in_smooth_code_are_none() -> None:
+    formula = "where(x > 4, 4 * x, 2 * x) * grad(y)"
+    assert visited("x * x", [1.0, 4.2], formula)[formula, "gt"] == {1}  # 1 is not near 4
+    assert visited("x * x", [3.9, 4.2], formula)[formula, "gt"] == {-1, 1}
+    assert visited("x * x", [1.0, 2.0]) == {}
+
+
+def test_equality_has_two_sides_and_all_at_once_a_third() -> None:
+    formula = "where((x == round(x)).all(), 3 * x, 2 * x)"
+    found = visited("x * x", [1.0, 2.2], formula)
+    assert found[formula, "eq"] == {0, 1}
+    assert visited("x * x", [1.0, 2.0], formula)[formula, "eq"] == {0, 2}
+    assert Site("f", 0, "eq", together=True).sides == (0, 1, 2)
+    assert Site("f", 0, "gt", together=True).sides == (-2, -1, 1, 2)
+    assert Site("f", 0, "gt").sides == (-1, 1)
+
+
+def test_what_guards_against_a_division_by_zero_is_no_branch() -> None:
+    formula = "x / clamp(abs(x), min=1e-12)"
+    assert all(op != "ge" for owner, op in visited("x * x", [1.0, 2.0], formula) if owner == formula)
+
+
+def test_the_edge_of_a_domain_is_a_branch_of_a_claim_alone() -> None:
+    assert ("x * isfinite(log(x))", "log") in visited("x * x", [1.0], "x * isfinite(log(x))")
+    assert visited("log(x)", [1.0]) == {}
+
+
+def test_a_site_is_on_a_side_by_the_sign_of_what_is_finite() -> None:
+    site = Site("f", 0, "gt")
+    assert site.is_on(np.array([np.nan, 1.0]), 1)
+    assert not site.is_on(np.array([np.nan, 1.0]), -1)
+    assert Site("f", 0, "gt", together=True).is_on(np.array([2.0, 1.0]), 2)
+    assert not Site("f", 0, "gt", together=True).is_on(np.array([2.0, -1.0]), 2)
+    assert not site.is_on(np.array([np.inf]), 1)
+
+
+def test_checks_state_what_they_compare() -> None:
+    case = case_of("{inputs: {x: [1.0]}, graph: {y: x * x}, checks: ['x > 0']}")
+    assert branching(case) == set()

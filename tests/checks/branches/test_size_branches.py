@@ -1,0 +1,97 @@
+"""Sizes at which what claims make of sizes comes out otherwise."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcheck.checks.branches.size_branches import SizeBranches
+from tests.checks.build import context_of
+from tests.checks.conftest import Check
+from tests.from_text import case_of
+
+GRAPH = "dims: {n: 4, m: 3}, inputs: {x: 'randn(n, m)'}, graph: {y: x * x}, backward: {y: 'randn(n, m)'}"
+
+
+def branches(factor: str) -> SizeBranches:
+    return SizeBranches(context_of(f"{{{GRAPH}, formulas: {{x: '2 * x * grad(y) * {factor}'}}}}").case)
+
+
+def test_what_is_smooth_in_sizes_has_no_branches() -> None:
+    assert branches("(n * m / n / m)").nodes == []
+
+
+def test_the_smallest_sizes_at_which_something_else_comes_out() -> None:
+    found = branches("(1 + (n == 6))")
+    assert found.see({"n": 4, "m": 3})
+    assert not found.see({"n": 5, "m": 3})
+    assert next(found.unseen({"n": 4, "m": 3}, ())) == {"n": 6, "m": 3}  # of m nothing asks
+    assert next(found.unseen({"n": 4, "m": 3}, ("m",))) == {"n": 6, "m": 3}
+
+
+@pytest.mark.parametrize(("factor", "asked"), [("(n == 6)", {"n"}), ("(x.shape[1] > 5)", {"n", "m"}), ("n", set())])
+def test_words_that_nothing_asks_for_stay(factor: str, asked: set[str]) -> None:
+    """Of x, whose shape is asked for, both are."""
+    own = {"n": 4, "m": 3}
+    listed = list(branches(f"(1 + {factor})").unseen(own, ()))
+    assert {word for sizes in listed for word in own if sizes[word] != own[word]} <= asked
+    assert bool(listed) is bool(asked)
+
+
+@pytest.mark.parametrize(
+    "wrong", ["(n == 6)", "(n == m + 1) * (m > 5)", "(n % 5 == 0)", "(n > 20)", "(arange(m) > 9)", "(n + m == 12)"]
+)
+def test_a_formula_that_is_wrong_for_some_sizes_fails(check: Check, wrong: str) -> None:
+    case = check(f"{{{GRAPH}, formulas: {{x: '2 * x * grad(y) * (1 + {wrong})'}}}}")
+    assert case.status == "failed"
+
+
+def test_one_that_is_right_for_all_passes(check: Check) -> None:
+    assert check(f"{{{GRAPH}, formulas: {{x: '2 * x * grad(y) * max(n, 7) / max(7, n)'}}}}").status == "passed"
+
+
+@pytest.mark.parametrize(
+    "condition", ["x.shape[0] > 11", "x.size(0) == 9", "x.numel() == 6", "len(x) == 5", "grad(y).shape[0] == 9"]
+)
+def test_shapes_are_sizes(check: Check, condition: str) -> None:
+    case = check(
+        f"{{dims: {{n: 4}}, inputs: {{x: 'randn(n)'}}, graph: {{y: x * x}}, backward: {{y: 'randn(n)'}}, "
+        f"formulas: {{x: '2 * x * grad(y) * (1 + ({condition}))'}}}}"
+    )
+    assert case.status == "failed"
+
+
+def test_sizes_apart_are_looked_at_where_claims_choose() -> None:
+    """`roll(x, k % 2, 0)` is `roll(x, k, 0)` where n = k, and where k is 1."""
+    case = case_of("""
+        dims: {n: 5, k: 1}
+        inputs: {x: randn(n)}
+        graph: {y: "roll(x, k, 0) * x"}
+        backward: {y: randn(n)}
+        formulas: {x: "grad(y) * roll(x, k % 2, 0)"}
+    """)
+    found = [*SizeBranches(case).apart({"n": 5, "k": 1}, ())]
+    assert all(min(sizes.values()) > 1 and sizes["n"] % sizes["k"] and sizes["k"] % sizes["n"] for sizes in found)
+    assert {sizes["k"] % 2 for sizes in found} == {0, 1}
+    assert all(sizes["n"] == 5 for sizes in SizeBranches(case).apart({"n": 5, "k": 1}, ("n",)))
+
+
+def test_sizes_at_which_the_graph_is_undefined_show_nothing(check: Check) -> None:
+    """The variance of one number is none: that the smaller size came up there leaves 2 and 3 to be looked at."""
+    case = check("""
+        dims: {n: 5}
+        inputs: {x: randn(n)}
+        graph: {y: x.var()}
+        backward: {y: "randn(())"}
+        formulas: {x: "grad(y) * 2 * (x - x.mean()) / max(n - 1, 3)"}
+        """)
+    assert case.status == "failed"
+    suggested = [d.formula for c in case.comparisons for d in c.diagnoses if d.edit]
+    assert not suggested  # `x.mean(dim=0)`, which is right for more than 3, is none
+
+
+@pytest.mark.parametrize("wrong", ["1 / (m - 7)", "log(n - 3)", "1 / (n - m - 4)", "sqrt(11 - n)"])
+def test_where_a_formula_is_undefined_for_some_sizes_is_told(check: Check, wrong: str) -> None:
+    case = check(f"{{{GRAPH}, formulas: {{x: '2 * x * grad(y) + 0 * {wrong}'}}}}")
+    told = {note.kind for c in case.comparisons for note in c.notes}
+    assert case.status == "passed"
+    assert "undefined_at" in told

@@ -1,0 +1,80 @@
+"""Formulas as a person would write them: shorter, and divided by nothing new."""
+
+from __future__ import annotations
+
+from gradcheck.checks.claims.stated_claims import Claims
+from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
+from gradcheck.checks.failures.correction.edit_position import operands_of
+from gradcheck.checks.failures.correction.formula_search import Search
+from gradcheck.checks.failures.correction.tidy_formula import Tidier, asks_in_vain, simplifier_at
+from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
+from tests.checks.build import context_of
+from tests.checks.conftest import Check
+
+SQUARE = """
+    dims: {n: 4, m: 3}
+    inputs: {x: "randn(n, m)", b: "randn(m, 2)"}
+    graph: {y: x * x, z: x @ b}
+    backward: {y: randn_like(y), z: randn_like(z)}
+"""
+
+
+def tidied(right: str, written: str, known: str = "x") -> list[str]:
+    """How a formula is tidied that comes to what another one does."""
+    context = context_of(SQUARE)
+    own = context.points.own
+    scope = own.scope(own.last)
+    pool = ExpressionPool(scope, scope.gradients)
+    want = pool.array(pool.add(parse(right)))
+    assert want is not None
+    search = Search(pool, operands_of(pool, context.case, "x", ()), pool.add(parse(known)), want, 1_000)
+    tidier = Tidier(pool, search.fits, [parse(known)], simplifier_at([own], context.case))
+    return [to_text(expr) for expr in tidier.tidied(pool.add(parse(written)))]
+
+
+def test_parts_that_do_nothing_go() -> None:
+    assert tidied("2 * x * grad(y)", "2 * x * grad(y) * isfinite(log(y))")[0] == "2 * x * grad(y)"
+    assert tidied("2 * x", "where(sqrt(-(x * x)) == x, 5 + 0 * x, 2 * x)")[0] == "2 * x"
+
+
+def test_numbers_and_sizes_cancel_and_signs_meet() -> None:
+    assert tidied("grad(z) @ b.T", "2 * grad(z) @ b.T / 2")[0] == "grad(z) @ b.T"
+    assert tidied("2 * x * grad(y)", "-(-2 * x * grad(y))")[0] == "2 * x * grad(y)"
+    assert tidied("2 * x", "2 * x / n * n")[0] == "2 * x"
+
+
+def test_what_is_no_shorter_stays_in_its_own_order() -> None:
+    assert tidied("2 * x * grad(y)", "grad(y) * x * 2") == ["grad(y) * x * 2"]
+
+
+def test_nothing_is_divided_by_a_tensor_that_nobody_divides_by() -> None:
+    assert tidied("2 * grad(y) * x", "2 / x * grad(y) * y") == []
+    assert tidied("2 * grad(y) * x", "2 * x ** -1 * grad(y) * y") == []
+    assert tidied("2 * grad(y) * x", "2 / x * grad(y) * y", "grad(y) / x") == ["2 / x * grad(y) * y"]
+    assert tidied("grad(y) / n", "grad(y) / n") == ["grad(y) / n"]
+
+
+def test_what_is_multiplied_and_divided_by_cancels() -> None:
+    assert tidied("grad(y) / n", "grad(y) * x / n / x")[0] == "grad(y) / n"
+    assert tidied("2 * grad(y)", "2 * (x * grad(y)) / x")[0] == "2 * grad(y)"
+
+
+def test_no_part_of_a_suggestion_does_nothing(check: Check) -> None:
+    """Not a tensor in a comparison that then never holds: `grad(y) == floor(2 * x)`."""
+    right = "grad(y) * ((x >= -0.5) & (x <= 0.8))"
+    case = check(
+        "{inputs: {x: [0.8, -0.3, 2.0, -1.0]}, graph: {y: 'clamp(x, -0.5, 0.8)'}, backward: {y: [1.0, 2.0, 3.0, 4.0]},"
+        f" formulas: {{x: '({right}) * (1 + (2*x == floor(2*x)))'}}}}"
+    )
+    assert right in {d.formula for c in case.comparisons for d in c.diagnoses}
+
+
+def test_nobody_asks_what_comes_out_alike_everywhere() -> None:
+    context = context_of(SQUARE)
+    own = context.points.own
+    held = [Claims(own, own.last, context.options.tolerance)]
+    wrong = parse("2 * x * (x == 0.25)")
+    assert asks_in_vain(parse("2 * x * (2 * grad(y) == floor(2 * x))"), wrong, held)
+    assert not asks_in_vain(parse("2 * x * (x > 0)"), wrong, held)
+    assert not asks_in_vain(parse("2 * x + (x == 0.25)"), wrong, held)  # as it is written

@@ -1,0 +1,103 @@
+"""Formulas that repeat a mistake of the reference."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.failures.reference_errors import contradict
+from gradcheck.checks.result import Subject, Trial
+from gradcheck.facts import fact
+from gradcheck.reports.phrases import say
+from tests.checks.conftest import Check, TorchWith, failed, those
+
+CANCELS = "inputs: {x: [0, 1, -2]}, graph: {y: relu(x) - relu(-x)}, backward: {y: [1.0, 2, 3]}"
+
+
+@pytest.mark.parametrize("factor", ["(x != 0)", "((x > 0) + (x < 0))"])
+def test_conventions_that_cancel_are_no_derivative(check: Check, factor: str) -> None:
+    case = check(f"{{{CANCELS}, formulas: {{x: grad(y) * {factor}}}}}")
+    (own,) = [c for c in failed(case, "formula") if c.status == "failed"]
+    assert say(own.verdict) == "it repeats a mistake of torch: 0 is no derivative here, which is 1"
+
+
+def test_the_right_one_passes_and_the_reference_is_said_to_be_wrong(check: Check) -> None:
+    case = check(f"{{{CANCELS}, formulas: {{x: grad(y)}}}}")
+    assert case.status == "passed"
+    assert case.wrong_references == ("torch",)
+
+
+def test_a_near_miss_of_the_right_one_fails(check: Check) -> None:
+    assert check(f"{{{CANCELS}, formulas: {{x: grad(y) * 1.00000000001}}}}").status == "failed"
+
+
+def test_at_numbers_that_nobody_chose_it_is_told_and_not_proved(check: Check) -> None:
+    graph = "dims: {n: 4}, inputs: {x: 'randn(n)'}, graph: {y: relu(x) - relu(-x)}, backward: {y: 'randn(n)'}"
+    case = check(f"{{{graph}, formulas: {{x: grad(y) * (x != 0)}}}}")
+    own = next(c for c in those(case, "formula") if c.trial is None)
+    assert own.certificate is None
+    assert own.has_note("repeats_reference")
+
+
+def test_trials_are_told_apart_by_their_numbers() -> None:
+    """Two engines were borne out against the reference in one trial: what agrees with it there fails, and no other."""
+
+    def trial(number: int) -> Trial:
+        return Trial(number, 0, {"n": 3})
+
+    wrong = fact("reference_wrong", what=fact("alone", engine="torch"))
+    gradient = Subject(ClaimKind.GRADIENT, "x", engine="core", reference="torch", trial=trial(4)).passed()
+    formulas = [Subject(ClaimKind.FORMULA, "x", reference="torch", trial=trial(n)).passed() for n in (4, 5)]
+    context = SimpleNamespace(found=[replace(gradient, verdict=wrong), *formulas], case=SimpleNamespace(formulas={}))
+    contradict(context)  # type: ignore[arg-type]
+    assert [c.status for c in context.found] == ["passed", "failed", "passed"]
+
+
+def test_a_proved_formula_that_parts_from_the_reference_repeats_no_mistake_of_it(check: Check) -> None:
+    """Torch's hardsigmoid divides by 6 in single precision; by what is proved nobody holds on to that."""
+    case = check("""
+        dims: {n: 3}
+        inputs: {x: randn(n)}
+        graph: {p: hardsigmoid(x), y: softsign(p)}
+        backward: {y: randn_like(y)}
+        formulas: {x: "grad(y) * (1 - y * sign(p)) / (1 + abs(p)) * where((x > -3) & (x < 3), 1, 0) / 6"}
+    """)
+    assert case.status == "passed"
+    assert any(c.blames_reference for c in case.comparisons)
+
+
+class OldDeterminant(torch.autograd.Function):
+    """As torch 2.4 differentiates it: no gradient where it is 0, also of a single number."""
+
+    @staticmethod
+    def forward(ctx: Any, matrix: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(matrix)
+        return torch.linalg.slogdet(matrix)[1].exp() * torch.linalg.slogdet(matrix)[0]
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        (matrix,) = ctx.saved_tensors
+        sign, logarithm = torch.linalg.slogdet(matrix)
+        if sign == 0:
+            return torch.zeros_like(matrix)
+        return gradient * sign * logarithm.exp() * torch.linalg.inv(matrix).mT
+
+
+def test_a_formula_that_is_undefined_somewhere_repeats_no_mistake_there(check: Check, torch_with: TorchWith) -> None:
+    """At numbers where torch's gradient is wrong, `inv(A)` is none, so that the formula agrees with nobody."""
+    torch_with("linalg.det", OldDeterminant.apply)
+    case = check("""
+        dims: {n: 3}
+        inputs: {u: randn(n), v: randn(n)}
+        constants: {A: "randn(n, n) + 3 * eye(n)"}
+        graph: {f: "linalg.det(A + outer(u, v))"}
+        formulas: {u: linalg.det(A) * linalg.inv(A).T @ v}
+    """)
+    assert case.wrong_references == ("torch",)
+    assert case.status == "passed"
+    assert any(c.has_note("undefined_at") for c in those(case, "formula"))

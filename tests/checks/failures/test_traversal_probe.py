@@ -1,0 +1,110 @@
+"""What an engine does in a small graph of single numbers is named; what is right there is nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gradcheck.checks.failures.gradient_flow import GradientFlow
+from gradcheck.checks.failures.traversal_probe import is_right_on_small_graph, of_small_graph
+from gradcheck.checks.failures.traversal_faults import AS_WRITTEN, BACKWARDS, WRONG_PASSES, Graph, Pass, WrongPass
+from gradcheck.engines.base import Evaluation, State
+from gradcheck.engines.core import Core
+from gradcheck.engines.resolve import adapt
+from gradcheck.engines.torch import Torch
+from tests.engines.dialects import bare, diseases, figures, sound
+
+
+def asked(kind: Any, passes: int = 1) -> str:
+    found = of_small_graph(adapt(kind, "mine"), Torch(), passes)
+    return "" if found is None else found.kind
+
+
+@pytest.mark.parametrize(
+    ("disease", "kind"),
+    [
+        ("Overwrites", "overwritten"),
+        ("PassesOnEarly", "passed_on_early"),
+        ("CountsTwice", "passed_on_early"),
+        ("SharesArrays", "mutated"),
+    ],
+)
+def test_every_disease_of_a_pass_is_named(disease: str, kind: str) -> None:
+    sick = type("Sick", (getattr(diseases, disease), sound.Tensor), {})
+    assert asked(sick) == kind
+    assert not is_right_on_small_graph(adapt(sick, "mine"), Torch())
+
+
+def test_what_is_left_over_shows_in_a_second_pass() -> None:
+    sick = type("Sick", (diseases.KeepsStale, sound.Tensor), {})
+    assert (asked(sick), asked(sick, 2)) == ("", "stale")
+
+
+class Going:
+    """An engine that goes through graphs in one way, by the core's rules."""
+
+    name = "going"
+
+    def __init__(self, way: Pass, order: int) -> None:
+        self.way, self.order = way, order
+
+    def evaluate(self, problem: Any) -> Evaluation:
+        flow = GradientFlow(problem, 0)
+        numbers = {tensor: number for number, tensor in enumerate(flow.owners)}
+        totals = self.way(Graph(*flow.starts(), (), numbers, self.order)) or {}
+        values = {name: tensor.data for name, tensor in flow.tensors.items()}
+        gradients = {name: totals.get(tensor) for name, tensor in flow.tensors.items()}
+        return Evaluation(self.name, (State(values, gradients),))
+
+
+#: What gives the same whatever the graph: by recursion, the first to arrive is the last the other way round.
+ALIKE = {
+    ("passed_on_early", 0, BACKWARDS, False),
+    ("overwritten", 1, BACKWARDS, True),
+    ("overwritten", 2, BACKWARDS, True),
+}
+
+
+@pytest.mark.parametrize("order", [AS_WRITTEN, BACKWARDS])
+@pytest.mark.parametrize("wrong", [w for w in WRONG_PASSES if w.kind != "stale"], ids=lambda w: w.told.kind)
+def test_every_way_of_going_wrong_has_numbers_of_its_own(wrong: WrongPass, order: int) -> None:
+    for number, way in enumerate(wrong.runs):
+        found = of_small_graph(Going(way, order), Torch())  # type: ignore[arg-type]
+        if (wrong.kind, number, order, wrong.in_any_order) not in ALIKE:
+            assert found is not None and found.kind == wrong.kind, number  # noqa: PT018
+
+
+def test_who_takes_matrices_alone_is_asked_for_matrices() -> None:
+    class Matrices(Going):
+        def evaluate(self, problem: Any) -> Evaluation:
+            if any(array.ndim != 2 for array in problem.inputs.values()):
+                return Evaluation(self.name, ())
+            return super().evaluate(problem)
+
+    (latest, *_) = next(wrong.runs for wrong in WRONG_PASSES if wrong.kind == "overwritten")
+    found = of_small_graph(Matrices(latest, AS_WRITTEN), Torch())  # type: ignore[arg-type]
+    assert found is not None
+    assert found.kind == "overwritten"
+
+
+class Doubles(sound.Tensor):
+    """Everything that arrives is added twice."""
+
+    def fit(self, gradient: Any, shape: Any) -> Any:
+        return 2 * super().fit(gradient, shape)
+
+
+def test_what_is_added_twice_is_counted_twice() -> None:
+    assert asked(Doubles) == "counted_twice"
+
+
+@pytest.mark.parametrize("kind", [sound.Tensor, figures.Value, figures.Shuffled], ids=lambda kind: kind.__name__)
+def test_what_is_right_is_no_disease(kind: type) -> None:
+    assert asked(kind) == ""
+    assert of_small_graph(Core(), Torch()) is None
+
+
+def test_of_what_cannot_be_asked_nothing_is_said() -> None:
+    assert asked(bare.Overwriting) == ""
+    assert is_right_on_small_graph(adapt(bare.Overwriting, "mine"), Torch())

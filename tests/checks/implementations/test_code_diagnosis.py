@@ -1,0 +1,73 @@
+"""Why gradients of code are wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.checks.scheduling.run import run
+from tests.engines.implementation import functions
+from tests.engines.implementation.build import AFFINE, TANH, with_code
+
+
+def kinds(backward: Any) -> dict[str, str]:
+    (found,) = run(with_code(AFFINE, (functions.affine_forward, backward)), allow_code=True).cases
+    return {c.tensor: c.diagnoses[0].kind for c in found.comparisons if c.diagnoses}
+
+
+@pytest.mark.parametrize(
+    ("backward", "kind"),
+    [
+        (lambda g, c: (-g @ c[1].T, c[0].T @ g, g.sum(0)), {"x": "sign"}),
+        (lambda g, c: (g @ c[1].T, 2 * c[0].T @ g, g.sum(0)), {"w": "factor"}),
+        (lambda g, c: (g @ c[1].T, c[0].T @ g, g), {"b": "broadcast_not_undone"}),
+        (lambda g, c: (g @ c[1].T, (c[0].T @ g).T, g.sum(0)), {"w": "transposed"}),
+        (lambda g, c: (g @ c[1].T, c[0].T @ g, None), {"b": "detached"}),
+    ],
+)
+def test_the_catalogue_knows_them(backward: Any, kind: dict[str, str]) -> None:
+    assert kinds(backward) == kind
+
+
+def test_nothing_is_explained_where_the_run_does_not_ask() -> None:
+    case = with_code(AFFINE, (functions.affine_forward, functions.not_summed))
+    (found,) = run(case, allow_code=True, explained=False).cases
+    assert not any(c.diagnoses for c in found.comparisons)
+
+
+def test_a_table_whose_gradients_are_assigned_is_named() -> None:
+    def forward(w: Any, i: Any) -> Any:
+        return w[i], (w, i)
+
+    def backward(g: Any, cache: Any) -> Any:
+        w, i = cache
+        dw = np.zeros_like(w)
+        dw[i] += g
+        return dw
+
+    case = 'inputs: {w: "randn(4, 3)"}\nconstants: {i: [2, 0, 2, 2]}\ngraph: {y: "F.embedding(i, w)"}'
+    (found,) = run(with_code(case, (forward, backward)), allow_code=True).cases
+    assert {d.kind for c in found.comparisons for d in c.diagnoses} == {"overwritten"}
+
+
+def test_what_is_not_linear_in_what_comes_in_is_told() -> None:
+    class Clips(functions.Tanh):
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (y,) = ctx.saved_tensors
+            return g.clamp(-0.4, 0.4) * (1 - y * y)
+
+    (found,) = run(with_code(TANH, Clips.apply), allow_code=True).cases
+    assert "not_linear" in {d.kind for c in found.comparisons for d in c.diagnoses}
+
+
+def test_a_factor_is_told_in_its_sizes() -> None:
+    def mean(g: Any, cache: Any) -> Any:
+        dx, dw, db = functions.affine_backward(g, cache)
+        return dx, dw, db / len(g)
+
+    (found,) = run(with_code(AFFINE, (functions.affine_forward, mean)), allow_code=True).cases
+    told = [d.message for c in found.comparisons if c.tensor == "b" for d in c.diagnoses]
+    assert dict(told[0].data)["powers"] == (("n", -1.0),)

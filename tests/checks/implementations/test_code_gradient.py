@@ -1,0 +1,60 @@
+"""How results change where inputs move: each alone, and several together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from gradcheck.checks.implementations import self_consistency
+from gradcheck.checks.implementations.code_gradient import OwnGradient, slope_along
+from gradcheck.engines.implementation.code_engine import Implementation
+from gradcheck.testing import check_function
+
+
+@pytest.fixture
+def claims(monkeypatch: Any) -> list[OwnGradient]:
+    """The gradients of a product at the given numbers."""
+    kept: list[OwnGradient] = []
+    known = self_consistency.all_judged
+
+    def keep(pairs: Any) -> Any:
+        kept.extend(claim for claim, _ in pairs if claim.point.trial is None)
+        return known(pairs)
+
+    monkeypatch.setattr(self_consistency, "all_judged", keep)
+    check_function(torch.mul, a=np.array([2.0, 3.0]), b=np.array([5.0, -1.0]))
+    return kept
+
+
+def test_slopes_are_those_of_the_results_under_what_comes_in(claims: list[OwnGradient]) -> None:
+    a, b = claims
+    (seed,) = a.point.problem.seeds[0].values()
+    assert seed is not None
+    along_a, along_b = np.array([1.0, 2.0]), np.array([-1.0, 0.5])
+    by_hand = float(np.sum(seed * (along_a * [5.0, -1.0] + along_b * [2.0, 3.0])))
+    found = slope_along([(a, along_a), (b, along_b)])
+    assert found is not None
+    assert abs(found.value - by_hand) <= found.error + 1e-12
+
+
+def test_a_scale_spares_steps(claims: list[OwnGradient], monkeypatch: Any) -> None:
+    asked = []
+    known = Implementation.values_alone
+    monkeypatch.setattr(Implementation, "values_alone", lambda self, p: asked.append(p) or known(self, p))
+    claim, _ = claims
+    exact = claim.slope(np.array([1.0, 0.0]))
+    asked.clear()
+    near = claim.slope(np.array([1.0, 0.0]), scale=1e6)
+    assert len(asked) == 4  # at rest it is known
+    assert exact is not None
+    assert near is not None
+    assert abs(exact.value - near.value) <= 1e-5
+
+
+def test_gradients_of_another_shape_have_no_values(claims: list[OwnGradient]) -> None:
+    one = claims[0]
+    assert OwnGradient(one.point, one.engine, "a", None, one.noise).values is not None
+    assert OwnGradient(one.point, one.engine, "a", np.zeros(3), one.noise).values is None

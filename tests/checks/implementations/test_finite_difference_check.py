@@ -1,0 +1,78 @@
+"""Gradients of code held to differences, which must be sure of themselves before they contradict it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from gradcheck.engines.implementation.code_engine import Implementation
+from gradcheck.testing import check_function
+
+
+def test_near_and_at_kinks_steps_along_all_elements_decide_nothing() -> None:
+    check_function(torch.relu, x=np.array([-1e-8, 1e-8, 1.0]))
+    check_function(lambda x: torch.clamp(x, -1, 1), x=np.array([-1.0, 0.5, 1.0]))
+
+
+def test_a_tie_that_gives_the_whole_to_each_adds_up_to_too_much() -> None:
+    x = np.array([2.0, 2.0, 1.0])
+    check_function(np.max, lambda g, x: g * (x == x.max()) / (x == x.max()).sum(), x=x)
+    with pytest.raises(AssertionError, match="what the results change by"):
+        check_function(np.max, lambda g, x: g * (x == x.max()), x=x)
+
+
+def test_what_torch_and_the_code_agree_on_is_wrong_where_differences_say_so() -> None:
+    def detached(x: torch.Tensor) -> torch.Tensor:
+        return x.detach() * x
+
+    with pytest.raises(AssertionError, match="differences"):
+        check_function(detached, x=(3, 2))
+
+
+def test_complex_pairs_are_held_to_differences_in_both_parts() -> None:
+    x = np.array([1 + 2j, -0.5 + 0.3j])
+    check_function(lambda x: x * x, lambda g, x: g * 2 * x.conj(), x=x)
+    with pytest.raises(AssertionError, match="gradient of x"):
+        check_function(lambda x: x * x, lambda g, x: g * 2 * x, x=x)
+
+
+def test_a_number_is_held_to_differences() -> None:
+    check_function(np.sin, lambda g, x: g * np.cos(x), x=np.float64(0.3))
+    with pytest.raises(AssertionError):
+        check_function(np.sin, lambda g, x: g * np.sin(x), x=np.float64(0.3))
+
+
+def test_one_wrong_element_among_many_is_seen() -> None:
+    def backward(g: Any, x: Any) -> Any:
+        found = g * 2 * x
+        found[517] *= 1.01
+        return found
+
+    with pytest.raises(AssertionError):
+        check_function(lambda x: x * x, backward, x=np.linspace(1, 2, 1000))
+
+
+def test_ties_between_two_inputs_may_add_up_to_too_much() -> None:
+    x, y = np.array([1.0, 2.0, 3.0]), np.array([1.0, 0.5, 4.0])
+    halves = lambda g, x, y: (g * ((x > y) + 0.5 * (x == y)), g * ((y > x) + 0.5 * (x == y)))  # noqa: E731
+    check_function(np.maximum, halves, x=x, y=y)
+    with pytest.raises(AssertionError, match="x, y move together"):
+        check_function(np.maximum, lambda g, x, y: (g * (x >= y), g * (y >= x)), x=x, y=y)
+
+
+def test_no_number_at_a_kink_is_told_and_elsewhere_is_wrong() -> None:
+    x = np.array([0.0, 1.5, -1.0])
+    check_function(np.abs, lambda g, x: g * x / np.abs(x), x=x)
+    with pytest.raises(AssertionError, match="nan"):
+        check_function(lambda x: x**2, lambda g, x: 2 * g * x**2 / x, x=x)
+
+
+def test_all_inputs_are_moved_at_once_where_torch_says_the_same(monkeypatch: Any) -> None:
+    asked = []
+    known = Implementation.values_alone
+    monkeypatch.setattr(Implementation, "values_alone", lambda self, p: asked.append(p) or known(self, p))
+    check_function(torch.mul, x=np.array([1.5, 0.5]), y=np.array([2.5, 1.0]))
+    assert len(asked) < 150

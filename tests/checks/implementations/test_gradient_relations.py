@@ -1,0 +1,52 @@
+"""How wrong numbers relate to the right ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.checks.scheduling.run import run
+from tests.engines.implementation.build import with_code
+
+CASE = 'dims: {n: 5, d: 4}\ninputs: {x: "randn(n, d)", s: "uniform(0.5, 2, [d])"}\ngraph: {y: sin(x) * s + relu(x)}'
+
+
+def forward(x: Any, s: Any) -> Any:
+    return np.sin(x) * s + np.maximum(x, 0), (x, s)
+
+
+def right(g: Any, c: Any) -> Any:
+    x, s = c
+    return g * (np.cos(x) * s + (x > 0))
+
+
+def kinds_of(wrong: Any) -> set[str]:
+    code = (forward, lambda g, c: (wrong(g, c), (g * np.sin(c[0])).sum(0)))
+    (found,) = run(with_code(CASE, code), allow_code=True).cases
+    return {d.kind for c in found.comparisons if c.tensor == "x" for d in c.diagnoses}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind"),
+    [
+        (lambda g, c: right(g, c)[:, [1, 0, 3, 2]] if g.shape[1] == 4 else right(g, c)[:, ::-1], "reshaped"),
+        (lambda g, c: right(g, c).ravel()[np.argsort(np.sin(np.arange(g.size)))].reshape(g.shape), "reshaped"),
+        (lambda g, c: np.where(np.arange(g.shape[0])[:, None] % 2, right(g, c), 0), "use_dropped"),
+        (lambda g, c: np.where(c[0] > 0, right(g, c), 0.25 * right(g, c)), "branch"),
+        (lambda g, c: np.abs(right(g, c)), "sign"),
+        (lambda g, c: right(g, c) * c[1] ** 2, "factor_of_tensor"),
+        (lambda g, c: right(g, c) * (1 - np.tanh(c[0]) ** 2), "factor_of_tensor"),
+        (lambda g, c: np.pad(right(g, c), ((0, 0), (1, 1))), "reshaped"),
+    ],
+)
+def test_they_are_named(wrong: Any, kind: str) -> None:
+    assert kind in kinds_of(wrong)
+
+
+def test_what_holds_at_one_point_alone_is_not_told() -> None:
+    def chance(g: Any, c: Any) -> Any:
+        return right(g, c) * (1.5 + np.sin(1e4 * np.abs(c[0]).sum()))
+
+    assert kinds_of(chance) == {"unknown"}

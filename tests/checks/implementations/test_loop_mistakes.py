@@ -1,0 +1,48 @@
+"""Contributions that replace each other, or of which one is counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.checks.scheduling.run import run
+from tests.engines.implementation.build import with_code
+
+CASE = 'dims: {n: 2, l: 7}\ninputs: {x: "randn(n, 1, l)", w: "randn(1, 1, 3)"}\ngraph: {y: "F.conv1d(x, w)"}'
+
+
+def forward(x: Any, w: Any) -> Any:
+    places = range(x.shape[2] - 2)
+    return np.stack([(x[:, :, t : t + 3] * w[0]).sum((1, 2)) for t in places], -1)[:, None], (x, w)
+
+
+def gradients(g: Any, c: Any, adds: bool = True, flip: bool = False, only: int | None = None, short: int = 0) -> Any:
+    x, w = c
+    dx, dw = np.zeros_like(x), np.zeros_like(w)
+    for t in range(g.shape[2] - short):
+        one = g[:, :, t : t + 1] * (w[:, :, ::-1] if flip else w)
+        dx[:, :, t : t + 3] = dx[:, :, t : t + 3] + one if adds else one
+        if only is None or t == range(g.shape[2])[only]:
+            dw += (g[:, :, t : t + 1] * x[:, :, t : t + 3]).sum(0)
+    return dx, dw
+
+
+@pytest.mark.parametrize(
+    ("how", "tensor", "kind"),
+    [
+        ({"adds": False}, "x", "overwritten"),
+        ({"flip": True}, "x", "flipped"),
+        ({"only": -1}, "w", "overwritten"),
+        ({"only": 0}, "w", "use_dropped"),
+        ({"short": 1}, "w", "use_dropped"),
+        ({"short": 2}, "w", "use_dropped"),
+        ({"short": 2}, "x", "use_dropped"),
+    ],
+)
+def test_they_are_named(how: dict[str, Any], tensor: str, kind: str) -> None:
+    (right,) = run(with_code(CASE, (forward, gradients)), allow_code=True).cases
+    assert right.status == "passed"
+    (found,) = run(with_code(CASE, (forward, lambda g, c: gradients(g, c, **how))), allow_code=True).cases
+    assert kind in {d.kind for c in found.comparisons if c.tensor == tensor for d in c.diagnoses}

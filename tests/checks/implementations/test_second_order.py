@@ -1,0 +1,48 @@
+"""Second order of code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.scheduling.run import run
+from tests.engines.implementation import functions
+from tests.engines.implementation.build import TANH, with_code
+
+
+def test_a_second_order_that_is_lost_is_a_failure() -> None:
+    (found,) = run(with_code(TANH, functions.SecondOrderLost.apply), allow_code=True).cases
+    wrong = [c for c in found.comparisons if c.status == "failed"]
+    assert {c.what for c in wrong} == {ClaimKind.GRADIENT2}
+
+
+def test_one_that_is_not_offered_is_none() -> None:
+    (found,) = run(with_code(TANH, functions.OnlyOnce.apply), allow_code=True).cases
+    assert found.status == "passed"
+    assert not any(c.what is ClaimKind.GRADIENT2 for c in found.comparisons)
+
+
+def test_what_comes_in_is_differentiated_too() -> None:
+    (found,) = run(with_code(TANH, functions.Tanh.apply), allow_code=True).cases
+    second = {c.tensor for c in found.comparisons if c.what is ClaimKind.GRADIENT2}
+    assert second == {"x", "incoming_gradient"}
+
+
+def test_a_detached_backward_is_named() -> None:
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return 3 * g * x.detach() ** 2
+
+    case = 'dims: {n: 4}\ninputs: {x: "randn(n)"}\ngraph: {y: x ** 3}'
+    (found,) = run(with_code(case, Cube.apply), allow_code=True).cases
+    (reason,) = [d for c in found.comparisons for d in c.diagnoses]
+    assert (reason.kind, reason.message["gradient"], reason.message["tensor"]) == ("detached", "x", "x")

@@ -1,0 +1,41 @@
+"""What libraries warn of: heard, once each, without the part that helps nobody, and not printed."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+from gradcheck.checks.isolation.captured_warnings import listening
+from gradcheck.facts import fact
+
+
+def test_each_is_heard_once_and_none_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with listening() as heard:
+        for _ in range(3):
+            warnings.warn("one  thing\nmore", UserWarning, stacklevel=1)
+        warnings.warn("another (Triggered internally at /a/b.cpp:18.)", UserWarning, stacklevel=1)
+    assert [found["text"] for found in heard] == ["one thing more", "another"]
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("file", "library"),
+    [
+        ("/x/gradcheck/engines/torch.py", "torch"),
+        ("/x/torch/functional.py", "torch"),
+        ("/x/numpy/linalg/linalg.py", "NumPy"),
+        ("/x/mine.py", "mine.py"),
+    ],
+)
+def test_whose_it_is(file: str, library: str) -> None:
+    with listening() as heard:
+        warnings.warn_explicit("careful", UserWarning, file, 1)
+    assert heard == [fact("warned", by=library, text="careful")]
+
+
+def test_afterwards_warnings_are_what_they_were() -> None:
+    with listening():
+        pass
+    with pytest.warns(UserWarning, match="again"):
+        warnings.warn("again", UserWarning, stacklevel=1)

@@ -1,0 +1,60 @@
+"""What explains a verdict may fail: how is kept, and whether to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gradcheck.checks.isolation.failure_capture import attempt, crash_of, failure_of
+from gradcheck.checks.isolation.time_limit import OutOfTime
+from gradcheck.checks.result import Failure
+from gradcheck.errors import Place
+from gradcheck.facts import fact
+
+
+def raising(error: BaseException) -> Callable[[], None]:
+    def look() -> None:
+        raise error
+
+    return look
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "goes_on"),
+    [(IndexError("i"), "crash", True), (MemoryError(), "memory", True), (OutOfTime(2.0), "timeout", False)],
+)
+def test_what_fails_is_kept_and_after_the_time_nothing_is_begun(error: BaseException, kind: str, goes_on: bool) -> None:
+    lost: list[Failure] = []
+    assert attempt("cause", raising(error), lost) == goes_on
+    assert [(one.kind, one.message.kind, one.message["part"]) for one in lost] == [(kind, "not_found_out", "cause")]
+
+
+def test_what_goes_well_leaves_nothing() -> None:
+    lost: list[Failure] = []
+    assert attempt("cause", lambda: None, lost)
+    assert lost == []
+
+
+def test_an_interrupt_passes_through() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        attempt("cause", raising(KeyboardInterrupt()), [])
+
+
+def test_a_crash_has_a_traceback_and_the_place_that_is_known() -> None:
+    place = Place("a.yaml", 1, 2)
+    try:
+        raising(KeyError("k"))()
+    except KeyError as error:
+        found = failure_of(error, place)
+    assert found.place == place
+    assert "in look" in found.details
+    late = OutOfTime(2.0)
+    assert failure_of(late).message == fact("ran_out_of_time", seconds=2.0)
+    late.add_note("its tanh")
+    assert failure_of(late).message == fact("ran_out_of_time_inside", seconds=2.0, inside="its tanh")
+
+
+def test_a_crash_is_its_type_and_the_first_line_of_what_it_says() -> None:
+    assert crash_of(ValueError("one\ntwo")) == fact("crashed", error="ValueError", text="one")
+    assert crash_of(ValueError()) == fact("crashed", error="ValueError", text="")

@@ -1,0 +1,23 @@
+"""Which drawn points can be used, and which tell something."""
+
+from __future__ import annotations
+
+from gradcheck.checks.points.admissible import is_telling, unusable
+from gradcheck.facts import fact
+from tests.checks.build import point_of
+
+GENERAL = "{inputs: {x: 'randn(3)'}, graph: {y: (x * x).sum()}, formulas: {x: 2 * x}}"
+
+
+def test_where_the_graph_is_not_defined_a_point_is_unusable() -> None:
+    assert unusable(point_of(GENERAL)) is None
+    broken = unusable(point_of("{inputs: {x: [1, 2]}, graph: {y: 'x.reshape(3, 1)', z: y.sum()}}"))
+    assert broken is not None
+    assert broken.kind == "said"
+    asked = "{inputs: {x: [1, 2]}, graph: {y: x * x}, steps: [{backward: {y: [1, 1]}, raises: backward_twice}]}"
+    assert unusable(point_of(asked)) == fact("not_raised_here", error="backward_twice")
+
+
+def test_gradients_that_are_all_zero_tell_nothing() -> None:
+    assert is_telling(point_of(GENERAL))
+    assert not is_telling(point_of(GENERAL.replace("x * x", "x.relu() * 0").replace("2 * x", "0 * x")))

@@ -1,0 +1,135 @@
+"""Points: drawn again until they say something, kept, and found again from their record."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradcheck.checks.points.point import Point
+from gradcheck.checks.points.drawing import ATTEMPTS, draw_until
+from gradcheck.checks.result import Trial
+from gradcheck.facts import Fact, fact
+from gradcheck.language.problem import Problem
+from gradcheck.language.trial_draws import Variation
+from tests.checks.build import GENERAL, context_of
+from tests.from_text import case_of
+
+
+def test_a_trial_is_drawn_until_it_is_accepted_and_kept() -> None:
+    points = context_of(GENERAL).points
+    seen: list[int] = []
+
+    def third(point: Point) -> Fact | None:
+        assert point.trial is not None
+        seen.append(point.trial.attempt)
+        return None if len(seen) == 3 else fact("all_is_nan")
+
+    point = points.trial(0, third)
+    assert isinstance(point, Point)
+    assert seen == [0, 1, 2]
+    assert points.trials == [point]
+    assert points.at(point.trial) is point
+    assert points.at(None) is points.own
+
+
+def test_the_record_of_a_trial_holds_its_numbers() -> None:
+    points = context_of(GENERAL).points
+    point = points.trial(1, lambda found: None if found.problem.drawn.attempt >= 2 else fact("all_is_nan"))
+    assert isinstance(point, Point)
+    assert point.trial is not None
+    assert point.trial.problem is point.problem
+    assert point.trial.kind == "drawn"
+
+
+def test_a_point_with_other_incoming_gradients_keeps_everything_else() -> None:
+    points = context_of(
+        "{inputs: {x: [1.0, 2.0]}, graph: {y: x * x}, backward: {y: [1, 1]}, formulas: {x: 2 * x}}"
+    ).points
+    other = points.redrawn(points.own, Variation(incoming=True), 1)
+    assert other is not None
+    assert other.trial is not None
+    assert (other.trial.kind, other.problem.inputs["x"].tolist()) == ("incoming", [1.0, 2.0])
+    assert other.problem.seeds[0]["y"] is not None
+    assert other.problem.seeds[0]["y"].tolist() != [1.0, 1.0]
+
+
+def test_a_branch_keeps_the_numbers_that_were_found() -> None:
+    points = context_of(GENERAL).points
+    point = points.branch(points.own.problem, 9)
+    assert point.trial is not None
+    assert (point.trial.number, point.trial.kind) == (9, "branch")
+    points.others.append(point)
+    assert points.elsewhere == [point]
+    assert points.at(point.trial) is point
+
+
+def test_sizes_that_the_graph_alone_uses_are_drawn_unless_a_claim_means_a_shape() -> None:
+    text = "{{dims: {{n: 3}}, inputs: {{x: [1.0, 2.0, 3.0]}}, graph: {{y: x.sum() / n}}, formulas: {{x: {0}}}}}"
+    for formula, varies in (("ones_like(x) / n * grad(y)", True), ("ones(n) / n * grad(y)", False)):
+        points = context_of(text.format(formula)).points
+        found = [points.trial(number, lambda point: None) for number in range(3)]
+        sizes = {point.problem.sizes["n"] for point in found if isinstance(point, Point)}
+        assert (sizes == {3}) is not varies
+
+
+def test_what_never_fits_says_why_and_how_often_it_was_drawn() -> None:
+    def never(problem: Problem) -> Fact:
+        return fact("all_is_nan")
+
+    found = draw_until(case_of(GENERAL), 0, 0, never)
+    assert found == fact("no_trial", trial=1, attempts=ATTEMPTS, why=fact("all_is_nan"))
+
+
+def test_sizes_that_do_not_go_together_are_drawn_again() -> None:
+    case = case_of(
+        """
+        dims: {n: 4}
+        inputs: {x: "randn(n)", w: "randn(12 // n, 2)"}
+        graph: {y: "x.reshape(2, -1)[0].sum() * w.sum()"}
+        """
+    )
+    made = draw_until(case, 0, 0, lambda problem: problem)
+    assert isinstance(made, Problem)
+
+
+def test_a_point_that_was_not_kept_is_an_error() -> None:
+    with pytest.raises(LookupError):
+        context_of(GENERAL).points.at(Trial(9, 0, {}))
+
+
+def test_nearby_points_are_kept() -> None:
+    points = context_of(GENERAL).points
+    assert points.nearby(points.own, 0) is points.own
+    assert points.nearby(points.own, 1) is points.nearby(points.own, 1)
+
+
+def test_literals_are_moved_a_little_or_anywhere() -> None:
+    points = context_of("{inputs: {x: [1.0, 2.0]}, graph: {y: x * x, z: y.sum()}, formulas: {x: 2 * x}}").points
+    near, far = (points.redrawn(points.own, Variation(reach), 1) for reach in ("near", "anywhere"))
+    for point in (near, far):
+        assert point is not None
+        assert point.trial is not None
+        assert point.trial.kind == "moved"
+        assert point.problem.inputs["x"].tolist() != [1.0, 2.0]
+    assert near is not None
+    assert near.problem.inputs["x"].min() > 0
+
+
+def test_unseen_points_are_no_runs_and_have_other_numbers() -> None:
+    points = context_of(GENERAL).points
+    first, second = points.unseen(0), points.unseen(1)
+    assert first is not None
+    assert second is not None
+    drawn = [tuple(point.problem.inputs["x"]) for point in (points.own, first, second)]
+    assert len(set(drawn)) == 3
+    assert points.trials == []
+
+
+def test_where_no_other_point_gets_as_far_there_is_none() -> None:
+    """Only 2 elements have the shape that the graph asks for."""
+    points = context_of("""
+        inputs: {x: [1, 2]}
+        shapes: {x: [n]}
+        graph: {y: "x.reshape(2, 1)", z: y.sum()}
+    """).points
+    assert points.own.want.states
+    assert all(point is None or point.problem.sizes["n"] == 2 for point in map(points.unseen, range(5)))

@@ -1,0 +1,159 @@
+"""One case on its own: whatever an engine does, there is a result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gradcheck.checks.options import Engines, Options, engines_of
+from gradcheck.checks.result import CaseResult
+from gradcheck.checks.scheduling.isolated_case import check_one, unreadable
+from gradcheck.engines.core import Core
+from gradcheck.errors import InvalidCase, Place
+from gradcheck.facts import fact
+from gradcheck.language.value_precheck import refused_values
+from gradcheck.language.case import Case
+from tests.conftest import FOREVER
+from tests.from_text import case_of
+
+SQUARE = "{inputs: {x: [1, 2]}, graph: {loss: (x * x).sum()}}"
+
+
+class Broken(Core):
+    """Does something else instead of evaluating."""
+
+    name = "broken"
+
+    def __init__(self, happens: Callable[[], Any]) -> None:
+        super().__init__()
+        self.happens = happens
+
+    def evaluate(self, *args: Any, **kwargs: Any) -> Any:
+        return self.happens()
+
+
+def checked(engine: Any, **options: Any) -> CaseResult:
+    chosen = Options(engines=[engine], **options)
+    return check_one(case_of(SQUARE), chosen, engines_of(chosen))
+
+
+def raising(error: BaseException) -> Callable[[], Any]:
+    def happens() -> Any:
+        raise error
+
+    return happens
+
+
+class Speechless(Exception):
+    def __str__(self) -> str:
+        raise ValueError("nothing to say")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "message"),
+    [
+        (ZeroDivisionError("oh"), "crash", fact("crashed", error="ZeroDivisionError", text="oh")),
+        (MemoryError("full"), "memory", fact("ran_out_of_memory", text="full")),
+        (SystemExit(0), "crash", fact("crashed", error="SystemExit", text="0")),
+        (GeneratorExit(), "crash", fact("crashed", error="GeneratorExit", text="")),
+        (Speechless(), "crash", fact("crashed", error="Speechless", text="")),
+    ],
+)
+def test_what_an_engine_raises_is_a_crash_of_the_case(error: BaseException, kind: str, message: object) -> None:
+    found = checked(Broken(raising(error)))
+    (failure,) = found.errors
+    assert (found.status, failure.kind, failure.message) == ("crashed", kind, message)
+    assert found.reproduce.startswith("gradcheck run")
+    assert found.seconds > 0
+
+
+def test_only_an_interrupt_passes_through() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        checked(Broken(raising(KeyboardInterrupt())))
+
+
+def endless() -> Any:
+    while True:
+        pass
+
+
+def test_an_engine_that_may_never_return_has_its_own_limit_and_the_run_s_wins() -> None:
+    engine = Broken(endless)
+    engine.timeout = 0.1  # type: ignore[attr-defined]
+    assert checked(engine).errors[0].message == fact("ran_out_of_time", seconds=0.1)
+    assert checked(engine, timeout=0.05).errors[0].message == fact("ran_out_of_time", seconds=0.05)
+
+
+def test_numbers_that_cannot_be_drawn_make_a_case_invalid() -> None:
+    chosen = Options(engines=["core"])
+    case = case_of("{inputs: {x: [1]}, graph: {y: x * x}, backward: {y: 'randn(3) @ randn(4)'}}")
+    found = check_one(case, chosen, engines_of(chosen))
+    assert (found.status, found.errors[0].message.kind) == ("invalid", "said")
+
+
+def test_what_only_the_graph_s_values_show_makes_a_case_fail() -> None:
+    chosen = Options(engines=["core"])
+    case = case_of("{inputs: {x: [[1, 2]]}, graph: {y: 'max(x, dim=0)'}, backward: {'y[0]': 'ones_like(y)'}}")
+    found = check_one(case, chosen, engines_of(chosen))
+    assert refused_values(case) == []
+    assert (found.status, found.errors[0].kind) == ("failed", "invalid")
+
+
+def test_more_may_be_told_and_what_that_raises_leaves_the_verdict() -> None:
+    def noted(found: CaseResult, case: Case, options: Options, engines: Engines) -> CaseResult:
+        return replace(found, reason=f"{found.reason}{case.name}!")
+
+    def breaks(found: CaseResult, case: Case, options: Options, engines: Engines) -> CaseResult:
+        raise KeyError("k")
+
+    chosen = Options(engines=["core"])
+    engines, case = engines_of(chosen), case_of(SQUARE)
+    assert check_one(case, chosen, engines, {"one": noted, "other": noted}).reason == f"{case.name}!" * 2
+    found = check_one(case, chosen, engines, {"power": breaks, "derived": noted})
+    assert (found.status, found.reason, found.errors) == ("passed", f"{case.name}!", ())
+    (lost,) = found.incomplete
+    assert (lost.kind, lost.message["part"]) == ("crash", "power")
+
+
+def test_where_time_is_up_nothing_further_is_begun() -> None:
+    def slow(found: CaseResult, case: Case, options: Options, engines: Engines) -> CaseResult:
+        time.sleep(FOREVER)
+        return found
+
+    chosen = Options(engines=["core"], timeout=4.0)
+    found = check_one(case_of(SQUARE), chosen, engines_of(chosen), {"power": slow, "derived": slow})
+    assert (found.status, [lost.message["part"] for lost in found.incomplete]) == ("passed", ["power"])
+
+
+def test_what_engines_print_goes_with_the_case() -> None:
+    class Loud(Core):
+        name = "loud"
+
+        class output:  # noqa: N801
+            @staticmethod
+            def take() -> str:
+                return "hello"
+
+    assert dict(checked(Loud()).output) == {"loud": "hello"}
+
+
+def test_conventions_are_told_of_a_case_that_passes() -> None:
+    class Half(Core):
+        name = "half"
+        conventions = (fact("computes_in", dtype="float32"),)
+
+    found = checked(Half())
+    assert (found.status, found.conventions) == ("passed", (("half", Half.conventions),))
+
+
+def test_a_file_that_cannot_be_read_is_a_result_with_all_its_errors() -> None:
+    errors = [InvalidCase("no", place=Place("a.yaml", 1, 2), hint="try yes"), InvalidCase("nor this")]
+    found = unreadable(errors)
+    assert (found.status, found.id, found.name) == ("invalid", "a.yaml", "")
+    assert [(error.message, error.hint) for error in found.errors] == [
+        (fact("said", text="no"), "try yes"), (fact("said", text="nor this"), ""),
+    ]  # fmt: skip

@@ -1,0 +1,215 @@
+"""A run in several processes, or elsewhere: the same results in the same order; who ends a process costs one case."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import active_children, get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gradcheck.checks.options import Options, engines_of
+from gradcheck.checks.scheduling.parallel import plan_of
+from gradcheck.checks.result import CaseResult, RunResult
+from gradcheck.checks.scheduling.run import run
+from gradcheck.checks.isolation.pickling import Transport
+from gradcheck.engines.core import Core
+from gradcheck.errors import InvalidCase, Place, UsageError
+from gradcheck.language.case import Loaded
+from tests.conftest import FOREVER
+from tests.from_text import case_of
+from tests.paths import ROOT
+
+TEXT = """
+name: case {n}
+inputs: {{x: [1, {n}]}}
+graph: {{y: (x * x).sum()}}
+formulas: {{x: {factor} * x}}
+"""
+CASES = [case_of(TEXT.format(n=n, factor=3 if n == 5 else 2)) for n in range(40)]
+BROKEN = [InvalidCase("no case", place=Place("a.yaml", 1, 1))]
+#: An engine that does what a case's name says.
+ODD = """
+import ctypes, os, time
+from gradcheck.engines.core import Core
+
+class Odd(Core):
+    name = "odd"
+
+    def evaluate(self, problem, recorder=None):
+        name = problem.case.name
+        if name == "case 7":
+            ctypes.string_at(0)  # a segmentation fault
+        if name == "case 23":
+            os._exit(4)
+        return super().evaluate(problem, recorder)
+"""
+forked = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked on Linux alone")
+
+
+def strip(case: CaseResult) -> Any:
+    return case.id, case.status, case.comparisons, case.errors, case.incomplete, case.power
+
+
+@pytest.fixture(scope="module")
+def here() -> RunResult:
+    return run(Loaded(tuple(CASES), tuple(BROKEN)))
+
+
+def same(there: RunResult, here: RunResult) -> bool:
+    return [strip(case) for case in there.cases] == [strip(case) for case in here.cases]
+
+
+def test_processes_find_the_same_in_the_same_order(here: RunResult) -> None:
+    told: list[str] = []
+    before = set(active_children())
+    there = run(Loaded(tuple(CASES), tuple(BROKEN)), jobs=2, on_result=lambda case, _: told.append(case.id))
+    assert same(there, here)
+    assert told == [case.id for case in here.cases]
+    assert set(active_children()) <= before
+
+
+def test_any_executor_will_do(here: RunResult) -> None:
+    assert same(run(Loaded(tuple(CASES), tuple(BROKEN)), executor=lambda: ThreadPoolExecutor(3)), here)
+
+
+def test_a_case_that_cannot_be_sent_costs_itself_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    pack = Transport.pack
+
+    def fails(transport: Transport, thing: Any) -> bytes:
+        if isinstance(thing, list) and any(getattr(one[0], "name", "") == "case 7" for one in thing):
+            raise RecursionError("too deep")
+        return pack(transport, thing)
+
+    monkeypatch.setattr(Transport, "pack", fails)
+    found = run(CASES, executor=lambda: ThreadPoolExecutor(2))
+    assert [case.name for case in found.cases if case.status == "crashed"] == ["case 7"]
+    assert found.count("passed") == len(CASES) - 2
+
+
+def test_a_run_that_stops_early_stops_where_one_process_would() -> None:
+    there = run(CASES, jobs=2, maxfail=1)
+    assert [case.status for case in there.cases] == ["passed"] * 5 + ["failed"]
+
+
+@forked
+def test_who_ends_a_process_costs_one_case_and_is_named(tmp_path: Path) -> None:
+    (tmp_path / "odd.py").write_text(ODD)
+    found = run(CASES, engines=[f"{tmp_path / 'odd.py'}:Odd"], jobs=2)
+    lost = {case.name: case.errors[0].message["text"] for case in found.cases if case.status == "crashed"}
+    assert lost == {"case 7": "by the signal SIGSEGV", "case 23": "with the exit code 4"}
+    assert [case.name for case in found.cases] == [case.name for case in CASES]
+    assert {case.status for case in found.cases} == {"passed", "crashed", "failed"}
+
+
+@forked
+def test_a_pool_that_breaks_is_made_anew(tmp_path: Path) -> None:
+    (tmp_path / "odd.py").write_text(ODD)
+    made: list[Executor] = []
+
+    def pool() -> Executor:
+        made.append(ProcessPoolExecutor(1, mp_context=get_context("forkserver")))
+        return made[-1]
+
+    found = run(CASES[5:9], engines=[f"{tmp_path / 'odd.py'}:Odd"], executor=pool)
+    assert [case.status for case in found.cases] == ["failed", "passed", "crashed", "passed"]
+    assert len(made) > 1
+
+
+class Waits(Executor):
+    """Answers from another thread, in any order, or never."""
+
+    def __init__(self, answers: Callable[[Future[Any], Any], None]) -> None:
+        self.answers, self.stopped = answers, False
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        self.answers(future, lambda: function(*args, **kwargs))
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        self.stopped = True
+
+
+def test_an_interrupt_keeps_what_has_finished() -> None:
+    begun: list[Future[Any]] = []
+
+    def answers(future: Future[Any], call: Callable[[], Any]) -> None:
+        begun.append(future)
+        if len(begun) == 2:  # the first never comes
+            future.set_result(call())
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    executor = Waits(answers)
+    told: list[str] = []
+    found = run(CASES[:5], executor=lambda: executor, on_result=lambda case, _: told.append(case.name))
+    assert found.interrupted
+    assert told == ["case 1"]
+    assert [case.name for case in found.cases] == ["case 1"]
+    assert executor.stopped
+
+
+def test_what_an_executor_raises_costs_the_case() -> None:
+    def answers(future: Future[Any], call: Callable[[], Any]) -> None:
+        future.set_exception(ConnectionError("worker gone")) if answered else future.set_result(call())
+        answered.append(1)
+
+    answered: list[int] = []
+    found = run(CASES[:2], executor=lambda: Waits(answers))
+    assert [case.status for case in found.cases] == ["passed", "crashed"]
+    assert found.cases[1].errors[0].message["text"] == "worker gone"
+
+
+def test_an_engine_that_cannot_be_sent_is_refused() -> None:
+    class Mine(Core):
+        name = "mine"
+
+    with pytest.raises(UsageError, match="an engine cannot be sent to another process"):
+        run(CASES[:3], engines=[Mine()], jobs=2)
+
+
+def test_chunks_are_such_that_everybody_has_work() -> None:
+    def plan(number: int, **options: Any) -> Any:
+        chosen = Options(**options)
+        return plan_of(CASES[:1] * number, chosen, lambda: engines_of(chosen))
+
+    assert plan(10) is None
+    assert [plan(number, jobs=2).size for number in (3, 100, 10_000)] == [1, 7, 16]
+    assert plan(100, jobs=2, timeout=1.0).size == 1
+    assert plan(1000, executor=lambda: ThreadPoolExecutor(1)).size == 16
+
+
+def test_a_worker_that_is_late_is_ended(tmp_path: Path) -> None:
+    (tmp_path / "late.py").write_text(
+        ODD.replace("ctypes.string_at(0)", f"time.sleep({FOREVER})").replace("os._exit(4)", "pass")
+    )
+    found = run(CASES[6:9], engines=[f"{tmp_path / 'late.py'}:Odd"], jobs=2, timeout=8.0)
+    assert [case.errors[0].kind if case.errors else "" for case in found.cases] == ["", "timeout", ""]
+
+
+def test_what_a_worker_must_load_takes_no_case_its_time(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text("import time\ntime.sleep(9)\n" + ODD)
+    found = run(CASES[:2], engines=[f"{tmp_path / 'slow.py'}:Odd"], jobs=2, timeout=8.0)
+    assert [case.status for case in found.cases] == ["passed", "passed"]
+
+
+def test_an_engine_that_there_is_not_is_told_once() -> None:
+    with pytest.raises(UsageError, match=r"there is no engine 'torhc'; did you mean 'torch'\?"):
+        run(CASES, engines=["torhc"], jobs=2)
+
+
+def test_engines_are_made_here_only_where_they_are_needed(tmp_path: Path) -> None:
+    (tmp_path / "right.yaml").write_text(TEXT.format(n=1, factor=2))
+    script = "import sys, gradcheck; print(gradcheck.run('right.yaml', jobs=2).exit_code, 'torch' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "0 False\n"

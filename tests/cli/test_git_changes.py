@@ -1,0 +1,147 @@
+"""`--changed-since`: what git says has changed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CASE = "name: {name}\ninputs: {{x: 1}}\ngraph: {{y: x + x}}\n"
+ENGINE = "from gradcheck.engines.core import Core\n\nclass Mine(Core):\n    name = 'mine'\n"
+
+
+def git(*words: str) -> None:
+    who = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main"]
+    subprocess.run(["git", *who, *words], check=True, capture_output=True)
+
+
+@pytest.fixture
+def repository(folder: Path) -> Path:
+    """Two cases and an engine, committed; below `sub`, to which nobody has gone."""
+    (folder / "sub" / "cases").mkdir(parents=True)
+    for name in ("old", "other"):
+        (folder / "sub" / "cases" / f"{name}.yaml").write_text(CASE.format(name=name))
+    (folder / "mine.py").write_text(ENGINE)
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "first")
+    return folder
+
+
+def listed(gradcheck: Any, *words: str) -> list[str]:
+    outcome = gradcheck("run", "sub", "--output-format", "concise", "-q", "--durations", "0", *words)
+    return sorted(line.rpartition("::")[2] for line in outcome.out.splitlines() if "::" in line)
+
+
+def test_changed_and_new_files_are_taken(repository: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (repository / "sub" / "cases" / "new.yaml").write_text(CASE.format(name="new"))
+    assert listed(gradcheck, "--changed-since", "HEAD") == ["new"]
+    (repository / "sub" / "cases" / "old.yaml").write_text(CASE.format(name="old, but changed"))
+    git("add", ".")
+    git("commit", "-m", "second")
+    assert listed(gradcheck, "--changed-since", "HEAD~1") == ["new", "old, but changed"]
+    monkeypatch.chdir(repository / "sub")
+    outcome = gradcheck("run", "--changed-since", "HEAD~1", "--output-format", "concise")
+    assert outcome.out.startswith("2 passed")
+
+
+def test_what_others_have_changed_meanwhile_does_not_count(repository: Path, gradcheck: Any) -> None:
+    git("checkout", "-b", "mine")
+    git("checkout", "main")
+    (repository / "sub" / "cases" / "other.yaml").write_text(CASE.format(name="theirs"))
+    git("commit", "-am", "theirs")
+    git("checkout", "mine")
+    (repository / "sub" / "cases" / "old.yaml").write_text(CASE.format(name="ours"))
+    assert listed(gradcheck, "--changed-since", "main") == ["ours"]
+
+
+def test_a_changed_engine_concerns_all_cases(repository: Path, gradcheck: Any) -> None:
+    (repository / "mine.py").write_text(ENGINE + "\n")
+    assert listed(gradcheck, "--changed-since", "HEAD", "--engine", "mine.py:Mine") == ["old", "other"]
+
+
+def test_nothing_changed_is_nothing_to_do(repository: Path, gradcheck: Any) -> None:
+    outcome = gradcheck("run", "sub", "--changed-since", "HEAD")
+    assert (outcome.code, outcome.err) == (5, "gradcheck: no case has changed since HEAD\n")
+
+
+@pytest.mark.parametrize("revision", ["nowhere", "--help", "HEAD:sub", ""])
+def test_a_commit_that_is_none_is_told(repository: Path, gradcheck: Any, revision: str) -> None:
+    outcome = gradcheck("run", "sub", f"--changed-since={revision}")
+    assert outcome.code == 2
+    assert outcome.err.startswith(f"gradcheck: git knows no commit '{revision}' that this branch comes from; a clone")
+
+
+def test_without_a_repository_git_says_so(cases: Path, gradcheck: Any) -> None:
+    outcome = gradcheck("run", "--changed-since", "HEAD")
+    assert outcome.code == 2
+    assert "not a git repository" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("settings", "attributes"),
+    [
+        ({"core.fsmonitor": "{}"}, ""),
+        ({"core.hooksPath": "hooks"}, ""),
+        ({"diff.external": "{}"}, ""),
+        ({"filter.own.clean": "{}", "filter.own.process": "", "filter.own.required": "true"}, "* filter=own"),
+        ({"filter.own.process": "{}"}, "* filter=own"),
+        ({"filter.a.b=c.clean": "{}"}, "* filter=a.b=c"),
+        ({"diff.own.command": "{}", "diff.own.textconv": "{}"}, "* diff=own"),
+    ],
+)
+def test_a_repository_that_comes_in_an_archive_runs_nothing(
+    repository: Path, gradcheck: Any, settings: dict[str, str], attributes: str
+) -> None:
+    """Its `.git` has a configuration, and hooks, of its own."""
+    (repository / "evil").write_text(f"#!/bin/sh\ntouch {repository}/ran\ncat\n")
+    (repository / "evil").chmod(0o755)
+    for folder in (repository / "hooks", repository / ".git" / "hooks"):
+        folder.mkdir(exist_ok=True)
+        for hook in ("post-index-change", "fsmonitor-watchman", "reference-transaction"):
+            (folder / hook).write_text((repository / "evil").read_text())
+            (folder / hook).chmod(0o755)
+    for name, value in settings.items():
+        git("config", name, value.format(repository / "evil"))
+    (repository / ".gitattributes").write_text(f"{attributes}\n")
+    (repository / "ran").unlink(missing_ok=True)
+    (repository / "sub" / "cases" / "old.yaml").write_text(CASE.format(name="changed"))
+    (repository / "sub" / "cases" / "other.yaml").touch()
+    assert listed(gradcheck, "--changed-since", "HEAD") == ["changed"]
+    assert not (repository / "ran").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("place", [".gitignore", ".gitattributes", ".git/HEAD", ".git/info/exclude", "excludes"])
+def test_git_that_waits_for_a_pipe_is_ended(
+    repository: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.setattr("gradcheck.cli.git_changes._MOST_SECONDS", 2.0)
+    git("config", "core.excludesFile", str(repository / "excludes"))
+    (repository / place).unlink(missing_ok=True)
+    os.mkfifo(repository / place)
+    outcome = gradcheck("run", "sub", "--changed-since", "HEAD")
+    assert outcome.code == 2
+    assert "has not ended after 2 seconds; it may wait for a named pipe" in outcome.err
+    assert "--changed-since: 'git " in outcome.err
+
+
+@pytest.mark.parametrize("path", ["", ".", "relative"])
+def test_a_git_of_the_working_directory_is_not_run(
+    repository: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    for folder in (repository, repository / "relative"):
+        folder.mkdir(exist_ok=True)
+        for name in ("git", "git.exe"):
+            (folder / name).write_text(f"#!/bin/sh\ntouch {repository}/ran\n")
+            (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join((path, os.environ["PATH"])))
+    assert listed(gradcheck, "--changed-since", "HEAD") == []
+    assert not (repository / "ran").exists()
+    monkeypatch.setenv("PATH", path)
+    outcome = gradcheck("run", "sub", "--changed-since", "HEAD")
+    assert outcome.err == "gradcheck: --changed-since asks git, which is in no folder of PATH; install git\n"
+    assert not (repository / "ran").exists()

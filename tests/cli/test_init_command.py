@@ -1,0 +1,130 @@
+"""`gradcheck init`: a first case that is right, all that a repository needs, and never over another file."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from gradcheck.checks.isolation.time_limit import deadline
+
+WRITTEN = [
+    "cases/first.yaml", ".github/workflows/gradcheck.yml", ".pre-commit-config.yaml", ".vscode/settings.json",
+    ".vscode/gradcheck.schema.json",
+]  # fmt: skip
+
+
+def test_all_of_it_is_told_and_works(folder: Path, gradcheck: Any) -> None:
+    (folder / ".git").mkdir()
+    outcome = gradcheck("init")
+    assert (outcome.code, outcome.out.splitlines()) == (
+        0, [*(f"wrote {name}" for name in WRITTEN), "try it: gradcheck run"],
+    )  # fmt: skip
+    case = folder / "cases" / "first.yaml"
+    assert "# sizes" in case.read_text()
+    steps = yaml.safe_load((folder / WRITTEN[1]).read_text())["jobs"]["gradcheck"]["steps"]
+    (command,) = (step["run"] for step in steps if step.get("run", "").startswith("gradcheck"))
+    checked = gradcheck(*shlex.split(command.replace("-j auto", "-v"))[1:])
+    assert (checked.code, checked.out) == (0, "1 passed in " + checked.out.removeprefix("1 passed in "))
+    setting = json.loads((folder / WRITTEN[3]).read_text())["yaml.schemas"]
+    assert list(setting) == ["./.vscode/gradcheck.schema.json"]
+    jsonschema.validate(yaml.safe_load(case.read_text()), json.loads((folder / WRITTEN[4]).read_text()))
+    for repository in yaml.safe_load((folder / WRITTEN[2]).read_text())["repos"]:
+        assert [hook["entry"] for hook in repository["hooks"]] == ["gradcheck validate", "gradcheck run --quiet"]
+
+
+def test_what_is_there_stays_and_is_told_what_to_add(folder: Path, gradcheck: Any) -> None:
+    for name in WRITTEN:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("# mine\n")
+    outcome = gradcheck("init")
+    assert (outcome.code, "wrote" in outcome.out) == (0, False)
+    assert all((folder / name).read_text() == "# mine\n" for name in WRITTEN)
+    assert "cases has cases already" in outcome.out
+    assert ".pre-commit-config.yaml is there already, and stays\nto have the hooks, add below 'repos:'\n" in outcome.out
+    assert 'to have its help, add "yaml.schemas": {"./.vscode/' in outcome.out
+
+
+@pytest.mark.parametrize("path", ["../elsewhere", "{above}/elsewhere", "link/below"])
+def test_a_configuration_makes_no_folder_outside_of_its_project(
+    folder: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    clone = folder / "clone"
+    clone.mkdir()
+    (clone / "link").symlink_to(folder)
+    path = path.format(above=folder)
+    (clone / "gradcheck.toml").write_text(f"paths = ['{path}']\n")
+    monkeypatch.chdir(clone)
+    outcome = gradcheck("init")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "which is outside of" in outcome.err
+    assert sorted(os.listdir(folder)) == ["clone"]
+    assert sorted(os.listdir(clone)) == ["gradcheck.toml", "link"]
+    assert gradcheck("init", "--isolated").code == 0
+    assert sorted(os.listdir(folder)) == ["clone"]
+    assert (clone / "cases" / "first.yaml").exists()
+    if not path.startswith("link"):
+        monkeypatch.setenv("GRADCHECK_PATHS", path)
+        assert gradcheck("init").code == 0
+        assert (folder / "elsewhere" / "first.yaml").exists()
+
+
+def test_a_configured_report_is_no_case_to_write(folder: Path, gradcheck: Any) -> None:
+    (folder / "gradcheck.toml").write_text("output = 'report.yaml'\n")
+    assert gradcheck("init").code == 0
+    assert not (folder / "report.yaml").exists()
+
+
+def test_in_a_part_of_a_repository_what_belongs_to_its_root_goes_there(
+    folder: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / ".git").mkdir()
+    part = folder / "libs" / "a.b"
+    part.mkdir(parents=True)
+    monkeypatch.chdir(part)
+    (part / "gradcheck.toml").write_text('paths = ["proofs"]\n')
+    assert gradcheck("init").out.splitlines()[:2] == [
+        "wrote proofs/first.yaml", "wrote ../../.github/workflows/gradcheck.yml",
+    ]  # fmt: skip
+    job = yaml.safe_load((folder / WRITTEN[1]).read_text())["jobs"]["gradcheck"]
+    assert job["defaults"]["run"]["working-directory"] == "libs/a.b"
+    hooks = yaml.safe_load((folder / WRITTEN[2]).read_text())["repos"][0]["hooks"]
+    assert hooks[0]["files"] == r"^(libs/a\.b/proofs)/.*\.ya?ml$|^libs/a\.b/.*\.gradcheck\.ya?ml$"
+
+
+def test_a_folder_that_cannot_be_written_is_told(folder: Path, gradcheck: Any) -> None:
+    (folder / ".github").write_text("a file")
+    outcome = gradcheck("init")
+    assert (outcome.code, outcome.out) == (2, "wrote cases/first.yaml\n")
+    assert "cannot write '.github/workflows/gradcheck.yml'" in outcome.err
+
+
+def test_a_pipe_in_place_of_a_file_stays_and_is_not_waited_for(folder: Path, gradcheck: Any) -> None:
+    os.mkfifo(folder / ".pre-commit-config.yaml")
+    with deadline(60):
+        outcome = gradcheck("init")
+    assert outcome.code == 0
+    assert ".pre-commit-config.yaml is there already, and stays\nto have the hooks, add" in outcome.out
+
+
+def test_new_is_another_name_for_it(folder: Path, gradcheck: Any) -> None:
+    outcome = gradcheck("new", "my_case.yaml")
+    assert (outcome.code, outcome.out) == (0, "wrote my_case.yaml\ntry it: gradcheck run my_case.yaml\n")
+    assert "name: my case\n" in (folder / "my_case.yaml").read_text()
+    assert [path.name for path in folder.iterdir()] == ["my_case.yaml"]
+    assert "2 formulas proved" in gradcheck("run", "my_case.yaml").out
+
+
+@pytest.mark.parametrize(("file", "said"), [("there.yaml", "is there already"), ("x.txt", "end in .yaml or .yml")])
+def test_what_it_does_not_write(folder: Path, gradcheck: Any, file: str, said: str) -> None:
+    (folder / "there.yaml").write_text("mine")
+    outcome = gradcheck("init", file)
+    assert outcome.code == 2
+    assert said in outcome.err
+    assert (folder / "there.yaml").read_text() == "mine"

@@ -1,0 +1,76 @@
+"""`--lf` and `--ff`: what failed last, from run to run."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gradcheck.cli.last_failed import remembered
+
+STATE = Path(".gradcheck_cache", "last-failed.json")
+QUICK = ("--no-shrink", "--output-format", "json")
+
+
+def names(outcome: Any) -> list[str]:
+    return [case["name"] or case["file"] for case in json.loads(outcome.out)["cases"]]
+
+
+def test_a_run_in_which_all_is_well_leaves_nothing(cases: Path, gradcheck: Any) -> None:
+    gradcheck("run")
+    assert not Path(".gradcheck_cache").exists()
+
+
+def test_what_failed_runs_again_until_it_is_mended(wrong: Path, bad: Path, gradcheck: Any) -> None:
+    gradcheck("run", *QUICK)
+    assert remembered() == {"cases/bad.yaml", "cases/wrong.yaml::a wrong derivation"}
+    assert Path(".gradcheck_cache", ".gitignore").read_text() == "*\n"
+    assert names(gradcheck("run", "--lf", *QUICK)) == ["cases/bad.yaml", "a wrong derivation"]
+    assert len(names(gradcheck("run", "cases/good.yaml", *QUICK))) == 2
+    assert len(remembered()) == 2
+    wrong.write_text(wrong.read_text().replace("3 * x", "2 * x"))
+    bad.write_text("inputs: {x: 1}\ngraph: {y: x + x}\n")
+    assert names(gradcheck("run", "--lf", *QUICK)) == ["bad", "a wrong derivation"]
+    assert remembered() == frozenset()
+    outcome = gradcheck("run", "--lf", *QUICK)
+    assert len(names(outcome)) == 4
+    assert outcome.err == "none of these cases failed when it last ran: all are checked\n"
+
+
+def test_what_failed_runs_first(wrong: Path, gradcheck: Any) -> None:
+    gradcheck("run", *QUICK)
+    assert names(gradcheck("run", "--ff", "-x", *QUICK)) == ["a wrong derivation"]
+    assert names(gradcheck("run", "--ff", *QUICK)) == ["a wrong derivation", "squares", "a product"]
+
+
+def test_files_that_are_gone_are_forgotten(wrong: Path, gradcheck: Any) -> None:
+    gradcheck("run", *QUICK)
+    wrong.unlink()
+    gradcheck("run", *QUICK)
+    assert remembered() == frozenset()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1, 2]", "{}", "\x00"])
+def test_a_memory_that_is_damaged_is_none(cases: Path, gradcheck: Any, text: str) -> None:
+    STATE.parent.mkdir()
+    STATE.write_text(text)
+    assert remembered() == frozenset()
+    assert gradcheck("run", "--lf", *QUICK).code == 0
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_that_is_read_only_is_no_matter(wrong: Path, folder: Path, gradcheck: Any) -> None:
+    folder.chmod(0o500)
+    try:
+        assert gradcheck("run", *QUICK).code == 1
+    finally:
+        folder.chmod(0o700)
+
+
+def test_where_it_cannot_be_written_nothing_is_told(wrong: Path, folder: Path, gradcheck: Any) -> None:
+    (folder / ".gradcheck_cache").write_text("a file")
+    outcome = gradcheck("run", *QUICK)
+    assert (outcome.code, outcome.err) == (1, "")

@@ -1,0 +1,58 @@
+"""What somebody's code is."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+import torch
+
+from gradcheck.engines.implementation.code_kinds import code_of
+from gradcheck.errors import UsageError
+from tests.engines.implementation import functions
+
+
+def test_kinds() -> None:
+    assert code_of(functions.affine, None, "f").kind == "torch"
+    assert code_of(functions.Tanh.apply, None, "f").kind == "function"
+    assert code_of(functions.Tanh, None, "f").kind == "function"
+    assert code_of(functions.Layer, None, "f").kind == "module"
+    assert code_of(functions.Layer(), None, "f").parameters == ("weight", "scale")
+    assert code_of(functions.affine_forward, functions.affine_backward, "f").kind == "numpy"
+    assert not code_of(functions.affine_forward, functions.affine_backward, "f").is_torch
+
+
+def test_a_function_has_the_parameters_of_its_forward() -> None:
+    assert list(inspect.signature(code_of(functions.Tanh.apply, None, "f").signature).parameters) == ["x"]
+    assert list(inspect.signature(code_of(functions.Apart.apply, None, "f").signature).parameters) == ["a", "b"]
+
+
+def test_where_it_begins() -> None:
+    file, line = code_of(functions.Tanh.apply, None, "f").place
+    assert file.endswith("functions.py")
+    assert line > 1
+    assert code_of(torch.tanh, None, "f").place == ("", 0)
+
+
+def test_hips_is_told_by_what_its_code_names() -> None:
+    pytest.importorskip("autograd")
+    import autograd.numpy
+
+    made = {"np": autograd.numpy}
+    exec("def f(x):\n    return np.sin(x)", made)
+    assert code_of(made["f"], None, "f").kind == "hips"
+
+
+def test_what_is_no_code() -> None:
+    with pytest.raises(UsageError, match="int"):
+        code_of(3, None, "three")
+    with pytest.raises(UsageError, match="cannot be made without arguments"):
+        code_of(torch.nn.Linear, None, "Linear")
+    with pytest.raises(UsageError, match="are functions"):
+        code_of(len, 3, "pair")
+
+
+def test_the_numbers_that_code_is_written_with() -> None:
+    assert 1e-5 in code_of(functions.noisy, None, "f").constants
+    assert 2.0 in code_of(functions.square, functions.square_backward, "f").constants
+    assert code_of(torch.tanh, None, "f").constants == ()

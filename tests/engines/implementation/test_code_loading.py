@@ -1,0 +1,41 @@
+"""References to somebody's code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gradcheck.engines.implementation.code_loading import by_its_path, folder_of, load
+from gradcheck.errors import Place, UsageError
+from gradcheck.language.case import STDIN, Implementation
+
+
+def test_a_file_stands_beside_the_case(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("class A:\n    @staticmethod\n    def f(x): return x\ndef g(x): return x\n")
+    place = Place(str(tmp_path / "case.yaml"), 1, 1)
+    forward, backward = load(Implementation("y", "mine.py:A.f", "mine.py:g", place=place))
+    assert (forward(1), backward(2)) == (1, 2)
+    with pytest.raises(UsageError, match="no h"):
+        load(Implementation("y", "mine.py:h", place=place))
+
+
+def test_a_module_is_imported_by_its_name() -> None:
+    forward, backward = load(Implementation("y", "math:sqrt"))
+    assert forward(4) == 2
+    assert backward is None
+
+
+def test_what_was_handed_over_is_taken_as_it_is() -> None:
+    assert load(Implementation("y", "f", loaded=len)) == (len, None)
+    assert load(Implementation("y", "f", loaded=(len, max))) == (len, max)
+
+
+def test_standard_input_stands_in_the_working_directory() -> None:
+    assert folder_of(STDIN) == Path() == folder_of("")
+
+
+def test_files_may_be_named_by_their_whole_path(tmp_path: Path) -> None:
+    place = Place(str(tmp_path / "case.yaml"), 1, 1)
+    found = by_its_path(Implementation("y", "mine.py:f", "m:g", place=place))
+    assert (found.call, found.backward) == (f"{tmp_path / 'mine.py'}:f", "m:g")

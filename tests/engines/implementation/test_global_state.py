@@ -1,0 +1,57 @@
+"""What somebody's code leaves otherwise than it was, and what is put back."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from gradcheck.engines.implementation.global_state import put_back
+
+
+def test_all_is_as_it_was(tmp_path: Path) -> None:
+    before = (os.getcwd(), np.geterr(), np.get_printoptions(), torch.get_default_dtype(), torch.empty(0).device)
+    with put_back(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        os.chdir(tmp_path)
+        np.seterr(all="raise")
+        np.set_printoptions(precision=2)
+        torch.set_default_dtype(torch.float16)
+        torch.set_default_device("meta")
+        torch.set_grad_enabled(False)
+        torch.autograd.set_detect_anomaly(True)
+        torch.use_deterministic_algorithms(True)
+    after = (os.getcwd(), np.geterr(), np.get_printoptions(), torch.get_default_dtype(), torch.empty(0).device)
+    assert after == before
+    assert torch.is_grad_enabled()
+    assert not torch.is_anomaly_enabled()
+    assert not torch.are_deterministic_algorithms_enabled()
+
+
+def test_it_is_put_back_after_an_exception_too(tmp_path: Path) -> None:
+    before = os.getcwd()
+    try:
+        with put_back():
+            os.chdir(tmp_path)
+            raise SystemExit
+    except SystemExit:
+        assert os.getcwd() == before
+
+
+def test_the_process_is_not_ended_from_inside() -> None:
+    known = os._exit
+    with pytest.raises(SystemExit), put_back():
+        os._exit(0)
+    assert os._exit is known
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_copy_of_the_process_goes_no_further() -> None:
+    with put_back():
+        child = os.fork()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1

@@ -1,0 +1,83 @@
+"""Ways to run a backward pass that are no method of the tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gradcheck.engines.tensor_class.pass_runners import Pass, Tape, by_asking
+
+
+class Node:
+    bar: Any = None
+
+
+A, B = Node(), Node()
+
+
+def refusing(root: Any, leaves: list[Any], seed: float = 1.0) -> list[float]:
+    """It knows of A alone."""
+    if any(leaf is not A for leaf in leaves):
+        raise KeyError("B")
+    return [2.0 * seed for _ in leaves]
+
+
+def test_a_function_of_the_root_alone_may_give_a_dictionary() -> None:
+    assert list(Pass(lambda root: {root: 3.0}).run(A, [], (), {})) == [(A, 3.0)]
+    assert list(Pass(lambda root: [3.0]).run(A, [B], (), {})) == []
+
+
+def test_leaves_that_the_root_knows_nothing_of_are_left_out() -> None:
+    way = Pass(refusing, "listed")
+    assert way.parameters() == ["seed"]
+    assert list(way.run(None, [A, B], (5.0,), {})) == [(A, 10.0)]
+    with pytest.raises(KeyError):
+        way.run(None, [B, B], (), {})
+    with pytest.raises(KeyError):
+        way.run(None, [B], (), {})
+
+
+@pytest.mark.parametrize("given", [(1.0, 2.0), [1.0, 2.0], {A: 1.0, B: 2.0}])
+def test_gradients_come_in_a_list_or_by_leaf(given: Any) -> None:
+    assert list(Pass(lambda root, leaves: given, "listed").run(None, [A, B], (), {})) == [(A, 1.0), (B, 2.0)]
+
+
+def test_one_leaf_after_the_other() -> None:
+    way = Pass(lambda root, leaf: 1.0 if leaf is A else 2.0, "each")
+    assert list(way.run(None, [A, B], (), {})) == [(A, 1.0), (B, 2.0)]
+
+
+def test_the_gradient_of_the_root_may_have_to_be_put_there() -> None:
+    root, way = Node(), by_asking("bar")
+    assert (list(way.run(root, [], (), {})), root.bar, way.gives) == ([], 1.0, False)
+    way.run(root, [], (0.5,), {})
+    assert root.bar == 0.5
+
+
+def test_a_tape_is_new_for_every_graph_and_closed_at_last() -> None:
+    class Reel:
+        open: list[Any] = []  # noqa: RUF012
+
+        def __enter__(self) -> None:
+            self.open.append(self)
+
+        def __exit__(self, *_: object) -> None:
+            self.open.remove(self)
+
+        def gradient(self, root: Any) -> None:
+            self.found = {A: 7.0}
+
+        def __getitem__(self, leaf: Any) -> float:
+            return self.found[leaf]
+
+    tape = Tape(Reel)
+    tape.begin()
+    first = tape.now
+    tape.begin()
+    assert first is not tape.now
+    assert Reel.open == [tape.now]
+    *_, by_leaf = tape.passes("gradient")
+    assert list(by_leaf.run(None, [A], (), {})) == [(A, 7.0)]
+    by_leaf.end()
+    assert Reel.open == []

@@ -1,0 +1,131 @@
+"""A problem as Python: it runs, and it is what the engine was asked."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.engines.resolve import adapt
+from gradcheck.engines.tensor_class.engine import TensorClassEngine
+from gradcheck.engines.tensor_class.problem_source import source_code
+from gradcheck.errors import Unsupported
+from tests.from_text import problem_from
+
+SUM = "    def sum(self):"
+
+
+@pytest.fixture
+def engine(variant: Callable[..., type], monkeypatch: pytest.MonkeyPatch) -> Callable[..., TensorClassEngine]:
+    """A class with pieces replaced, in a module of the name `handmade`."""
+
+    def of(*replacements: tuple[str, str], function: str = "") -> TensorClassEngine:
+        module = ModuleType("handmade")
+        kind = variant(*replacements)
+        kind.__module__ = "handmade"
+        module.Tensor = kind  # type: ignore[attr-defined]
+        if function:
+            exec(function, vars(module))
+        monkeypatch.setitem(sys.modules, "handmade", module)
+        return adapt(kind, "handmade.Tensor")
+
+    return of
+
+
+def run(text: str, capsys: pytest.CaptureFixture[str]) -> str:
+    exec(compile(text, "snippet.py", "exec"), {})
+    return capsys.readouterr().out
+
+
+def test_the_whole_of_it(engine: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    one = problem_from("{inputs: {x: [1, 2]}, constants: {c: [3.0, 4.0]}, graph: {y: (x + c) * x, z: tanh(y).sum()}}")
+    text = source_code(engine(), one, ("x", np.array([5.0, 8.0])))
+    assert text.splitlines() == [
+        "import numpy as np",
+        "from handmade import Tensor",
+        "x = Tensor(np.array([1.0, 2.0]))",
+        "c = Tensor(np.array([3.0, 4.0]))",
+        "y = (x + c) * x",
+        "z = y.tanh().sum()",
+        "z.backward()",
+        "print(x.grad)  # it should be [5.0, 8.0]",
+    ]
+    assert run(text, capsys).startswith("[")
+
+
+@pytest.mark.parametrize(
+    ("signature", "returned", "expression", "written"),
+    [
+        ("def reshape(self, *dims)", "self.data.reshape(*dims)", "x.reshape(3, 2)", "x.reshape(3, 2)"),
+        ("def reshape(self, dims)", "self.data.reshape(tuple(dims))", "x.reshape(-1)", "x.reshape((6,))"),
+        ("def swapaxes(self, i, j)", "self.data.swapaxes(i, j)", "x.T", "x.swapaxes(0, 1)"),
+        ("@property\n    def T(self)", "self.data.T", "x.transpose(0, 1)", "x.T"),
+        ("def mean(self, axis)", "self.data.mean(axis)", "x.mean(dim=1)", "x.mean(axis=1)"),
+        ("def clip(self, low, high)", "self.data.clip(low, high)", "clamp(x, 0, 1)", "x.clip(0, 1)"),
+    ],
+)
+def test_calls_are_written_as_the_class_takes_them(
+    engine: Any, signature: str, returned: str, expression: str, written: str
+) -> None:
+    method = f"    {signature}:\n        return Tensor({returned})\n\n"
+    one = problem_from(f"{{inputs: {{x: [[1, 2, 3], [4, 5, 6]]}}, graph: {{y: '{expression}', z: y.sum()}}}}")
+    text = source_code(engine((SUM, method + SUM)), one)
+    assert f"y = {written}" in text.splitlines()
+    graph, _, _ = text.rpartition("z.backward()")  # the method has no gradient
+    exec(compile(graph, "snippet.py", "exec"), {})
+
+
+def test_functions_are_imported(engine: Any) -> None:
+    text = source_code(
+        engine(function="def exp(x):\n    return Tensor(__import__('numpy').exp(x.data))"),
+        problem_from("{inputs: {x: [1, 2]}, graph: {y: exp(exp(x)).sum()}}"),
+    )
+    assert "from handmade import Tensor, exp" in text.splitlines()
+    assert "y = exp(exp(x)).sum()" in text.splitlines()
+
+
+def test_flags_and_incoming_gradients(engine: Any) -> None:
+    flag = ("def __init__(self, data, makers=()):", "def __init__(self, data, makers=(), constant=True):")
+    tensors = (
+        ("else np.asarray(gradient)", "else gradient.data"),
+        ("tensor.grad = whole if tensor.grad is None else tensor.grad + whole", "tensor.grad = Tensor(whole)"),
+    )
+    one = problem_from("{inputs: {x: [1, 2]}, graph: {y: x * x}, backward: {y: [1, 0.5]}}")
+    assert source_code(engine(flag), one).splitlines()[2:] == [
+        "x = Tensor(np.array([1.0, 2.0]), constant=False)",
+        "y = x * x",
+        "y.backward(np.array([1.0, 0.5]))",
+    ]
+    assert "y.backward(Tensor(np.array([1.0, 0.5])))" in source_code(engine(*tensors), one)
+
+
+def test_numbers_of_a_class_of_numbers(number: type) -> None:
+    engine = adapt(number, "tests_of_numbers.Number")
+    text = source_code(engine, problem_from("{inputs: {x: 3}, graph: {y: x * x + 1}}"), ("x", np.array(6.0)))
+    assert text.splitlines()[2:] == ["x = Number(3.0)", "y = (x * x) + 1", "y.backward()",
+                                     "print(x.grad)  # it should be 6.0"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{inputs: {x: [1, 2]}, graph: {y: x.sum()}, steps: [backward: y, zero_grad: [x]]}",
+        "{inputs: {x: [1, 2]}, graph: {y: 'x[0]'}}",
+        "{inputs: {x: [1, 2]}, graph: {y: x.softmax(0).sum()}}",
+        "{inputs: {x: [1, 2]}, graph: {y: 'stack([x, x]).sum()'}}",
+        "{inputs: {x: [1, 2]}, graph: {n: 'x.shape[0]', y: x.sum()}}",
+    ],
+)
+def test_what_takes_more_is_not_written(engine: Any, text: str) -> None:
+    with pytest.raises(Unsupported):
+        source_code(engine(), problem_from(text))
+
+
+def test_a_class_in_no_module_is_not_written(variant: Callable[..., type]) -> None:
+    for name in ("mine", "a/mine.py:Tensor"):
+        with pytest.raises(Unsupported, match="only a class in a module"):
+            source_code(adapt(variant(), name), problem_from("{inputs: {x: [1, 2]}, graph: {y: x.sum()}}"))

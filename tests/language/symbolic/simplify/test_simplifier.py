@@ -1,0 +1,115 @@
+"""The rules as a whole: patterns, an example for every rule, and the simplifier that applies them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.nodes import Call
+from gradcheck.language.expr.parser import parse
+from gradcheck.language.expr.printer import to_text
+from gradcheck.language.expr.common_subexpressions import Pool
+from gradcheck.language.symbolic.simplify.part_properties import Facts
+from gradcheck.language.symbolic.simplify.patterns import by_pattern
+from gradcheck.language.symbolic.simplify.simplifier import RULES, Simplifier
+from tests.language.symbolic.simplify import test_einsums, test_factoring, test_guards, test_inverses
+from tests.language.symbolic.simplify import test_matrix_chains
+from tests.language.symbolic.simplify import test_elementwise_rules
+from tests.language.symbolic.simplify import test_multiply_out
+from tests.language.symbolic.simplify import test_named_functions
+from tests.language.symbolic.simplify import test_class_labels
+from tests.language.symbolic.simplify import test_named_products
+from tests.language.symbolic.simplify import test_normalization_layers
+from tests.language.symbolic.simplify import test_rearrangement
+from tests.language.symbolic.simplify.examples import know, point, simplified
+
+MODULES = (
+    test_matrix_chains, test_einsums, test_elementwise_rules, test_multiply_out, test_factoring, test_named_functions, test_guards,
+    test_inverses, test_class_labels, test_named_products, test_normalization_layers, test_rearrangement,
+)  # fmt: skip
+
+
+def test_every_rule_has_an_example() -> None:
+    shown = {rule for module in MODULES for rule, _, _ in module.EXAMPLES}
+    assert set(RULES) == {*shown, by_pattern}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x - x",  # not 0 where x is infinite
+        "x / x",
+        "0 * x",
+        "ones_like(x)",  # nothing else has the shape
+        "v + expand(s, x.shape)",
+        "expand(v, x.shape)",
+        "sum(x, dim=0)",
+        "k * 0.5",  # half of an integer is no integer: its dtype must stay
+        "unsqueeze(v, 1) * v",
+        "1 / x.shape[0]",
+        "0.1 * x",
+        "x * y",
+        "eye(n, m) @ x.T",  # no identity
+    ],
+)
+def test_what_is_not_simpler_stays(text: str) -> None:
+    assert parse(simplified(text)) == parse(simplified(simplified(text)))
+    names = point(2, 5, 7).names
+    before, after = (np.asarray(evaluate(parse(t), names)) for t in (text, simplified(text)))
+    assert (before.shape, before.dtype) == (after.shape, after.dtype)
+    np.testing.assert_allclose(after, before)
+    assert "x - x" not in text or simplified(text) == text
+
+
+def test_a_shape_that_fits_at_one_size_alone_is_not_relied_on() -> None:
+    """(n, n) and (n, m) are alike where n = m."""
+    square = Facts([point(3, 3, 0)], Pool())
+    both = Facts([point(3, 3, 0), point(3, 4, 1)], Pool())
+    assert simplified("reshape(x, a.shape)", facts=square) == "x"
+    assert simplified("sum_to_size(x, row.shape)", facts=both) == "sum(x, dim=0, keepdim=True)"
+    assert simplified("reshape(x, a.shape)", facts=both) == "reshape(x, a.shape)"
+
+
+def test_a_rule_that_is_wrong_changes_nothing() -> None:
+    """What a rule makes must have the values of what it replaces."""
+
+    def wrong(node: Any, facts: Facts) -> Any:
+        return parse("y") if to_text(node) == "tanh(x)" else None
+
+    assert simplified("2 * tanh(x)", (wrong, *RULES)) == "2 * tanh(x)"
+
+
+def test_rules_that_go_in_circles_come_to_an_end() -> None:
+    def swap(node: Any, facts: Facts) -> Any:
+        return type(node)(node.op, node.args[::-1]) if to_text(node) in ("maximum(x, y)", "maximum(y, x)") else None
+
+    assert simplified("maximum(x, y)", (swap,)) in ("maximum(x, y)", "maximum(y, x)")
+
+
+def test_long_and_deep_formulas_take_linear_time_and_no_recursion() -> None:
+    chain = parse(" + ".join(f"x * {number}.5" for number in range(1, 400)), max_length=10**6)
+    assert to_text(Simplifier(know()).simplify({"f": chain})["f"]) == f"{sum(range(1, 400)) + 399 / 2} * x"
+    deep = parse("x")
+    for _ in range(3_000):
+        deep = Call("tanh", (deep,))
+    assert to_text(Simplifier(know()).simplify({"f": deep})["f"]).count("tanh") == 3_000
+
+
+def test_a_part_that_formulas_share_is_simplified_once() -> None:
+    seen: list[str] = []
+
+    def spy(node: Any, facts: Facts) -> None:
+        seen.append(to_text(node))
+
+    part = parse("tanh(x)")
+    found = Simplifier(know(), (spy,)).simplify({"f": Call("exp", (part,)), "g": Call("neg", (part,))})
+    assert seen.count("tanh(x)") == 1
+    assert found["f"].children[0] is found["g"].children[0]
+
+
+def test_a_whole_formula_of_one_element_may_be_a_number() -> None:
+    assert simplified("ones_like(s) * 3") == "3"
+    assert simplified("ones_like(x) * 3") == "3 * ones_like(x)"

@@ -1,0 +1,71 @@
+"""What `gradcheck cookbook` prints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gradcheck.checks.derivation import explain
+from gradcheck.language.cookbook.cookbook_entries import Entry, Mistake
+from gradcheck.reports.commands.cookbook_text import derived, found, listed, proof, themes
+from tests.from_text import case_of
+
+ENTRY = Entry(
+    "a square",
+    "powers",
+    "Twice the number.",
+    "A. Uthor (1999)",
+    {"x": "(n)", "c": "()"},
+    ["x"],
+    {"y": "c * x ** 2"},
+    ["y"],
+    {"x": ["2 * c * grad(y) * x"]},
+    {"t": "c * x"},
+    (Mistake("x", "x ** 2", "the power itself"),),
+    ("x",),
+)
+
+
+def test_an_entry() -> None:
+    assert list(found(ENTRY)) == [
+        "a square",
+        "  A. Uthor (1999)",
+        "  Twice the number.",
+        "",
+        "  inputs: x (n)",
+        "  constants: c ()",
+        "  y = c * x ** 2",
+        "",
+        "gradients, grad(y) coming in",
+        "  let t = c * x",
+        "  x: 2 * c * grad(y) * x",
+        "  (proved for all values, and at other sizes)",
+        "",
+        "not",
+        "  x: x ** 2   # the power itself",
+        "",
+        "  cases/cookbook/powers.yaml::a square",
+    ]
+
+
+def test_others_that_fit() -> None:
+    lines = list(found(ENTRY, 80, [replace(ENTRY, name="another")]))
+    assert lines[-2:] == ["also", "  another  y = c * x ** 2"]
+
+
+def test_how_sure_it_is() -> None:
+    assert proof(replace(ENTRY, proved=())).startswith("not algebra")
+    assert proof(replace(ENTRY, formulas={**ENTRY.formulas, "c": ["0"]})).startswith("proved: x;")
+
+
+def test_lists() -> None:
+    assert list(listed([ENTRY], 20)) == ["a square  y = c * x"]
+    assert next(iter(themes([ENTRY, ENTRY]))).split() == ["powers", "2", "entries"]
+
+
+def test_what_is_derived() -> None:
+    case = case_of("{dims: {n: 3}, inputs: {x: randn(n)}, graph: {y: (x ** 2).sum()}}")
+    lines = list(derived(explain(case), [ENTRY]))
+    assert lines[0].startswith("no entry of the cookbook; derived")
+    assert "  inputs: x (n)" in lines
+    assert "  x: 2 * x" in lines
+    assert lines[-2:] == ["entries of the same ops", "  a square  y = c * x ** 2"]
