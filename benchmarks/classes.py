@@ -32,7 +32,7 @@ def judged(checkout: Path, spec: str) -> dict[str, Any]:
     """What becomes of the cases, and the kinds of mistakes that were named."""
     from benchmarks.classes_by_hand import as_steps, verdicts
     from gradcheck import run
-    from gradcheck.engines.resolve import engine, load_object
+    from gradcheck.engines.resolve import load_object, resolve_engine
     from gradcheck.language.loader import load_text
 
     os.chdir(checkout)
@@ -40,7 +40,7 @@ def judged(checkout: Path, spec: str) -> dict[str, Any]:
     text = (HERE / "classes.yaml").read_text()
     cases, errors = load_text(text, "classes.yaml")
     assert not errors
-    mine: Any = engine(spec)
+    mine: Any = resolve_engine(spec)
     result = run(cases, engines=[mine], trials=1, timeout=20)
     failed = [case for case in result.cases if case.status in ("failed", "crashed")]
     kinds = Counter(kind for case in failed for kind in {d.kind for c in case.comparisons for d in c.diagnoses})

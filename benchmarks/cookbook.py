@@ -17,7 +17,7 @@ import numpy as np
 
 from gradcheck import load, run
 from gradcheck.checks.result import CaseResult
-from gradcheck.cli.cookbook_command import page
+from gradcheck.cli.cookbook_command import cookbook_page
 from gradcheck.language.case import Case, Claim, Value
 from gradcheck.language.cookbook.cookbook_entries import INDEX, Entry, Mistake, entries, keys_of
 from gradcheck.language.expr.nodes import Call, Expr, Name, Sequence
@@ -45,7 +45,7 @@ def main(options: list[str]) -> int:
         wrong = [replace(m, counterexample=_counterexample(cases[i], m)) for m in made[i].wrong]
         made[i] = replace(made[i], proved=proved_in(result), wrong=wrong)
     INDEX.write_text(index(made), encoding="utf-8")
-    (ROOT / "docs" / "cookbook.md").write_text(page(entries(index(made))), encoding="utf-8")
+    (ROOT / "docs" / "cookbook.md").write_text(cookbook_page(entries(index(made))), encoding="utf-8")
     proved = sum(set(one.proved) == set(one.formulas) for one in made)
     print(f"{len(made)} entries, {proved} of them proved; {len(new)} were run")
     return 0

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
-from gradcheck.checks.conformance.engine_conformance import Conformance, Standing, conform
-from gradcheck.engines.resolve import engine
+from gradcheck.checks.conformance.engine_conformance import Conformance, ConformanceStatus, conform
+from gradcheck.engines.resolve import resolve_engine
 from gradcheck.errors import UsageError
 
 #: What is installed under which name, and how it is asked for.
@@ -33,7 +33,7 @@ def rows() -> Iterator[str]:
             version = metadata.version(package)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found = conform(engine(name), _themes())
+                found = conform(resolve_engine(name), _themes())
         except (metadata.PackageNotFoundError, UsageError) as error:
             print(f"{title} is left out: {error}", file=sys.stderr)
             continue
@@ -45,7 +45,7 @@ def _themes() -> list[str]:
 
 
 def _cells(found: Conformance) -> tuple[str, str, str]:
-    standings: tuple[Standing, ...] = ("right", "wrong", "lacking")
+    standings: tuple[ConformanceStatus, ...] = ("right", "wrong", "lacking")
     ops = list(found.ops.values())
     failing = [one.name for one in found.properties if one.status == "fails"]
     return (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.timing import Row
 from gradcheck import run
-from gradcheck.reports.summary import power_lines
+from gradcheck.reports.summary import mutation_score_lines
 
 CASES = Path(__file__).parents[1] / "cases"
 
@@ -22,7 +22,7 @@ def rows() -> Iterator[Row]:
     measured = [(case, case.power) for case in result.cases if case.power is not None]
     for case, power in measured:
         if power.survivors or power.is_vacuous:
-            print("\n".join([case.id, *power_lines(case, everything=True)]), file=sys.stderr)
+            print("\n".join([case.id, *mutation_score_lines(case, everything=True)]), file=sys.stderr)
     planted = sum(len(power.mutants) for _, power in measured)
     caught = sum(power.caught for _, power in measured)
     vacuous = [case.name for case, power in measured if power.is_vacuous]

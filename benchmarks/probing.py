@@ -27,9 +27,9 @@ from gradcheck.engines.recording import convert
 from gradcheck.engines.torch import Torch
 from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.evaluate import evaluate
-from gradcheck.language.evaluation.host import Application, NumPy, apply
+from gradcheck.language.evaluation.host import NumPy, OpCall, apply
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.random_streams import RANDOM
+from gradcheck.language.random_streams import RANDOM_OPS
 
 _DOUBLE = np.dtype(np.float64)
 #: How many calls may be computed that torch refuses.
@@ -114,8 +114,8 @@ def _details(found: Tally) -> str:
 
 def _ops() -> list[Op]:
     """Those of the families that most cases use, and that torch has."""
-    table = (op for op in whole_table().values() if ".on_demand." not in op.forward.__module__)
-    return [op for op in table if op.torch and op.name not in RANDOM]
+    table = (op for op in whole_table().values() if ".rare_ops." not in op.forward.__module__)
+    return [op for op in table if op.torch and op.name not in RANDOM_OPS]
 
 
 def probe(ops: Sequence[Op]) -> Tally:
@@ -161,7 +161,7 @@ def _refusal(op: Op, tried: Probe, engine: DefineByRun) -> str | None:
     try:
         if isinstance(engine, Core) and op.name != "getitem":
             parse(_written(op, tried))  # what is read off the text
-        apply(Application.of(op.name, len(tried.args), tuple(tried.kwargs)), values, engine.host, _ELEMENTS)
+        apply(OpCall.of(op.name, len(tried.args), tuple(tried.kwargs)), values, engine.host, _ELEMENTS)
     except GradcheckError as error:
         return error.message
     except Exception as error:  # where no case could come, but nobody should
@@ -214,7 +214,7 @@ class _Watching(NumPy):
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self.seen.append((op.name, Probe(args, kwargs)))
-        return op(*args, **kwargs, **({"generator": self._generator} if op.name in RANDOM else {}))
+        return op(*args, **kwargs, **({"generator": self._generator} if op.name in RANDOM_OPS else {}))
 
 
 def _changed(call: Probe) -> Iterator[Probe]:

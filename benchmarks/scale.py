@@ -71,7 +71,7 @@ if __name__ == "__main__":
     if "torch" in sys.argv:
         import torch  # noqa: F401
 
-        from gradcheck.cli import settle_collector
+        from gradcheck.cli import tune_garbage_collector
 
-        settle_collector()
+        tune_garbage_collector()
     print(json.dumps(measure()))

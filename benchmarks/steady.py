@@ -63,7 +63,7 @@ def told(cases: Sequence[CaseResult]) -> dict[str, dict[str, str]]:
             counts = c.trial is None or c.status == "failed" or c.what is ClaimKind.WRONG_FORMULA
             if verdicts.get(key) != "failed" and counts:
                 verdicts[key] = said
-            if c.what.is_of_file and c.diagnoses:
+            if c.what.is_stated_by_file and c.diagnoses:
                 reasons[key] = " | ".join(say(d.message) for d in c.diagnoses)
     return {"verdict": verdicts, "told": reasons}
 

@@ -10,9 +10,9 @@ def main() -> None:
     """Run the command that the process is for: nothing comes after it."""
     _leave_working_directory()
     from gradcheck import cli
-    from gradcheck.cli.fast_exit import leaving
+    from gradcheck.cli.fast_exit import register_fast_exit
 
-    cli.main(left_with=leaving())
+    cli.main(left_with=register_fast_exit())
 
 
 def _leave_working_directory() -> None:

@@ -31,7 +31,7 @@ class Hint(str):
         return made
 
 
-def text_of(error: BaseException) -> str:
+def exception_text(error: BaseException) -> str:
     """Return what an exception says, stripped; an empty text where saying it raises, as somebody's `__str__` may."""
     try:
         return str(error).strip()
@@ -58,7 +58,7 @@ class InvalidCase(GradcheckError):
     """A case file, or one key of it, that cannot be accepted."""
 
     kind = "invalid"
-    shown_by_running = False  # whether it takes the graph's values to know: the case then fails
+    needs_graph_values = False  # whether it takes the graph's values to know: the case then fails
 
     def __init__(self, message: str, *, place: Place | None = None, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -94,8 +94,8 @@ class Unsupported(GradcheckError):
 class TensorError(GradcheckError):
     """What an engine may raise while it computes; `kind` is the contract's word for it."""
 
-    in_own_words = True  # rather than in those of the library that raised it
-    would_go_on = False  # whether the contract asks for it where the library itself would go on
+    is_own_message = True  # rather than in those of the library that raised it
+    library_would_continue = False  # whether the contract asks for it where the library itself would go on
 
 
 class ArgumentError(TensorError, TypeError):

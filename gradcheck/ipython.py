@@ -25,14 +25,14 @@ def load(shell: Any) -> None:
         file = f"<cell {getattr(shell, 'execution_count', 0)}>"
         linecache.cache[file] = len(cell), None, cell.splitlines(keepends=True), file
         cases, errors = load_text(cell, file)
-        found = run(Loaded(tuple(cases), tuple(errors)), **choices(line, shell.user_ns))
+        found = run(Loaded(tuple(cases), tuple(errors)), **parse_choices(line, shell.user_ns))
         # no command checks what stands in no file
         return replace(found, cases=tuple(replace(case, reproduce="") for case in found.cases))
 
     shell.register_magic_function(gradcheck, magic_kind="cell", magic_name="gradcheck")
 
 
-def choices(line: str, names: Any) -> dict[str, Any]:
+def parse_choices(line: str, names: Any) -> dict[str, Any]:
     """Fields of `Options`, as they stand behind `%%gradcheck`; an engine may be one of the notebook's names. Raises
     UsageError."""
     parser = _Parser(prog="%%gradcheck", add_help=False)

@@ -6,14 +6,14 @@ from __future__ import annotations
 from importlib import import_module
 
 #: Where `html_of(thing)` stands.
-PICTURES = "gradcheck.reports.notebook"
+RENDERER_MODULE = "gradcheck.reports.notebook"
 
 
-class Shown:
+class NotebookRepr:
     """Something that Jupyter shows as a picture."""
 
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        found: str = import_module(PICTURES).html_of(self)
+        found: str = import_module(RENDERER_MODULE).html_of(self)
         return found

@@ -98,7 +98,7 @@ class CaseItem(pytest.Item):
 
     def runtest(self) -> None:
         """Raises CaseFailed, or what stands for another status."""
-        found = _checks(self.config)(self.work)
+        found = _checker(self.config)(self.work)
         if found.status in ("skipped", "unsupported"):
             raise _skipped(_reason(found))
         if found.status == "xfailed":
@@ -130,37 +130,41 @@ def _skipped(reason: str) -> BaseException:
 
 
 #: What checks a case, made once for all of them.
-_CHECKS = pytest.StashKey[Callable[[Any], "CaseResult"]]()
+_CHECKER_KEY = pytest.StashKey[Callable[[Any], "CaseResult"]]()
 
 
-def _checks(config: pytest.Config) -> Callable[[Any], CaseResult]:
-    if _CHECKS not in config.stash:
+def _checker(config: pytest.Config) -> Callable[[Any], CaseResult]:
+    if _CHECKER_KEY not in config.stash:
         from gradcheck.cli.project_options import project_options
         from gradcheck.cli.supervisor import runs_foreign_code
 
         options = project_options(config.rootpath)
         choices = ({name: getattr(options, name) for name in ("engines", "reference", "allow_code")},)
         foreign = runs_foreign_code(*choices, *(one.choices for one in options.overrides))
-        config.stash[_CHECKS] = _apart(options) if foreign and not config.getoption("usepdb", False) else _here(options)
-    return config.stash[_CHECKS]
+        config.stash[_CHECKER_KEY] = (
+            _separate_process_checker(options)
+            if foreign and not config.getoption("usepdb", False)
+            else _in_process_checker(options)
+        )
+    return config.stash[_CHECKER_KEY]
 
 
-def _here(options: Options) -> Callable[[Any], CaseResult]:
+def _in_process_checker(options: Options) -> Callable[[Any], CaseResult]:
     """Return what checks a case in this process."""
-    from gradcheck.checks.scheduling.sequential import checker, ready
     from gradcheck.checks.options import engines_of
+    from gradcheck.checks.scheduling.sequential import engine_sessions, make_checker
 
     engines = engines_of(options)
-    check = checker(options, engines)
+    check = make_checker(options, engines)
 
     def alone(work: Any) -> CaseResult:
-        with ready(options, engines):
-            return options.judged(check(work))
+        with engine_sessions(options, engines):
+            return options.apply_baseline(check(work))
 
     return alone
 
 
-def _apart(options: Options) -> Callable[[Any], CaseResult]:
+def _separate_process_checker(options: Options) -> Callable[[Any], CaseResult]:
     """Return what checks a case in a process of its own: somebody's code that ends its process does not end pytest."""
     from gradcheck.checks.scheduling.run import run
     from gradcheck.language.case import Loaded
@@ -176,20 +180,20 @@ def _apart(options: Options) -> Callable[[Any], CaseResult]:
 
 def _report(found: CaseResult) -> str:
     from gradcheck.reports import Look
-    from gradcheck.reports.failed_case import failure
+    from gradcheck.reports.failed_case import failed_case_lines
 
-    _, *lines = failure(found, Look(width=100))  # the first says which case it is, as pytest does
+    _, *lines = failed_case_lines(found, Look(width=100))  # the first says which case it is, as pytest does
     return dedent("\n".join(line.plain.rstrip() for line in lines))
 
 
 def _remarks(found: CaseResult) -> str:
     """What is always told of a case, such as drift; `-rP` shows it."""
-    from gradcheck.reports.located_messages import remarks
+    from gradcheck.reports.located_messages import remark_messages
 
-    return "\n".join(remark.message for remark in remarks(found))
+    return "\n".join(remark.message for remark in remark_messages(found))
 
 
 def _reason(found: CaseResult) -> str:
-    from gradcheck.reports.phrases.comparison_text import verdict
+    from gradcheck.reports.phrases.comparison_text import status_reason
 
-    return verdict(found) or found.status
+    return status_reason(found) or found.status

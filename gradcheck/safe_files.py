@@ -1,8 +1,8 @@
 """Files that are written whole, and never through a link that leaves their folder.
 
 A clone, or an archive, can hold links. `write` replaces a file in one step. It refuses where a link on the way leads
-out of the folder that the file belongs to (`root_of`), and where a file of another kind is there already. `Folder` is
-the tool beneath: a folder that is held open, whose entries are reached by their names and never through a link.
+out of the folder that the file belongs to (`project_root`), and where a file of another kind is there already. `Folder`
+is the tool beneath: a folder that is held open, whose entries are reached by their names and never through a link.
 `read_regular` reads a file that somebody names: a named pipe would keep the reader waiting for its writer, and a device
 such as `/dev/zero` has no end.
 """
@@ -23,14 +23,14 @@ _MARKERS = (".git", ".hg", "pyproject.toml", "gradcheck.toml")
 #: The system's names of files that this process has open to write to. Else what is below /proc leads anywhere.
 _OPEN = re.compile(r"/dev/(stdout|stderr|fd/[1-9]\d*)|/proc/self/fd/[1-9]\d*")
 #: Whether the system opens a file by a name and the open folder that has it.
-_BY_FOLDER = {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd
+_HAS_DIR_FD = {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_AS_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
+_FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
 #: Opening a pipe that nobody reads is an error, and nothing is waited for.
 _APPEND = os.O_WRONLY | os.O_APPEND | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY")) | _NO_LINK
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | _NO_LINK
+_CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | _NO_LINK
 #: Opening a pipe does not wait for its writer, and opening a terminal does not attach the process to it.
-_READ = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC", "O_NOCTTY"))
+_READ_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC", "O_NOCTTY"))
 
 #: Whether a file that is there, open for reading, may be replaced.
 MayReplace = Callable[[IO[bytes]], bool]
@@ -40,7 +40,7 @@ class LinkRefused(OSError):
     """A link on the way to a file leads out of the folder that the file belongs to."""
 
 
-class OtherKind(OSError):
+class UnexpectedFile(OSError):
     """A file is there already that gradcheck has not written."""
 
 
@@ -61,8 +61,8 @@ class Folder:
     def __init__(self, path: str, within: Folder | None = None, *, link: bool = False) -> None:
         self.path: str = path if within is None else os.path.join(within.path, path)
         self._descriptor: int | None = None
-        if _BY_FOLDER:
-            flags = _AS_FOLDER & ~getattr(os, "O_NOFOLLOW", 0) if link else _AS_FOLDER
+        if _HAS_DIR_FD:
+            flags = _FOLDER_FLAGS & ~getattr(os, "O_NOFOLLOW", 0) if link else _FOLDER_FLAGS
             self._descriptor = os.open(path, flags, dir_fd=None if within is None else within._descriptor)
         elif not stat.S_ISDIR((os.stat if link else os.lstat)(self.path).st_mode):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), self.path)
@@ -79,14 +79,14 @@ class Folder:
             os.close(self._descriptor)
             self._descriptor = None
 
-    def below(self, name: str, *, create: bool = False) -> Folder:
+    def open_subfolder(self, name: str, *, create: bool = False) -> Folder:
         """Return the folder of this name in it; with `create`, make it where there is none. Raises OSError."""
         if create:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(self._name(name), dir_fd=self._descriptor)
         return Folder(name, self)
 
-    def about(self, name: str) -> os.stat_result | None:
+    def entry_stat(self, name: str) -> os.stat_result | None:
         """Return what the system knows of an entry, of a link itself; None where there is none. Raises OSError."""
         try:
             return os.stat(self._name(name), dir_fd=self._descriptor, follow_symlinks=False)
@@ -95,27 +95,27 @@ class Folder:
 
     def read(self, name: str) -> IO[bytes]:
         """Open a regular file. Raises OSError for a link, a pipe or a device, without waiting."""
-        descriptor = os.open(self._name(name), _READ | _NO_LINK, dir_fd=self._descriptor)
+        descriptor = os.open(self._name(name), _READ_FLAGS | _NO_LINK, dir_fd=self._descriptor)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
             raise NotRegular(errno.EINVAL, "not a regular file", name)
         return os.fdopen(descriptor, "rb")
 
-    def allows(self, name: str, may_replace: MayReplace) -> bool:
+    def is_replaceable(self, name: str, may_replace: MayReplace) -> bool:
         """Return what `may_replace` says of a regular file. Raises OSError."""
         with self.read(name) as file:
             return may_replace(file)
 
     def may_write(self, name: str, may_replace: MayReplace) -> bool:
         """Return whether there is no entry of this name, or an empty file, or one that may be replaced."""
-        known = self.about(name)
+        known = self.entry_stat(name)
         if known is None:
             return True
-        return stat.S_ISREG(known.st_mode) and (not known.st_size or self.allows(name, may_replace))
+        return stat.S_ISREG(known.st_mode) and (not known.st_size or self.is_replaceable(name, may_replace))
 
     def create(self, name: str, data: bytes, mode: int | None = None) -> None:
         """Write a file that is not there yet, or nothing. Raises FileExistsError, or another OSError."""
-        descriptor = os.open(self._name(name), _NEW, 0o666 if mode is None else mode, dir_fd=self._descriptor)
+        descriptor = os.open(self._name(name), _CREATE_FLAGS, 0o666 if mode is None else mode, dir_fd=self._descriptor)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 if mode is not None and hasattr(os, "fchmod"):
@@ -128,7 +128,7 @@ class Folder:
     def replace(self, name: str, data: bytes, mode: int | None = None) -> None:
         """Write the whole file or nothing of it, in place of what has the name, whose permissions it keeps unless
         `mode` states others. Raises OSError."""
-        known = self.about(name) if mode is None else None
+        known = self.entry_stat(name) if mode is None else None
         beside = f".{name[:100]}.{os.urandom(8).hex()}"
         self.create(beside, data, mode if known is None else stat.S_IMODE(known.st_mode))
         try:
@@ -166,7 +166,7 @@ class Folder:
         return name if self._descriptor is not None else os.path.join(self.path, name)
 
 
-def root_of(path: str | os.PathLike[str]) -> str:
+def project_root(path: str | os.PathLike[str]) -> str:
     """Return the folder that a file belongs to: links below it may not lead out of it.
 
     It is the nearest folder above the file that is the root of a project (by a `.git` or a configuration); else the
@@ -203,7 +203,7 @@ def resolve(path: str | os.PathLike[str]) -> tuple[str, str]:
     Raises LinkRefused where they leave the folder, or lead to something hidden that the path does not name.
     """
     named = os.path.abspath(path)
-    root = root_of(named)
+    root = project_root(named)
     real, above = os.path.realpath(named), os.path.realpath(root)
     if not real.startswith(os.path.join(above, "")):
         raise LinkRefused(errno.ELOOP, f"a link leads out of '{root}', to '{real}'")
@@ -215,7 +215,7 @@ def resolve(path: str | os.PathLike[str]) -> tuple[str, str]:
 
 
 @contextmanager
-def folder_of(path: str | os.PathLike[str], *, create: bool = False) -> Iterator[tuple[Folder, str]]:
+def open_parent_folder(path: str | os.PathLike[str], *, create: bool = False) -> Iterator[tuple[Folder, str]]:
     """Open the folder of a file, and tell the file's name there; with `create`, make the folders that are missing.
 
     Raises LinkRefused, and any other OSError.
@@ -228,9 +228,9 @@ def folder_of(path: str | os.PathLike[str], *, create: bool = False) -> Iterator
     opened = Folder(root, link=True)
     try:
         for part in parts:  # which are no links: one that appears meanwhile is not followed
-            outer, opened = opened, opened.below(part, create=create)
+            outer, opened = opened, opened.open_subfolder(part, create=create)
             outer.close()
-        known = opened.about(name)
+        known = opened.entry_stat(name)
         if known is not None and stat.S_ISLNK(known.st_mode):
             raise LinkRefused(
                 errno.ELOOP, f"a link leads to '{os.path.join(opened.path, name)}', which is a link again"
@@ -249,14 +249,14 @@ def write(path: str | os.PathLike[str], data: bytes, may_replace: MayReplace) ->
         with open(path, "ab") as file:
             file.write(data)
         return
-    with folder_of(path) as (folder, name):
-        known = folder.about(name)
+    with open_parent_folder(path) as (folder, name):
+        known = folder.entry_stat(name)
         if known is not None and not stat.S_ISREG(known.st_mode):
             folder.append(name, data)
         elif folder.may_write(name, may_replace):
             folder.replace(name, data)
         else:
-            raise OtherKind(errno.EEXIST, "it holds something that gradcheck has not written")
+            raise UnexpectedFile(errno.EEXIST, "it holds something that gradcheck has not written")
 
 
 def read_regular(path: str | os.PathLike[str], most: int) -> bytes:
@@ -265,7 +265,7 @@ def read_regular(path: str | os.PathLike[str], most: int) -> bytes:
     Raises NotRegular, FileTooLarge where there are more than `most` bytes, and whatever OSError the system raises; and
     ValueError for a path that no system takes.
     """
-    descriptor = os.open(path, _READ)
+    descriptor = os.open(path, _READ_FLAGS)
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):

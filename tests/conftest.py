@@ -27,7 +27,7 @@ settings.register_profile("any machine", deadline=None, suppress_health_check=[H
 settings.load_profile("any machine")
 
 # Nor is an engine of somebody's out of time before a test is; tests of these limits set their own.
-foreign_engine.TIMEOUT = properties.PATIENCE = 1_000.0
+foreign_engine.TIMEOUT = properties.PROPERTY_TIMEOUT = 1_000.0
 
 # A shell starts what runs in the background with interrupts ignored, and processes that tests start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -13,7 +13,7 @@ from gradcheck.language.expr.nodes import Call, Expr, Name
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.traverse import rewrite
 from gradcheck.language.problem import Problem
-from gradcheck.language.random_streams import RANDOM, Drawing, stream
+from gradcheck.language.random_streams import RANDOM_OPS, RandomHost, stream
 
 
 def samples(op: Op) -> tuple[str, ...]:
@@ -26,9 +26,9 @@ def samples(op: Op) -> tuple[str, ...]:
 
 
 #: All of them, but for random ops themselves.
-CALLS = [text for op in TABLE.values() if op.name not in RANDOM for text in samples(op)]
+CALLS = [text for op in TABLE.values() if op.name not in RANDOM_OPS for text in samples(op)]
 #: Of which op each is.
-OP_OF = {text: op.name for op in TABLE.values() if op.name not in RANDOM for text in samples(op)}
+OP_OF = {text: op.name for op in TABLE.values() if op.name not in RANDOM_OPS for text in samples(op)}
 
 
 def named(text: str) -> tuple[Expr, dict[str, Expr]]:
@@ -36,7 +36,7 @@ def named(text: str) -> tuple[Expr, dict[str, Expr]]:
     creators: dict[str, Expr] = {}
 
     def change(node: Expr) -> Expr:
-        if not (isinstance(node, Call) and node.op in RANDOM):
+        if not (isinstance(node, Call) and node.op in RANDOM_OPS):
             return node
         name = f"x{len(creators)}"
         creators[name] = node
@@ -50,7 +50,7 @@ def drawn(text: str, seed: int = 0) -> tuple[Expr, dict[str, np.ndarray]]:
     expr, creators = named(text)
     arrays = {}
     for name, creator in creators.items():
-        arrays[name] = np.asarray(evaluate(creator, {}, Drawing(stream(seed, name), np.dtype(np.float64))))
+        arrays[name] = np.asarray(evaluate(creator, {}, RandomHost(stream(seed, name), np.dtype(np.float64))))
     return expr, arrays
 
 

@@ -38,9 +38,9 @@ def ran(part: str) -> dict[str, Any]:
 def test_what_a_trial_draws_is_one_function(monkeypatch: pytest.MonkeyPatch) -> None:
     from gradcheck.language import sampling
 
-    changed = ran("def other_numbers")["other_numbers"]
-    assert trial_draws.other_numbers.__name__ == changed.__name__
-    monkeypatch.setattr(sampling, "other_numbers", changed)
+    changed = ran("def redraw_literal")["redraw_literal"]
+    assert trial_draws.redraw_literal.__name__ == changed.__name__
+    monkeypatch.setattr(sampling, "redraw_literal", changed)
     case = case_of("{inputs: {x: [[-5.0, 1.0]]}, graph: {y: x * x}, formulas: {y: ones_like(y)}, shapes: {x: [a, b]}}")
     drawn = draw(case, 0, 0).inputs["x"]
     assert np.all((drawn >= 1) & (drawn <= 2))
@@ -101,7 +101,7 @@ def test_a_failed_formula_is_printed(
     monkeypatch.chdir(tmp_path)
     text = "{inputs: {x: [1.0, 2.0]}, graph: {y: (x * x).sum()}, formulas: {x: 3 * x}}"
     Path("derivation.yaml").write_text(text, encoding="utf-8")
-    ran("failure(result.cases[0]")
+    ran("failed_case_lines(result.cases[0]")
     assert "the formula of x is wrong" in capsys.readouterr().out
 
 

@@ -14,11 +14,11 @@ import pytest
 
 import gradcheck
 from gradcheck.checks.conformance.engine_conformance import Conformance
-from gradcheck.checks.conformance.properties import Finding
+from gradcheck.checks.conformance.properties import PropertyFinding
 from gradcheck.checks.derivation import explain
 from gradcheck.checks.result import RunResult
 from gradcheck.errors import UsageError
-from gradcheck.ipython import choices
+from gradcheck.ipython import parse_choices
 from gradcheck.reports import render
 from gradcheck.reports.notebook import html_of
 from gradcheck.testing import check_cases
@@ -90,11 +90,11 @@ def test_an_engine_may_be_a_name_of_the_notebook() -> None:
         def evaluate(self, problem: Any) -> Any: ...
         def pull_back(self, applications: Any, cotangents: Any, dtype: Any) -> Any: ...
 
-    found = choices("--engine Mine --engine core --dtype float32", {"Mine": Engine()})
+    found = parse_choices("--engine Mine --engine core --dtype float32", {"Mine": Engine()})
     assert [getattr(one, "name", one) for one in found["engines"]] == ["mine", "core"]
     assert found["dtype"] == "float32"
     with pytest.raises(UsageError, match="--engine"):
-        choices("--frobnicate", {})
+        parse_choices("--frobnicate", {})
 
 
 def test_an_explanation_shows_itself(cell: RunResult) -> None:
@@ -131,7 +131,9 @@ def test_nothing_breaks_out() -> None:
 
 
 def test_an_engine_shows_what_holds_for_it(cell: RunResult) -> None:
-    html = Conformance("mine", cell, {"mul": "wrong"}, replace(cell, cases=()), (Finding("p", "holds"),))._repr_html_()
+    html = Conformance(
+        "mine", cell, {"mul": "wrong"}, replace(cell, cases=()), (PropertyFinding("p", "holds"),)
+    )._repr_html_()
     assert "<pre>mine" in html
     assert "the formula of x is wrong" in html
 

@@ -117,16 +117,16 @@ def test_what_failed_last_runs_alone_in_another_process_too(project: Path) -> No
 
 
 CRASHES = """\
-from gradcheck.language.loader import files
+from gradcheck.language.loader import case_files
 
-build = files.build
+build_case = case_files.build_case
 
 def crashes(document, *rest):
     if "boom" in document.text:
         raise RecursionError("too deep")
-    return build(document, *rest)
+    return build_case(document, *rest)
 
-files.build = crashes
+case_files.build_case = crashes
 """
 
 

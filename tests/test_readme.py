@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gradcheck import load, run
-from gradcheck.cli.config import OVERRIDDEN
+from gradcheck.cli.config import OVERRIDABLE
 from gradcheck.cli.group import COMMANDS
 from gradcheck.cli.run_command import command
 from gradcheck.engines.resolve import adapt
@@ -101,7 +101,7 @@ def test_every_command_and_option_is_documented() -> None:
     options = [max(param.opts, key=len) for param in command.params if param.param_type_name == "option"]
     missing = [option for option in options if not re.search(rf"`{option}[ `]", text)]
     assert not missing
-    assert all(f"`{key}`" in text for key in OVERRIDDEN)
+    assert all(f"`{key}`" in text for key in OVERRIDABLE)
 
 
 def example(part: str) -> str:
@@ -131,7 +131,7 @@ def test_the_dialect_of_the_contributors_guide_takes_one_word(monkeypatch: pytes
     exec(example("def trickle("), names)
     with pytest.raises(UsageError, match="has no backward"):
         adapt(names["Tensor"], "mine")
-    assert '"trickle"` in `BACKWARDS`' in CONTRIBUTING.read_text(encoding="utf-8")
+    assert '"trickle"` in `REVERSED`' in CONTRIBUTING.read_text(encoding="utf-8")
     monkeypatch.setattr(dialects, "BACKWARDS", (*dialects.BACKWARDS, "trickle"))
     case = case_of("{inputs: {x: [1, 2]}, graph: {y: x * x, loss: (y * x).sum()}}")
     (found,) = run([case], engines=[adapt(names["Tensor"], "mine")]).cases

@@ -19,11 +19,11 @@ from gradcheck.safe_files import (
     Folder,
     LinkRefused,
     NotRegular,
-    OtherKind,
-    folder_of,
+    UnexpectedFile,
+    open_parent_folder,
+    project_root,
     read_regular,
     resolve,
-    root_of,
     write,
 )
 
@@ -39,7 +39,7 @@ def ours(file: IO[bytes]) -> bool:
 @pytest.fixture(params=[True, False], ids=["by open folders", "by paths"])
 def by_folder(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways in which entries of a folder are reached."""
-    monkeypatch.setattr(safe_files, "_BY_FOLDER", request.param)
+    monkeypatch.setattr(safe_files, "_HAS_DIR_FD", request.param)
 
 
 @pytest.fixture
@@ -60,8 +60,8 @@ def test_a_file_belongs_to_the_nearest_project(tmp_path: Path, marker: str) -> N
     (tmp_path / "outer" / "inner" / "deep").mkdir(parents=True)
     (tmp_path / "outer" / ".git").mkdir()
     (tmp_path / "outer" / "inner" / marker).touch()
-    assert root_of(tmp_path / "outer" / "inner" / "deep" / "r.json") == str(tmp_path / "outer" / "inner")
-    assert root_of(tmp_path / "outer" / "r.json") == str(tmp_path / "outer")
+    assert project_root(tmp_path / "outer" / "inner" / "deep" / "r.json") == str(tmp_path / "outer" / "inner")
+    assert project_root(tmp_path / "outer" / "r.json") == str(tmp_path / "outer")
 
 
 def test_else_to_the_working_directory_or_to_the_folder_that_was_named(
@@ -69,9 +69,9 @@ def test_else_to_the_working_directory_or_to_the_folder_that_was_named(
 ) -> None:
     (tmp_path / "here" / "reports").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "here")
-    assert root_of("reports/r.json") == str(tmp_path / "here")
-    assert root_of(tmp_path / "there" / "r.json") == str(tmp_path / "there")
-    assert root_of(tmp_path / "herein" / "r.json") == str(tmp_path / "herein")
+    assert project_root("reports/r.json") == str(tmp_path / "here")
+    assert project_root(tmp_path / "there" / "r.json") == str(tmp_path / "there")
+    assert project_root(tmp_path / "herein" / "r.json") == str(tmp_path / "herein")
 
 
 # Links -------------------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def test_no_link_leads_out_or_to_what_is_hidden(project: Path, path: str, links:
     before = {file: file.read_bytes() for file in project.parent.rglob("*") if file.is_file()}
     with pytest.raises(OSError, match="a link leads"):
         write(path, b"new", anything)
-    with pytest.raises(OSError), folder_of(path, create=True):  # noqa: PT011
+    with pytest.raises(OSError), open_parent_folder(path, create=True):  # noqa: PT011
         pass
     assert {file: file.read_bytes() for file in project.parent.rglob("*") if file.is_file()} == before
 
@@ -148,7 +148,7 @@ def test_a_link_to_another_project_leads_out(
         (project / ".git").rmdir()
     monkeypatch.chdir(tmp_path if marked else project)
     below = project / link if link == "link" else project / link / "mine"
-    assert root_of(below / "cases" / "r") == str(project)
+    assert project_root(below / "cases" / "r") == str(project)
     with pytest.raises(OSError, match="a link leads out of"):
         write(below / "cases" / "r", b"new", anything)
     assert not (other / "cases" / "r").exists()
@@ -177,7 +177,7 @@ def test_a_link_that_appears_meanwhile_is_not_followed(project: Path, monkeypatc
 @pytest.mark.usefixtures("by_folder")
 def test_what_is_not_ours_stays(project: Path) -> None:
     (project / "r").write_text("theirs")
-    with pytest.raises(OtherKind):
+    with pytest.raises(UnexpectedFile):
         write("r", b"new", ours)
     assert (project / "r").read_text() == "theirs"
     (project / "r").write_text("")
@@ -282,7 +282,7 @@ def test_a_file_among_devices_is_a_file(project: Path) -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
         path = Path(folder, "precious")
         path.write_text("mine")
-        with pytest.raises(OtherKind):
+        with pytest.raises(UnexpectedFile):
             write(path, b"data", ours)
         assert path.read_text() == "mine"
 
@@ -297,7 +297,7 @@ def test_the_systems_name_of_an_open_file_is_written(project: Path) -> None:
 def test_a_link_in_the_place_of_a_folder_is_no_folder(project: Path) -> None:
     (project / "link").symlink_to(".git")
     with Folder(".") as folder, pytest.raises(OSError, match="Not a directory"):
-        folder.below("link", create=True)
+        folder.open_subfolder("link", create=True)
     with pytest.raises(LinkRefused):
         resolve("link/r")
 

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import pytest
 
-from gradcheck.checks.verified_corrections import correct
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.scheduling.run import run
+from gradcheck.checks.verified_corrections import correct_file
 from gradcheck.errors import Place
 from gradcheck.language.case import Loaded
 from gradcheck.language.loader import load_text
@@ -71,7 +71,7 @@ def test_a_slip_is_told_as_wished_for(slip: Slip) -> None:
 
 @pytest.mark.parametrize("slip", [s for s in SLIPS if "did you mean" in s.answer], ids=lambda slip: slip.title)
 def test_what_may_have_been_meant_can_be_written_into_the_file(slip: Slip) -> None:
-    fixed = correct("case.yaml", slip.case, list(results(slip.case)), run)
+    fixed = correct_file("case.yaml", slip.case, list(results(slip.case)), run)
     assert fixed is not None
     assert fixed.after != slip.case
 

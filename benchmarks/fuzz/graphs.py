@@ -9,11 +9,11 @@ from random import Random
 import gradcheck.autograd.ops  # noqa: F401 (it fills the table)
 from benchmarks.fuzz.texts import CHANGES, NUMBERS
 from gradcheck.autograd.op import Op, whole_table
-from gradcheck.language.random_streams import RANDOM
+from gradcheck.language.random_streams import RANDOM_OPS
 
 DTYPES = ("float64", "float64", "float64", "float32", "float16", "bfloat16", "complex64", "complex128")
 #: A random creator whose sizes are written out.
-_CREATOR = re.compile(rf"\b(?:{'|'.join(sorted(RANDOM - {'dropout'}))})\((?:[^()\[\]]|\[[^\[\]]*\])*\)")
+_CREATOR = re.compile(rf"\b(?:{'|'.join(sorted(RANDOM_OPS - {'dropout'}))})\((?:[^()\[\]]|\[[^\[\]]*\])*\)")
 _SHAPES = ("[]", "[0]", "[1]", "[3]", "[2, 3]", "[1, 1]", "[2, 0]", "[3, 3]", "[2, 2, 2]")
 #: Numbers written out, some of which are hardly any.
 _LITERALS = (
@@ -64,7 +64,7 @@ _CHECKS = ("{x} == {x}", "({x} * grad({x})).sum() == {z}", "{z} >= 0", "grad({z}
 @cache
 def _calls() -> tuple[str, ...]:
     """A call of every op, or several."""
-    return tuple(text for op in whole_table().values() if op.name not in RANDOM for text in _samples(op))
+    return tuple(text for op in whole_table().values() if op.name not in RANDOM_OPS for text in _samples(op))
 
 
 def _samples(op: Op) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.fuzz.trial import Finding, Trial, planned, tried
 from benchmarks.timing import Row
 from gradcheck.checks.isolation.time_limit import OutOfTime
-from gradcheck.checks.isolation.worker_processes import ProcessEnded, Workers, call_given
+from gradcheck.checks.isolation.worker_processes import ProcessEnded, WorkerPool, call_inherited
 
 #: Where what was found is kept, to be looked at.
 KEPT = Path(".gradcheck_cache") / "fuzz"
@@ -78,9 +78,9 @@ class Session:
             def check(number: int) -> Trial:
                 return tried(planned(number, self.seed), Path(folder))
 
-            with Workers(1, forked=(check,)) as workers:
+            with WorkerPool(1, forked=(check,)) as workers:
                 while time.monotonic() < end:
-                    trial = self._trial(workers.submit_within(PATIENCE, call_given, 0, start), start)
+                    trial = self._trial(workers.submit_within(PATIENCE, call_inherited, 0, start), start)
                     self._count(trial)
                     yield trial
                     start += 1

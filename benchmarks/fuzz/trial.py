@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.fuzz.graphs import graph
 from benchmarks.fuzz.places import strew
 from benchmarks.fuzz.texts import spoiled
-from gradcheck.cli.group import CRASH, USAGE, gradcheck, guarded
+from gradcheck.cli.group import CRASH, USAGE, gradcheck, run_command
 from gradcheck.reports import FORMATS
 from gradcheck.reports.report_schema import report_schema
 
@@ -192,7 +192,7 @@ def call(words: tuple[str, ...]) -> tuple[int, str, str]:
     """The exit code of a command run in this process, and what it wrote to stdout and stderr."""
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = guarded(gradcheck, (*words, "-v") if "-q" not in words else words)
+        code = run_command(gradcheck, (*words, "-v") if "-q" not in words else words)
     texts = (stream.buffer.getvalue().decode("utf-8") for stream in (out, err))  # type: ignore[attr-defined]
     return code, *texts
 

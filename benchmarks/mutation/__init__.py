@@ -180,8 +180,8 @@ def _tests_of(change: Change, tests: Tests) -> Iterator[list[str]]:
     own = Path(change.file).stem
     families = _users(own) if "/common/" in change.file else [own]
     likely = [f"tests/autograd/ops/common/test_{own}.py", *(f"tests/autograd/ops/test_{name}.py" for name in families)]
-    if "/on_demand/" in change.file:
-        likely.append("tests/autograd/ops/test_on_demand.py")
+    if "/rare_ops/" in change.file:
+        likely.append("tests/autograd/ops/test_rare_ops.py")
     named = [*(f"tests/autograd/{name}" for name in BY_FAMILY), "-k", " or ".join([own, *families])]
     first = [*(path for path in likely if (ROOT / path).exists()), *named]
     yield from (first, [*QUICK], [*OF_TRAITS])

@@ -19,8 +19,8 @@ from benchmarks.timing import Row
 from gradcheck import load
 from gradcheck.checks.conformance.engine_conformance import conform
 from gradcheck.checks.scheduling.run import run
-from gradcheck.engines.resolve import from_spec
-from gradcheck.reports.causes import causes, diagnosed
+from gradcheck.engines.resolve import engine_from_spec
+from gradcheck.reports.causes import confirmed_diagnosis, find_causes
 from gradcheck.reports.phrases.cause_titles import group_title, member_title
 
 CASES = Path(__file__).parent / "cases.yaml"
@@ -82,16 +82,16 @@ def outcome(version: Version, *, conforming: bool = False) -> Outcome:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / f"{version.style}.py"
         file.write_text(planted(source_of(version.style), version.mistake), encoding="utf-8")
-        engine = from_spec(f"{file}:{CLASSES[version.style]}")
+        engine = engine_from_spec(f"{file}:{CLASSES[version.style]}")
         found = conform(engine, load([CASES])[0], ops=OPS) if conforming else None
-        result = found.everything if found is not None else run(load([CASES])[0], engines=[engine], oracle="auto")
-    together = causes(result)
+        result = found.all_results if found is not None else run(load([CASES])[0], engines=[engine], oracle="auto")
+    together = find_causes(result)
     told = [
-        (group_title(one), "" if one.lead.finding is None else diagnosed(one.lead.finding.lead))
+        (group_title(one), "" if one.lead.finding is None else confirmed_diagnosis(one.lead.finding.lead))
         for one in together.groups
     ]
     told += [
-        (f"{case.name}: {member_title(one)}", "" if one.finding is None else diagnosed(one.finding.lead))
+        (f"{case.name}: {member_title(one)}", "" if one.finding is None else confirmed_diagnosis(one.finding.lead))
         for case, members in together.cases
         for one in members
     ]

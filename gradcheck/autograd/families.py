@@ -1,7 +1,7 @@
 """Which file of `ops/` has which ops, and which of their other names: a family loads when one of its ops is first asked
 for, so that what a case does not use slows it down not at all.
 
-A new op's name is written here, too; the test of families holds this to the files. The families in `on_demand/` are
+A new op's name is written here, too; the test of families holds this to the files. The families in `rare_ops/` are
 those that few cases use.
 """
 
@@ -31,7 +31,7 @@ FAMILIES: dict[str, str] = {
         randint randint_like randn randn_like randperm tensor uniform uniform_like zeros zeros_like
     """,
     "cross_entropies": "binary_cross_entropy binary_cross_entropy_with_logits cross_entropy nll_loss",
-    "cumulative": "cumprod cumsum",
+    "cumulative_sums": "cumprod cumsum",
     "determinants": "cofactors det det_hessian det_sign linalg.det linalg.slogdet logabsdet logdet slogdet",
     "diagonals_triangles": """
         diag diag_embed diagflat diagonal diagonal_scatter linalg.diagonal trace tril triu
@@ -71,7 +71,7 @@ FAMILIES: dict[str, str] = {
     """,
     "padding": "constant_pad_nd pad",
     "reductions": "all any count_nonzero mean nanmean nansum prod std std_mean sum var var_mean",
-    "rounding": "ceil fix floor floor_divide fmod frac remainder round trunc",
+    "rounding_remainder": "ceil fix floor floor_divide fmod frac remainder round trunc",
     "shape_casts": """
         atleast_1d atleast_2d atleast_3d bfloat16 bool cdouble cfloat clone contiguous detach double flatten
         float half int long ravel reshape reshape_as short squeeze to type type_as unflatten unsqueeze view
@@ -79,7 +79,7 @@ FAMILIES: dict[str, str] = {
     """,
     "softmax_logsumexp": "log_softmax logsumexp softmax softmin special.logsumexp",
     "sorting": "argsort sort topk",
-    "special": "erf erfc special.erf special.erfc special.xlogy xlogy",
+    "error_functions": "erf erfc special.erf special.erfc special.xlogy xlogy",
     "transpose_flip": """
         H T adjoint flip fliplr flipud mH mT moveaxis movedim permute roll rot90 swapaxes swapdims t
         transpose
@@ -88,88 +88,88 @@ FAMILIES: dict[str, str] = {
         acos acosh arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh cos cosh
         deg2rad rad2deg sin sinc sinh special.sinc tan tanh
     """,
-    "on_demand.combined_tensors": """
+    "rare_ops.combined_tensors": """
         block_diag cartesian_prod combinations corrcoef cov cross linalg.cross linear_cross_entropy pdist
     """,
-    "on_demand.copies": """
+    "rare_ops.copies": """
         alias_copy broadcast_tensors chalf diagonal_copy dsplit expand_copy hsplit
         meshgrid narrow_copy permute_copy resolve_conj resolve_neg select_copy slice_copy split_copy
         split_with_sizes split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy
         unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze_copy
         view_as_real_copy view_copy vsplit
     """,
-    "on_demand.decompositions": """
+    "rare_ops.decompositions": """
         eig_packed eigh_packed linalg.eig linalg.eigh linalg.eigvals linalg.eigvalsh linalg.svd svd
     """,
-    "on_demand.fourier": """
+    "rare_ops.fourier": """
         _fft_c2c _fft_c2r _fft_r2c fft.fft fft.fft2 fft.fftn fft.fftshift fft.hfft fft.hfft2 fft.hfftn
         fft.ifft fft.ifft2 fft.ifftn fft.ifftshift fft.ihfft fft.ihfft2 fft.ihfftn fft.irfft fft.irfft2
         fft.irfftn fft.rfft fft.rfft2 fft.rfftn
     """,
-    "on_demand.further_activations": """
+    "rare_ops.further_activations": """
         _safe_softmax _softmax_backward_data alpha_dropout bilinear dropout1d dropout2d dropout3d
         embedding_bag feature_alpha_dropout glu hardsigmoid hardswish local_response_norm
         native_dropout_backward prelu rrelu
     """,
-    "on_demand.further_linalg": """
+    "rare_ops.further_linalg": """
         chain_matmul cholesky_inverse cholesky_solve linalg.cholesky_ex linalg.cond
         linalg.householder_product linalg.inv_ex linalg.lstsq linalg.matrix_exp linalg.solve_ex
         linalg.tensorinv linalg.tensorsolve linalg.vander matrix_exp orgqr ormqr triangular_solve
     """,
-    "on_demand.further_losses": """
+    "rare_ops.further_losses": """
         ctc_loss multi_margin_loss multilabel_margin_loss multilabel_soft_margin_loss
         triplet_margin_with_distance_loss
     """,
-    "on_demand.further_pools": """
+    "rare_ops.further_pools": """
         adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices
         adaptive_max_pool3d_with_indices lp_pool1d lp_pool2d lp_pool3d max_pool1d_with_indices
         max_pool2d_with_indices max_pool3d_with_indices
     """,
-    "on_demand.grid_sampling": "affine_grid grid_sample grid_sampler grid_sampler_2d grid_sampler_3d",
-    "on_demand.masked_reductions": """
+    "rare_ops.grid_sampling": "affine_grid grid_sample grid_sampler grid_sampler_2d grid_sampler_3d",
+    "rare_ops.masked_reductions": """
         masked.amax masked.amin masked.cumprod masked.cumsum masked.log_softmax masked.logaddexp
         masked.logsumexp masked.mean masked.median masked.norm masked.normalize masked.prod masked.softmax
         masked.softmin masked.std masked.sum masked.var
     """,
-    "on_demand.native_norms": """
+    "rare_ops.native_norms": """
         _batch_norm_with_update _native_batch_norm_legit native_batch_norm native_group_norm
         native_layer_norm
     """,
-    "on_demand.pools_undone": """
+    "rare_ops.unpooling": """
         adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d conv_tbc conv_transpose1d
         conv_transpose2d conv_transpose3d max_pool2d_with_indices_backward max_unpool1d max_unpool2d
         max_unpool3d
     """,
-    "on_demand.quantiles": """
+    "rare_ops.quantiles": """
         kthvalue median median_place mode mode_place msort nanmedian nanquantile quantile ranked_place
     """,
-    "on_demand.rare_arithmetic": """
+    "rare_ops.rare_arithmetic": """
         _unsafe_masked_index _unsafe_masked_index_put_accumulate binary_exponent copysign
         float_power frexp heaviside ldexp logaddexp2 nextafter renorm segment_reduce
     """,
-    "on_demand.resampling": """
+    "rare_ops.resampling": """
         _upsample_bilinear2d_aa adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d
         interpolate upsample upsample_bilinear upsample_nearest
     """,
-    "on_demand.running_extremes": """
+    "rare_ops.running_extremes": """
         cummax cummin cumulative_trapezoid diff gradient logcumsumexp running_place trapezoid trapz
     """,
-    "on_demand.short_time": "istft stft",
-    "on_demand.special_functions": """
+    "rare_ops.short_time_fourier": "istft stft",
+    "rare_ops.special_functions": """
         digamma erfinv i0 igamma igammac lgamma mvlgamma polygamma special.digamma special.entr
         special.erfcx special.erfinv special.gammainc special.gammaincc special.gammaln special.i0
         special.i0e special.i1 special.i1e special.log_ndtr special.multigammaln special.ndtr
         special.ndtri special.polygamma special.psi special.xlog1py special.zeta
     """,
-    "on_demand.triangular_factors": """
+    "rare_ops.triangular_factors": """
         linalg.lu linalg.lu_factor linalg.lu_factor_ex linalg.lu_solve linalg.qr lu lu_packed lu_pivots
         lu_solve lu_unpack pivoted_rows qr qr_packed
     """,
-    "on_demand.window_views": """
+    "rare_ops.window_views": """
         as_strided as_strided_copy as_strided_scatter channel_shuffle fold native_channel_shuffle
         nn.functional.unfold pixel_shuffle pixel_unshuffle unfold unfold_copy
     """,
-    "on_demand.written_slices": """
+    "rare_ops.slice_assignment": """
         fill index_copy index_fill index_reduce masked_scatter put scatter_reduce select_scatter slice
         slice_scatter
     """,

@@ -20,13 +20,16 @@ _IGNORED = ".gitignore"
 @contextmanager
 def open_cache(folder: Path = FOLDER, *, create: bool = False) -> Iterator[Folder]:
     """Open the folder; with `create`, make it, with a `.gitignore` of its own. Raises OSError."""
-    with Folder(os.fspath(folder.parent), link=True) as outer, outer.below(folder.name, create=create) as opened:
+    with (
+        Folder(os.fspath(folder.parent), link=True) as outer,
+        outer.open_subfolder(folder.name, create=create) as opened,
+    ):
         if create and opened.may_write(_IGNORED, lambda _: False):  # an empty one is what a full disk leaves
             opened.replace(_IGNORED, b"*\n")
         yield opened
 
 
-def refusal(folder: Path = FOLDER) -> str:
+def link_warning(folder: Path = FOLDER) -> str:
     """Return a sentence where the folder is not used because it is a link; else an empty text."""
     if not folder.is_symlink():
         return ""

@@ -16,66 +16,68 @@ from importlib.util import cache_from_source, find_spec
 from pathlib import Path
 
 #: The package itself.
-_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 #: How what libraries read begins: which kernels they choose, how many threads they have, what is loaded.
-_READ = (
+_RELEVANT_VARIABLES = (
     *("ATEN", "BLIS", "CUBLAS", "CUDA", "DNNL", "DYLD_", "GLIBC_", "GOMP", "GOTO", "JAX", "KMP_", "LD_", "MKL", "NPY_"),
     *("NUMPY", "NUMEXPR", "NVIDIA", "OMP_", "ONEDNN", "OPENBLAS", "PYTHON", "PYTORCH", "TORCH", "VECLIB", "XLA"),
 )
 #: Lines of /proc/cpuinfo that say what a processor is, and not how it is doing.
 _PROCESSOR = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features", "CPU ")
 #: Folders of a library that hold nothing that runs here.
-_IDLE = ("__pycache__", "include")
+_SKIPPED_FOLDERS = ("__pycache__", "include")
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class EnvironmentDigest:
     """Of a process, from its beginning: files, of gradcheck and of libraries (top-level modules by their names), and
     all `others`."""
 
     code: str
     libraries: Mapping[str, str]
-    others: str
+    machine: str
 
     @classmethod
-    def of(cls, code: str | None, libraries: Iterable[str]) -> Surroundings | None:
+    def of(cls, code: str | None, libraries: Iterable[str]) -> EnvironmentDigest | None:
         """With `code()` as it was before anything was imported; None where something is not known."""
-        installed = {name: library(name) for name in sorted(set(libraries))}
+        installed = {name: library_digest(name) for name in sorted(set(libraries))}
         known = {name: digest for name, digest in installed.items() if digest is not None}
-        custom = customization()
+        custom = startup_code_digest()
         if code is None or custom is None or len(known) < len(installed):
             return None
-        return cls(code, known, _digest([machine(), environment(os.environ), custom]))
+        return cls(code, known, _digest([machine_digest(), variables_digest(os.environ), custom]))
 
-    def hold(self) -> bool:
+    def is_unchanged(self) -> bool:
         """Whether all files are still the same. What else there is has been read by now; libraries change their
         environment themselves."""
-        return code() == self.code and all(library(name) == known for name, known in self.libraries.items())
+        return package_digest() == self.code and all(
+            library_digest(name) == known for name, known in self.libraries.items()
+        )
 
     @property
     def digest(self) -> bytes:
         """Of all of it."""
-        return _digest([self.code, self.others, *(part for pair in self.libraries.items() for part in pair)]).encode()
+        return _digest([self.code, self.machine, *(part for pair in self.libraries.items() for part in pair)]).encode()
 
 
 # gradcheck itself ------------------------------------------------------------------------------------
 
 
-def code(package: str = _OWN) -> str | None:
+def package_digest(package: str = _PACKAGE_FOLDER) -> str | None:
     """The contents of every file of a package; None where Python would run something else than these say."""
     found = []
     try:
         for file in sorted(_files(package)):
             with open(file, "rb") as stream:
                 found.append(f"{file[len(package) :]} {blake2b(stream.read()).hexdigest()}")
-            if file.endswith(".py") and _is_outrun(file):
+            if file.endswith(".py") and _has_stale_bytecode(file):
                 return None
     except OSError:
         return None
     return _digest(found) if found else None
 
 
-def _is_outrun(file: str) -> bool:
+def _has_stale_bytecode(file: str) -> bool:
     """Whether Python takes a file that it compiled before this one was written: both within one second, and of one
     size."""
     compiled = cache_from_source(file)
@@ -97,7 +99,7 @@ def _files(folder: str) -> Iterator[str]:
     while waiting:
         with os.scandir(waiting.pop()) as entries:
             for entry in entries:
-                if entry.name.startswith(".") or entry.name in _IDLE:
+                if entry.name.startswith(".") or entry.name in _SKIPPED_FOLDERS:
                     continue
                 if not entry.is_dir():
                     yield entry.path
@@ -109,7 +111,7 @@ def _files(folder: str) -> Iterator[str]:
 # Libraries ---------------------------------------------------------------------------------------------
 
 
-def library(name: str) -> str | None:
+def library_digest(name: str) -> str | None:
     """What was installed, by the installer's own record of it, and every file that was written after that; where there
     is no record, every file. A library that is not there is known, too."""
     try:
@@ -137,7 +139,7 @@ def _written_after(folder: str, moment: int) -> Iterator[str]:
 # The machine and the process -----------------------------------------------------------------------------
 
 
-def machine() -> str:
+def machine_digest() -> str:
     """Python, the system, the processor and how many there are."""
     cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     try:
@@ -157,12 +159,12 @@ def _processor() -> str:
     return "\n".join(line for line in first.splitlines() if line.startswith(_PROCESSOR))
 
 
-def environment(variables: Mapping[str, str]) -> str:
+def variables_digest(variables: Mapping[str, str]) -> str:
     """Every variable that a library may read."""
-    return _digest(f"{name}={variables[name]}" for name in sorted(variables) if name.startswith(_READ))
+    return _digest(f"{name}={variables[name]}" for name in sorted(variables) if name.startswith(_RELEVANT_VARIABLES))
 
 
-def customization() -> str | None:
+def startup_code_digest() -> str | None:
     """What Python runs at its start, for whoever has written it."""
     found = []
     for name in ("sitecustomize", "usercustomize"):

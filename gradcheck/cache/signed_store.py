@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 #: Bytes that the file may take, unless it is told otherwise; and the part of them that one entry may.
-MOST, LARGEST = 64 * 2**20, 1 / 16
+MAX_BYTES, MAX_ENTRY_SHARE = 64 * 2**20, 1 / 16
 #: Changes with what a file looks like.
 _FORMAT = 1
 _SIGNED = 16
@@ -32,32 +32,32 @@ _TABLES = (
 _BESIDE = ("-journal", "-wal", "-shm")
 
 
-class Entries:
+class SignedStore:
     """Those that are signed with a secret: others are not there, nor is the file of another secret looked for, or
     removed. No connection outlives a call, so that processes can be forked."""
 
-    def __init__(self, folder: Path, secret: bytes, most: int = MOST) -> None:
+    def __init__(self, folder: Path, secret: bytes, most: int = MAX_BYTES) -> None:
         name = blake2b(f"entries {_FORMAT}".encode(), key=secret, digest_size=8).hexdigest()
         self.file, self._secret, self._most = folder / f"results-{name}.sqlite", secret, most
 
     def read(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
         """Those of these keys that there are."""
         found: dict[bytes, bytes] = {}
-        if not self._is_there():
+        if not self._is_own_file():
             return found
         with self._open() as connection:
             connection.execute("BEGIN")
             for key in keys:
                 row = connection.execute("SELECT value FROM entries WHERE key = ?", (key,)).fetchone()
-                value = None if row is None else self._opened(key, row[0])
+                value = None if row is None else self._verify(key, row[0])
                 if value is not None:
                     found[key] = value
         return found
 
-    def have(self, keys: Iterable[bytes]) -> list[bytes]:
+    def present_keys(self, keys: Iterable[bytes]) -> list[bytes]:
         """Those of these keys under which there is something, which is not looked at."""
         found: list[bytes] = []
-        if self._is_there():
+        if self._is_own_file():
             with self._open() as connection:
                 connection.execute("BEGIN")
                 asked = "SELECT 1 FROM entries WHERE key = ?"
@@ -66,9 +66,9 @@ class Entries:
 
     def write(self, new: Mapping[bytes, bytes], used: Iterable[bytes] = ()) -> None:
         """All of the new ones, or none; with them goes which others are still `used`."""
-        most = int(self._most * LARGEST)
-        rows = [(key, self._sealed(key, value)) for key, value in new.items() if len(value) <= most]
-        if not self._is_there(create=True):
+        most = int(self._most * MAX_ENTRY_SHARE)
+        rows = [(key, self._sign(key, value)) for key, value in new.items() if len(value) <= most]
+        if not self._is_own_file(create=True):
             return
         with suppress(OSError), self._open() as connection:
             connection.execute("PRAGMA synchronous = OFF")  # what the machine loses when it stops is seen
@@ -81,15 +81,15 @@ class Entries:
             self._trim(connection)
             connection.execute("COMMIT")
 
-    def _is_there(self, create: bool = False) -> bool:
+    def _is_own_file(self, create: bool = False) -> bool:
         """Return whether the file is one that was made here: regular, and under no second name. SQLite follows links
         and waits for pipes, so it is given no name at which, or beside which, another kind of entry stands."""
         try:
             with open_cache(self.file.parent, create=create) as folder:
-                if create and folder.about(self.file.name) is None:
+                if create and folder.entry_stat(self.file.name) is None:
                     with suppress(FileExistsError):  # by another run, at the same moment
                         folder.create(self.file.name, b"")
-                known, *beside = (folder.about(self.file.name + end) for end in ("", *_BESIDE))
+                known, *beside = (folder.entry_stat(self.file.name + end) for end in ("", *_BESIDE))
         except OSError:
             return False
         found = (known, *(one for one in beside if one is not None))
@@ -124,10 +124,10 @@ class Entries:
                 with suppress(OSError):
                     self.file.unlink()
 
-    def _sealed(self, key: bytes, value: bytes) -> bytes:
+    def _sign(self, key: bytes, value: bytes) -> bytes:
         return self._signature(key, value) + value
 
-    def _opened(self, key: bytes, sealed: object) -> bytes | None:
+    def _verify(self, key: bytes, sealed: object) -> bytes | None:
         """The value; None unless it is just what was written under this key."""
         if not isinstance(sealed, bytes):
             return None

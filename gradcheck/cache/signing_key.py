@@ -9,20 +9,20 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from gradcheck.safe_files import Folder, root_of
+from gradcheck.safe_files import Folder, project_root
 
 _NAME = "secret"
 #: Bytes of it.
 LENGTH = 32
 
 
-def secret(environment: Mapping[str, str] = os.environ) -> bytes | None:
+def signing_key(environment: Mapping[str, str] = os.environ) -> bytes | None:
     """Return the user's, made where there is none yet; None where none can be had that nobody else may write."""
     try:
         above = _folder_above(environment)
         above.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with Folder(os.fspath(above), link=True) as outer, outer.below("gradcheck", create=True) as folder:
-            return _read(folder) or _made(folder)
+        with Folder(os.fspath(above), link=True) as outer, outer.open_subfolder("gradcheck", create=True) as folder:
+            return _read(folder) or _create_key(folder)
     except (OSError, RuntimeError):
         return None
 
@@ -36,7 +36,7 @@ def refusal(folder: Path, environment: Mapping[str, str] = os.environ) -> str:
         above = _folder_above(environment)
     except (OSError, RuntimeError):
         return ""
-    project = root_of(folder)
+    project = project_root(folder)
     if not any(Path(name).is_relative_to(root) for name in _names(above) for root in _names(project)):
         return ""
     key = above / "gradcheck" / _NAME
@@ -65,21 +65,21 @@ def _read(folder: Folder) -> bytes | None:
             found = stream.read(LENGTH + 1)
     except FileNotFoundError:
         return None
-    if len(found) != LENGTH or not _is_own(about):
+    if len(found) != LENGTH or not _is_private(about):
         raise PermissionError(f"{folder.path}/{_NAME} is no secret")
     return found
 
 
-def _is_own(about: os.stat_result) -> bool:
+def _is_private(about: os.stat_result) -> bool:
     """Return whether it is this user's, and nobody else may read or write it, where the system knows of that."""
     if not hasattr(os, "geteuid"):
         return True
     return about.st_uid == os.geteuid() and not about.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
 
 
-def _made(folder: Folder) -> bytes | None:
+def _create_key(folder: Folder) -> bytes | None:
     """Write a new one, complete before it has its name, and return it; of two that are made at once, the later."""
-    about = folder.about(os.curdir)
+    about = folder.entry_stat(os.curdir)
     if about is None or (hasattr(os, "geteuid") and about.st_uid != os.geteuid()):
         return None  # such as root's, in somebody's home
     folder.replace(_NAME, secrets.token_bytes(LENGTH), mode=0o600)

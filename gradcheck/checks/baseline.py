@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from gradcheck.checks.drift import agreements, drifted
-from gradcheck.checks.result import UNSETTLED, CaseResult, Comparison, Failure, RunResult
+from gradcheck.checks.drift import agreements, drifted_claims
+from gradcheck.checks.result import FAILING_STATUSES, CaseResult, Comparison, Failure, RunResult
 from gradcheck.errors import CodeNotAllowed
 from gradcheck.facts import fact
 
-_BAD = ("crashed", "invalid", "failed", "xpassed")
+_FAILING = ("crashed", "invalid", "failed", "xpassed")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -44,21 +44,21 @@ class Baseline:
     file: str
     claims: Mapping[str, frozenset[KnownClaim]] = field(default_factory=dict)
     agreement: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    measured: bool = False
+    measures_drift: bool = False
 
     def key(self, id: str) -> str:
         """How the baseline calls a case, wherever the run began."""
         file, colons, name = id.partition("::")
         folder, base = os.path.split(file)
-        seen = os.path.join(_seen_from(os.getcwd(), os.path.dirname(self.file), folder), base)
+        seen = os.path.join(_relative_folder(os.getcwd(), os.path.dirname(self.file), folder), base)
         return f"{seen.replace(os.sep, '/').removeprefix('./')}{colons}{name}"
 
-    def judged(self, found: CaseResult, fail_on_drift: bool = False) -> CaseResult:
+    def apply_to(self, found: CaseResult, fail_on_drift: bool = False) -> CaseResult:
         """The result as one that was expected, if all that fails was known; as an unexpected pass, if some of what was
         known holds now. As it is, where anything else fails. What has drifted is told, or fails it."""
         id = self.key(found.id)
-        judged = self._judged(found, self.claims.get(id))
-        drift = drifted(found, self.agreement.get(id, {}))
+        judged = self._apply_known(found, self.claims.get(id))
+        drift = drifted_claims(found, self.agreement.get(id, {}))
         if not drift:
             return judged
         if not fail_on_drift or judged.status not in ("passed", "xfailed"):
@@ -66,22 +66,22 @@ class Baseline:
         errors = tuple(Failure("drift", one, found.place) for one in drift)
         return replace(judged, status="failed", known=None, errors=(*judged.errors, *errors))
 
-    def _judged(self, found: CaseResult, known: frozenset[KnownClaim] | None) -> CaseResult:
-        if not known or found.status not in ("passed", *_BAD):
+    def _apply_known(self, found: CaseResult, known: frozenset[KnownClaim] | None) -> CaseResult:
+        if not known or found.status not in ("passed", *_FAILING):
             return found
-        now = failing(found)
-        gone = sorted(claim.name for claim in known - now if _is_asked(claim, found))
+        now = failing_claims(found)
+        gone = sorted(claim.name for claim in known - now if _is_checked(claim, found))
         if now - known or not (now or gone):
             return found
         if gone:
             return replace(found, status="xpassed", known=fact("known_no_more", claims=tuple(gone), file=self.file))
         return replace(found, status="xfailed", known=fact("known_failure", file=self.file))
 
-    def gone(self, result: RunResult) -> list[str]:
+    def vanished_cases(self, result: RunResult) -> list[str]:
         """The ids of cases that fail, in files of which cases ran, that are no more."""
-        return sorted(self.claims.keys() & self._vanished(result))
+        return sorted(self.claims.keys() & self._vanished_ids(result))
 
-    def _vanished(self, result: RunResult) -> set[str]:
+    def _vanished_ids(self, result: RunResult) -> set[str]:
         files = {self.key(case.file) for case in result.cases}
         ids = {self.key(case.id) for case in result.cases}
         known = self.claims.keys() | self.agreement.keys()
@@ -91,9 +91,9 @@ class Baseline:
         """What fails and what agrees in this result, which knows of no baseline. What did not run stays, where its
         file `is_there`; but not what is no more in files of which `whole` says that all cases ran. A case whose code
         may not run did not."""
-        ran = {self.key(case.id): case for case in result.cases if not _is_held_back(case)}
-        gone = {*ran, *(self._vanished(result) if whole else ())}
-        failures = {id: failing(case) for id, case in ran.items()}
+        ran = {self.key(case.id): case for case in result.cases if not _is_code_blocked(case)}
+        gone = {*ran, *(self._vanished_ids(result) if whole else ())}
+        failures = {id: failing_claims(case) for id, case in ran.items()}
         agree = {id: agreements(case, self.agreement.get(id, {})) for id, case in ran.items()}
 
         def merged(known: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
@@ -104,20 +104,22 @@ class Baseline:
 
 
 @lru_cache(maxsize=10_000)
-def _seen_from(cwd: str, here: str, folder: str) -> str:
+def _relative_folder(cwd: str, here: str, folder: str) -> str:
     """The way from one folder to another, by whatever links they are reached; both as they are seen from the first."""
     return os.path.relpath(*(os.path.realpath(os.path.join(cwd, one)) for one in (folder, here)))
 
 
-def failing(case: CaseResult) -> frozenset[KnownClaim]:
+def failing_claims(case: CaseResult) -> frozenset[KnownClaim]:
     """All that fails in a case."""
-    if case.status not in _BAD:
+    if case.status not in _FAILING:
         return frozenset()
-    found = {_claim(c) for c in case.comparisons if c.status in UNSETTLED} | {_error(error) for error in case.errors}
+    found = {_claim(c) for c in case.comparisons if c.status in FAILING_STATUSES} | {
+        _error(error) for error in case.errors
+    }
     return frozenset(found or {KnownClaim(case.status)})
 
 
-def _is_held_back(case: CaseResult) -> bool:
+def _is_code_blocked(case: CaseResult) -> bool:
     return any(error.kind == CodeNotAllowed.kind for error in case.errors)
 
 
@@ -130,6 +132,6 @@ def _error(error: Failure) -> KnownClaim:
     return KnownClaim(error.kind, formula=" ".join(map(str, texts)))
 
 
-def _is_asked(claim: KnownClaim, found: CaseResult) -> bool:
+def _is_checked(claim: KnownClaim, found: CaseResult) -> bool:
     """Whether the run would have shown it: engines are not all asked every time."""
     return claim.engine in ("", "case") or any(claim.engine == c.engine for c in found.comparisons)

@@ -35,7 +35,7 @@ class ClaimKind(StrEnum):
         return _SUBJECTS.get(self, self)
 
     @property
-    def is_of_file(self) -> bool:
+    def is_stated_by_file(self) -> bool:
         """Whether the file states it, beyond what engines are compared in."""
         return self in _OF_FILE
 

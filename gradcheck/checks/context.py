@@ -27,7 +27,7 @@ class Context:
     points: Points
     errors: tuple[Failure, ...] = ()  # what was raised, or not raised, against what the case says
     found: list[Comparison] = field(default_factory=list)
-    lost: list[Failure] = field(default_factory=list)  # how looking for explanations failed
+    failed_explanations: list[Failure] = field(default_factory=list)  # how looking for explanations failed
     #: What the exact oracle says of formulas, by tensor and text, for each problem by its id.
     proofs: dict[int, dict[tuple[str, str], Proof]] = field(default_factory=dict)
 
@@ -39,13 +39,13 @@ class Context:
         return cls(chosen, options, meant, Points(draw(chosen, options.seed), meant))
 
     @property
-    def can_be_judged(self) -> bool:
+    def can_be_checked(self) -> bool:
         """Whether the reference has evaluated the graph, and nothing was raised that should not have been: else there
         is nothing to hold claims against."""
         want = self.points.own.want
         return bool(want.states) and not self.errors and not (want.error and want.error.kind == "unsupported")
 
-    def is_asked(self, found: Comparison) -> bool:
+    def is_requested(self, found: Comparison) -> bool:
         """Whether the run's mode asks for it: in forward mode engines' gradients are nobody's business."""
         return self.options.mode != "forward" or found.what not in (ClaimKind.NODE, ClaimKind.GRADIENT)
 

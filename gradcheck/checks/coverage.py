@@ -18,7 +18,7 @@ from typing import Any
 import gradcheck.autograd.ops
 from gradcheck.autograd.op import Op, whole_table
 from gradcheck.autograd.pullback import cotangent_of
-from gradcheck.language.evaluation.host import _hand
+from gradcheck.language.evaluation.host import _call_host
 
 #: Names of ops, or of their parameters: `("sum", "dim")`.
 Names = set[tuple[str, str]]
@@ -27,7 +27,7 @@ Lines = dict[str, set[int]]
 
 
 @dataclass(slots=True)
-class Exercised:
+class Coverage:
     """What was exercised, and what there is: `rules` are pairs of an op and the argument whose gradient it is,
     `arguments` those that have a default and were given another value. `rules` are the core's alone."""
 
@@ -35,26 +35,26 @@ class Exercised:
     rules: Names = field(default_factory=set)
     arguments: Names = field(default_factory=set)
     lines: Lines = field(default_factory=dict)
-    of_lines: Lines = field(default_factory=dict)
+    all_lines: Lines = field(default_factory=dict)
 
     @property
-    def of_rules(self) -> Names:
+    def all_rules(self) -> Names:
         """All rules of the table."""
         pairs = ((op, position) for op in whole_table().values() for position, rule in enumerate(op.rules) if rule)
         return {(op.name, op.parameters[min(at, len(op.parameters) - 1)].name) for op, at in pairs}
 
     @property
-    def of_arguments(self) -> Names:
+    def all_arguments(self) -> Names:
         """All parameters of the table that have a default."""
         return {(op.name, p.name) for op in whole_table().values() for p in op.parameters if not p.required}
 
 
 @contextmanager
-def exercised(engines: Sequence[str]) -> Iterator[Exercised]:
+def measure_coverage(engines: Sequence[str]) -> Iterator[Coverage]:
     """Notes all that happens inside; `engines` are named as for a run, the core where there is none."""
-    left = {str(path): _functions_of(path) for path in files_of(engines or ("core",))}
-    found = Exercised(of_lines={file: set().union(*functions.values()) for file, functions in left.items()})
-    notes = {_hand.__code__: _applied, cotangent_of.__code__: _ruled}
+    left = {str(path): _lines_by_function(path) for path in files_of(engines or ("core",))}
+    found = Coverage(all_lines={file: set().union(*functions.values()) for file, functions in left.items()})
+    notes = {_call_host.__code__: _note_op, cotangent_of.__code__: _note_core_rule}
 
     def trace(frame: FrameType, event: str, arg: Any) -> Any:
         code = frame.f_code
@@ -77,10 +77,10 @@ def exercised(engines: Sequence[str]) -> Iterator[Exercised]:
     finally:
         sys.settrace(None)
         for file, functions in left.items():
-            found.lines[file] = found.of_lines[file].difference(*functions.values())
+            found.lines[file] = found.all_lines[file].difference(*functions.values())
 
 
-def _applied(found: Exercised, names: dict[str, Any]) -> None:
+def _note_op(found: Coverage, names: dict[str, Any]) -> None:
     """An op that a graph applies, by an engine; those of formulas have other hosts."""
     op: Op = names["op"]
     if not type(names["host"]).__module__.startswith("gradcheck.engines"):
@@ -88,15 +88,19 @@ def _applied(found: Exercised, names: dict[str, Any]) -> None:
     found.ops.add(op.name)
     given = dict(zip((p.name for p in op.parameters), names["args"], strict=False)) | names["kwargs"]
     for parameter in op.parameters:
-        if parameter.name in given and not parameter.required and _is_other(given[parameter.name], parameter.default):
+        if (
+            parameter.name in given
+            and not parameter.required
+            and _is_not_default(given[parameter.name], parameter.default)
+        ):
             found.arguments.add((op.name, parameter.name))
 
 
-def _is_other(value: Any, default: Any) -> bool:
+def _is_not_default(value: Any, default: Any) -> bool:
     return type(value) is not type(default) or bool(value != default)
 
 
-def _ruled(found: Exercised, names: dict[str, Any]) -> None:
+def _note_core_rule(found: Coverage, names: dict[str, Any]) -> None:
     """A rule of the core; what has none passes zeros on."""
     op, position = names["op"], names["position"]
     found.ops.add(op.name)
@@ -124,10 +128,10 @@ def files_of(engines: Sequence[str]) -> list[Path]:
 
 def lines_of(path: Path) -> set[int]:
     """The lines inside functions that can run."""
-    return set().union(*_functions_of(path).values())
+    return set().union(*_lines_by_function(path).values())
 
 
-def _functions_of(path: Path) -> dict[tuple[int, str], set[int]]:
+def _lines_by_function(path: Path) -> dict[tuple[int, str], set[int]]:
     """By the first line and the name of a function, those of its lines that can run."""
     found: dict[tuple[int, str], set[int]] = {}
     stack = [compile(path.read_text(encoding="utf-8"), str(path), "exec")]

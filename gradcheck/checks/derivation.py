@@ -15,29 +15,29 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
+from gradcheck.checks.derivation_check import DerivationCheck, GradientForm
 from gradcheck.checks.options import Engines
-from gradcheck.checks.single_backward import Passes
 from gradcheck.checks.points.point import Point
-from gradcheck.checks.derivation_check import Verified, Way
+from gradcheck.checks.single_backward import BackwardPoints
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.core import Core
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case
+from gradcheck.language.expr.common_subexpressions import Derivation, InternPool, extract_steps, tree_sizes
 from gradcheck.language.expr.nodes import Expr, Gradient
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.common_subexpressions import Derivation, Pool, share, sizes
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
-from gradcheck.language.symbolic.symbolic_gradients import MAX_NODES, definitions, derive
-from gradcheck.language.symbolic.simplify.part_properties import Facts, Sample
+from gradcheck.language.symbolic.simplify.bracket_removal import drop_brackets
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties, Sample
 from gradcheck.language.symbolic.simplify.simplifier import Simplifier
-from gradcheck.language.symbolic.simplify.bracket_removal import spelled
-from gradcheck.notebook_repr import Shown
+from gradcheck.language.symbolic.symbolic_gradients import MAX_NODES, definitions, derive_gradients
+from gradcheck.notebook_repr import NotebookRepr
 
 #: In a graph of no more entries, gradients are also looked for in closed form.
-FEW = 32
+MAX_EXPANDED_ENTRIES = 32
 #: Of the text of a formula as it is read back; a case file takes only shorter ones.
 MAX_LENGTH = 1_000_000
 
@@ -54,14 +54,14 @@ class DerivedFormula:
     expr: Expr
     shape: tuple[int, ...]
     points: int
-    alone: bool = False
-    proved: float | None = None
-    lasting: bool = True
+    is_case_specific: bool = False
+    proof_bound: float | None = None
+    holds_accumulated: bool = True
     nonzero: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation(Shown):
+class Explanation(NotebookRepr):
     """What a case computes, and its gradients after the pass `step`. `why_not` says why there are none; `proved_at` the
     sizes that proofs are about, where they are not the case's own; `incoming` are the roots whose gradient is what
     comes in and no formula."""
@@ -102,7 +102,7 @@ def explain(case: Case, seed: int | None = None, *, expand: bool | None = None) 
             return Explanation(case, problem, values, why_not=fact("no_pass_completed"))
         try:
             explainer = _Explainer(own, step, expand)
-            let, formulas = explainer.explained()
+            let, formulas = explainer.derive_all()
         except _NotDerived as error:
             return Explanation(case, problem, values, step=step, why_not=error.why)
         except GradcheckError as error:
@@ -125,62 +125,62 @@ class _Explainer:
 
     def __init__(self, own: Point, step: int, expand: bool | None) -> None:
         self.case, self.expand = own.problem.case, expand
-        passes = Passes.of(own, step)
+        passes = BackwardPoints.of(own, step)
         if isinstance(passes, Fact):
             raise _NotDerived(passes)
         self.passes = passes
         self.problem = passes.own.alone.problem
         self.incoming: list[str] = []
 
-    def explained(self) -> tuple[dict[str, Expr], tuple[DerivedFormula, ...]]:
+    def derive_all(self) -> tuple[dict[str, Expr], tuple[DerivedFormula, ...]]:
         """Steps and formulas, all of which hold; what does not hold when simplified comes as it was derived.
 
         Raises _NotDerived, or Unsupported, where a gradient cannot be written down.
         """
-        raw = derive(self.problem, expand=bool(self.expand), most=None)
+        raw = derive_gradients(self.problem, expand=bool(self.expand), most=None)
         self.incoming = [name for name, expr in raw.items() if expr == Gradient(name)]
-        ways = self._ways({name: expr for name, expr in raw.items() if name not in self.incoming})
+        ways = self._forms({name: expr for name, expr in raw.items() if name not in self.incoming})
         chosen = {name: next(of) for name, of in ways.items()}
         bound: set[str] = set()  # what holds at the case's own numbers alone
         while True:
-            found = Verified(self.passes, self._written(chosen), chosen, bound)
+            found = DerivationCheck(self.passes, self._write_and_parse(chosen), chosen, bound)
             wrong = [name for name in chosen if not found.holds(name)]
             if not wrong:
-                return found.derivation.let, tuple(self._shown(found, chosen, bound))
+                return found.derivation.let, tuple(self._derived_formulas(found, chosen, bound))
             for name in wrong:
                 other = next(ways[name], None)
                 if other is not None:
                     chosen[name] = other
-                elif found.can_be_bound(name):
+                elif found.may_be_case_specific(name):
                     bound.add(name)
                 else:
                     raise _NotDerived(found.why_not(name))
 
-    def _ways(self, raw: Mapping[str, Expr]) -> dict[str, Iterator[Way]]:
+    def _forms(self, raw: Mapping[str, Expr]) -> dict[str, Iterator[GradientForm]]:
         """Each gradient simplified, in closed form where that is shorter; with all guards; and as it was derived."""
         samples = [one.sample() for one in self.passes.small or self.passes.all]
         single = len(self.case.steps) == 1
         found = simplifier(self.problem, samples, single)
         simple = found.simplify(raw)
-        if self.expand is None and len(self.case.graph) <= FEW:
-            closed = found.simplify(derive(self.problem, expand=True, most=None))
-            simple = {name: min(expr, closed[name], key=found.know.length) for name, expr in simple.items()}
-        spoken = spelled(simple, found.know)
+        if self.expand is None and len(self.case.graph) <= MAX_EXPANDED_ENTRIES:
+            closed = found.simplify(derive_gradients(self.problem, expand=True, most=None))
+            simple = {name: min(expr, closed[name], key=found.properties.op_count) for name, expr in simple.items()}
+        spoken = drop_brackets(simple, found.properties)
         guarded = cache(lambda: simplifier(self.problem, samples, single, guards=True).simplify(raw))
 
-        def ways(name: str) -> Iterator[Way]:
-            nonzero = tuple(found.know.divided_by(simple[name]))
-            yield Way(spoken[name], nonzero)
-            yield Way(simple[name], nonzero)
-            yield Way(guarded()[name])
-            yield Way(raw[name], raw=True)
+        def ways(name: str) -> Iterator[GradientForm]:
+            nonzero = tuple(found.properties.assumed_divisors(simple[name]))
+            yield GradientForm(spoken[name], nonzero)
+            yield GradientForm(simple[name], nonzero)
+            yield GradientForm(guarded()[name])
+            yield GradientForm(raw[name], is_raw=True)
 
         return {name: ways(name) for name in raw}
 
-    def _written(self, ways: Mapping[str, Way]) -> Derivation:
+    def _write_and_parse(self, ways: Mapping[str, GradientForm]) -> Derivation:
         """With steps, and as it is read back from its text."""
-        shared = share({name: way.expr for name, way in ways.items()}, taken_names(self.case, self.problem))
-        longest = max(sizes({**shared.let, **shared.formulas}).values(), default=0)
+        shared = extract_steps({name: way.expr for name, way in ways.items()}, taken_names(self.case, self.problem))
+        longest = max(tree_sizes({**shared.let, **shared.formulas}).values(), default=0)
         if longest > MAX_NODES:
             raise _NotDerived(fact("formula_too_long", parts=longest))
 
@@ -192,8 +192,10 @@ class _Explainer:
             {name: read(expr) for name, expr in shared.formulas.items()},
         )
 
-    def _shown(self, found: Verified, ways: Mapping[str, Way], bound: Collection[str]) -> Iterator[DerivedFormula]:
-        lasting = found.lasting() if len(self.case.steps) > 1 else None
+    def _derived_formulas(
+        self, found: DerivationCheck, ways: Mapping[str, GradientForm], bound: Collection[str]
+    ) -> Iterator[DerivedFormula]:
+        lasting = found.holding_accumulated() if len(self.case.steps) > 1 else None
         for name, formula in found.derivation.formulas.items():
             gradient = self.passes.own.gradients[name]
             assert gradient is not None
@@ -201,9 +203,9 @@ class _Explainer:
                 name,
                 formula,
                 gradient.shape,
-                1 if name in bound else found.points(name),
+                1 if name in bound else found.point_count(name),
                 name in bound,
-                found.bound_of(name),
+                found.proof_bound(name),
                 lasting is None or name in lasting,
                 ways[name].nonzero,
             )
@@ -220,7 +222,7 @@ def simplifier(problem: Problem, points: Sequence[Sample], single: bool, *, guar
     With `guards`, what holds for all numbers but 0 is left alone."""
     (seeds,) = problem.seeds
     ones = [name for name, seed in seeds.items() if seed is None and single and len(seeds) == 1]
-    facts = Facts(points, Pool(), ones, [*problem.inputs, *problem.case.graph], list(problem.sizes))
+    facts = PartProperties(points, InternPool(), ones, [*problem.inputs, *problem.case.graph], list(problem.sizes))
     facts.keeps_guards, facts.constants = guards, frozenset(problem.constants)
     found = Simplifier(facts)
     found.define(definitions(problem))

@@ -7,41 +7,45 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gradcheck.checks.claims.formulas import check_formula
-from gradcheck.checks.claims.stated_claims import Claims
-from gradcheck.checks.single_backward import Passes, misses
+from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.points.point import Point
+from gradcheck.checks.single_backward import BackwardPoints, differs_from_gradient
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim
-from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.common_subexpressions import Derivation
+from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.trial_draws import inner_roots
-from gradcheck.oracles.exact.prove import prove
 from gradcheck.oracles.exact.claim_tracker import Proof
+from gradcheck.oracles.exact.prove import prove
 
 
-class Way(NamedTuple):
+class GradientForm(NamedTuple):
     """A way to write a gradient. It holds where none of `nonzero` is 0; `raw` as it was derived."""
 
     expr: Expr
     nonzero: tuple[Expr, ...] = ()
-    raw: bool = False
+    is_raw: bool = False
 
 
-class Verified:
+class DerivationCheck:
     """Formulas, each written in some way, and how they do. The `bound` ones hold at the case's own numbers alone."""
 
     def __init__(
-        self, passes: Passes, derivation: Derivation, ways: Mapping[str, Way], bound: Collection[str] = ()
+        self,
+        passes: BackwardPoints,
+        derivation: Derivation,
+        ways: Mapping[str, GradientForm],
+        bound: Collection[str] = (),
     ) -> None:
         self.derivation = derivation
-        self._passes, self._ways, self._bound = passes, ways, bound
+        self._passes, self._forms, self._case_specific = passes, ways, bound
         self._let = {name: Claim.of(expr) for name, expr in derivation.let.items()}
         self._claims = {name: Claim.of(expr) for name, expr in derivation.formulas.items()}
-        self._statuses = self._at([one.alone for one in passes.all])
-        self._proofs = self._proved()
+        self._statuses = self._compare_at([one.alone for one in passes.all])
+        self._proofs = self._prove()
 
-    def _at(self, points: Sequence[Point]) -> dict[str, list[str]]:
+    def _compare_at(self, points: Sequence[Point]) -> dict[str, list[str]]:
         """How each formula compares with the core's gradient after the last step of each point."""
         found: dict[str, list[str]] = {name: [] for name in self._claims}
         for point in points:
@@ -51,16 +55,16 @@ class Verified:
                 found[name].append("failed" if raised else check_formula(claims, name, claim).status)
         return found
 
-    def _claims_at(self, point: Point) -> Claims:
-        return Claims(point.claiming(replace(point.problem.case, let=self._let)), len(point.want.states) - 1)
+    def _claims_at(self, point: Point) -> StepClaims:
+        return StepClaims(point.with_claims(replace(point.problem.case, let=self._let)), len(point.want.states) - 1)
 
-    def _proved(self) -> dict[str, Proof]:
+    def _prove(self) -> dict[str, Proof]:
         """What the exact oracle says of those that are to hold for any values."""
         if not self._passes.small:
             return {}
-        problem = self._passes.proving
+        problem = self._passes.proof_problem
         problem = replace(problem, case=replace(problem.case, let=self._let))
-        claims = [(name, claim) for name, claim in self._claims.items() if name not in self._bound]
+        claims = [(name, claim) for name, claim in self._claims.items() if name not in self._case_specific]
         return {name: proof for (name, _), proof in zip(claims, prove(problem, claims), strict=True)}
 
     def _status(self, name: str) -> str:
@@ -69,14 +73,14 @@ class Verified:
     def holds(self, name: str) -> bool:
         """Whether it can be shown: it holds at every point, or is proved where rounding leaves that open; with a
         condition, it is proved."""
-        found, way, status = set(self._statuses[name]), self._ways[name], self._status(name)
-        if name in self._bound:
+        found, way, status = set(self._statuses[name]), self._forms[name], self._status(name)
+        if name in self._case_specific:
             return self._statuses[name][0] == "passed"
         if status == "refuted" or not found <= ({"passed", "undecided"} if status == "proved" else {"passed"}):
             return False
-        return (not way.nonzero or status == "proved") and (way.raw or not self._misses(name))
+        return (not way.nonzero or status == "proved") and (way.is_raw or not self._differs_at_corner(name))
 
-    def _misses(self, name: str) -> bool:
+    def _differs_at_corner(self, name: str) -> bool:
         """Whether it differs from a gradient at a corner, but by being undefined where it says so."""
         for corner in self._passes.corners:
             gradient = corner.gradients.get(name)
@@ -84,15 +88,19 @@ class Verified:
                 claimed = self._claims_at(corner.alone).scope.array_of(self._claims[name].expr)
             except GradcheckError:
                 continue  # the inverse of zeros
-            if gradient is not None and misses(claimed, gradient, may_be_undefined=bool(self._ways[name].nonzero)):
+            if gradient is not None and differs_from_gradient(
+                claimed, gradient, may_be_undefined=bool(self._forms[name].nonzero)
+            ):
                 return True
         return False
 
-    def can_be_bound(self, name: str) -> bool:
+    def may_be_case_specific(self, name: str) -> bool:
         """Whether it holds at the case's own numbers alone: since it has some of them in it, or incoming gradients that
         no formula can name, those below another root, which are written out."""
         refuted = self._status(name) == "refuted"
-        return self._statuses[name][0] == "passed" and (not refuted or bool(inner_roots(self._passes.proving.case)))
+        return self._statuses[name][0] == "passed" and (
+            not refuted or bool(inner_roots(self._passes.proof_problem.case))
+        )
 
     def why_not(self, name: str) -> Fact:
         """Why it cannot be shown."""
@@ -100,15 +108,15 @@ class Verified:
             return fact("derived_is_refuted", tensor=name)
         return fact("derived_does_not_hold", tensor=name)
 
-    def points(self, name: str) -> int:
+    def point_count(self, name: str) -> int:
         """At how many points it equals the core's gradient."""
         return self._statuses[name].count("passed")
 
-    def bound_of(self, name: str) -> float | None:
+    def proof_bound(self, name: str) -> float | None:
         """The probability of proving it wrongly; None without a proof."""
         return self._proofs[name].bound if self._status(name) == "proved" else None
 
-    def lasting(self) -> set[str]:
+    def holding_accumulated(self) -> set[str]:
         """Those that also hold for what has accumulated when the case has ended."""
-        ended = self._at([one.whole for one in self._passes.all])
+        ended = self._compare_at([one.whole for one in self._passes.all])
         return {name for name, statuses in ended.items() if set(statuses) == {"passed"}}

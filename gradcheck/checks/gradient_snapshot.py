@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradcheck.checks.scheduling.sequential import checker, ready
 from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.result import CaseResult
-from gradcheck.checks.scheduling.isolated_case import broken
+from gradcheck.checks.scheduling.isolated_case import crashed_result
+from gradcheck.checks.scheduling.sequential import engine_sessions, make_checker
 from gradcheck.language.case import Case
 from gradcheck.language.sampling import draw
 
 #: More numbers than these are no help in a file.
-MOST_NUMBERS = 1_000
+MAX_ELEMENTS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ def snapshots(cases: list[Case], options: Options, anew: bool = False) -> list[S
     """Those of every case, each of inputs that the file expects nothing of; with `anew`, of all inputs. Code that
     may not run is not asked: it changes nothing of what the reference says."""
     engines = engines_of(options)
-    check = checker(options, engines)
+    check = make_checker(options, engines)
     found = []
-    with ready(options, engines):
+    with engine_sessions(options, engines):
         for case in cases:
             asked = [name for name in case.inputs if anew or name not in case.expected]
             kept = {name: value for name, value in case.expected.items() if name not in asked}
@@ -47,8 +47,8 @@ def snapshots(cases: list[Case], options: Options, anew: bool = False) -> list[S
                     evaluation = engines.reference.evaluate(draw(case, options.seed))
                     known = {name: evaluation.states[-1].gradients.get(name) for name in asked}
                 except Exception as error:
-                    result = broken(case, options, error)
-            large = tuple(name for name, array in known.items() if array is not None and array.size > MOST_NUMBERS)
+                    result = crashed_result(case, options, error)
+            large = tuple(name for name, array in known.items() if array is not None and array.size > MAX_ELEMENTS)
             known = {name: array for name, array in known.items() if name not in large}
             found.append(Snapshot(case, known, result, large))
     return found

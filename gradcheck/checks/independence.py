@@ -11,9 +11,9 @@ from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.derivation import simplifier
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.single_backward import names_at, pass_alone
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import CaseResult, Comparison
+from gradcheck.checks.single_backward import pass_alone, sample_at
 from gradcheck.engines.core import Core
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
@@ -22,7 +22,7 @@ from gradcheck.language.expr.nodes import Expr, Name
 from gradcheck.language.expr.traverse import fold, with_children
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
-from gradcheck.language.symbolic.symbolic_gradients import derive
+from gradcheck.language.symbolic.symbolic_gradients import derive_gradients
 
 
 def note_derived(result: CaseResult, case: Case, options: Options, engines: Engines) -> CaseResult:
@@ -35,7 +35,7 @@ def note_derived(result: CaseResult, case: Case, options: Options, engines: Engi
 
     def noted(c: Comparison) -> Comparison:
         is_derived = c.what is ClaimKind.FORMULA and c.trial is None and (c.tensor, c.formula) in same
-        return c.noted(fact("equals_derived")) if is_derived else c
+        return c.with_notes(fact("equals_derived")) if is_derived else c
 
     return replace(result, comparisons=tuple(map(noted, result.comparisons)))
 
@@ -49,10 +49,10 @@ def derived_claims(problem: Problem) -> set[tuple[str, str]]:
         known = {
             f"{expand} {name}": formula
             for expand in (False, True)
-            for name, formula in derive(point.problem, expand=expand, most=None).items()
+            for name, formula in derive_gradients(point.problem, expand=expand, most=None).items()
         }
-        stated = {f"claim {index}": inlined(claim.expr, case.let) for index, (_, claim) in enumerate(claims)}
-        simple = simplifier(point.problem, [names_at(point)], True).simplify({**known, **stated})
+        stated = {f"claim {index}": inline_steps(claim.expr, case.let) for index, (_, claim) in enumerate(claims)}
+        simple = simplifier(point.problem, [sample_at(point)], True).simplify({**known, **stated})
     except GradcheckError:  # what cannot be derived equals nothing
         return set()
     return {
@@ -62,7 +62,7 @@ def derived_claims(problem: Problem) -> set[tuple[str, str]]:
     }
 
 
-def inlined(root: Expr, let: Mapping[str, Claim]) -> Expr:
+def inline_steps(root: Expr, let: Mapping[str, Claim]) -> Expr:
     """The expression with the steps of a derivation in place of their names; each is written out once."""
     known: dict[int, tuple[Expr, Expr]] = {}
     steps: dict[str, Expr] = {}

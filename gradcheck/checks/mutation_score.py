@@ -19,13 +19,13 @@ class Mutant:
 
 
 @dataclass(frozen=True, slots=True)
-class Power:
+class MutationScore:
     """What the checks of one case would catch: its mutants, and for each tensor the smallest relative error that is
     seen. `equivalent` mutations change nothing, here or elsewhere, and are not among the mutants."""
 
     mutants: tuple[Mutant, ...]
     equivalent: int = 0
-    smallest: Mapping[str, float] = field(default_factory=dict)
+    smallest_seen_error: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def caught(self) -> int:

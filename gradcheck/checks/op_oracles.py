@@ -22,17 +22,17 @@ from gradcheck.autograd.tensor import Tensor
 from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.random_streams import RANDOM, Drawing, direction, stream
+from gradcheck.language.random_streams import RANDOM_OPS, RandomHost, random_direction, stream
 from gradcheck.oracles.exact.dual_numbers import EXACT_RULES
 
 #: What an op may be asked in, as torch names them.
 DTYPES = ("float64", "float32", "float16", "bfloat16", "complex128", "complex64")
 #: What the arguments of an op refuse, and what its forward trips over in a dtype that it does not take.
-_REFUSALS = (GradcheckError, ValueError, TypeError, ArithmeticError, LookupError, NotImplementedError)
+_RAISED_ERRORS = (GradcheckError, ValueError, TypeError, ArithmeticError, LookupError, NotImplementedError)
 
 
 @dataclass(frozen=True, slots=True)
-class Witnesses:
+class OpOracles:
     """Who can say what an op's derivative is; nobody of one that has none.
 
     `parts` are the ops with rules of their own that its samples come to, itself if it has one.
@@ -43,12 +43,12 @@ class Witnesses:
     second_order: bool = False
 
     @property
-    def exact(self) -> bool:
+    def has_exact(self) -> bool:
         """Whether the exact oracle has an action for each part."""
         return bool(self.parts) and all(part.name in EXACT_RULES for part in self.parts)
 
     @property
-    def complex_step(self) -> bool:
+    def uses_complex_step(self) -> bool:
         """Whether each part is analytic; differences serve all others."""
         return bool(self.parts) and all(part.analytic for part in self.parts)
 
@@ -57,24 +57,30 @@ class Witnesses:
         """In words that stand for them everywhere: `complex step`."""
         if not self.parts:
             return ()
-        numeric = "complex step" if self.complex_step else "differences"
+        numeric = "complex step" if self.uses_complex_step else "differences"
         twice = ("forward", "order 2") if self.second_order else ()
-        return (*(("exact",) if self.exact else ()), numeric, *twice)
+        return (*(("exact",) if self.has_exact else ()), numeric, *twice)
 
 
-def witnesses(op: Op) -> Witnesses:
+def op_oracles(op: Op) -> OpOracles:
     """Who serves this op, by its own samples, in double precision; and in which dtypes it can be differentiated."""
-    if op.name in RANDOM:
-        return Witnesses()
+    if op.name in RANDOM_OPS:
+        return OpOracles()
     if any(op.rules) and not calls_of(op):  # a part of others, which nobody writes
-        return Witnesses((op,), second_order=True)
+        return OpOracles((op,), second_order=True)
     with quiet(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # NumPy's opinions on dtypes that an op may refuse
-        parts = {part: None for root in _asked(op, "float64", _is_right) for part in _parts_of(root)}
-        return Witnesses(
+        parts = {
+            part: None for root in _differentiable_results(op, "float64", _has_gradient) for part in _ops_in_graph(root)
+        }
+        return OpOracles(
             tuple(parts),
-            tuple(dtype for dtype in DTYPES if parts and any(True for _ in _asked(op, dtype, _is_right))),
-            bool(parts) and any(True for _ in _asked(op, "float64", _is_right_again)),
+            tuple(
+                dtype
+                for dtype in DTYPES
+                if parts and any(True for _ in _differentiable_results(op, dtype, _has_gradient))
+            ),
+            bool(parts) and any(True for _ in _differentiable_results(op, "float64", _has_second_gradient)),
         )
 
 
@@ -87,7 +93,7 @@ def calls_of(op: Op) -> tuple[str, ...]:
     return (f"{op.name}({', '.join(f'uniform({low}, {high}, [2, 3])' for low, high in bounds)})", *op.samples)
 
 
-class _Tracked(Drawing):
+class _LeafDrawing(RandomHost):
     """What makes tensors out of nothing makes leaves, which require a gradient."""
 
     def __init__(self, name: str, dtype: np.dtype) -> None:
@@ -95,10 +101,10 @@ class _Tracked(Drawing):
         self.leaves: list[Tensor] = []
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if op.name == "complex" and self.drawn.kind == "c":  # of two parts, which are complex numbers here
+        if op.name == "complex" and self.drawn_dtype.kind == "c":  # of two parts, which are complex numbers here
             return args[0]
         made = super().call(op, args, kwargs)
-        if isinstance(made, np.ndarray) and made.dtype == self.drawn and not _has_tensor(args):
+        if isinstance(made, np.ndarray) and made.dtype == self.drawn_dtype and not _has_tensor(args):
             made = Tensor(made, requires_grad=True)
             self.leaves.append(made)
         return made
@@ -108,38 +114,38 @@ def _has_tensor(args: tuple[Any, ...]) -> bool:
     return any(isinstance(arg, Tensor) or (isinstance(arg, (list, tuple)) and _has_tensor(tuple(arg))) for arg in args)
 
 
-def _asked(op: Op, dtype: str, is_right: Callable[[Tensor, list[Tensor]], bool]) -> Iterator[Tensor]:
+def _differentiable_results(op: Op, dtype: str, is_right: Callable[[Tensor, list[Tensor]], bool]) -> Iterator[Tensor]:
     """The results of the op's samples in this dtype that can be differentiated."""
     chosen = dtypes.BY_NAME[dtype]
     for text in calls_of(op):
-        host = _Tracked(text, chosen)
+        host = _LeafDrawing(text, chosen)
         try:
             with using_default_dtype(dtypes.real_of(chosen)):
                 made = evaluate(parse(text), {}, host)
                 for root in made if isinstance(made, (tuple, list)) else (made,):
                     if isinstance(root, Tensor) and root.requires_grad and is_right(root, host.leaves):
                         yield root
-        except _REFUSALS:
+        except _RAISED_ERRORS:
             continue
 
 
-def _is_right(root: Tensor, leaves: list[Tensor]) -> bool:
-    found = grad([root], leaves, [Tensor(direction(root.data, stream(0, "cotangent")))], retain_graph=True)
+def _has_gradient(root: Tensor, leaves: list[Tensor]) -> bool:
+    found = grad([root], leaves, [Tensor(random_direction(root.data, stream(0, "cotangent")))], retain_graph=True)
     return any(g is not None for g in found)
 
 
-def _is_right_again(root: Tensor, leaves: list[Tensor]) -> bool:
+def _has_second_gradient(root: Tensor, leaves: list[Tensor]) -> bool:
     """By a sweep that records itself, and one through that; forward mode is the same two, the other way about."""
-    seed = Tensor(direction(root.data, stream(0, "cotangent")), requires_grad=True)
+    seed = Tensor(random_direction(root.data, stream(0, "cotangent")), requires_grad=True)
     first = [g for g in grad([root], leaves, [seed], create_graph=True, retain_graph=True) if g is not None]
     if not all(isinstance(g, Tensor) for g in first):  # the rule is not written in ops
         return False
     alive = [g for g in first if g.requires_grad]
-    grad(alive, [*leaves, seed], [Tensor(direction(g.data, stream(0, "again"))) for g in alive])
+    grad(alive, [*leaves, seed], [Tensor(random_direction(g.data, stream(0, "again"))) for g in alive])
     return True
 
 
-def _parts_of(root: Tensor) -> Iterator[Op]:
+def _ops_in_graph(root: Tensor) -> Iterator[Op]:
     for tensor in walk([root]):
         if tensor.creation_op is not None:
             yield tensor.creation_op

@@ -15,7 +15,7 @@ from gradcheck.checks.baseline import Baseline
 from gradcheck.checks.isolation.time_limit import today
 from gradcheck.checks.result import CaseResult
 from gradcheck.engines.base import Engine
-from gradcheck.engines.resolve import engine
+from gradcheck.engines.resolve import resolve_engine
 from gradcheck.errors import UsageError
 from gradcheck.language.case import STDIN, Case, StatedTolerance
 
@@ -35,19 +35,22 @@ EngineNames = tuple[tuple[str | Engine, ...], str | Engine]
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class ShrinkEffort:
     """How many failing cases are shrunk, with how many candidates each and together (counted in small ones, see
     `shrinking.shrinker.Budget`); and whether those that fail by what their file claims are too, of which only sizes and
     numbers can be made smaller."""
 
     cases: int
     candidates: int
-    together: int
-    claims: bool
+    total_candidates: int
+    shrinks_claims: bool
 
 
 #: What is done unasked, and what `--shrink` does.
-QUICK, THOROUGH = Effort(3, 100, 200, claims=False), Effort(1_000, 2_000, 120_000, claims=True)
+QUICK, THOROUGH = (
+    ShrinkEffort(3, 100, 200, shrinks_claims=False),
+    ShrinkEffort(1_000, 2_000, 120_000, shrinks_claims=True),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,7 @@ class Override:
     patterns: tuple[str, ...]
     choices: Mapping[str, Any]
 
-    def is_for(self, case: Case) -> bool:
+    def applies_to(self, case: Case) -> bool:
         """Whether the case stands in such a file."""
         file = os.path.abspath(case.place.file)
         return any(fnmatchcase(file, pattern) or fnmatchcase(file, f"{pattern}{os.sep}*") for pattern in self.patterns)
@@ -100,7 +103,7 @@ class Options:
     power: bool = False
     derived: bool = False
     maxfail: int | None = None
-    shrink: Effort | None = None
+    shrink: ShrinkEffort | None = None
     explained: bool = True
     corrected: bool = True
     jobs: int = 1
@@ -142,46 +145,46 @@ class Options:
     @property
     def tolerance(self) -> StatedTolerance | None:
         """What replaces every tolerance; None where the run says nothing."""
-        measured = self.baseline is not None and self.baseline.measured
+        measured = self.baseline is not None and self.baseline.measures_drift
         silent = self.rtol is None and self.atol is None and not measured
         return None if silent else StatedTolerance(self.rtol, self.atol, measured)
 
-    def judged(self, found: CaseResult) -> CaseResult:
+    def apply_baseline(self, found: CaseResult) -> CaseResult:
         """The result as the baseline, if there is one, would have it."""
-        return found if self.baseline is None else self.baseline.judged(found, self.fail_on_drift)
+        return found if self.baseline is None else self.baseline.apply_to(found, self.fail_on_drift)
 
-    def overridden(self, name: str) -> list[Any]:
+    def override_values(self, name: str) -> list[Any]:
         """What overrides choose for it, each that does."""
         return [one.choices[name] for one in self.overrides if name in one.choices]
 
     @property
-    def divides(self) -> bool:
+    def uses_workers(self) -> bool:
         """Whether cases are checked by other processes than the run's own."""
         return self.jobs > 1 or self.in_workers or self.executor is not None
 
     @property
     def limits_time(self) -> bool:
         """Whether any case has a limit to its time."""
-        return self.timeout is not None or bool(self.overridden("timeout"))
+        return self.timeout is not None or bool(self.override_values("timeout"))
 
     @property
-    def most_memory(self) -> int | None:
+    def max_memory(self) -> int | None:
         """What any case may take; None for what is usual."""
-        sizes = [self.memory, *self.overridden("memory")]
+        sizes = [self.memory, *self.override_values("memory")]
         return None if None in sizes else max(sizes)
 
     def of(self, case: Case) -> Options:
         """Those that hold for one case."""
         if not self.overrides:
             return self
-        held = tuple([one for one in self.overrides if one.is_for(case)])
+        held = tuple([one for one in self.overrides if one.applies_to(case)])
         key = (id(self), *map(id, held))
-        known = _CHOSEN.get(key)
+        known = _CACHED_OPTIONS.get(key)
         if known is None:
             choices = {name: value for one in held for name, value in one.choices.items()}
-            if len(_CHOSEN) >= _MOST_CHOSEN:
-                _CHOSEN.clear()
-            known = _CHOSEN[key] = (replace(self, overrides=(), **choices), self, held)
+            if len(_CACHED_OPTIONS) >= _MAX_CACHED_OPTIONS:
+                _CACHED_OPTIONS.clear()
+            known = _CACHED_OPTIONS[key] = (replace(self, overrides=(), **choices), self, held)
         return known[0]
 
     def apply(self, case: Case) -> Case:
@@ -221,8 +224,8 @@ class Options:
 
 #: Options for one case by those of the run and the overrides that hold, which are kept so that no others have their
 #: ids: most cases of a run have the same, and to check them anew takes as long as to compare a few tensors.
-_CHOSEN: dict[tuple[int, ...], tuple[Options, Options, tuple[Override, ...]]] = {}
-_MOST_CHOSEN = 64
+_CACHED_OPTIONS: dict[tuple[int, ...], tuple[Options, Options, tuple[Override, ...]]] = {}
+_MAX_CACHED_OPTIONS = 64
 
 
 def _word(chosen: str | Engine) -> str:
@@ -243,24 +246,24 @@ class Engines:
 
     tested: tuple[Engine, ...]
     reference: Engine
-    others: Mapping[EngineNames, Engines] = field(default_factory=dict, compare=False)
+    of_overrides: Mapping[EngineNames, Engines] = field(default_factory=dict, compare=False)
     all: tuple[Engine, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "all", tuple(dict.fromkeys((self.reference, *self.tested))))
 
     @property
-    def every(self) -> tuple[Engine, ...]:
+    def all_with_overrides(self) -> tuple[Engine, ...]:
         """All of them, those of overrides too; each once."""
-        return tuple(dict.fromkeys((*self.all, *(one for other in self.others.values() for one in other.all))))
+        return tuple(dict.fromkeys((*self.all, *(one for other in self.of_overrides.values() for one in other.all))))
 
     def of(self, options: Options) -> Engines:
         """Those that hold for one case, which has these options."""
-        return self.others.get(options.engine_names, self) if self.others else self
+        return self.of_overrides.get(options.engine_names, self) if self.of_overrides else self
 
     def only(self, names: Sequence[str]) -> Engines:
         """Those that are named; all, if none is."""
-        if not names and not self.others:
+        if not names and not self.of_overrides:
             return self
         return Engines(tuple(e for e in self.tested if not names or e.name in names), self.reference)
 
@@ -273,21 +276,21 @@ def engines_of(options: Options) -> Engines:
         if not isinstance(chosen, str):
             return chosen
         if chosen not in known:
-            known[chosen] = _on(options.device, engine(chosen))
+            known[chosen] = _on_device(options.device, resolve_engine(chosen))
         return known[chosen]
 
     def named(names: EngineNames) -> Engines:
         return Engines(tuple(dict.fromkeys(map(found, names[0]))), found(names[1]))
 
-    tested = [options.engines, *options.overridden("engines")]
-    reference = [options.reference, *filter(None, options.overridden("reference"))]
+    tested = [options.engines, *options.override_values("engines")]
+    reference = [options.reference, *filter(None, options.override_values("reference"))]
     asked = [(tuple(some), one) for some in tested for one in reference]
-    engines = replace(named(asked[0]), others={names: named(names) for names in asked[1:]})
+    engines = replace(named(asked[0]), of_overrides={names: named(names) for names in asked[1:]})
     _tell_apart(engines, {id(engine): spec for spec, engine in known.items()})
     return engines
 
 
-def _on(device: str, chosen: Engine) -> Engine:
+def _on_device(device: str, chosen: Engine) -> Engine:
     """torch on another device than the CPU; any other engine as it is. Raises UsageError where there is no such one."""
     if device == "cpu":
         return chosen
@@ -300,7 +303,7 @@ def _on(device: str, chosen: Engine) -> Engine:
 def _tell_apart(engines: Engines, specs: Mapping[int, str]) -> None:
     """Give engines of one name (`a/mine.py:Tensor` and `b/mine.py:Tensor`) the names by which they were asked for."""
     by_name: dict[str, dict[int, Engine]] = {}
-    for each in engines.every:
+    for each in engines.all_with_overrides:
         by_name.setdefault(each.name, {})[id(each)] = each
     for name, alike in by_name.items():
         for number, (key, each) in enumerate(alike.items()):

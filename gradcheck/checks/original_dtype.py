@@ -15,35 +15,35 @@ import numpy as np
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
-from gradcheck.checks.result import UNSETTLED, Comparison
+from gradcheck.checks.result import FAILING_STATUSES, Comparison
 from gradcheck.engines.base import Evaluation
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case
 
 
-def is_unsettled(context: Context) -> bool:
+def has_failures(context: Context) -> bool:
     """Whether something was raised against the file, failed, or was not decided."""
-    return bool(context.errors) or any(c.status in UNSETTLED for c in context.found)
+    return bool(context.errors) or any(c.status in FAILING_STATUSES for c in context.found)
 
 
-def settle(context: Context, there: Context, explained: bool) -> None:
+def excuse_dtype_failures(context: Context, there: Context, explained: bool) -> None:
     """Amend what was not settled in the run's dtype by what was found `there`, in the case's own. What is at a kink
     there is left until it is `explained` here."""
-    refused = None if there.errors else _refusal(context.case, context.points.own.want)
+    refused = None if there.errors else _raised_by_reference(context.case, context.points.own.want)
     if refused is not None:
         context.errors = ()
-    open_there = {_key(c) for c in there.found if c.status in UNSETTLED}
+    open_there = {_key(c) for c in there.found if c.status in FAILING_STATUSES}
     kinks = set() if explained else {_key(c) for c in there.found if c.status == "not_differentiable"}
     settled = {_key(c) for c in there.found} - open_there - kinks
     is_complex = context.points.own.problem.dtype.kind == "c"
-    wrong = {c.engine for c in context.found if c.status == "failed" and not c.what.is_of_file}
+    wrong = {c.engine for c in context.found if c.status == "failed" and not c.what.is_stated_by_file}
 
     def change(c: Comparison) -> Comparison:
-        if c.status not in UNSETTLED:
+        if c.status not in FAILING_STATUSES:
             return c
-        why = refused if c.what is ClaimKind.RAISES else _refusal_alone(c)
-        if why is None and _key(c) in settled and (c.status == "undecided" or c.what.is_of_file):
-            why = None if c.engine in wrong else _why(c, is_complex)
+        why = refused if c.what is ClaimKind.RAISES else _raised_for_op_alone(c)
+        if why is None and _key(c) in settled and (c.status == "undecided" or c.what.is_stated_by_file):
+            why = None if c.engine in wrong else _why_not_shown(c, is_complex)
         if why is None:
             return c
         told = fact("not_in_this_dtype", own=there.case.dtype, dtype=context.case.dtype, why=why)
@@ -56,7 +56,7 @@ def _key(c: Comparison) -> tuple[ClaimKind, str, int, str, str]:
     return c.what, c.tensor, c.step, c.engine, c.formula
 
 
-def _refusal(case: Case, evaluation: Evaluation) -> Fact | None:
+def _raised_by_reference(case: Case, evaluation: Evaluation) -> Fact | None:
     """What the reference raised against what the case asks for; None where it did not."""
     errors = [state.error for state in evaluation.states] or [evaluation.error]
     for step, error in zip(case.steps, errors, strict=False):
@@ -65,7 +65,7 @@ def _refusal(case: Case, evaluation: Evaluation) -> Fact | None:
     return None
 
 
-def _refusal_alone(c: Comparison) -> Fact | None:
+def _raised_for_op_alone(c: Comparison) -> Fact | None:
     """What the reference raised where the engine did not, of an op alone."""
     differ = c.mismatch
     if differ is not None and differ.kind in ("op_alone", "jvp_fails"):
@@ -76,7 +76,7 @@ def _refusal_alone(c: Comparison) -> Fact | None:
     return fact("engine_raised", engine=differ["want"], error=came["error"], text=came["text"])
 
 
-def _why(c: Comparison, is_complex: bool) -> Fact:
+def _why_not_shown(c: Comparison, is_complex: bool) -> Fact:
     """Why the run's dtype does not show what the case's own does."""
     if is_complex:
         return fact("written_for_real_numbers")

@@ -11,21 +11,28 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks import original_dtype
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims import certificates, combinations, formulas, operations, second_order, trials
-from gradcheck.checks.claims import undefined_formulas
-from gradcheck.checks.claims import evaluations
-from gradcheck.checks.claims import jvps
-from gradcheck.checks.claims import numeric_gradients
-from gradcheck.checks.claims import stated_claims
-from gradcheck.checks.claims.outcomes import unexpected
+from gradcheck.checks.claims import (
+    certificates,
+    combinations,
+    evaluations,
+    formulas,
+    jvps,
+    numeric_gradients,
+    operations,
+    second_order,
+    stated_claims,
+    trials,
+    undefined_formulas,
+)
+from gradcheck.checks.claims.outcomes import unexpected_errors
 from gradcheck.checks.context import Context
-from gradcheck.checks.xfail import judged
 from gradcheck.checks.failures import kinks
 from gradcheck.checks.implementations import implementation_check as implementations
-from gradcheck.checks.implementations.implementation_check import Found
-from gradcheck.checks.implementations.implementation_case import as_asked
+from gradcheck.checks.implementations.implementation_case import case_as_run
+from gradcheck.checks.implementations.implementation_check import ImplementationResults
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
+from gradcheck.checks.xfail import apply_xfail
 from gradcheck.engines.base import own_dtype as engine_dtype
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import fact
@@ -65,21 +72,21 @@ def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
     """Return the verdict on one case. What an engine raises beyond the contract's errors passes through."""
     start = time.perf_counter()
     if case.skip is not None:
-        return result(case, options, "skipped", reason=case.skip)
+        return case_result(case, options, "skipped", reason=case.skip)
     if not engines.only(case.only).tested:
-        return result(case, options, "skipped", reason=f"only for {', '.join(case.only)}")
-    options = _in_theirs(case, options, engines)
-    case = as_asked(case, options.seed)
+        return case_result(case, options, "skipped", reason=f"only for {', '.join(case.only)}")
+    options = _in_engine_dtype(case, options, engines)
+    case = case_as_run(case, options.seed)
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[options.apply(case).dtype])), quiet():
         try:
-            context = examine(_alone(case), options, engines)
-            code = implementations.examine(context, options.apply(case)) if case.implementations else None
+            context = examine(_without_implementations(case), options, engines)
+            code = implementations.check_implementations(context, options.apply(case)) if case.implementations else None
         except InvalidCase as error:
-            return _not_drawn(case, options, error)
-    return judged(verdict(context, case, time.perf_counter() - start, code), case, options.today)
+            return _undrawn_result(case, options, error)
+    return apply_xfail(verdict(context, case, time.perf_counter() - start, code), case, options.today)
 
 
-def _alone(case: Case) -> Case:
+def _without_implementations(case: Case) -> Case:
     """The case without its implementations: what is verified elsewhere for their sake is theirs alone."""
     if not case.implementations:
         return case
@@ -87,7 +94,7 @@ def _alone(case: Case) -> Case:
     return case if claims else replace(case, generalize=None)
 
 
-def _in_theirs(case: Case, options: Options, engines: Engines) -> Options:
+def _in_engine_dtype(case: Case, options: Options, engines: Engines) -> Options:
     """The options, with the dtype of the engines where they compute in no other, and the run asks for none."""
     if options.dtype is not None or case.dtype != "float64":
         return options
@@ -98,15 +105,15 @@ def _in_theirs(case: Case, options: Options, engines: Engines) -> Options:
 
 def examine(case: Case, options: Options, engines: Engines) -> Context:
     """Run all stages; then find out of what failed who is wrong, where, why, and what may have been meant."""
-    context = _compared(case, options, engines)
+    context = _run_stages(case, options, engines)
     in_own_dtype = None
-    if context.case.dtype != case.dtype and original_dtype.is_unsettled(context):
-        in_own_dtype = _in_own_dtype(case, options, engines)
-        original_dtype.settle(context, in_own_dtype, explained=False)
+    if context.case.dtype != case.dtype and original_dtype.has_failures(context):
+        in_own_dtype = _run_in_original_dtype(case, options, engines)
+        original_dtype.excuse_dtype_failures(context, in_own_dtype, explained=False)
     _explain(context)
-    if in_own_dtype is not None and original_dtype.is_unsettled(context):  # which kinks may have been behind
+    if in_own_dtype is not None and original_dtype.has_failures(context):  # which kinks may have been behind
         _explain(in_own_dtype)
-        original_dtype.settle(context, in_own_dtype, explained=True)
+        original_dtype.excuse_dtype_failures(context, in_own_dtype, explained=True)
     return context
 
 
@@ -117,28 +124,28 @@ def _explain(context: Context) -> None:
         explain(context)
 
 
-def _compared(case: Case, options: Options, engines: Engines) -> Context:
+def _run_stages(case: Case, options: Options, engines: Engines) -> Context:
     """Run all stages, one after the other."""
     context = Context.of(case, options, engines)
-    context.errors = tuple(unexpected(context.case, context.points.own.evaluations()))
+    context.errors = tuple(unexpected_errors(context.case, context.points.own.evaluations()))
     for stage in STAGES:
         if stage.applies(context):
             # a stage may amend what was found before it
-            found = [comparison for comparison in stage.check(context) if context.is_asked(comparison)]
+            found = [comparison for comparison in stage.check(context) if context.is_requested(comparison)]
             context.found += found
     if any(c.status == "failed" for c in context.found):
-        from gradcheck.checks.failures.bare_graph_recheck import excuse_unrepeated
+        from gradcheck.checks.failures.bare_graph_recheck import mark_unreproduced
 
-        excuse_unrepeated(context)
+        mark_unreproduced(context)
     return context
 
 
-def _in_own_dtype(case: Case, options: Options, engines: Engines) -> Context:
+def _run_in_original_dtype(case: Case, options: Options, engines: Engines) -> Context:
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])):
-        return _compared(case, replace(options, dtype=None), engines)
+        return _run_stages(case, replace(options, dtype=None), engines)
 
 
-def _not_drawn(case: Case, options: Options, error: InvalidCase) -> CaseResult:
+def _undrawn_result(case: Case, options: Options, error: InvalidCase) -> CaseResult:
     """The verdict where the case's numbers cannot be made in the run's dtype, or its incoming gradients not of what the
     graph comes to. Raises InvalidCase where the file itself says what cannot be."""
     dtype = options.apply(case).dtype
@@ -146,22 +153,24 @@ def _not_drawn(case: Case, options: Options, error: InvalidCase) -> CaseResult:
         try:
             draw(case, options.seed)
             told = fact("not_in_this_dtype", own=case.dtype, dtype=dtype, why=fact("said", text=error.message))
-            return result(case, options, "unsupported", errors=(Failure(error.kind, told, error.place, error.hint),))
+            return case_result(
+                case, options, "unsupported", errors=(Failure(error.kind, told, error.place, error.hint),)
+            )
         except InvalidCase as own:
             error = own
-    if not error.shown_by_running:
+    if not error.needs_graph_values:
         raise error
     failure = Failure(error.kind, fact("said", text=error.message), error.place, error.hint)
-    return judged(result(case, options, "failed", errors=(failure,)), case, options.today)
+    return apply_xfail(case_result(case, options, "failed", errors=(failure,)), case, options.today)
 
 
-def verdict(context: Context, case: Case, seconds: float, code: Found | None = None) -> CaseResult:
+def verdict(context: Context, case: Case, seconds: float, code: ImplementationResults | None = None) -> CaseResult:
     """The verdict on a case that has gone through its stages."""
     output: dict[str, str] = {}
     if code is not None:
         context.found += code.comparisons
         context.errors = (*context.errors, *code.errors)
-        context.lost += code.lost
+        context.failed_explanations += code.lost
         output = code.output
     statuses = {comparison.status for comparison in context.found}
     compared = any(c.what in (ClaimKind.GRADIENT, ClaimKind.JVP) for c in context.found)
@@ -175,19 +184,19 @@ def verdict(context: Context, case: Case, seconds: float, code: Found | None = N
     found = {
         "errors": context.errors,
         "comparisons": tuple(context.found),
-        "incomplete": tuple(context.lost),
+        "incomplete": tuple(context.failed_explanations),
         "seconds": seconds,
         "output": output,
     }
-    return result(case, context.options, status, **found)
+    return case_result(case, context.options, status, **found)
 
 
-def result(case: Case, options: Options, status: CaseStatus, **found: Any) -> CaseResult:
+def case_result(case: Case, options: Options, status: CaseStatus, **found: Any) -> CaseResult:
     """A result with everything that is the case's own; `found` are the other fields."""
-    return CaseResult(status=status, **own_fields(case, options), **found)
+    return CaseResult(status=status, **case_fields(case, options), **found)
 
 
-def own_fields(case: Case, options: Options) -> dict[str, Any]:
+def case_fields(case: Case, options: Options) -> dict[str, Any]:
     """The fields of a result that are the case's own."""
     return {
         "id": case.id,

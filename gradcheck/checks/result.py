@@ -9,13 +9,13 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.mutation_score import Power
+from gradcheck.checks.mutation_score import MutationScore
 from gradcheck.engines.base import Application, Engine, Pullback
 from gradcheck.errors import Place
 from gradcheck.facts import Fact
-from gradcheck.language.case import Case, Edit, Part
+from gradcheck.language.case import Case, Edit, TextSpan
 from gradcheck.language.problem import Problem
-from gradcheck.notebook_repr import Shown
+from gradcheck.notebook_repr import NotebookRepr
 
 Status = Literal["passed", "failed", "undecided", "unsupported", "not_differentiable"]
 CaseStatus = Literal["passed", "failed", "invalid", "crashed", "skipped", "xfailed", "xpassed", "unsupported"]
@@ -26,13 +26,13 @@ MEANT = "meant"
 #: what it takes to come to the other side of a branch.
 TrialKind = Literal["drawn", "moved", "incoming", "branch"]
 #: Statuses with which a case cannot pass.
-UNSETTLED = ("failed", "undecided")
+FAILING_STATUSES = ("failed", "undecided")
 
 
 Made = TypeVar("Made")
 
 
-def changed_in(known: Made, **fields: Any) -> Made:
+def fast_replace(known: Made, **fields: Any) -> Made:
     """As `dataclasses.replace` makes it, of a dataclass without slots, in a tenth of the time: a frozen one sets each
     of its fields by a call."""
     return _made(type(known), {**vars(known), **fields})
@@ -166,7 +166,7 @@ class Comparison:
     operation: WrongOperation | None = field(default=None, repr=False, compare=False)  # of an op alone, on failure
     cause: Cause | None = None  # where gradients go wrong first, if this is the failure that shows it
     consequence_of: Fact | None = None  # the origin but for which this would be right
-    part: Part | None = None  # where in the text at its place it goes wrong
+    part: TextSpan | None = None  # where in the text at its place it goes wrong
     code: Place | None = None  # where the engine's own function begins that computes it
 
     # The subject's, for short.
@@ -203,16 +203,16 @@ class Comparison:
     def trial(self) -> Trial | None:
         return self.subject.trial
 
-    def about(self, **changed: Any) -> Comparison:
+    def with_subject(self, **changed: Any) -> Comparison:
         """The same about another subject, of which these fields are given."""
         return replace(self, subject=replace(self.subject, **changed))
 
-    def noted(self, *notes: Fact) -> Comparison:
+    def with_notes(self, *notes: Fact) -> Comparison:
         """The same with more notes."""
         return replace(self, notes=(*self.notes, *notes)) if notes else self
 
     @property
-    def blames_reference(self) -> bool:
+    def passes_by_wrong_reference(self) -> bool:
         """Whether it passes because the reference is wrong here, and those who differ from it are right."""
         return self.status == "passed" and self.verdict is not None and self.verdict.kind == "reference_wrong"
 
@@ -247,7 +247,7 @@ class Reproduction:
 
 
 @dataclass(frozen=True)
-class CaseResult(Shown):
+class CaseResult(NotebookRepr):
     """The verdict on one case, or on one file that could not be read (`name` is then empty)."""
 
     id: str
@@ -264,7 +264,7 @@ class CaseResult(Shown):
     comparisons: tuple[Comparison, ...] = field(default_factory=tuple)
     incomplete: tuple[Failure, ...] = ()  # what should have explained the verdict, and failed itself
     smallest: Reproduction | None = None
-    power: Power | None = None  # where that was asked for
+    power: MutationScore | None = None  # where that was asked for
     output: Mapping[str, str] = field(default_factory=dict)  # what engines printed meanwhile, by their names
     warnings: tuple[Fact, ...] = ()  # what libraries warned of meanwhile, each once
     known: Fact | None = None  # what a baseline, or `xfail`, has to do with its status
@@ -277,12 +277,14 @@ class CaseResult(Shown):
     def wrong_references(self) -> tuple[str, ...]:
         """Those that are wrong here, which is nobody else's failure."""
         return tuple(
-            dict.fromkeys(str(c.verdict["reference"]) for c in self.comparisons if c.verdict and c.blames_reference)
+            dict.fromkeys(
+                str(c.verdict["reference"]) for c in self.comparisons if c.verdict and c.passes_by_wrong_reference
+            )
         )
 
 
 @dataclass(frozen=True, slots=True)
-class RunResult(Shown):
+class RunResult(NotebookRepr):
     """All of a run, in the order of files and cases."""
 
     cases: tuple[CaseResult, ...]

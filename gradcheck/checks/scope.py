@@ -29,7 +29,7 @@ class Scope(dict[str, Any]):
         self._problem, self.host = problem, host
         self.state = state
         self.update(problem.constants)
-        self.update(_assembled(state.values))
+        self.update(_group_outputs(state.values))
         self.gradients: dict[str, np.ndarray] = {
             name: np.zeros_like(state.values[name]) if gradient is None else gradient
             for name, gradient in state.gradients.items()
@@ -53,17 +53,17 @@ class Scope(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         if name in self._waiting:
             case = self._problem.case
-            self._compute((*case.steps_of(case.let[name].expr), name))
+            self._compute((*case.let_steps_of(case.let[name].expr), name))
         if name in self._broken:
             raise self._broken[name]
         if name not in self:
             raise KeyError(name)
         return self[name]
 
-    def evaluated_by(self, host: Host, expr: Expr) -> np.ndarray:
+    def evaluate_on(self, host: Host, expr: Expr) -> np.ndarray:
         """`array_of` an expression and the steps of the derivation that lead to it, as another host has them."""
         case = self._problem.case
-        steps = {name: claim for name, claim in case.let.items() if name in case.steps_of(expr)}
+        steps = {name: claim for name, claim in case.let.items() if name in case.let_steps_of(expr)}
         problem = replace(self._problem, case=replace(case, let=steps))
         return Scope(problem, self.state, host).array_of(expr)
 
@@ -82,7 +82,7 @@ class Scope(dict[str, Any]):
         return array
 
 
-def _assembled(values: Mapping[str, np.ndarray]) -> dict[str, Any]:
+def _group_outputs(values: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """`m[0]`, `m[1]` as a tuple `m`."""
     found: dict[str, Any] = {}
     parts: dict[str, list[np.ndarray]] = {}

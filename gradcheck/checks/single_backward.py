@@ -10,8 +10,8 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.checks.options import Engines
-from gradcheck.checks.points.point import Point
 from gradcheck.checks.points.drawing import draw_until
+from gradcheck.checks.points.point import Point
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Step, Value
@@ -20,7 +20,7 @@ from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
 from gradcheck.language.sampling import draw
 from gradcheck.language.symbolic.simplify.part_properties import Sample
-from gradcheck.language.trial_draws import Reach, Variation, is_general, moves_literals
+from gradcheck.language.trial_draws import LiteralChange, Variation, can_vary_in_trials, moves_literals
 
 #: How many other points formulas are derived and verified at.
 TRIALS = 3
@@ -43,14 +43,14 @@ def pass_alone(problem: Problem, step: int) -> Problem:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pass:
+class SingleBackward:
     """The whole case at one point, and the one pass alone, at the inputs that it had then."""
 
     whole: Point
     alone: Point
 
     @classmethod
-    def of(cls, whole: Point, step: int) -> Pass | Fact:
+    def of(cls, whole: Point, step: int) -> SingleBackward | Fact:
         """Both, or why the pass cannot be run."""
         if len(whole.want.states) > step:
             alone = Point(pass_alone(whole.problem, step), whole.engines)
@@ -70,35 +70,35 @@ class Pass:
 
     def sample(self) -> Sample:
         """Names and gradients, as a formula sees them."""
-        return names_at(self.alone)
+        return sample_at(self.alone)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Passes:
+class BackwardPoints:
     """One pass at the case's own numbers, elsewhere, and at corners."""
 
-    own: Pass
-    elsewhere: tuple[Pass, ...]
-    corners: tuple[Pass, ...]
+    own: SingleBackward
+    other_points: tuple[SingleBackward, ...]
+    corners: tuple[SingleBackward, ...]
 
     @classmethod
-    def of(cls, whole: Point, step: int) -> Passes | Fact:
+    def of(cls, whole: Point, step: int) -> BackwardPoints | Fact:
         """All of them, or why the pass cannot be run."""
-        own = Pass.of(whole, step)
-        return own if isinstance(own, Fact) else cls(own, tuple(elsewhere(own, step)), tuple(corners(own, step)))
+        own = SingleBackward.of(whole, step)
+        return own if isinstance(own, Fact) else cls(own, tuple(other_passes(own, step)), tuple(corners(own, step)))
 
     @property
-    def all(self) -> list[Pass]:
+    def all(self) -> list[SingleBackward]:
         """Those at which formulas are looked for: the case's own numbers first."""
-        return [self.own, *self.elsewhere]
+        return [self.own, *self.other_points]
 
     @property
-    def small(self) -> list[Pass]:
+    def small(self) -> list[SingleBackward]:
         """Those of few enough numbers to simplify and prove formulas there."""
         return [one for one in self.all if one.size <= LARGE]
 
     @property
-    def proving(self) -> Problem:
+    def proof_problem(self) -> Problem:
         """Where proofs are about."""
         small = self.small
         return (self.own if self.own in small or not small else max(small, key=lambda n: n.size)).alone.problem
@@ -106,40 +106,42 @@ class Passes:
     @property
     def proved_at(self) -> Mapping[str, int]:
         """The sizes that proofs are about, where they are not the case's own."""
-        return {} if self.proving is self.own.alone.problem else self.proving.sizes
+        return {} if self.proof_problem is self.own.alone.problem else self.proof_problem.sizes
 
 
-def names_at(point: Point) -> Sample:
+def sample_at(point: Point) -> Sample:
     """Names and gradients after the last step, as a formula sees them."""
-    scope = point.scope(point.last)
+    scope = point.scope(point.last_step)
     return Sample(scope, scope.gradients, point.problem.dtype)
 
 
-def elsewhere(own: Pass, step: int) -> Iterator[Pass]:
+def other_passes(own: SingleBackward, step: int) -> Iterator[SingleBackward]:
     """The pass at other numbers and sizes: at trials, or with literals moved where nothing else is open."""
     problem, engines = own.whole.problem, own.whole.engines
-    if is_general(problem.case):
+    if can_vary_in_trials(problem.case):
         for trial in range(TRIALS):
-            found = draw_until(problem.case, problem.seed, trial, lambda drawn: Pass.of(Point(drawn, engines), step))
+            found = draw_until(
+                problem.case, problem.seed, trial, lambda drawn: SingleBackward.of(Point(drawn, engines), step)
+            )
             if not isinstance(found, Fact):
                 yield found
     elif moves_literals(problem.case):
         for reach in ("anywhere", "near"):
-            moved = _moved(problem, engines, step, reach)
+            moved = _with_moved_literals(problem, engines, step, reach)
             if moved is not None and _is_finite(moved, own):
                 yield moved
 
 
-def _moved(problem: Problem, engines: Engines, step: int, reach: Reach) -> Pass | None:
+def _with_moved_literals(problem: Problem, engines: Engines, step: int, reach: LiteralChange) -> SingleBackward | None:
     try:
         drawn = draw(problem.case, problem.seed, variation=Variation(literals=reach))
     except GradcheckError:
         return None
-    found = Pass.of(Point(drawn, engines), step)
+    found = SingleBackward.of(Point(drawn, engines), step)
     return None if isinstance(found, Fact) else found
 
 
-def _is_finite(found: Pass, own: Pass) -> bool:
+def _is_finite(found: SingleBackward, own: SingleBackward) -> bool:
     """Whether every gradient is that is so at the case's own numbers."""
 
     def finite(array: np.ndarray | None) -> bool:
@@ -151,27 +153,27 @@ def _is_finite(found: Pass, own: Pass) -> bool:
 # Corners ------------------------------------------------------------------------------------------
 
 
-def corners(own: Pass, step: int) -> Iterator[Pass]:
+def corners(own: SingleBackward, step: int) -> Iterator[SingleBackward]:
     """The pass where norms vanish and numbers are equal: with zeros for all that is normal, and with -1, 0 and 1."""
     problem = own.whole.problem
     for number in (0, 1):
         generator = stream(problem.seed, "corner", number)
         changed = replace(
             problem,
-            inputs=_cornered(problem.inputs, problem.case.inputs, generator, number),
-            constants=_cornered(problem.constants, problem.case.constants, generator, number),
+            inputs=_with_corner_values(problem.inputs, problem.case.inputs, generator, number),
+            constants=_with_corner_values(problem.constants, problem.case.constants, generator, number),
         )
-        found = Pass.of(Point(changed, own.whole.engines), step)
+        found = SingleBackward.of(Point(changed, own.whole.engines), step)
         if not isinstance(found, Fact):
             yield found
 
 
-def _cornered(
+def _with_corner_values(
     arrays: Mapping[str, np.ndarray], values: Mapping[str, Value], generator: np.random.Generator, number: int
 ) -> dict[str, np.ndarray]:
     """Integers of up to `number` in place of normal numbers; all else stays."""
     return {
-        name: _small(array, generator, number) if name in values and _is_normal(values[name]) else array
+        name: _small_integers(array, generator, number) if name in values and _is_normal(values[name]) else array
         for name, array in arrays.items()
     }
 
@@ -181,13 +183,13 @@ def _is_normal(value: Value) -> bool:
     return isinstance(value.expr, Call) and value.expr.op == "randn"
 
 
-def _small(array: np.ndarray, generator: np.random.Generator, number: int) -> np.ndarray:
+def _small_integers(array: np.ndarray, generator: np.random.Generator, number: int) -> np.ndarray:
     if not dtypes.is_differentiable(array.dtype):
         return array
     return (generator.integers(-1, 2, array.shape) * number).astype(array.dtype)
 
 
-def misses(claimed: np.ndarray, gradient: np.ndarray, *, may_be_undefined: bool) -> bool:
+def differs_from_gradient(claimed: np.ndarray, gradient: np.ndarray, *, may_be_undefined: bool) -> bool:
     """Whether a formula's value differs from a gradient where that is a number; NaN passes if it `may_be_undefined`."""
     got, want = dtypes.wide(claimed), dtypes.wide(gradient)
     if got.shape != want.shape:

@@ -17,34 +17,34 @@ from gradcheck.language.case import Case
 from gradcheck.language.sampling import draw
 
 #: Parts of the graph, elements of its leaves: of more nothing is computed again for a picture.
-MOST_PARTS, MOST_ELEMENTS = 20_000, 1_000_000
+MAX_GRAPH_NODES, MAX_ELEMENTS = 20_000, 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class TensorSummary:
     """A tensor at the end of a case's steps; its gradient where it has one."""
 
     value: Glimpse
     gradient: Glimpse | None = None
 
 
-def glimpses(case: Case, seed: int | None = None) -> Mapping[str, Seen]:
+def tensor_summaries(case: Case, seed: int | None = None) -> Mapping[str, TensorSummary]:
     """By the names of inputs, constants and entries; empty where that takes too much, or cannot be."""
-    if sum(1 for claim in case.graph.values() for _ in claim.expr.walk()) > MOST_PARTS:
+    if sum(1 for claim in case.graph.values() for _ in claim.expr.walk()) > MAX_GRAPH_NODES:
         return {}
     try:
         with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), quiet():
             problem = draw(case, seed)
             leaves = {**problem.inputs, **problem.constants}
-            if sum(array.size for array in leaves.values()) > MOST_ELEMENTS:
+            if sum(array.size for array in leaves.values()) > MAX_ELEMENTS:
                 return {}
             found = Core().evaluate(problem)
-            constants = {name: Seen(glimpse(array)) for name, array in problem.constants.items()}
+            constants = {name: TensorSummary(glimpse(array)) for name, array in problem.constants.items()}
             if not found.states:
-                return {**{name: Seen(glimpse(array)) for name, array in problem.inputs.items()}, **constants}
+                return {**{name: TensorSummary(glimpse(array)) for name, array in problem.inputs.items()}, **constants}
             last = found.states[-1]
             return constants | {
-                name: Seen(glimpse(value), None if (g := last.gradients.get(name)) is None else glimpse(g))
+                name: TensorSummary(glimpse(value), None if (g := last.gradients.get(name)) is None else glimpse(g))
                 for name, value in last.values.items()
             }
     except (GradcheckError, MemoryError):

@@ -10,28 +10,28 @@ from gradcheck.checks.result import CaseResult, Comparison, RunResult
 
 
 @dataclass(frozen=True, slots=True)
-class Lacking:
+class UnsupportedFeatures:
     """One engine's missing ops and abilities, those first that stand alone in the way of most cases; `unlocks` says of
     how many, by the word."""
 
     engine: str
-    words: tuple[str, ...]
+    features: tuple[str, ...]
     unsupported: int  # cases that it could not run
     cases: int  # cases that it was asked to run
     unlocks: Mapping[str, int]
 
 
-def lacking(result: RunResult) -> list[Lacking]:
+def unsupported_features(result: RunResult) -> list[UnsupportedFeatures]:
     """Every engine that could not express something, the reference too, in the order in which they come up."""
     missing: dict[str, list[tuple[str, ...]]] = {}
     for case in result.cases:
-        for engine, words in _lacks(case.comparisons).items():
+        for engine, words in _lacks_by_engine(case.comparisons).items():
             missing.setdefault(engine, []).append(words)
-    asked = _asked(result) if missing else Counter()
-    return [_lacking(engine, found, asked[engine]) for engine, found in missing.items()]
+    asked = _cases_by_engine(result) if missing else Counter()
+    return [_features_of_engine(engine, found, asked[engine]) for engine, found in missing.items()]
 
 
-def _asked(result: RunResult) -> Counter[str]:
+def _cases_by_engine(result: RunResult) -> Counter[str]:
     """How many cases each engine was asked to run."""
     asked: Counter[str] = Counter()
     for case in result.cases:
@@ -39,19 +39,19 @@ def _asked(result: RunResult) -> Counter[str]:
     return asked
 
 
-def _lacking(engine: str, missing: Sequence[tuple[str, ...]], asked: int) -> Lacking:
+def _features_of_engine(engine: str, missing: Sequence[tuple[str, ...]], asked: int) -> UnsupportedFeatures:
     needed = Counter(word for words in missing for word in words)
     alone = Counter(words[0] for words in missing if len(words) == 1)
     ordered = sorted(needed, key=lambda word: (-alone[word], -needed[word]))
-    return Lacking(engine, tuple(ordered), len(missing), asked, {word: alone[word] for word in ordered})
+    return UnsupportedFeatures(engine, tuple(ordered), len(missing), asked, {word: alone[word] for word in ordered})
 
 
-def lacks_of(case: CaseResult) -> dict[str, tuple[str, ...]]:
+def unsupported_by_engine(case: CaseResult) -> dict[str, tuple[str, ...]]:
     """What each engine lacks for one case; what the reference lacks is not among it."""
-    return _lacks(comparison for comparison in case.comparisons if not comparison.reference_lacks)
+    return _lacks_by_engine(comparison for comparison in case.comparisons if not comparison.reference_lacks)
 
 
-def _lacks(comparisons: Iterable[Comparison]) -> dict[str, tuple[str, ...]]:
+def _lacks_by_engine(comparisons: Iterable[Comparison]) -> dict[str, tuple[str, ...]]:
     found: dict[str, dict[str, None]] = {}
     for c in comparisons:
         if c.status == "unsupported" and c.lacks:

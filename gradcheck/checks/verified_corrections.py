@@ -8,16 +8,21 @@ from dataclasses import dataclass
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.errors import Hint
 from gradcheck.language.case import Loaded
-from gradcheck.language.loader.hint_corrections import Correction, corrected, mended, proposed
 from gradcheck.language.loader.case_files import load_text
+from gradcheck.language.loader.hint_corrections import (
+    Correction,
+    apply_corrections,
+    apply_verified_corrections,
+    correction_from_hint,
+)
 
 #: What comes of some cases.
 Run = Callable[[Loaded], RunResult]
-_BAD = ("failed", "invalid", "crashed", "xpassed")
+_FAILING = ("failed", "invalid", "crashed", "xpassed")
 
 
 @dataclass(frozen=True, slots=True)
-class Corrected:
+class CorrectedFile:
     """A file's text before and after, and the corrections that make the difference."""
 
     file: str
@@ -26,35 +31,35 @@ class Corrected:
     corrections: tuple[Correction, ...]
 
 
-def proposals(case: CaseResult) -> Iterator[Correction]:
+def proposed_corrections(case: CaseResult) -> Iterator[Correction]:
     """What the report on a case proposes: for its errors, and for formulas that are wrong."""
     for error in case.errors:
         text = str(dict(error.message.data).get("text", "")) if error.message.kind == "said" else ""
-        found = proposed(error.hint, error.place, text)
+        found = correction_from_hint(error.hint, error.place, text)
         if found is not None:
             yield found
     for c in case.comparisons:
         for diagnosis in c.diagnoses:
-            found = proposed(Hint("", c.formula, diagnosis.formula, c.place), c.place)
+            found = correction_from_hint(Hint("", c.formula, diagnosis.formula, c.place), c.place)
             if found is not None and diagnosis.edit is not None:
                 yield found
 
 
-def correct(file: str, text: str, cases: list[CaseResult], run: Run) -> Corrected | None:
+def correct_file(file: str, text: str, cases: list[CaseResult], run: Run) -> CorrectedFile | None:
     """A file's text with the verified corrections that its results propose; None where there are none.
 
     What a look at the file tells is verified by reading it again, anything else by running its cases again. What is
     expected to fail is left as it is.
     """
     open_cases = [case for case in cases if case.status != "xfailed"]
-    found = [one for case in open_cases for one in proposals(case) if one.place.file == file]
-    after, taken = mended(text, file, [one for one in found if one.error])
+    found = [one for case in open_cases for one in proposed_corrections(case) if one.place.file == file]
+    after, taken = apply_verified_corrections(text, file, [one for one in found if one.error])
     others = [one for one in found if not one.error]
     if others and not taken:
-        after, taken = corrected(text, others)
+        after, taken = apply_corrections(text, others)
         if taken and not _is_better(file, text, after, cases, run):
             return None
-    return Corrected(file, text, after, tuple(taken)) if taken else None
+    return CorrectedFile(file, text, after, tuple(taken)) if taken else None
 
 
 def _is_better(file: str, before: str, after: str, cases: list[CaseResult], run: Run) -> bool:
@@ -65,18 +70,18 @@ def _is_better(file: str, before: str, after: str, cases: list[CaseResult], run:
     if len(errors) > len(load_text(before, file)[1]) or now.keys() != known.keys():
         return False
     gained = [_faults(known[id]) - _faults(now[id]) for id in now]
-    return min(gained) >= 0 and (sum(gained) > 0 or any(_gets_further(known[id], now[id]) for id in now))
+    return min(gained) >= 0 and (sum(gained) > 0 or any(_fails_further_down(known[id], now[id]) for id in now))
 
 
 def _faults(case: CaseResult) -> int:
     """How many claims fail, and how much else is wrong; errors hide claims, and count for many."""
-    if case.status not in _BAD:
+    if case.status not in _FAILING:
         return 0
     failed = {(c.what, c.tensor, c.formula, c.step) for c in case.comparisons if c.status == "failed"}
     return 1 + (1_000 * len(case.errors) or len(failed))
 
 
-def _gets_further(before: CaseResult, after: CaseResult) -> bool:
+def _fails_further_down(before: CaseResult, after: CaseResult) -> bool:
     """Whether an error has made place for another, further down."""
     if not before.errors or not after.errors:
         return False

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gradcheck.checks.result import UNSETTLED, CaseResult, Comparison, Failure
+from gradcheck.checks.result import FAILING_STATUSES, CaseResult, Comparison, Failure
 from gradcheck.errors import Place
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case
 
 
-def judged(found: CaseResult, case: Case, today: str) -> CaseResult:
+def apply_xfail(found: CaseResult, case: Case, today: str) -> CaseResult:
     """The result, as what the case says of itself makes of it; `today` as in ISO 8601."""
     said = case.xfail
     if said is None or found.status not in ("failed", "passed"):
@@ -20,29 +20,29 @@ def judged(found: CaseResult, case: Case, today: str) -> CaseResult:
     if found.status == "passed":
         return replace(found, status="xpassed")
     if said.only:
-        elsewhere, held = _elsewhere(found, case, said.only), _held(found, case, said.only)
+        elsewhere, held = _unnamed_failures(found, case, said.only), _holding_claims(found, case, said.only)
         if elsewhere:
-            return _with(found, case, "xfail.only", fact("fails_elsewhere", claims=elsewhere))
+            return _with_error(found, case, "xfail.only", fact("fails_elsewhere", claims=elsewhere))
         if held:
             return replace(found, status="xpassed", known=fact("holds_again", claims=held))
     if said.until and today > said.until:
-        return _with(found, case, "xfail.until", fact("past_its_date", until=said.until, reason=said.reason))
+        return _with_error(found, case, "xfail.until", fact("past_its_date", until=said.until, reason=said.reason))
     known = fact("fails_until", reason=said.reason, until=said.until) if said.until else None
     return replace(found, status="xfailed", known=known)
 
 
 def _unsettled(found: CaseResult) -> list[Comparison]:
-    return [c for c in found.comparisons if c.status in UNSETTLED]
+    return [c for c in found.comparisons if c.status in FAILING_STATUSES]
 
 
-def _held(found: CaseResult, case: Case, only: tuple[str, ...]) -> tuple[str, ...]:
+def _holding_claims(found: CaseResult, case: Case, only: tuple[str, ...]) -> tuple[str, ...]:
     """The names of claims of which none fails."""
     raised = {error.kind for error in found.errors}
     names = (name for name in only if name not in raised)
     return tuple(name for name in names if not any(_is_called(name, c, case) for c in _unsettled(found)))
 
 
-def _elsewhere(found: CaseResult, case: Case, only: tuple[str, ...]) -> tuple[str, ...]:
+def _unnamed_failures(found: CaseResult, case: Case, only: tuple[str, ...]) -> tuple[str, ...]:
     """All that fails and is not named: each as it would be named. Where a step raises what it should not, its error
     says so, not the comparison beside it."""
     names = {_name(c): None for c in _unsettled(found) if not any(_is_called(name, c, case) for name in only)}
@@ -66,6 +66,6 @@ def _name(c: Comparison) -> str:
     return f"{kind} of {c.tensor}" if c.tensor else c.formula or kind
 
 
-def _with(found: CaseResult, case: Case, key: str, told: Fact) -> CaseResult:
+def _with_error(found: CaseResult, case: Case, key: str, told: Fact) -> CaseResult:
     place = case.places.get(key) or case.places.get("xfail") or Place()
     return replace(found, errors=(*found.errors, Failure("xfail", told, place)))

@@ -16,29 +16,29 @@ from collections.abc import Sequence
 def main(arguments: Sequence[str] | None = None, left_with: list[int] | None = None) -> None:
     """Run a command and leave with its exit code, which is put into `left_with`; `arguments` are the process's own
     unless given."""
-    settle_collector()
+    tune_garbage_collector()
     atexit.register(gc.freeze)
     words = sys.argv[1:] if arguments is None else list(arguments)
     # Who calls this with arguments is a program, which may have changed what is computed: it uses no cache.
     code = None
     if arguments is None and _may_run(words):
-        code = _code()
+        code = _package_digest()
         from gradcheck.checks.isolation.memory_limit import keep_heap
 
         keep_heap()
-    from gradcheck.cli.group import gradcheck, guarded
-    from gradcheck.cli.supervisor import OwnProcess
+    from gradcheck.cli.group import gradcheck, run_command
+    from gradcheck.cli.supervisor import CommandProcess
 
-    own = OwnProcess(code, supervises=left_with is not None) if arguments is None else None
-    found = guarded(gradcheck, words, own)
+    own = CommandProcess(code, may_fork=left_with is not None) if arguments is None else None
+    found = run_command(gradcheck, words, own)
     if own is not None:
-        own.finish(found)
+        own.report_exit_code(found)
     if left_with is not None:
         left_with.append(found)
     sys.exit(found)
 
 
-def settle_collector() -> None:
+def tune_garbage_collector() -> None:
     """Have cycles looked for less often, and, by the caller's `atexit`, not once more at the exit.
 
     A run makes many small objects and hardly a cycle, and imports make only what stays, torch's half a million objects
@@ -53,8 +53,8 @@ def _may_run(words: Sequence[str]) -> bool:
     return (first in ("run", "-") or os.path.exists(first.partition("::")[0])) and not {"-h", "--help"} & set(words)
 
 
-def _code() -> str | None:
+def _package_digest() -> str | None:
     """gradcheck's own files, before more of them is imported: what is kept of a run is known by them."""
-    from gradcheck.cache.environment_digest import code
+    from gradcheck.cache.environment_digest import package_digest
 
-    return code()
+    return package_digest()

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from gradcheck.checks.baseline import Baseline, KnownClaim
-from gradcheck.cli.write_files import write_file
 from gradcheck.cli.output import write_stderr
+from gradcheck.cli.write_files import write_file
 from gradcheck.errors import UsageError
 from gradcheck.reports.safe_text import count
 from gradcheck.safe_files import read_regular
@@ -38,7 +38,7 @@ def read_baseline(path: Path, update: bool) -> Baseline:
         if update:
             if not os.access(path.parent, os.W_OK):
                 raise UsageError(f"cannot write the baseline '{path}'", hint="name another file") from None
-            return Baseline(path.as_posix(), measured=True)
+            return Baseline(path.as_posix(), measures_drift=True)
         raise UsageError(f"there is no baseline '{path}'", hint="--update-baseline writes it") from None
     except (OSError, ValueError) as error:
         said = error.strerror if isinstance(error, OSError) else error
@@ -51,7 +51,7 @@ def read_baseline(path: Path, update: bool) -> Baseline:
         raise UsageError(f"cannot read the baseline '{path}': {error}", hint=_HINT) from error
     try:
         agreement = {str(id): {str(name): float(near) for name, near in of.items()} for id, of in _agreement(data)}
-        return Baseline(path.as_posix(), _claims(data), agreement, measured=update or bool(agreement))
+        return Baseline(path.as_posix(), _claims(data), agreement, measures_drift=update or bool(agreement))
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"'{path}' is no baseline of gradcheck", hint=_HINT) from error
 
@@ -90,19 +90,19 @@ def _lines(entries: Sequence[Mapping[str, Any]]) -> str:
     return "".join(f"{json.dumps(entry, ensure_ascii=False)},\n" for entry in entries)
 
 
-def updated(known: Baseline, result: RunResult, whole: bool) -> RunResult:
+def update_baseline(known: Baseline, result: RunResult, whole: bool) -> RunResult:
     """Write down what fails now, and see it so. Where files ran as a `whole`, what did not run in them is no more."""
     folder = Path(known.file).parent
     now = known.updated(result, whole, lambda file: os.path.exists(folder / file))
     write_baseline(now)
     failures = sum(map(len, now.claims.values()))
     write_stderr(f"wrote {count(failures, 'known failure')} to {now.file}")
-    return replace(result, cases=tuple(map(now.judged, result.cases)))
+    return replace(result, cases=tuple(map(now.apply_to, result.cases)))
 
 
-def tell_gone(known: Baseline, result: RunResult) -> int:
+def report_removed_cases(known: Baseline, result: RunResult) -> int:
     """A line where the baseline has cases that are no more; the exit code that follows."""
-    gone = known.gone(result)
+    gone = known.vanished_cases(result)
     if not gone:
         return 0
     more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""

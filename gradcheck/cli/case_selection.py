@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
-class Which:
+class CaseSelection:
     """What a command line says about it; called, it reads the files as they are now."""
 
     paths: tuple[str, ...]
@@ -28,7 +28,7 @@ class Which:
     code: tuple[str, ...] = ()  # files that every case depends on
 
     @classmethod
-    def of(cls, paths: tuple[str, ...], chosen: dict[str, Any]) -> Which:
+    def of(cls, paths: tuple[str, ...], chosen: dict[str, Any]) -> CaseSelection:
         """Takes from what was chosen all that is about selection."""
         names = ("keyword", "tags", "shard", "last_failed", "failed_first", "changed_since")
         engines = (*chosen["engines"], chosen["reference"] or "")
@@ -36,7 +36,7 @@ class Which:
         return cls(paths, **{name: chosen.pop(name) for name in names}, code=code)
 
     @property
-    def takes_files_whole(self) -> bool:
+    def has_whole_files(self) -> bool:
         """Whether of a file that is read every case runs."""
         narrowed = (
             self.keyword or self.tags or self.shard or self.last_failed or any("::" in path for path in self.paths)
@@ -49,31 +49,31 @@ class Which:
         if self.changed_since is not None:
             from gradcheck.cli.git_changes import changed_since
 
-            found = _something(changed_since(found, self.changed_since, self.code), self.changed_since)
+            found = _require_changed_cases(changed_since(found, self.changed_since, self.code), self.changed_since)
         if self.last_failed:
             found = failed_only(found)
         elif self.failed_first:
             found = failed_first(found)
-        return found if self.shard is None else _part(found, *self.shard)
+        return found if self.shard is None else _select_shard(found, *self.shard)
 
 
-def _something(found: Loaded, revision: str) -> Loaded:
+def _require_changed_cases(found: Loaded, revision: str) -> Loaded:
     if not found.cases and not found.errors:
         raise NothingToDo(f"no case has changed since {revision}")
     return found
 
 
-def _part(found: Loaded, which: int, of: int) -> Loaded:
+def _select_shard(found: Loaded, which: int, of: int) -> Loaded:
     """Every case, and every file that cannot be read, is in one of the parts, which are as large as each other."""
     files = list(dict.fromkeys(error.place.file for error in found.errors))
-    mine = set(_dealt(files, which, of))
-    kept = Loaded(tuple(_dealt(found.cases, which, of)), tuple(e for e in found.errors if e.place.file in mine))
+    mine = set(_every_nth(files, which, of))
+    kept = Loaded(tuple(_every_nth(found.cases, which, of)), tuple(e for e in found.errors if e.place.file in mine))
     if not kept.cases and not kept.errors:
         whole = len(found.cases) + len(files)
         raise NothingToDo(f"part {which} of {of} is empty: there is no more than {whole}", hint="make fewer parts")
     return kept
 
 
-def _dealt(items: Sequence[Item], which: int, of: int) -> Sequence[Item]:
+def _every_nth(items: Sequence[Item], which: int, of: int) -> Sequence[Item]:
     """As cards are, so that what takes long in one file is shared out."""
     return items[which - 1 :: of]

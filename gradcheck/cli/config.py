@@ -26,7 +26,7 @@ from gradcheck.safe_files import read_regular
 #: No file of settings is larger.
 _MOST_BYTES = 10_000_000
 #: What may differ from path to path: all that concerns one case alone.
-OVERRIDDEN = (
+OVERRIDABLE = (
     *("engine", "reference", "dtype", "rtol", "atol", "seed", "trials"),
     *("timeout", "memory", "oracle", "mode", "order", "allow-code"),
 )
@@ -38,7 +38,7 @@ _OVERRIDES = "overrides"
 
 
 @cache
-def keys() -> dict[str, click.Option]:
+def option_keys() -> dict[str, click.Option]:
     """The keys besides `paths`, each an option of `run`; made where something is configured."""
     return {option.key: option.parameter() for option in RUN}
 
@@ -59,7 +59,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Configured:
+class Configuration:
     """Everything that is set, by the names of parameters; and for some paths, patterns first, what else."""
 
     settings: Mapping[str, Setting] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class ConfiguredCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """The configuration is read first, but for help and to complete a word. Raises UsageError where it is wrong."""
         if not ctx.resilient_parsing and not {"-h", "--help"} & set(args):
-            known = configured(isolated="--isolated" in args)
+            known = load_configuration(isolated="--isolated" in args)
             own = {param.name for param in self.params}
             ctx.default_map = {name: one.value for name, one in known.settings.items() if name in own}
             ctx.meta[_OVERRIDES] = known
@@ -88,7 +88,7 @@ class ConfiguredCommand(click.Command):
 
 def overrides_of(ctx: click.Context) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
     """Patterns of paths, and what holds for them unless the command line or the environment says otherwise."""
-    known: Configured = ctx.meta.get(_OVERRIDES, Configured())
+    known: Configuration = ctx.meta.get(_OVERRIDES, Configuration())
     for patterns, settings in known.overrides:
         values = {
             name: one.value
@@ -100,20 +100,20 @@ def overrides_of(ctx: click.Context) -> Iterator[tuple[tuple[str, ...], dict[str
             yield patterns, values
 
 
-def configuration() -> Configured:
+def current_configuration() -> Configuration:
     """Return what holds for the command that is running."""
-    found: Configured = click.get_current_context().meta.get(_OVERRIDES, Configured())
+    found: Configuration = click.get_current_context().meta.get(_OVERRIDES, Configuration())
     return found
 
 
-def configured(start: Path | None = None, *, isolated: bool = False) -> Configured:
+def load_configuration(start: Path | None = None, *, isolated: bool = False) -> Configuration:
     """Return what holds in a working directory, by default the process's; if isolated, from the environment alone.
 
     Raises UsageError where something is wrong.
     """
-    file = None if isolated or is_isolated() else _file(start or Path.cwd())
-    found = file.read() if file is not None else Configured()
-    return Configured({**found.settings, **_environment()}, found.overrides)
+    file = None if isolated or is_isolated() else _find_settings_file(start or Path.cwd())
+    found = file.read() if file is not None else Configuration()
+    return Configuration({**found.settings, **_environment()}, found.overrides)
 
 
 # The environment ---------------------------------------------------------------------------------------
@@ -121,12 +121,12 @@ def configured(start: Path | None = None, *, isolated: bool = False) -> Configur
 
 def is_isolated() -> bool:
     """Return whether the environment says that no file of settings is read. Raises UsageError."""
-    return bool(_of_text(os.environ.get(_ISOLATED, ""), ISOLATED.parameter(), _ISOLATED))
+    return bool(_parse_value(os.environ.get(_ISOLATED, ""), ISOLATED.parameter(), _ISOLATED))
 
 
 def _environment() -> dict[str, Setting]:
     """Options by names such as GRADCHECK_JOBS; several values are parted by commas."""
-    names = {_PREFIX + key.upper().replace("-", "_"): key for key in ("paths", *keys())}
+    names = {_PREFIX + key.upper().replace("-", "_"): key for key in ("paths", *option_keys())}
     found: dict[str, Setting] = {}
     for name, text in os.environ.items():
         if not name.startswith(_PREFIX) or name == _ISOLATED:
@@ -140,14 +140,14 @@ def _environment() -> dict[str, Setting]:
                 raise UsageError(f"{name} cannot be empty", hint="unset it")
             found[key] = Setting(key, texts, text, name)
             continue
-        option = keys()[key]
+        option = option_keys()[key]
         assert option.name is not None
-        values = [_of_text(one, option, name) for one in (texts or ("",) if option.multiple else (text,))]
+        values = [_parse_value(one, option, name) for one in (texts or ("",) if option.multiple else (text,))]
         found[option.name] = Setting(key, tuple(values) if option.multiple else values[0], text, name)
     return found
 
 
-def _of_text(text: str, option: click.Option, name: str) -> Any:
+def _parse_value(text: str, option: click.Option, name: str) -> Any:
     word = text.lower()
     if option.is_flag or (option.count and not word.isdecimal()):
         if word not in (*_YES, *_NO):
@@ -160,13 +160,13 @@ def _of_text(text: str, option: click.Option, name: str) -> Any:
 # The file ----------------------------------------------------------------------------------------------
 
 
-def _file(start: Path) -> _File | None:
+def _find_settings_file(start: Path) -> _SettingsFile | None:
     """The nearest, upwards; in one folder gradcheck.toml before pyproject.toml."""
     folder = start.resolve()
     for parent in (folder, *folder.parents):
         for name in ("gradcheck.toml", "pyproject.toml"):
             if os.path.isfile(parent / name):
-                file = _File(parent / name)
+                file = _SettingsFile(parent / name)
                 if file.section is not None:
                     return file
     return None
@@ -176,13 +176,13 @@ def _is_path(value: Any) -> bool:
     return isinstance(value, str) and "\0" not in value and bool(value.strip())
 
 
-class _File:
+class _SettingsFile:
     """A file of settings: its text, and the table of it that is meant, None where there is none."""
 
     def __init__(self, path: Path) -> None:
         import tomllib  # here, since help does without
 
-        self.path, self.name, self.whole = path, os.path.relpath(path), path.name == "gradcheck.toml"
+        self.path, self.name, self.is_gradcheck_toml = path, os.path.relpath(path), path.name == "gradcheck.toml"
         try:
             self.text = read_regular(path, _MOST_BYTES).decode("utf-8")
             data = tomllib.loads(self.text)
@@ -200,25 +200,27 @@ class _File:
             what = "a number of more digits than can be read" if long else "nested too deeply to be read"
             raise UsageError(f"{place}: {what}") from error
         tool = data.get("tool", {})
-        self.section: Any = data if self.whole else tool.get("gradcheck") if isinstance(tool, dict) else None
+        self.section: Any = (
+            data if self.is_gradcheck_toml else tool.get("gradcheck") if isinstance(tool, dict) else None
+        )
 
-    def read(self) -> Configured:
+    def read(self) -> Configuration:
         """Raises UsageError."""
         if not isinstance(self.section, dict):
             raise UsageError(f"{self.name}: tool.gradcheck must be a table", hint="write it as [tool.gradcheck]")
         own = {key: value for key, value in self.section.items() if key != _OVERRIDES}
-        return Configured(self._settings(own, ("paths", *keys())), tuple(self._overrides()))
+        return Configuration(self._settings(own, ("paths", *option_keys())), tuple(self._overrides()))
 
     def _overrides(self) -> Iterator[tuple[tuple[str, ...], Mapping[str, Setting]]]:
         tables = self.section.get(_OVERRIDES, [])
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-            hint = f"write each as [[{'' if self.whole else 'tool.gradcheck.'}overrides]]"
+            hint = f"write each as [[{'' if self.is_gradcheck_toml else 'tool.gradcheck.'}overrides]]"
             raise UsageError(f"{self._place(_OVERRIDES)}: overrides must be tables", hint=hint)
         for number, table in enumerate(tables):
             if "paths" not in table:
                 place = self._place("", number)
                 raise UsageError(f"{place}: an override names no paths", hint='such as paths = ["cases/slow"]')
-            found = dict(self._settings(table, ("paths", *OVERRIDDEN), number))
+            found = dict(self._settings(table, ("paths", *OVERRIDABLE), number))
             paths = found.pop("paths").value
             yield tuple(os.path.abspath(path) for path in paths), found
 
@@ -230,9 +232,9 @@ class _File:
             key = word if word in known else word.replace("_", "-")
             if key not in known:
                 hint = did_you_mean(key, known, f"the keys are {', '.join(known)}")
-                where = self.name if self.whole else "[tool.gradcheck]"
+                where = self.name if self.is_gradcheck_toml else "[tool.gradcheck]"
                 raise UsageError(f"{place}: unknown key '{key}' in {where}", hint=hint)
-            option = keys().get(key)
+            option = option_keys().get(key)
             name = option.name if option is not None and option.name else key
             converted = self._paths(value, place) if option is None else self._converted(key, value, option, place)
             found[name] = Setting(key, converted, shown(value), str(place))
@@ -241,7 +243,7 @@ class _File:
     def _place(self, key: str, override: int = -1) -> Place:
         """Where a key stands, as far as a look at the lines tells: in the section itself, or in one of its tables of
         overrides, counted from 0. Without a key, where that table begins."""
-        inside, seen = self.whole, -1
+        inside, seen = self.is_gradcheck_toml, -1
         for number, line in enumerate(self.text.splitlines(), 1):
             column = 1 + len(line) - len(line.lstrip())
             if header := re.match(r"\s*\[+([^\[\]=]*)\]", line):

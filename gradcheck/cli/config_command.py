@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import click
 
 from gradcheck.cli import options
-from gradcheck.cli.config import Setting, configured, is_isolated, keys
+from gradcheck.cli.config import Setting, is_isolated, load_configuration, option_keys
 from gradcheck.cli.output import write_stdout
 from gradcheck.reports.safe_text import plain
 
@@ -21,7 +21,7 @@ def command() -> None:
     An option of the command line wins over the environment (GRADCHECK_JOBS=2), the environment over gradcheck.toml or
     [tool.gradcheck] in pyproject.toml.
     """
-    known = configured()
+    known = load_configuration()
     rows = list(_rows(known.settings))
     if is_isolated():
         rows.insert(0, ("isolated", "true", "GRADCHECK_ISOLATED"))
@@ -37,7 +37,7 @@ def command() -> None:
 def _rows(settings: Mapping[str, Setting]) -> Iterator[tuple[str, str, str]]:
     """Key, value and where that comes from."""
     yield _row("paths", settings.get("paths"), "cases")
-    for key, option in keys().items():
+    for key, option in option_keys().items():
         yield _row(key, settings.get(option.name or key), _default(option))
 
 

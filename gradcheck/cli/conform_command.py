@@ -9,7 +9,7 @@ import click
 
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand
-from gradcheck.cli.output import is_terminal, stdout, width, write_stdout
+from gradcheck.cli.output import is_terminal, stdout, terminal_width, write_stdout
 from gradcheck.cli.supervisor import runs_foreign_code, supervise
 from gradcheck.reports import Look
 
@@ -34,14 +34,14 @@ def command(engine: str, paths: tuple[str, ...], ops: tuple[str, ...], timeout: 
     as_json, markdown, verbose = how["as_json"], how["markdown"], how["verbose"]
     from gradcheck.checks.conformance.engine_conformance import conform
     from gradcheck.engines.core import Core
-    from gradcheck.engines.resolve import engine as engine_of
+    from gradcheck.engines.resolve import resolve_engine as engine_of
     from gradcheck.engines.torch import Torch
     from gradcheck.reports.commands import conformance_report as report
 
     chosen = engine_of(engine)
     cases = list(paths or filter(os.path.exists, options.DEFAULT_PATHS)) or None
     found = conform(chosen, cases, ops=ops, timeout=timeout, dtype=how["dtype"], beside=(Core(), Torch()))
-    look = Look(width=width() if is_terminal(stdout()) else 100, verbosity=min(1, verbose))
+    look = Look(width=terminal_width() if is_terminal(stdout()) else 100, verbosity=min(1, verbose))
     if as_json:
         write_stdout(report.as_json(found), is_data=True)
     elif markdown:

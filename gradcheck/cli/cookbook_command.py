@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gradcheck.cli import options
-from gradcheck.cli.output import width, write_stdout
+from gradcheck.cli.output import terminal_width, write_stdout
 from gradcheck.errors import GradcheckError, InvalidCase, UsageError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 _SIGNED = re.compile(r"-(?![vh]$|-)")
 
 
-class _Signed(click.Command):
+class _SignedExpressionCommand(click.Command):
     """An expression may begin with a sign, and is then no option, nor several in one."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -41,10 +41,10 @@ class _Signed(click.Command):
         return super().parse_args(ctx, [f" {a}" if _SIGNED.match(a) else a for a in args])
 
 
-@click.command("cookbook", cls=_Signed)
+@click.command("cookbook", cls=_SignedExpressionCommand)
 @click.argument("expression", required=False, shell_complete=_complete)
 @click.option("--shape", "shapes", multiple=True, metavar="NAME=SIZES", help="A tensor's shape: --shape A=n,m.")
-@options.format_of("text", "markdown", purpose="For reading; the page of all entries.")
+@options.format_option("text", "markdown", purpose="For reading; the page of all entries.")
 @options.UNREAD_VERBOSE
 def command(expression: str | None, shapes: tuple[str, ...], format: str) -> None:
     """Look up the gradient of EXPRESSION: gradcheck cookbook 'trace(A @ X.T @ B)'.
@@ -56,14 +56,14 @@ def command(expression: str | None, shapes: tuple[str, ...], format: str) -> Non
     from gradcheck.reports.commands import cookbook_text as shown
 
     if format == "markdown":
-        write_stdout(page(entries()))
+        write_stdout(cookbook_page(entries()))
     elif expression is None or not expression.strip():
-        _write(shown.themes(entries()))
+        _write(shown.theme_lines(entries()))
     else:
-        _write(_answer(re.sub(r"^\s*\w+\s*=(?!=)\s*", "", expression.strip()), _given(shapes)))
+        _write(_lookup_lines(re.sub(r"^\s*\w+\s*=(?!=)\s*", "", expression.strip()), _parse_shapes(shapes)))
 
 
-def page(entries: Sequence[Entry]) -> str:
+def cookbook_page(entries: Sequence[Entry]) -> str:
     """`docs/cookbook.md`."""
     from gradcheck.reports.commands.cookbook_page import render
 
@@ -74,29 +74,33 @@ def _write(lines: Iterable[str]) -> None:
     write_stdout("".join(f"{line}\n" for line in lines))
 
 
-def _answer(text: str, given: dict[str, list[str]]) -> list[str]:
-    from gradcheck.language.cookbook.cookbook_entries import instances, named, near
-    from gradcheck.reports.commands.cookbook_text import derived, found, listed
+def _lookup_lines(text: str, given: dict[str, list[str]]) -> list[str]:
+    from gradcheck.language.cookbook.cookbook_entries import find_instances, search_by_words, similar_entries
+    from gradcheck.reports.commands.cookbook_text import derived_lines, entry_lines, entry_list
 
-    expr = _read(text)
+    expr = _parse_expression(text)
     if not given and expr is not None and expr.children:
-        known = [one.called(names) for one, names in instances(expr)]
+        known = [one.with_names(names) for one, names in find_instances(expr)]
         if known:
-            return list(found(known[0], width(), known[1:]))
+            return list(entry_lines(known[0], terminal_width(), known[1:]))
     if expr is None or not expr.children:
-        words = named(text) if len(text.strip()) > 1 else []
+        words = search_by_words(text) if len(text.strip()) > 1 else []
         exact = next((one for one in words if one.name == text), words[0] if len(words) == 1 else None)
         if not words:
-            raise _nothing(text)
+            raise _no_entry_error(text)
         others = [one for one in words if one is not exact]
-        return list(listed(words, width()) if exact is None else found(exact, width(), others))
+        return list(
+            entry_list(words, terminal_width()) if exact is None else entry_lines(exact, terminal_width(), others)
+        )
     from gradcheck.checks.derivation import explain
-    from gradcheck.language.cookbook.case_from_expression import case_of
+    from gradcheck.language.cookbook.case_from_expression import case_from_expression
 
-    return list(derived(explain(case_of(text, expr, given)), near(expr), width()))
+    return list(
+        derived_lines(explain(case_from_expression(text, expr, given)), similar_entries(expr), terminal_width())
+    )
 
 
-def _read(text: str) -> Expr | None:
+def _parse_expression(text: str) -> Expr | None:
     """The expression, None where the text is words alone. Raises InvalidCase."""
     from gradcheck.language.expr.parser import parse
 
@@ -108,7 +112,7 @@ def _read(text: str) -> Expr | None:
         raise
 
 
-def _nothing(text: str) -> GradcheckError:
+def _no_entry_error(text: str) -> GradcheckError:
     from gradcheck.language.cookbook.cookbook_entries import entries
     from gradcheck.language.suggest import did_you_mean
 
@@ -117,7 +121,7 @@ def _nothing(text: str) -> GradcheckError:
     return UsageError(f"no entry of the cookbook has '{text}' in its name, theme or source", hint=hint)
 
 
-def _given(shapes: tuple[str, ...]) -> dict[str, list[str]]:
+def _parse_shapes(shapes: tuple[str, ...]) -> dict[str, list[str]]:
     """What `--shape` states. Raises UsageError."""
     found = {}
     for shape in shapes:

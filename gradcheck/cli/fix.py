@@ -9,14 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradcheck.cli.write_files import still_holds, write_file
 from gradcheck.cli.output import write_stderr
+from gradcheck.cli.write_files import holds_text, write_file
 from gradcheck.errors import UsageError
 from gradcheck.reports.safe_text import count
 
 if TYPE_CHECKING:
-    from gradcheck.checks.verified_corrections import Corrected
     from gradcheck.checks.result import CaseResult, RunResult
+    from gradcheck.checks.verified_corrections import CorrectedFile
     from gradcheck.language.case import Loaded
 
 #: One correction may bring the next to light; so often is looked again.
@@ -26,7 +26,7 @@ Select = Callable[[], "Loaded"]
 Run = Callable[["Loaded"], "RunResult"]
 
 
-def fixed(result: RunResult, select: Select, run: Run) -> tuple[RunResult, bool]:
+def apply_corrections(result: RunResult, select: Select, run: Run) -> tuple[RunResult, bool]:
     """Write every verified correction; return the result after that, and whether all files could be written.
 
     `select` reads the cases anew, `run` checks some.
@@ -35,14 +35,14 @@ def fixed(result: RunResult, select: Select, run: Run) -> tuple[RunResult, bool]
     kept: set[str] = set()  # files that cannot be written
     number = 0
     for _ in range(_ROUNDS):
-        found = [one for one in _corrected(result, run) if one.file not in kept]
-        changed = {one.file: len(one.corrections) for one in found if _is_written(one)}
+        found = [one for one in _find_corrections(result, run) if one.file not in kept]
+        changed = {one.file: len(one.corrections) for one in found if _write_correction(one)}
         kept |= {one.file for one in found} - changed.keys()
         if not changed:
             break
         number += sum(changed.values())
         written |= changed.keys()
-        result = _again(result, set(changed), select, run)
+        result = _rerun_files(result, set(changed), select, run)
     if number:
         write_stderr(f"wrote {count(number, 'correction')} to {count(len(written), 'file')}")
     elif not kept:
@@ -50,40 +50,40 @@ def fixed(result: RunResult, select: Select, run: Run) -> tuple[RunResult, bool]
     return result, not kept
 
 
-def _is_written(one: Corrected) -> bool:
+def _write_correction(one: CorrectedFile) -> bool:
     """Show the difference and write it; return whether the file could be written, after telling why not."""
-    _show(one)
+    _print_diff(one)
     try:
-        write_file(Path(one.file), one.after, still_holds(one.before))
+        write_file(Path(one.file), one.after, holds_text(one.before))
     except UsageError as error:
         write_stderr(f"gradcheck: {error}")
         return False
     return True
 
 
-def _corrected(result: RunResult, run: Run) -> list[Corrected]:
-    from gradcheck.checks.verified_corrections import correct
+def _find_corrections(result: RunResult, run: Run) -> list[CorrectedFile]:
+    from gradcheck.checks.verified_corrections import correct_file
     from gradcheck.language.case import STDIN
 
     by_file: dict[str, list[CaseResult]] = {}
     for case in result.cases:
         if case.file != STDIN:
             by_file.setdefault(case.file, []).append(case)
-    found: list[Corrected] = []
+    found: list[CorrectedFile] = []
     for file, cases in by_file.items():
         with contextlib.suppress(OSError, UnicodeDecodeError):
-            one = correct(file, Path(file).read_bytes().decode("utf-8"), cases, run)
+            one = correct_file(file, Path(file).read_bytes().decode("utf-8"), cases, run)
             found += [one] if one is not None else []
     return found
 
 
-def _show(one: Corrected) -> None:
+def _print_diff(one: CorrectedFile) -> None:
     """The difference, as `diff -u` shows it."""
     before, after = one.before.splitlines(), one.after.splitlines()
     write_stderr(*difflib.unified_diff(before, after, one.file, one.file, lineterm="", n=1))
 
 
-def _again(result: RunResult, files: set[str], select: Select, run: Run) -> RunResult:
+def _rerun_files(result: RunResult, files: set[str], select: Select, run: Run) -> RunResult:
     """The result with that of the changed files anew."""
     from gradcheck.language.case import Loaded
 
@@ -100,7 +100,7 @@ def _again(result: RunResult, files: set[str], select: Select, run: Run) -> RunR
     return replace(result, cases=tuple(merged), seconds=result.seconds + new.seconds)
 
 
-def refuse_without_files(paths: Sequence[str]) -> None:
+def reject_standard_input(paths: Sequence[str]) -> None:
     """There is nothing to write into where cases come from the standard input. Raises UsageError."""
     from gradcheck.language.case import STDIN
 

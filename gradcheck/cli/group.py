@@ -12,8 +12,8 @@ import click
 
 from gradcheck import __version__
 from gradcheck.cli.output import silence_stdout, write_stderr
-from gradcheck.cli.supervisor import OwnProcess
-from gradcheck.errors import GradcheckError, UsageError, text_of
+from gradcheck.cli.supervisor import CommandProcess
+from gradcheck.errors import GradcheckError, UsageError, exception_text
 from gradcheck.forks import CRASH
 from gradcheck.language.crash import Crash
 from gradcheck.language.suggest import did_you_mean, nearest
@@ -112,7 +112,7 @@ def gradcheck() -> None:
     """
 
 
-def guarded(command: click.Command, arguments: Sequence[str], own: OwnProcess | None = None) -> int:
+def run_command(command: click.Command, arguments: Sequence[str], own: CommandProcess | None = None) -> int:
     """Run a click command, and return the exit code, whatever happens. No user mistake shows a traceback.
 
     What the command may do with a process that runs nothing else is the context's object: without it, no command uses a
@@ -124,13 +124,13 @@ def guarded(command: click.Command, arguments: Sequence[str], own: OwnProcess | 
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except click.NoSuchOption as error:
-        return _refuse(_with_the_nearest(error))
+        return _refuse(_with_suggested_option(error))
     except click.ClickException as error:
         return _refuse(error)
     except NothingToDo as error:
-        return _complain(error, EMPTY)
+        return _print_error(error, EMPTY)
     except GradcheckError as error:
-        return _complain(error, code_of([error]))
+        return _print_error(error, code_of([error]))
     except (KeyboardInterrupt, click.Abort):
         write_stderr("interrupted")
         return INTERRUPTED
@@ -138,11 +138,11 @@ def guarded(command: click.Command, arguments: Sequence[str], own: OwnProcess | 
         silence_stdout()
         return 0
     except MemoryError as error:
-        write_stderr(f"gradcheck: ran out of memory: {text_of(error)}")
+        write_stderr(f"gradcheck: ran out of memory: {exception_text(error)}")
         return CRASH
     except Exception as error:
         if isinstance(error, OSError) and (lost := _lost_folder()):
-            return _complain(lost, USAGE)
+            return _print_error(lost, USAGE)
         return _crash(error, arguments)
 
 
@@ -161,7 +161,7 @@ def code_of(errors: Iterable[GradcheckError]) -> int:
     return max((CRASH if isinstance(error, Crash) else USAGE for error in errors), default=0)
 
 
-def _with_the_nearest(error: click.NoSuchOption) -> click.UsageError:
+def _with_suggested_option(error: click.NoSuchOption) -> click.UsageError:
     """The same in words that no version of click changes, with the nearest option, or the one that other tools call
     so; else with those that click finds alike."""
     known = [name for param in (error.ctx.command.params if error.ctx else ()) for name in param.opts]
@@ -172,7 +172,7 @@ def _with_the_nearest(error: click.NoSuchOption) -> click.UsageError:
     return click.UsageError(f"no such option '{error.option_name}'{hint}", error.ctx)
 
 
-def _complain(error: GradcheckError, code: int) -> int:
+def _print_error(error: GradcheckError, code: int) -> int:
     write_stderr(f"gradcheck: {error}")
     return code
 
@@ -191,7 +191,7 @@ def _crash(error: Exception, arguments: Sequence[str]) -> int:
         import traceback  # here, since few commands crash
 
         write_stderr(*plain_lines("".join(traceback.format_exception(error))))
-    text = " ".join(text_of(error).split())
+    text = " ".join(exception_text(error).split())
     write_stderr(f"gradcheck {__version__} crashed, which is its own fault: {type(error).__name__}: {text[:500]}")
     write_stderr("Please report it to its issue tracker, with the case and the traceback that -v shows.")
     return CRASH

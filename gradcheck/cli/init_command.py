@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 
 from gradcheck.cli import options
-from gradcheck.cli.config import ConfiguredCommand, configuration
+from gradcheck.cli.config import ConfiguredCommand, current_configuration
 from gradcheck.cli.output import write_stdout
 from gradcheck.errors import UsageError
 from gradcheck.reports.safe_text import plain
-from gradcheck.safe_files import folder_of, read_regular, root_of
+from gradcheck.safe_files import open_parent_folder, project_root, read_regular
 
 #: A file of settings that is larger is not looked into.
 _MOST_BYTES = 1_000_000
@@ -30,17 +30,17 @@ def command(case: Path | None) -> None:
     from gradcheck.language.loader.case_files import SUFFIXES
 
     if case is None:
-        _project()
+        _write_project_files()
         return
     if case.suffix.lower() not in SUFFIXES:
         raise UsageError(f"cannot write '{case}': cases are in files that end in .yaml or .yml", hint=f"{case}.yaml")
-    if not _written(case, _first(case)):
+    if not _create_file(case, _first_case_text(case)):
         raise UsageError(f"'{case}' is there already", hint="name another file")
-    _tell(f"wrote {case.as_posix()}")
-    _tell(f"try it: gradcheck run {case.as_posix()}")
+    _print(f"wrote {case.as_posix()}")
+    _print(f"try it: gradcheck run {case.as_posix()}")
 
 
-def _project() -> None:
+def _write_project_files() -> None:
     """All of it; what belongs to the repository goes to its root, wherever in it this is."""
     from gradcheck.reports.commands import scaffold
 
@@ -48,24 +48,30 @@ def _project() -> None:
     root, below = _repository()
     case = Path(paths[0]) / "first.yaml"
     if _has_cases(paths):
-        _tell(f"{', '.join(paths)} has cases already, and no other is written")
+        _print(f"{', '.join(paths)} has cases already, and no other is written")
     else:
-        _write(case, _first(case))
-    _write(root / scaffold.WORKFLOW, scaffold.workflow(below))
-    to_add = scaffold.repository_of_hooks(below, paths)
-    _write(root / scaffold.HOOKS, scaffold.hooks(below, paths), f"to have the hooks, add below 'repos:'\n{to_add}")
-    to_add = f'"yaml.schemas": {{"./{scaffold.SCHEMA}": {json.dumps(scaffold.patterns(below, paths))}}}'
-    _write(root / scaffold.EDITOR, scaffold.editor(below, paths), f"to have its help, add {to_add}")
-    _write(root / scaffold.SCHEMA, _schema())
-    _tell("try it: gradcheck run")
+        _write_unless_present(case, _first_case_text(case))
+    _write_unless_present(root / scaffold.WORKFLOW, scaffold.github_workflow(below))
+    to_add = scaffold.pre_commit_entry(below, paths)
+    _write_unless_present(
+        root / scaffold.HOOKS,
+        scaffold.pre_commit_config(below, paths),
+        f"to have the hooks, add below 'repos:'\n{to_add}",
+    )
+    to_add = f'"yaml.schemas": {{"./{scaffold.SCHEMA}": {json.dumps(scaffold.case_file_patterns(below, paths))}}}'
+    _write_unless_present(
+        root / scaffold.EDITOR, scaffold.editor_settings(below, paths), f"to have its help, add {to_add}"
+    )
+    _write_unless_present(root / scaffold.SCHEMA, _schema())
+    _print("try it: gradcheck run")
 
 
 def _paths() -> list[str]:
     """The folders of cases. Raises UsageError where a file of settings names one outside of its project."""
-    setting = configuration().settings.get("paths")
+    setting = current_configuration().settings.get("paths")
     if setting is None:
         return [*options.DEFAULT_PATHS]
-    root = os.path.realpath(root_of("first.yaml"))
+    root = os.path.realpath(project_root("first.yaml"))
     if setting.is_of_file and not Path(os.path.realpath(setting.value[0])).is_relative_to(root):
         message = f"{setting.where} names '{setting.value[0]}' for cases, which is outside of '{root}'"
         raise UsageError(message, hint="name the file: gradcheck init FILE.yaml")
@@ -88,7 +94,7 @@ def _repository() -> tuple[Path, str]:
     return Path(), ""
 
 
-def _first(path: Path) -> str:
+def _first_case_text(path: Path) -> str:
     from gradcheck.reports.commands.first_case import first_case
 
     return first_case(path.as_posix(), path.stem.replace("_", " ").replace("-", " "))
@@ -100,12 +106,12 @@ def _schema() -> str:
     return json.dumps(schema(), indent=2) + "\n"
 
 
-def _write(path: Path, text: str, otherwise: str = "") -> None:
+def _write_unless_present(path: Path, text: str, otherwise: str = "") -> None:
     """Unless it is there; what to do `otherwise` is told then, where it does not speak of gradcheck yet."""
-    written = _written(path, text)
-    _tell(f"wrote {path.as_posix()}" if written else f"{path.as_posix()} is there already, and stays")
+    written = _create_file(path, text)
+    _print(f"wrote {path.as_posix()}" if written else f"{path.as_posix()} is there already, and stays")
     if not written and otherwise and not _mentions_gradcheck(path):
-        _tell(otherwise)
+        _print(otherwise)
 
 
 def _mentions_gradcheck(path: Path) -> bool:
@@ -115,12 +121,12 @@ def _mentions_gradcheck(path: Path) -> bool:
         return False
 
 
-def _written(path: Path, text: str) -> bool:
+def _create_file(path: Path, text: str) -> bool:
     """Whether it was not there. Raises UsageError where it cannot be written."""
     if os.path.lexists(path):
         return False
     try:
-        with folder_of(path, create=True) as (folder, name):
+        with open_parent_folder(path, create=True) as (folder, name):
             folder.create(name, text.encode())
     except FileExistsError:
         return False
@@ -129,5 +135,5 @@ def _written(path: Path, text: str) -> bool:
     return True
 
 
-def _tell(text: str) -> None:
+def _print(text: str) -> None:
     write_stdout("\n".join(map(plain, text.splitlines())) + "\n")

@@ -9,7 +9,7 @@ import click
 
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand
-from gradcheck.cli.output import width, write_stdout
+from gradcheck.cli.output import terminal_width, write_stdout
 from gradcheck.errors import InvalidCase, UsageError
 from gradcheck.language.crash import crash_at
 from gradcheck.language.suggest import did_you_mean
@@ -28,7 +28,7 @@ _MOST_PARTS = 400
 @click.command("explain", cls=ConfiguredCommand)
 @options.paths
 @options.selection
-@options.format_of("text", "yaml", "latex", purpose="For reading, for pasting into a case, for a paper.")
+@options.format_option("text", "yaml", "latex", purpose="For reading, for pasting into a case, for a paper.")
 @click.option("--expand", is_flag=True, help="Closed formulas, without the gradients of intermediates.")
 @options.SEED
 @options.MEMORY
@@ -47,9 +47,9 @@ def explain(
     and verified before it is shown. PATH is a case file or a folder of them, FILE::NAME a single case.
     """
     from gradcheck.checks.derivation import explain as derive
-    from gradcheck.checks.implementations.implementation_case import as_asked
+    from gradcheck.checks.implementations.implementation_case import case_as_run
     from gradcheck.checks.isolation.memory_limit import memory_limit
-    from gradcheck.cli.select import select, tell_errors
+    from gradcheck.cli.select import print_errors, select
     from gradcheck.reports.commands.explanation import render
 
     selection = select(paths, keyword, tags)
@@ -57,8 +57,8 @@ def explain(
     for case in selection.cases:
         try:
             with memory_limit(further["memory"]):
-                asked = as_asked(case, further["seed"])
-                text = render(derive(asked, further["seed"], expand=expand or None), format, width())
+                asked = case_as_run(case, further["seed"])
+                text = render(derive(asked, further["seed"], expand=expand or None), format, terminal_width())
         except InvalidCase as error:
             errors.append(error)
         except Exception as error:
@@ -66,7 +66,7 @@ def explain(
         else:
             write_stdout(gap + text)
             gap = "\n"
-    return tell_errors(errors)
+    return print_errors(errors)
 
 
 @click.command("trace")
@@ -76,7 +76,7 @@ def explain(
 @options.SEED
 @options.MEMORY
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@options.format_of("text", "json", "html", purpose="For reading, for programs, as a page to step through.")
+@options.format_option("text", "json", "html", purpose="For reading, for programs, as a page to step through.")
 @options.VERBOSE
 def trace(case: str, step: int | None, tensor: str, as_json: bool, format: str, **further: int | None) -> int:
     """Show the backward pass of one case, event by event.
@@ -84,7 +84,7 @@ def trace(case: str, step: int | None, tensor: str, as_json: bool, format: str, 
     Who sends a gradient to whom, how many of how many each tensor has received, when it passes their sum on, in what
     order. The engine is gradcheck's own.
     """
-    from gradcheck.checks.implementations.implementation_case import as_asked
+    from gradcheck.checks.implementations.implementation_case import case_as_run
     from gradcheck.checks.isolation.memory_limit import memory_limit
     from gradcheck.cli.select import select_one
     from gradcheck.engines.traced_case import trace_case
@@ -92,15 +92,15 @@ def trace(case: str, step: int | None, tensor: str, as_json: bool, format: str, 
 
     chosen = select_one(case)
     with memory_limit(further["memory"]):
-        chosen = as_asked(chosen, further["seed"])
+        chosen = case_as_run(chosen, further["seed"])
         traced = trace_case(draw(chosen, further["seed"]))
-        explained = _explained(chosen, further["seed"])
-    _check(traced, step, tensor)
+        explained = _explain_small_case(chosen, further["seed"])
+    _check_step_and_tensor(traced, step, tensor)
     index = None if step is None else step - 1
     if format == "html":
-        from gradcheck.reports.commands.trace_page import page
+        from gradcheck.reports.commands.trace_page import render_trace_page
 
-        write_stdout(page(traced, index), is_data=True)
+        write_stdout(render_trace_page(traced, index), is_data=True)
     elif as_json or format == "json":
         from gradcheck.reports.commands import trace_json
 
@@ -109,12 +109,12 @@ def trace(case: str, step: int | None, tensor: str, as_json: bool, format: str, 
     else:
         from gradcheck.reports.commands.trace_text import render
 
-        look = Look(width=width(), verbosity=min(1, further["verbose"] or 0))
+        look = Look(width=terminal_width(), verbosity=min(1, further["verbose"] or 0))
         write_stdout(render(traced, look, step=index, tensor=tensor, explained=explained))
-    return 1 if traced.error is not None or any(one.unexpected for one in traced.steps) else 0
+    return 1 if traced.error is not None or any(one.is_unexpected for one in traced.steps) else 0
 
 
-def _explained(case: Case, seed: int | None) -> Explanation | None:
+def _explain_small_case(case: Case, seed: int | None) -> Explanation | None:
     """The formulas of the last pass, where the graph is of a size at which somebody reads them."""
     if sum(1 for claim in case.graph.values() for _ in claim.expr.walk()) > _MOST_PARTS:
         return None
@@ -123,15 +123,15 @@ def _explained(case: Case, seed: int | None) -> Explanation | None:
     return explain(case, seed)
 
 
-def _check(traced: TracedCase, step: int | None, tensor: str) -> None:
+def _check_step_and_tensor(traced: TracedCase, step: int | None, tensor: str) -> None:
     """Raises UsageError for a step or a tensor that is not there."""
-    from gradcheck.reports.commands.trace_text import called
+    from gradcheck.reports.commands.trace_text import tensors_named
 
     steps = traced.case.steps
     if step is not None and step > len(steps):
         raise UsageError(f"there is no step {step}", hint=f"the case has {count(len(steps), 'step')}")
     known = [one for one in traced.steps if one.trace is not None and (step is None or one.index == step - 1)]
-    if tensor and known and not any(called(one.labels, tensor) for one in known):
+    if tensor and known and not any(tensors_named(one.labels, tensor) for one in known):
         names = dict.fromkeys(label.text for one in known for label in one.labels.values())
         hint = did_you_mean(tensor, names, f"there are {', '.join(list(names)[:12])}{', …' if len(names) > 12 else ''}")
         raise UsageError(f"no gradient reaches a tensor '{tensor}'", hint=hint)
@@ -139,7 +139,7 @@ def _check(traced: TracedCase, step: int | None, tensor: str) -> None:
 
 @click.command("graph")
 @click.argument("case", metavar="FILE[::NAME]", shell_complete=options.complete_path)
-@options.format_of("svg", "mermaid", "dot", purpose="For browsers, for Markdown, for Graphviz.")
+@options.format_option("svg", "mermaid", "dot", purpose="For browsers, for Markdown, for Graphviz.")
 def graph(case: str, format: str) -> int:
     """Draw the graph of one case: values flow down, gradients come back.
 

@@ -20,7 +20,7 @@ _MOST = 16 * 2**20
 _FAILED = ("crashed", "invalid", "failed", "xpassed")
 
 
-def remembered() -> frozenset[str]:
+def read_last_failed() -> frozenset[str]:
     """The ids of the cases, and the names of the files that could not be read."""
     try:
         with open_cache() as folder, folder.read(_FILE) as file:
@@ -38,9 +38,9 @@ def _ids(file: IO[bytes]) -> list[str] | None:
     return found if isinstance(found, list) and all(isinstance(one, str) for one in found) else None
 
 
-def remember(result: RunResult) -> None:
+def write_last_failed(result: RunResult) -> None:
     """What failed now; what did not run stays as it was. Where nothing can be written, nothing is."""
-    known = remembered()
+    known = read_last_failed()
     failed = {case.id for case in result.cases if case.status in _FAILED and case.file != STDIN}
     seen = {name for case in result.cases for name in (case.id, case.file)}
     now = failed | {one for one in known - seen if os.path.exists(one.partition("::")[0])}
@@ -54,7 +54,7 @@ def remember(result: RunResult) -> None:
 
 def failed_only(found: Loaded) -> Loaded:
     """Those that failed; all, where none of them did."""
-    failed, _ = _parted(found)
+    failed, _ = _partition(found)
     if failed.cases or failed.errors:
         return failed
     write_stderr("none of these cases failed when it last ran: all are checked")
@@ -63,12 +63,12 @@ def failed_only(found: Loaded) -> Loaded:
 
 def failed_first(found: Loaded) -> Loaded:
     """All, those before the others that failed."""
-    failed, others = _parted(found)
+    failed, others = _partition(found)
     return Loaded(failed.cases + others.cases, failed.errors + others.errors)
 
 
-def _parted(found: Loaded) -> tuple[Loaded, Loaded]:
-    known = remembered()
+def _partition(found: Loaded) -> tuple[Loaded, Loaded]:
+    known = read_last_failed()
     failed = Loaded(
         tuple(case for case in found.cases if case.id in known or case.place.file in known),
         tuple(error for error in found.errors if error.place.file in known),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gradcheck.cli import options
-from gradcheck.cli.output import is_terminal, width, write_stdout
+from gradcheck.cli.output import is_terminal, terminal_width, write_stdout
 from gradcheck.errors import UsageError
 from gradcheck.language.suggest import did_you_mean
 
@@ -29,7 +29,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 
 @click.command("ops")
 @click.argument("name", required=False, shell_complete=_complete)
-@options.format_of("text", "markdown", purpose="For reading here, or the whole table as a page.")
+@options.format_option("text", "markdown", purpose="For reading here, or the whole table as a page.")
 @options.UNREAD_VERBOSE
 def ops(name: str | None, format: str) -> None:
     """Show the op table, everything about one op, or those whose names have NAME in them."""
@@ -40,15 +40,15 @@ def ops(name: str | None, format: str) -> None:
 
         write_stdout(render())
         return
-    from gradcheck.reports.commands.ops_text import detail, table
+    from gradcheck.reports.commands.ops_text import op_details, op_table
 
-    found = _find(name) if name else None
-    room = width() if is_terminal(sys.stdout) else None
-    lines = detail(found[0]) if found and len(found) == 1 else table(room, found)
+    found = _find_ops(name) if name else None
+    room = terminal_width() if is_terminal(sys.stdout) else None
+    lines = op_details(found[0]) if found and len(found) == 1 else op_table(room, found)
     write_stdout("\n".join(lines) + "\n")
 
 
-def _find(name: str) -> list[Op]:
+def _find_ops(name: str) -> list[Op]:
     """By its name or an alias, spelled as in a case: `torch.nn.functional.relu`, `F.relu` and `relu` are one; else all
     ops whose names, or aliases, have the word in them."""
     from gradcheck.autograd.op import every_name, lookup

@@ -40,10 +40,10 @@ class SizeType(click.ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Raises click.BadParameter for what is no such size, or none at all."""
-        from gradcheck.checks.isolation.memory_limit import size_of  # here, since help does without
+        from gradcheck.checks.isolation.memory_limit import parse_size  # here, since help does without
 
         try:
-            size = value if isinstance(value, int) else size_of(value)
+            size = value if isinstance(value, int) else parse_size(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
         if size <= 0:

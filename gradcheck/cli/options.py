@@ -68,12 +68,12 @@ class Option:
         """As a parameter of a command."""
         return click.Option(self.flags, **self.settings)
 
-    def but(self, **settings: Any) -> Option:
+    def with_settings(self, **settings: Any) -> Option:
         """The same with some settings of click's changed."""
         return Option(*self.flags, **{**self.settings, **settings})
 
 
-def format_of(*choices: str, purpose: str) -> Option:
+def format_option(*choices: str, purpose: str) -> Option:
     """What a command writes its answer as, the first if nothing is asked for; `purpose` is its help."""
     return Option("--format", type=click.Choice(choices), default=choices[0], show_default=True, help=purpose)
 
@@ -97,7 +97,7 @@ MEMORY = Option(
 )
 VERBOSE = Option("-v", "--verbose", count=True, help="Show more.")
 #: For a command that is not told of it. (Crashes look for `-v` themselves.)
-UNREAD_VERBOSE = VERBOSE.but(expose_value=False)
+UNREAD_VERBOSE = VERBOSE.with_settings(expose_value=False)
 
 #: For every command that is configured; it is no setting itself.
 ISOLATED = Option(
@@ -151,7 +151,7 @@ RUN: tuple[Option, ...] = (
     Option("--dtype", type=click.Choice(DTYPES), help="Run every case in this dtype."),
     Option("--rtol", type=_NOT_NEGATIVE, help="Relative tolerance, instead of the dtype's."),
     Option("--atol", type=_NOT_NEGATIVE, help="Absolute tolerance, as in NumPy."),
-    SEED.but(help="Instead of each case's own seed."),
+    SEED.with_settings(help="Instead of each case's own seed."),
     Option("--trials", type=WholeRange(min=0, max=100_000), metavar="N", help="How often formulas are tried afresh."),
     TIMEOUT,
     MEMORY,
@@ -216,7 +216,7 @@ RUN: tuple[Option, ...] = (
 )
 
 
-def of_table(table: Sequence[Option]) -> Callable[[Function], Function]:
+def apply_options(table: Sequence[Option]) -> Callable[[Function], Function]:
     """All options of a table, as one decorator."""
 
     def decorated(function: Function) -> Function:
@@ -243,4 +243,4 @@ def paths(function: Function) -> Function:
 
 
 #: `-k` and `-t`.
-selection = of_table((KEYWORD, TAG))
+selection = apply_options((KEYWORD, TAG))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, TextIO
 
 from gradcheck.cache.cache_folder import FOLDER, open_cache
-from gradcheck.cli.write_files import is_report_file, prepare_file, refuse_inputs, resolved, write_file
+from gradcheck.cli.write_files import forbid_overwriting_inputs, is_report_file, prepare_file, resolve_links, write_file
 from gradcheck.errors import UsageError
 from gradcheck.forks import end_fork
 from gradcheck.reports import Look, render
@@ -30,20 +30,20 @@ _SERVICES = ("GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
 _FOR_PEOPLE = ("full", "concise", "markdown")
 
 #: Where reports go, once nothing else may be written to the standard output; None means to `sys.stdout`.
-_reports: TextIO | None = None
+_report_stream: TextIO | None = None
 
 
 def stdout() -> TextIO | None:
     """Return the stream that reports are written to."""
-    return sys.stdout if _reports is None else _reports
+    return sys.stdout if _report_stream is None else _report_stream
 
 
 def reserve_stdout() -> None:
     """Keep the standard output for what is written here. What else writes to it, in Python or in C, at whatever moment,
     goes to the standard error: somebody's code cannot spoil a report."""
-    global _reports
+    global _report_stream
     known = sys.__stdout__
-    if _reports is not None or known is None or sys.stdout is not known:
+    if _report_stream is not None or known is None or sys.stdout is not known:
         return
     try:
         known.flush()
@@ -52,7 +52,7 @@ def reserve_stdout() -> None:
         os.dup2(2, number)
     except (OSError, ValueError):  # no such streams: nothing can be mixed up
         return
-    _reports = open(kept, "w", encoding=known.encoding, errors=known.errors, closefd=False)  # noqa: SIM115
+    _report_stream = open(kept, "w", encoding=known.encoding, errors=known.errors, closefd=False)  # noqa: SIM115
 
 
 def wants_color(choice: str, stream: IO[str] | None) -> bool:
@@ -70,7 +70,7 @@ def is_terminal(stream: IO[str] | None) -> bool:
     return stream is not None and not stream.closed and stream.isatty()
 
 
-def width() -> int:
+def terminal_width() -> int:
     """The terminal's columns; COLUMNS overrides, and a log file has 80."""
     import shutil  # here, since few commands ask for the width
 
@@ -142,32 +142,32 @@ class Outputs:
         """Refuse at once what could not be written at the end, or would be lost. Raises UsageError."""
         for path in self.files:
             prepare_file(path)
-        if len({resolved(path) for path in self.files}) < len(self.files):
+        if len({resolve_links(path) for path in self.files}) < len(self.files):
             raise UsageError("two reports would go to the same file", hint="name a file for each")
 
-    def spare(self, selection: Loaded) -> None:
+    def forbid_overwriting(self, selection: Loaded) -> None:
         """Refuse to write over a file that the cases were read from. Raises UsageError."""
         places = (*(case.place for case in selection.cases), *(error.place for error in selection.errors))
-        refuse_inputs(self.files, {place.file for place in places})
+        forbid_overwriting_inputs(self.files, {place.file for place in places})
 
     @property
-    def streams(self) -> bool:
+    def is_streaming(self) -> bool:
         """Whether the standard output gets each result as it is there."""
         return self.format == "json-lines" and self.file is None
 
     def begin(self) -> Callable[[CaseResult], None] | None:
         """Write what comes before all results; what writes each of them, where they are to be streamed."""
-        if not self.streams:
+        if not self.is_streaming:
             return None
-        from gradcheck.reports.formats.json_lines import begin, streamed
+        from gradcheck.reports.formats.json_lines import begin_line, reliable_case_line
 
-        write_stdout(begin(), is_data=True)
-        return lambda case: write_stdout(streamed(case), is_data=True)
+        write_stdout(begin_line(), is_data=True)
+        return lambda case: write_stdout(reliable_case_line(case), is_data=True)
 
     def write(self, result: RunResult, begun: bool = False) -> None:
         """Everything that has not begun to be written. Raises UsageError where a file cannot be written, once all
         others are; what should have gone there goes to the standard output."""
-        self._summarise(result)
+        self._write_github_summary(result)
         plain = Look(verbosity=self.verbosity, durations=self.durations)
         files = [(path, format, plain) for format, path in self.reports]
         if self.file:
@@ -185,14 +185,14 @@ class Outputs:
 
     def _write_stdout(self, result: RunResult, begun: bool, plain: Look) -> None:
         if begun:
-            from gradcheck.reports.formats.json_lines import end
+            from gradcheck.reports.formats.json_lines import end_line
 
-            write_stdout(end(result), is_data=True)
+            write_stdout(end_line(result), is_data=True)
         else:
-            look = replace(plain, color=wants_color(self.color, stdout()), width=width())
+            look = replace(plain, color=wants_color(self.color, stdout()), width=terminal_width())
             write_stdout(render(result, self.format, look), is_data=self.format not in _FOR_PEOPLE)
 
-    def _summarise(self, result: RunResult) -> None:
+    def _write_github_summary(self, result: RunResult) -> None:
         """Add a page to the summary of a job on GitHub, if that is where a report goes."""
         path = os.environ.get("GITHUB_STEP_SUMMARY")
         if not path or not {"github", "markdown"} & {self.format, *(format for format, _ in self.reports)}:
@@ -208,7 +208,7 @@ class Outputs:
 _SMALLEST = "# the smallest case that gradcheck found to fail as this one does:"
 
 
-def keep(id: str, case: str) -> str:
+def write_smallest_case(id: str, case: str) -> str:
     """Write a case file that reproduces a failure of the case with this id; its path, empty where it cannot be written.
 
     The same id gets the same file.
@@ -219,7 +219,7 @@ def keep(id: str, case: str) -> str:
     name = f"{words}-{hashlib.sha256(id.encode('utf-8', 'surrogateescape')).hexdigest()[:6]}.yaml"
     data = f"{_SMALLEST} {plain(id)}\n{case}".encode("utf-8", "backslashreplace")
     try:
-        with open_cache(create=True) as folder, folder.below("smallest", create=True) as inner:
+        with open_cache(create=True) as folder, folder.open_subfolder("smallest", create=True) as inner:
             if not inner.may_write(name, _is_smallest):
                 return ""
             inner.replace(name, data)

@@ -7,19 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from gradcheck.checks.options import Options, Override
-from gradcheck.cli.config import Configured, configured
 from gradcheck.cli.baseline_file import read_baseline
+from gradcheck.cli.config import Configuration, load_configuration
 
 #: What concerns a run as the command line does it, and not what is found.
 _NOT_HERE = ("jobs", "executor", "shrink", "maxfail", "cache")
 
 
-def project_options(folder: Path | None = None, *, known: Configured | None = None, **choices: Any) -> Options:
+def project_options(folder: Path | None = None, *, known: Configuration | None = None, **choices: Any) -> Options:
     """Return what is configured for a folder, by default the working directory, unless that is `known`; `choices` win.
 
     Raises UsageError.
     """
-    known = configured(folder) if known is None else known
+    known = load_configuration(folder) if known is None else known
     names = {field.name for field in fields(Options)} - set(_NOT_HERE)
     chosen = {name: one.value for name, one in known.settings.items() if name in names}
     if "baseline" in chosen:

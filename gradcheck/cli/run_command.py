@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gradcheck.cache.cache_folder import FOLDER, refusal
+from gradcheck.cache.cache_folder import FOLDER, link_warning
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand, overrides_of
-from gradcheck.cli.group import USAGE, guarded
-from gradcheck.cli.fast_exit import only_ours
-from gradcheck.cli.output import Outputs, is_terminal, keep, write_stderr, write_stdout
-from gradcheck.cli.supervisor import OwnProcess, runs_foreign_code, supervise
+from gradcheck.cli.fast_exit import allow_immediate_exit
+from gradcheck.cli.group import USAGE, run_command
+from gradcheck.cli.output import Outputs, is_terminal, write_smallest_case, write_stderr, write_stdout
+from gradcheck.cli.supervisor import CommandProcess, runs_foreign_code, supervise
 from gradcheck.engines.libraries import LIBRARIES, libraries_of
 from gradcheck.errors import UsageError
 from gradcheck.reports import FORMATS
@@ -28,84 +28,84 @@ from gradcheck.reports.safe_text import count
 if TYPE_CHECKING:
     from gradcheck.cache.cache import Cache
     from gradcheck.checks.baseline import Baseline
-    from gradcheck.checks.options import Effort, Override
+    from gradcheck.checks.options import Override, ShrinkEffort
     from gradcheck.checks.result import CaseResult, RunResult
-    from gradcheck.cli.case_selection import Which
+    from gradcheck.cli.case_selection import CaseSelection
     from gradcheck.language.case import Loaded
 
 
 @click.command("run", cls=ConfiguredCommand)
 @options.paths
-@options.of_table(options.RUN)
+@options.apply_options(options.RUN)
 def command(paths: tuple[str, ...], **chosen: Any) -> int:
     """Check every case below the paths.
 
     PATH is a case file or a folder of them, FILE::NAME a single case. Without any, the paths of [tool.gradcheck] in
     pyproject.toml are taken, else cases/.
     """
-    if refused := refusal():
+    if refused := link_warning():
         write_stderr(f"gradcheck: {refused}")
     chosen["overrides"] = _overrides()
     if runs_foreign_code(chosen, *(one.choices for one in chosen["overrides"])):
         if supervise(again=chosen["output_format"] != "json-lines" and not chosen["coverage"]):
             chosen |= {"in_workers": True, "shrink": False}
     elif (chosen["jobs"] or 1) == 1:
-        only_ours()
+        allow_immediate_exit()
     own = click.get_current_context().find_root().obj
-    chosen["cache"] = _cache(chosen, own.code if isinstance(own, OwnProcess) else None)
+    chosen["cache"] = _cache(chosen, own.package_digest if isinstance(own, CommandProcess) else None)
     if not chosen.pop("watch"):
-        return _checked(paths, chosen)
+        return _check_paths(paths, chosen)
     from gradcheck.cli.select import default_paths
     from gradcheck.cli.watch import watch
 
     def once(some: tuple[str, ...]) -> int:
-        return guarded(click.Command("run", callback=lambda: _checked(some, dict(chosen))), [])
+        return run_command(click.Command("run", callback=lambda: _check_paths(some, dict(chosen))), [])
 
     watch(paths or default_paths(), (*chosen["engines"], chosen["reference"] or ""), once)
     return 0
 
 
-def _checked(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
+def _check_paths(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
     """Check what is below the paths, and report; the exit code."""
     if chosen.pop("coverage"):
-        return _covered(paths, chosen)
+        return _check_with_coverage(paths, chosen)
     outputs = _outputs(chosen)
     outputs.prepare()
-    from gradcheck.cli.last_failed import remember
-    from gradcheck.cli.case_selection import Which
+    from gradcheck.cli.case_selection import CaseSelection
+    from gradcheck.cli.last_failed import write_last_failed
 
-    which = Which.of(paths, chosen)
+    which = CaseSelection.of(paths, chosen)
     known, update, fix = chosen.pop("baseline"), chosen.pop("update_baseline"), chosen.pop("fix")
     chosen["baseline"] = _baseline(known, update, chosen["fail_on_drift"])
     chosen["derived"] = outputs.verbosity > 0
-    chosen["shrink"] = _effort(chosen["shrink"], outputs)
+    chosen["shrink"] = _shrink_effort(chosen["shrink"], outputs)
     if chosen.pop("exitfirst"):
         chosen["maxfail"] = 1
     unset = (None, ())
     given = {name: value for name, value in chosen.items() if value not in unset}
     if update:
-        return _updated(which, given, outputs)
+        return _check_and_update_baseline(which, given, outputs)
     if given.get("jobs", 1) > 1 and chosen["cache"] is None:
         _preload(given)
     selection = which()
-    outputs.spare(selection)
+    outputs.forbid_overwriting(selection)
     told = outputs.begin() if not fix and "shrink" not in given else None
-    result, is_written = _fixed(which, given) if fix else (_run(selection, given, told), True)
-    result = _with_files(result)
-    remember(result)
+    result, is_written = _check_and_fix(which, given) if fix else (_run(selection, given, told), True)
+    result = _write_smallest_cases(result)
+    write_last_failed(result)
     outputs.write(result, told is not None)
-    return max(result.exit_code, _gone(which, given, result), 0 if is_written else USAGE)
+    return max(result.exit_code, _removed_cases_exit_code(which, given, result), 0 if is_written else USAGE)
 
 
-def _covered(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
+def _check_with_coverage(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
     """The same, in this process and with nothing known from earlier runs; then what the cases came to."""
-    from gradcheck.checks.coverage import exercised
-    from gradcheck.reports.coverage_lines import exercised_lines
+    from gradcheck.checks.coverage import measure_coverage
+    from gradcheck.reports.coverage_lines import coverage_lines
 
     everything, is_text = chosen["verbose"] > 0, chosen["output_format"] in ("full", "concise") and not chosen["file"]
-    with exercised(chosen["engines"]) as found:
-        code = _checked(paths, {**chosen, "coverage": False, "jobs": None, "executor": None, "cache": None})
-    for line in exercised_lines(found, everything):
+    with measure_coverage(chosen["engines"]) as found:
+        code = _check_paths(paths, {**chosen, "coverage": False, "jobs": None, "executor": None, "cache": None})
+    for line in coverage_lines(found, everything):
         if is_text:
             write_stdout(f"{line}\n")
         else:
@@ -125,17 +125,17 @@ def _cache(chosen: dict[str, Any], code: str | None) -> Cache | None:
     """Return None where it was not chosen, or nothing may be kept. `code` is the digest of gradcheck's own files."""
     if not chosen["cache"] or code is None:
         return None
-    known = (name for name in _asked(chosen) if name in LIBRARIES)  # of whoever else takes part nothing is kept
+    known = (name for name in _named_engines(chosen) if name in LIBRARIES)  # of whoever else takes part nothing is kept
     libraries = libraries_of(known)
     from gradcheck.cache import signing_key
-    from gradcheck.cache.cache import cache_of
+    from gradcheck.cache.cache import user_cache
 
     if refused := signing_key.refusal(FOLDER):
         write_stderr(f"gradcheck: {refused}")
-    return cache_of(code, libraries)
+    return user_cache(code, libraries)
 
 
-def _asked(chosen: dict[str, Any]) -> list[str]:
+def _named_engines(chosen: dict[str, Any]) -> list[str]:
     """The engines and references that are named, those of overrides too."""
     choices = [chosen, *(one.choices for one in chosen["overrides"])]
     return [name for some in choices for name in (*some.get("engines", ()), some.get("reference") or "torch")]
@@ -161,45 +161,45 @@ def _baseline(file: Path | None, update: bool, strict: bool) -> Baseline | None:
     return read_baseline(file, update)
 
 
-def _updated(which: Which, given: dict[str, Any], outputs: Outputs) -> int:
+def _check_and_update_baseline(which: CaseSelection, given: dict[str, Any], outputs: Outputs) -> int:
     """The run of which every failure becomes a known one."""
-    from gradcheck.cli.baseline_file import updated
+    from gradcheck.cli.baseline_file import update_baseline
     from gradcheck.language.case import STDIN
 
     known = given["baseline"]
     selection = which()
-    outputs.spare(selection)
+    outputs.forbid_overwriting(selection)
     for error in selection.errors:
         if error.place.file != STDIN and not os.path.lexists(error.place.file):
             raise error  # a path that is not there is a mistake, and no failure to put up with
     result = _run(selection, {**given, "baseline": replace(known, claims={}, agreement={}), "shrink": None})
     try:
-        result = updated(known, result, _is_whole(which, given, result))
+        result = update_baseline(known, result, _is_whole(which, given, result))
     finally:  # where the baseline cannot be written, the report is there all the same
         outputs.write(result)
     return result.exit_code
 
 
-def _is_whole(which: Which, given: dict[str, Any], result: RunResult) -> bool:
+def _is_whole(which: CaseSelection, given: dict[str, Any], result: RunResult) -> bool:
     """Whether of every file that was read all cases ran."""
-    return which.takes_files_whole and not result.interrupted and "maxfail" not in given
+    return which.has_whole_files and not result.interrupted and "maxfail" not in given
 
 
-def _gone(which: Which, given: dict[str, Any], result: RunResult) -> int:
+def _removed_cases_exit_code(which: CaseSelection, given: dict[str, Any], result: RunResult) -> int:
     """1 where the baseline has cases that are no more, as far as that can be told."""
     if "baseline" not in given or not _is_whole(which, given, result):
         return 0
-    from gradcheck.cli.baseline_file import tell_gone
+    from gradcheck.cli.baseline_file import report_removed_cases
 
-    return tell_gone(given["baseline"], result)
+    return report_removed_cases(given["baseline"], result)
 
 
-def _fixed(which: Which, given: dict[str, Any]) -> tuple[RunResult, bool]:
+def _check_and_fix(which: CaseSelection, given: dict[str, Any]) -> tuple[RunResult, bool]:
     """Write verified corrections, and check again; return also whether all files could be written."""
-    from gradcheck.cli.fix import fixed, refuse_without_files
+    from gradcheck.cli.fix import apply_corrections, reject_standard_input
 
-    refuse_without_files(which.paths)
-    return fixed(_run(which(), given), which, lambda some: _run(some, given))
+    reject_standard_input(which.paths)
+    return apply_corrections(_run(which(), given), which, lambda some: _run(some, given))
 
 
 def _outputs(chosen: dict[str, Any]) -> Outputs:
@@ -217,7 +217,7 @@ def _outputs(chosen: dict[str, Any]) -> Outputs:
     )
 
 
-def _effort(asked: bool | None, outputs: Outputs) -> Effort | None:
+def _shrink_effort(asked: bool | None, outputs: Outputs) -> ShrinkEffort | None:
     """Unasked only for people, who read a report in full."""
     from gradcheck.checks.options import QUICK, THOROUGH
 
@@ -252,10 +252,10 @@ def _run(selection: Loaded, given: dict[str, Any], told: Callable[[CaseResult], 
     return result
 
 
-def _with_files(result: RunResult) -> RunResult:
+def _write_smallest_cases(result: RunResult) -> RunResult:
     """The smallest reproductions, each in a file of its own."""
     cases = tuple(
-        replace(case, smallest=replace(case.smallest, file=keep(case.id, case.smallest.case)))
+        replace(case, smallest=replace(case.smallest, file=write_smallest_case(case.id, case.smallest.case)))
         if case.smallest
         else case
         for case in result.cases

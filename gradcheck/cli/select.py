@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from gradcheck.cli.write_files import resolved
 from gradcheck.cli.group import NothingToDo, code_of
 from gradcheck.cli.options import DEFAULT_PATHS
 from gradcheck.cli.output import write_stderr
+from gradcheck.cli.write_files import resolve_links
 from gradcheck.errors import InvalidCase, UsageError
 from gradcheck.language.case import Case, Loaded
 from gradcheck.language.loader import load
@@ -26,18 +26,18 @@ def select(paths: Sequence[str], keyword: str | None = None, tags: Sequence[str]
     """Read the paths and keep what is asked for; `NothingToDo` where that is nothing."""
     matches = compile_keywords(keyword) if keyword is not None else None
     targets = [split_id(path) for path in paths or default_paths()]
-    cases, errors = _named(targets, load(list(dict.fromkeys(file for file, _ in targets))))
+    cases, errors = _select_named(targets, load(list(dict.fromkeys(file for file, _ in targets))))
     kept = tuple(
         case
         for case in cases
-        if (matches is None or matches(_told(case))) and (not tags or not set(tags).isdisjoint(case.tags))
+        if (matches is None or matches(_keyword_text(case))) and (not tags or not set(tags).isdisjoint(case.tags))
     )
     if not kept and not errors:
-        raise _nothing(paths, cases)
+        raise _nothing_selected(paths, cases)
     return Loaded(kept, errors)
 
 
-def tell_errors(errors: Sequence[InvalidCase]) -> int:
+def print_errors(errors: Sequence[InvalidCase]) -> int:
     """Write them to stderr, a line each; the exit code that follows from them."""
     write_stderr(*map(str, errors))
     return code_of(errors)
@@ -62,13 +62,13 @@ def default_paths() -> tuple[str, ...]:
     return DEFAULT_PATHS
 
 
-def _named(targets: list[tuple[str, str | None]], loaded: Loaded) -> Loaded:
+def _select_named(targets: list[tuple[str, str | None]], loaded: Loaded) -> Loaded:
     """What the targets name. Errors beside a case that was named and is valid are not its business."""
     cases, errors = loaded
     names = {(_key(file), name) for file, name in targets if name is not None}
     if not names:
         return loaded
-    whole = {resolved(file) for file, name in targets if name is None}
+    whole = {resolve_links(file) for file, name in targets if name is None}
     by_file: dict[str, list[str]] = {}
     for case in cases:
         by_file.setdefault(_key(case.place.file), []).append(case.name)
@@ -87,13 +87,13 @@ def _named(targets: list[tuple[str, str | None]], loaded: Loaded) -> Loaded:
     return Loaded(kept, tuple(e for e in errors if _key(e.place.file) in files or below(_key(e.place.file))))
 
 
-def _told(case: Case) -> str:
+def _keyword_text(case: Case) -> str:
     """What `-k` looks into: an id, without the suffix that nearly all have."""
     return f"{os.path.splitext(case.place.file)[0]}::{case.name}"
 
 
 def _key(file: str) -> str:
-    return str(resolved(file))
+    return str(resolve_links(file))
 
 
 def _no_such_case(file: str, name: str, known: list[str]) -> NothingToDo:
@@ -102,7 +102,7 @@ def _no_such_case(file: str, name: str, known: list[str]) -> NothingToDo:
     return NothingToDo(f"no case is named '{name}' in {Path(file).name}", hint=hint)
 
 
-def _nothing(paths: Sequence[str], found: Sequence[Case]) -> NothingToDo:
+def _nothing_selected(paths: Sequence[str], found: Sequence[Case]) -> NothingToDo:
     where = ", ".join(paths or DEFAULT_PATHS)
     if not found:
         return NothingToDo(f"no case was found in {where}", hint="a case file ends in .yaml or .yml")

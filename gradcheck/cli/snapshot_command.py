@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import click
 
 from gradcheck.cli import options
-from gradcheck.cli.config import ConfiguredCommand, configuration
-from gradcheck.cli.write_files import still_holds, write_file
+from gradcheck.cli.config import ConfiguredCommand, current_configuration
 from gradcheck.cli.group import USAGE
 from gradcheck.cli.output import write_stderr, write_stdout
 from gradcheck.cli.supervisor import runs_foreign_code, supervise
+from gradcheck.cli.write_files import holds_text, write_file
 from gradcheck.errors import UsageError
 from gradcheck.forks import CRASH
 from gradcheck.reports.safe_text import count
@@ -38,24 +38,24 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
     """
     from gradcheck.checks.gradient_snapshot import snapshots
     from gradcheck.cli.project_options import project_options
-    from gradcheck.cli.select import select, tell_errors
+    from gradcheck.cli.select import print_errors, select
     from gradcheck.language.case import STDIN
 
-    chosen = replace(project_options(known=configuration()), overrides=())
+    chosen = replace(project_options(known=current_configuration()), overrides=())
     if runs_foreign_code({"engines": chosen.engines, "reference": chosen.reference, "allow_code": chosen.allow_code}):
         supervise(again=False)
     selection = select(paths, keyword, tags)
-    code = tell_errors(selection.errors)
+    code = print_errors(selection.errors)
     cases = [case for case in selection.cases if case.place.file != STDIN]
     found = snapshots(cases, chosen, anew=update)
     by_file: dict[str, list[Snapshot]] = {}
     for one in found:
-        code = max(code, _tell(one))
+        code = max(code, _report_skipped(one))
         by_file.setdefault(one.case.place.file, []).append(one)
     written = 0
     for file, those in by_file.items():
         try:
-            written += _written(Path(file), [one for one in those if one.gradients], check)
+            written += _write_gradients(Path(file), [one for one in those if one.gradients], check)
         except UsageError as error:
             write_stderr(f"gradcheck: {error}")
             code = USAGE
@@ -63,7 +63,7 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
     return max(code, int(check and written > 0))
 
 
-def _tell(one: Snapshot) -> int:
+def _report_skipped(one: Snapshot) -> int:
     """What there is to say of a case that gets nothing, or not everything; the exit code that follows."""
     where = one.case.id
     if one.large:
@@ -74,20 +74,20 @@ def _tell(one: Snapshot) -> int:
     return 0
 
 
-def _written(path: Path, those: Sequence[Snapshot], check: bool) -> int:
+def _write_gradients(path: Path, those: Sequence[Snapshot], check: bool) -> int:
     """How many of these cases of a file are changed. Raises UsageError where it cannot be written."""
-    from gradcheck.language.loader.expected_writer import with_expected
     from gradcheck.language.case_writer import literal
+    from gradcheck.language.loader.expected_writer import insert_expected
 
     before = after = path.read_bytes().decode("utf-8")
     done = 0
     for one in reversed(those):  # so that the lines of the others stay
         values = {n: "null" if array is None else literal(array) for n, array in one.gradients.items()}
         try:
-            changed = with_expected(after, one.case.place.line, values)
+            changed = insert_expected(after, one.case.place.line, values)
         except ValueError:
             changed = after
-        if not _says(changed, one, path):
+        if not _only_adds_gradients(changed, one, path):
             write_stderr(f"{one.case.id}: is left as it is, for want of a place to write to")
             continue
         done += changed != after
@@ -96,14 +96,14 @@ def _written(path: Path, those: Sequence[Snapshot], check: bool) -> int:
         lines = before.splitlines(), after.splitlines()
         write_stderr(*difflib.unified_diff(*lines, str(path), str(path), lineterm="", n=1))
         if not check:
-            write_file(path, after, still_holds(before))
+            write_file(path, after, holds_text(before))
     return done
 
 
-def _says(text: str, one: Snapshot, path: Path) -> bool:
+def _only_adds_gradients(text: str, one: Snapshot, path: Path) -> bool:
     """Whether the file now says just what it said before, and these gradients."""
-    from gradcheck.language.loader import load_text
     from gradcheck.language.case_writer import write
+    from gradcheck.language.loader import load_text
 
     cases, _ = load_text(text, path.as_posix())
     found = next((case for case in cases if case.name == one.case.name), None)

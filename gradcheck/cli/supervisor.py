@@ -22,7 +22,7 @@ from gradcheck.cli.output import reserve_stdout, write_stderr
 from gradcheck.forks import CRASH, end_fork, report_from_here
 
 #: Engines that are known to return.
-_OURS = frozenset({"core", "torch"})
+_TRUSTED_ENGINES = frozenset({"core", "torch"})
 #: Options of Linux's `prctl`, from sys/prctl.h: a process ends with its parent; it becomes the parent of what its
 #: descendants leave behind.
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -32,32 +32,35 @@ _ROUNDS = 100
 
 
 @dataclass(slots=True)
-class OwnProcess:
+class CommandProcess:
     """What a command knows of a process that runs nothing else; it is the object of the outermost context.
 
     `code` is the digest of gradcheck's own files, from before they were imported. With `supervises`, the process may go
     on in a fork, where `finished` is the pipe that takes the exit code.
     """
 
-    code: str | None = None
-    supervises: bool = False
-    finished: int | None = None
+    package_digest: str | None = None
+    may_fork: bool = False
+    result_pipe: int | None = None
 
-    def finish(self, code: int) -> None:
+    def report_exit_code(self, code: int) -> None:
         """Tell the process that watches this one that the command has come to its end."""
         end_fork()
-        if self.finished is not None:
-            os.write(self.finished, bytes([code]))
-            os.close(self.finished)
-            self.finished = None
+        if self.result_pipe is not None:
+            os.write(self.result_pipe, bytes([code]))
+            os.close(self.result_pipe)
+            self.result_pipe = None
 
 
 def runs_foreign_code(*choices: Mapping[str, Any]) -> bool:
     """Return whether these choices of a run, and of its overrides, have somebody's code run."""
-    return any(some.get("allow_code") or some.get("executor") or not _named(some) <= _OURS for some in choices)
+    return any(
+        some.get("allow_code") or some.get("executor") or not _engine_names(some) <= _TRUSTED_ENGINES
+        for some in choices
+    )
 
 
-def _named(choices: Mapping[str, Any]) -> set[str]:
+def _engine_names(choices: Mapping[str, Any]) -> set[str]:
     return {*choices.get("engines", ()), choices.get("reference") or "torch"}
 
 
@@ -67,15 +70,15 @@ def supervise(*, again: bool) -> bool:
     Returns False. With `again`, a process that ends early is followed by another one, in which this returns True.
     """
     own = click.get_current_context().find_root().obj
-    if not isinstance(own, OwnProcess):
+    if not isinstance(own, CommandProcess):
         return False
-    is_second = own.supervises and sys.platform.startswith("linux") and _forked(own, again)
+    is_second = own.may_fork and sys.platform.startswith("linux") and _run_in_fork(own, again)
     report_from_here()
     reserve_stdout()
     return is_second
 
 
-def _forked(own: OwnProcess, again: bool) -> bool:
+def _run_in_fork(own: CommandProcess, again: bool) -> bool:
     """Return in a fork; whether it is the second. The process itself leaves with the fork's exit code."""
     attempt = 0
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
@@ -87,22 +90,22 @@ def _forked(own: OwnProcess, again: bool) -> bool:
             child = os.fork()
         if not child:
             os.close(read)
-            _end_with(parent)
-            own.finished, own.supervises = write, False
+            _end_with_parent(parent)
+            own.result_pipe, own.may_fork = write, False
             return attempt > 0
         os.close(write)
-        fate, told = _watch(child), _told(read)
+        fate, told = _watch(child), _read_exit_code(read)
         if told is not None:
-            _leave(told)
+            _exit_at_once(told)
         again = again and not attempt
         more = "; every case is checked again, in a process of its own" if again else ""
         write_stderr(f"gradcheck: the process has ended {fate} before its report was written{more}")
         if not again:
-            _leave(CRASH)
+            _exit_at_once(CRASH)
         attempt += 1
 
 
-def _told(pipe: int) -> int | None:
+def _read_exit_code(pipe: int) -> int | None:
     """Return the exit code that was told, None where none was. What was started meanwhile may hold the pipe open."""
     os.set_blocking(pipe, False)
     with open(pipe, "rb", buffering=0) as stream:
@@ -115,7 +118,7 @@ def _watch(child: int) -> str:
     sends it to both."""
 
     def hand_on(number: int, frame: object) -> None:
-        if number != signal.SIGINT or not _is_in_front():
+        if number != signal.SIGINT or not _is_foreground():
             os.kill(child, number)
 
     names = (*_FORWARDED, "SIGINT")
@@ -129,7 +132,7 @@ def _watch(child: int) -> str:
     return f"by the signal {signal.Signals(-code).name}" if code < 0 else f"with the exit code {code}"
 
 
-def _is_in_front() -> bool:
+def _is_foreground() -> bool:
     """Return whether a terminal would send this process what is typed there."""
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
@@ -143,7 +146,7 @@ def _is_in_front() -> bool:
         os.close(terminal)
 
 
-def _end_with(parent: int) -> None:
+def _end_with_parent(parent: int) -> None:
     """End this process when its parent ends."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
@@ -156,7 +159,7 @@ def _prctl(option: int, value: int) -> None:
     ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def _leave(code: int) -> NoReturn:
+def _exit_at_once(code: int) -> NoReturn:
     """Leave at once: all that is registered for a process's end has run, or is lost, in the fork.
 
     What somebody's code has started and left ends, too: whoever reads what this process writes would wait for it.

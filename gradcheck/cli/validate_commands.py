@@ -21,10 +21,10 @@ from gradcheck.reports.safe_text import count, plain
 def validate(paths: tuple[str, ...], verbose: int) -> int:
     """Read and validate case files without running them."""
     from gradcheck.cli.select import select
-    from gradcheck.language.value_precheck import refused_values
+    from gradcheck.language.value_precheck import find_value_errors
 
     selection = select(paths)
-    refused = {case.id: refused_values(case) for case in selection.cases if case.skip is None}
+    refused = {case.id: find_value_errors(case) for case in selection.cases if case.skip is None}
     errors = sorted([*selection.errors, *chain.from_iterable(refused.values())], key=_position)
     cases = [case for case in selection.cases if not refused.get(case.id)]
     lines = [plain(str(error)) for error in errors]
@@ -48,10 +48,10 @@ def _position(error: InvalidCase) -> tuple[tuple[str, ...], Place]:
 @options.VERBOSE
 def list_ids(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], verbose: int) -> int:
     """List the ids of cases, one a line; -v adds their tags."""
-    from gradcheck.cli.select import select, tell_errors
+    from gradcheck.cli.select import print_errors, select
 
     selection = select(paths, keyword, tags)
     labels = [f"  [{', '.join(case.tags)}]" if verbose and case.tags else "" for case in selection.cases]
     ids = (plain(case.id + label) + "\n" for case, label in zip(selection.cases, labels, strict=True))
     write_stdout("".join(ids))
-    return tell_errors(selection.errors)
+    return print_errors(selection.errors)

@@ -21,7 +21,7 @@ from gradcheck.reports.safe_text import count
 #: Seconds between two looks at the files, and after a change, for editors that write in several steps.
 _EVERY, _SETTLES = 0.5, 0.1
 #: What a file was when it was looked at.
-State = dict[str, tuple[int, int]]
+FileStates = dict[str, tuple[int, int]]
 
 
 def watch(paths: Sequence[str], engines: Iterable[str], once: Callable[[tuple[str, ...]], object]) -> None:
@@ -32,25 +32,25 @@ def watch(paths: Sequence[str], engines: Iterable[str], once: Callable[[tuple[st
         raise UsageError("--watch needs a system that can fork processes")
     for module in ("gradcheck.checks.scheduling.run", "gradcheck.engines.core", "gradcheck.engines.torch"):
         import_module(module)
-    code = tuple(code_of(engines))
-    known = state(paths, code)
-    _forked(once, tuple(paths))
+    code = tuple(engine_folders(engines))
+    known = file_states(paths, code)
+    _run_in_fork(once, tuple(paths))
     pause = threading.Event()
     while True:
         write_stderr(f"watching {count(len(known), 'file')}; Ctrl-C ends it")
-        while (now := state(paths, code)) == known:
+        while (now := file_states(paths, code)) == known:
             pause.wait(_EVERY)
         pause.wait(_SETTLES)
-        now = state(paths, code)
+        now = file_states(paths, code)
         changed = [file for file, what in now.items() if known.get(file) != what]
         known = now
-        touched = touched_by(changed, paths)
+        touched = affected_paths(changed, paths)
         if touched:
             write_stderr(f"changed: {', '.join(changed[:3])}{', …' if len(changed) > 3 else ''}")
-            _forked(once, touched)
+            _run_in_fork(once, touched)
 
 
-def touched_by(changed: Sequence[str], paths: Sequence[str]) -> tuple[str, ...]:
+def affected_paths(changed: Sequence[str], paths: Sequence[str]) -> tuple[str, ...]:
     """What is to run: the files that have changed, or of their cases those that are named; all, where code has."""
     if any(file.endswith(".py") for file in changed):
         return tuple(paths)
@@ -65,7 +65,7 @@ def _is_below(file: str, path: str) -> bool:
     return Path(file).is_relative_to(os.path.realpath(path))
 
 
-def code_of(engines: Iterable[str]) -> Iterator[str]:
+def engine_folders(engines: Iterable[str]) -> Iterator[str]:
     """The folders in which the code of engines is, by what is written after `--engine`."""
     for spec in engines:
         where = spec.rpartition(":")[0]
@@ -79,26 +79,26 @@ def code_of(engines: Iterable[str]) -> Iterator[str]:
                 yield origin if os.path.isdir(origin) else os.path.dirname(origin) or "."
 
 
-def state(paths: Sequence[str], code: Sequence[str]) -> State:
+def file_states(paths: Sequence[str], code: Sequence[str]) -> FileStates:
     """Of every file of cases below the paths, and of Python in the folders of code, when it was written and its
     size."""
-    found: State = {}
+    found: FileStates = {}
     for path in dict.fromkeys(split_id(path)[0] for path in paths):
-        for file in _below(path, SUFFIXES) if os.path.isdir(path) else (path,):
-            _look(file, found)
+        for file in _files_below(path, SUFFIXES) if os.path.isdir(path) else (path,):
+            _record_state(file, found)
     for folder in code:
-        for file in _below(folder, (".py",)):
-            _look(file, found)
+        for file in _files_below(folder, (".py",)):
+            _record_state(file, found)
     return found
 
 
-def _below(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
+def _files_below(folder: str, suffixes: tuple[str, ...]) -> Iterator[str]:
     for here, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "__"))]
         yield from (os.path.join(here, file) for file in sorted(files) if file.lower().endswith(suffixes))
 
 
-def _look(file: str, found: State) -> None:
+def _record_state(file: str, found: FileStates) -> None:
     try:
         known = os.stat(file)
     except OSError:
@@ -106,7 +106,7 @@ def _look(file: str, found: State) -> None:
     found[os.path.normpath(file)] = known.st_mtime_ns, known.st_size
 
 
-def _forked(once: Callable[[tuple[str, ...]], object], paths: tuple[str, ...]) -> None:
+def _run_in_fork(once: Callable[[tuple[str, ...]], object], paths: tuple[str, ...]) -> None:
     """In a process of its own, until that ends."""
     child = os.fork()
     if not child:

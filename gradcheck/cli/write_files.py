@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from gradcheck.errors import UsageError
-from gradcheck.safe_files import LinkRefused, MayReplace, folder_of, is_open, write
+from gradcheck.safe_files import LinkRefused, MayReplace, is_open, open_parent_folder, write
 
 _ELSEWHERE = "name another file"
 
@@ -19,8 +19,8 @@ def prepare_file(path: Path) -> None:
     if is_open(path):
         return
     try:
-        with folder_of(path, create=True) as (folder, name):
-            known = folder.about(name)
+        with open_parent_folder(path, create=True) as (folder, name):
+            known = folder.entry_stat(name)
             if known and stat.S_ISDIR(known.st_mode):
                 raise UsageError(f"cannot write '{path}': it is a folder", hint="name a file in it")
             if not folder.is_writable(name if known else os.curdir):
@@ -34,20 +34,20 @@ def prepare_file(path: Path) -> None:
 
 def is_report_file(file: IO[bytes]) -> bool:
     """Return whether an open file holds a report of gradcheck."""
-    from gradcheck.reports.report_detection import LOOKED_AT, is_report  # here, since most runs write no file
+    from gradcheck.reports.report_detection import PROBE_SIZE, is_report  # here, since most runs write no file
 
-    begin = file.read(LOOKED_AT)
-    file.seek(max(0, os.fstat(file.fileno()).st_size - LOOKED_AT))
+    begin = file.read(PROBE_SIZE)
+    file.seek(max(0, os.fstat(file.fileno()).st_size - PROBE_SIZE))
     return is_report(begin.decode("utf-8", "replace"), file.read().decode("utf-8", "replace"))
 
 
-def still_holds(text: str) -> MayReplace:
+def holds_text(text: str) -> MayReplace:
     """Return a test of whether an open file holds this text, as it did when it was read."""
     data = text.encode("utf-8", "surrogateescape")
     return lambda file: file.read(len(data) + 1) == data
 
 
-def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[str]) -> None:
+def forbid_overwriting_inputs(outputs: Iterable[Path], inputs: Iterable[str]) -> None:
     """Refuse an output that is one of these files, by whatever name. Raises UsageError."""
     written = {_identity(path): path for path in outputs}
     for file in inputs if written else ():
@@ -56,7 +56,7 @@ def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[str]) -> None:
             raise UsageError(f"'{path}' is read by this run, and cannot hold its report", hint=_ELSEWHERE)
 
 
-def resolved(path: str | os.PathLike[str]) -> Path:
+def resolve_links(path: str | os.PathLike[str]) -> Path:
     """Where links lead to, also where they lead in a circle, which `Path.resolve` does not take."""
     return Path(os.path.realpath(path))
 
@@ -66,7 +66,7 @@ def _identity(path: Path) -> object:
     try:
         known = os.stat(path)
     except (OSError, ValueError):
-        return resolved(path)
+        return resolve_links(path)
     return known.st_dev, known.st_ino
 
 

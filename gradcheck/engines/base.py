@@ -15,7 +15,7 @@ the kind "unsupported" (raise `Unsupported` and hand it back with `as_tensor_err
 failure either. Whatever else it raises, in the way of `TensorError`, is compared with what the reference raises.
 
 Optional are `timeout`, `own_dtype`, `conventions`, `output`, `session` and `parts`, which `time_limit`, `own_dtype`,
-`conventions`, `take_output`, `session` and `parts_of` below read, `evaluate_bare` and `gives` (see
+`conventions`, `take_output`, `session` and `op_composition` below read, `evaluate_bare` and `gives` (see
 `tensor_class.bare`), and `Evaluation.changed`. A define-by-run engine
 whose tensors have `requires_grad`, `grad` and `retain_grad()` is a page as a `DefineByRun`, whose `evaluate` can also
 record ops.
@@ -96,7 +96,7 @@ class Pullback:
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class OpComposition:
     """What an engine makes one op of: the ops that are called in its place, none where it is called itself; and the
     names of the ops whose methods the engine's own method calls, and where that begins."""
 
@@ -175,10 +175,10 @@ def session(engine: Engine, dtype: np.dtype) -> AbstractContextManager[None]:
     return nullcontext() if found is None else found(dtype)
 
 
-def parts_of(engine: Engine, application: Application, dtype: np.dtype) -> Parts:
+def op_composition(engine: Engine, application: Application, dtype: np.dtype) -> OpComposition:
     """Its `parts(application, dtype)`: what it makes an op of. Nothing is known where it has no such method."""
     found = getattr(engine, "parts", None)
-    return Parts() if found is None else found(application, dtype)
+    return OpComposition() if found is None else found(application, dtype)
 
 
 # Tensors one by one ---------------------------------------------------------------------------------

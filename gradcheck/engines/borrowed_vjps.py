@@ -13,11 +13,11 @@ from gradcheck.autograd.signature import Parameter
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.core import Core, CoreHost
-from gradcheck.engines.recording import Call, application_of, flat
+from gradcheck.engines.recording import RecordedCall, application_of, flat
 from gradcheck.errors import Unsupported
 
 
-class CoreByOthersRules(Core):
+class CoreWithBorrowedVjps(Core):
     """gradcheck's own engine, what these ops pull back being asked of another."""
 
     name = "core, by another's rules"
@@ -38,18 +38,18 @@ class _Host(CoreHost):
         if op.name not in self._ops or type(result) is not Tensor or not result.requires_grad:
             return result
         tensors = [value for value in flat((*args, *kwargs.values())) if type(value) is Tensor]
-        application = application_of(Call(op, args, kwargs, result, ""))
+        application = application_of(RecordedCall(op, args, kwargs, result, ""))
         places = [sum(application.tracked[:index]) for index in range(len(tensors))]
         made = Op(
             name=op.name,
             parameters=tuple([Parameter(f"tensor{index}") for index in range(len(tensors))]),
             forward=lambda *arrays: result.data.copy(),
-            rules=tuple([partial(self._pulled, application, place) for place in places]),
+            rules=tuple([partial(self._borrowed_vjp, application, place) for place in places]),
             holomorphic=False,
         )
         return made.general(tuple(tensors), {})
 
-    def _pulled(self, application: Application, place: int, g: Any, y: Any, *values: Any) -> np.ndarray:
+    def _borrowed_vjp(self, application: Application, place: int, g: Any, y: Any, *values: Any) -> np.ndarray:
         """Raises Unsupported where the other engine has no answer."""
         ((shape, dtype),) = [output for output in application.outputs if output is not None]
         (found,) = self._other.pull_back([application], [(np.asarray(g, dtype).reshape(shape),)], dtype)

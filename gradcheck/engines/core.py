@@ -14,7 +14,7 @@ from gradcheck.autograd.pullback import pull_arrays
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.engines.base import Application, Cotangents, Pullback, as_tensor_error
 from gradcheck.engines.define_by_run import DefineByRun, Shares
-from gradcheck.engines.recording import Call, Recorder, has_named
+from gradcheck.engines.recording import RecordedCall, Recorder, has_keyword_tensor
 from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.problem import Problem
@@ -49,7 +49,7 @@ class Core(DefineByRun):
     ) -> list[Pullback]:
         """As any define-by-run engine does, but through its rules at once what was recorded as one primitive op."""
         with quiet():
-            found = [_through_rules(*one) for one in zip(applications, cotangents, strict=True)]
+            found = [_pull_back_by_rules(*one) for one in zip(applications, cotangents, strict=True)]
         rest = [index for index, pullback in enumerate(found) if pullback is None]
         if not rest:
             return cast(list[Pullback], found)
@@ -60,10 +60,10 @@ class Core(DefineByRun):
         """As the core's own tensors are recorded, whatever else an engine made of it does with them."""
         return Recorder(CoreHost())
 
-    def through_record(self, calls: Sequence[Call], cotangents: Sequence[np.ndarray]) -> list[Shares]:
+    def pull_back_recorded(self, calls: Sequence[RecordedCall], cotangents: Sequence[np.ndarray]) -> list[Shares]:
         """By its rules, of primitive ops; none where somebody pulls back in a way of his own."""
         if type(self).pull_back is not _PULL_BACK:
-            return super().through_record(calls, cotangents)
+            return super().pull_back_recorded(calls, cotangents)
         return [_shares(call, cotangent) for call, cotangent in zip(calls, cotangents, strict=True)]
 
 
@@ -81,9 +81,9 @@ def applications_of(problem: Problem) -> list[Application]:
     return recorder.applications()
 
 
-def _shares(call: Call, cotangent: np.ndarray) -> Shares:
+def _shares(call: RecordedCall, cotangent: np.ndarray) -> Shares:
     result = call.result
-    if type(result) is not Tensor or result.creation_op is not call.op or has_named(call, Tensor):
+    if type(result) is not Tensor or result.creation_op is not call.op or has_keyword_tensor(call, Tensor):
         return None
     try:
         return [share for _, share in pull_arrays(result, cotangent)]
@@ -91,7 +91,7 @@ def _shares(call: Call, cotangent: np.ndarray) -> Shares:
         return None
 
 
-def _through_rules(application: Application, cotangents: Cotangents) -> Pullback | None:
+def _pull_back_by_rules(application: Application, cotangents: Cotangents) -> Pullback | None:
     """What the rules of a recorded primitive op give; None where it is not one."""
     result = application.recorded
     if type(result) is not Tensor or result.creation_op is not application.op or cotangents[0] is None:

@@ -25,7 +25,7 @@ from gradcheck.engines.base import (
     as_tensor_error,
 )
 from gradcheck.engines.graph_run import GraphRun
-from gradcheck.engines.recording import Call, Recorder, rebuild
+from gradcheck.engines.recording import RecordedCall, Recorder, rebuild
 from gradcheck.errors import GradcheckError, TensorError, Unsupported
 from gradcheck.language.problem import Problem
 
@@ -86,19 +86,19 @@ class DefineByRun(GradientBackend):
         """Run the graph and every step, as any engine does. A recorder, which only the core's tensors can have, is the
         host of the first evaluation of the graph."""
         with self.session(problem.dtype):
-            return self.run_of(problem, recorder).evaluation()
+            return self.new_run(problem, recorder).evaluation()
 
     def forward_values(self, problem: Problem) -> list[Mapping[str, np.ndarray]]:
         """All values once; none where the graph cannot be evaluated."""
         with self.session(problem.dtype):
-            run = self.run_of(problem)
+            run = self.new_run(problem)
             try:
                 run.run_graph()
             except GradcheckError:
                 return []
             return [run.values]
 
-    def run_of(self, problem: Problem, recorder: Recorder | None = None) -> GraphRun:
+    def new_run(self, problem: Problem, recorder: Recorder | None = None) -> GraphRun:
         """A problem on its way through this engine."""
         return GraphRun(self, problem, recorder)
 
@@ -116,15 +116,15 @@ class DefineByRun(GradientBackend):
                     self.backward(roots, seeds, True)
                 except GradcheckError:
                     for run in runs:
-                        run.forget()
+                        run.clear_gradients()
                         run.backward()
             return [run.pullback() for run in runs]
 
     def recorder(self) -> Recorder | None:
-        """What notes the calls of an evaluation for `through_record`; None where nothing is to be had from them."""
+        """What notes the calls of an evaluation for `pull_back_recorded`; None where nothing is to be had from them."""
         return None
 
-    def through_record(self, calls: Sequence[Call], cotangents: Sequence[np.ndarray]) -> list[Shares]:
+    def pull_back_recorded(self, calls: Sequence[RecordedCall], cotangents: Sequence[np.ndarray]) -> list[Shares]:
         """What the rules of calls that an evaluation has recorded make of the cotangents of their results."""
         return [None] * len(calls)
 
@@ -133,7 +133,7 @@ class DefineByRun(GradientBackend):
         with each input. For a scalar root that is its Hessian times the probe, by a second pass through the first."""
         with self.session(problem.dtype):
             try:
-                return self._second_order(self.run_of(problem), step, probes)
+                return self._second_order(self.new_run(problem), step, probes)
             except GradcheckError as error:
                 return SecondOrder({}, {}, as_tensor_error(error))
 
@@ -163,7 +163,7 @@ class DefineByRun(GradientBackend):
         return {name: None if tensor is None else self.array(tensor) for name, tensor in tensors.items()}
 
 
-def last_pass(problem: Problem) -> int | None:
+def last_backward_step(problem: Problem) -> int | None:
     """The last step that is a backward pass and raises nothing."""
     steps = problem.case.steps
     found = [index for index, step in enumerate(steps) if step.action == "backward" and step.raises is None]
@@ -224,7 +224,7 @@ class OpRun:
             except GradcheckError as error:
                 self.error = as_tensor_error(error)
 
-    def forget(self) -> None:
+    def clear_gradients(self) -> None:
         """Forget what a pass with others has left behind."""
         for leaf in self.leaves:
             leaf.grad = None

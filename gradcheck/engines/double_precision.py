@@ -20,7 +20,7 @@ from gradcheck.language.expr.traverse import rewrite, with_children
 from gradcheck.language.problem import Problem
 
 
-class RaisedHost:
+class DoublePrecisionHost:
     """A host that has double precision for every dtype that an expression names."""
 
     def __init__(self, host: Host) -> None:
@@ -38,14 +38,14 @@ class RaisedHost:
 B = TypeVar("B", bound=TensorBackend)
 
 
-def raised(backend: B) -> B:
+def double_precision_backend(backend: B) -> B:
     """The same backend, which leaves double precision nowhere."""
     other = copy(backend)
-    other.host = RaisedHost(backend.host)
+    other.host = DoublePrecisionHost(backend.host)
     return other
 
 
-def raise_array(array: np.ndarray) -> np.ndarray:
+def double_precision_array(array: np.ndarray) -> np.ndarray:
     """A floating or complex array in double precision; others as they are."""
     double = RAISED.get(array.dtype.name)
     return array.astype(double) if double else array
@@ -55,14 +55,14 @@ def raise_array(array: np.ndarray) -> np.ndarray:
 _COMPARE = frozenset(("lt", "le", "gt", "ge", "eq", "ne", "clamp", "hardtanh", "threshold", "hardshrink", "softshrink"))
 
 
-def raise_precision(problem: Problem) -> Problem:
+def double_precision_problem(problem: Problem) -> Problem:
     """The same problem in double precision. Thresholds stay what they are in its own: at `float16(0.8)` a clamp at 0.8
     has its kink."""
     if RAISED.get(problem.dtype.name, problem.dtype.name) == problem.dtype.name:
         return problem
 
     def raise_all(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {name: raise_array(array) for name, array in arrays.items()}
+        return {name: double_precision_array(array) for name, array in arrays.items()}
 
     thresholds = dtypes.real_of(problem.dtype)
     graph = {name: _with_thresholds(claim, thresholds) for name, claim in problem.case.graph.items()}
@@ -71,7 +71,9 @@ def raise_precision(problem: Problem) -> Problem:
         case=replace(problem.case, graph=graph),
         inputs=raise_all(problem.inputs),
         constants=raise_all(problem.constants),
-        seeds=tuple({n: None if a is None else raise_array(a) for n, a in seeds.items()} for seeds in problem.seeds),
+        seeds=tuple(
+            {n: None if a is None else double_precision_array(a) for n, a in seeds.items()} for seeds in problem.seeds
+        ),
         forwards=tuple(raise_all(arrays) for arrays in problem.forwards),
         dtype=dtypes.BY_NAME[RAISED.get(problem.dtype.name, problem.dtype.name)],
     )

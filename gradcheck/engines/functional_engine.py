@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import Op
-from gradcheck.engines.recording import flat, mapped
-from gradcheck.engines.tensor_class.call_forms import Form, Library, Shape
-from gradcheck.engines.tensor_class.op_calls import Calls
+from gradcheck.engines.recording import flat, map_nested
+from gradcheck.engines.tensor_class.call_forms import CallForm, Library, Shape
 from gradcheck.engines.tensor_class.foreign_engine import ForeignEngine
-from gradcheck.engines.tensor_class.user_code_guard import translating
-from gradcheck.engines.tensor_class.wrapped_tensor import Call, WrappedTensor, tensors_in
+from gradcheck.engines.tensor_class.op_calls import OpCalls
+from gradcheck.engines.tensor_class.user_code_guard import translate_errors
+from gradcheck.engines.tensor_class.wrapped_tensor import LibraryCall, WrappedTensor, tensors_in
 from gradcheck.errors import NoGradRequired, NonScalarBackward, Unsupported
 
 
@@ -36,7 +36,7 @@ class FunctionalEngine(ForeignEngine):
         """`array_of` makes the library's arrays, which are of `array_types`; its functions are in `modules`."""
         super().__init__(name, name, Library(tuple(modules), methods=False))
         self._array_of, self._array_types = array_of, array_types
-        self._calls = Calls(self)
+        self._calls = OpCalls(self)
         self.new_graph()
 
     @abstractmethod
@@ -45,7 +45,7 @@ class FunctionalEngine(ForeignEngine):
 
     def new_graph(self) -> None:
         super().new_graph()
-        self._record: list[Call] = []
+        self._record: list[LibraryCall] = []
         self._named: list[WrappedTensor] = []  # leaves, and results whose gradients are wanted
         self._gradients: dict[WrappedTensor, np.ndarray] = {}
 
@@ -89,12 +89,12 @@ class FunctionalEngine(ForeignEngine):
     def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
         return self._calls.apply(op, bound)
 
-    def called(self, call: Call) -> None:
-        super().called(call)
+    def note_call(self, call: LibraryCall) -> None:
+        super().note_call(call)
         if call.result is not None:
             self._record.append(call)
 
-    def rehearse(self, form: Form, given: list[Any], shape: Shape, beyond: bool) -> None:
+    def check_backward(self, form: CallForm, given: list[Any], shape: Shape, beyond: bool) -> None:
         """A form that computes may still be one that the library cannot differentiate."""
         found = [value for value in flat(given) if self._differentiates(value)]
         if not found:
@@ -102,7 +102,7 @@ class FunctionalEngine(ForeignEngine):
 
         def total(*values: Any) -> Any:
             traced = iter(values)
-            replaced = mapped(given, lambda value: next(traced) if self._differentiates(value) else value)
+            replaced = map_nested(given, lambda value: next(traced) if self._differentiates(value) else value)
             result = form.call(self.library, replaced, shape)
             if isinstance(result, np.ndarray) and result.dtype == object:
                 raise TypeError("it makes an array of the library's own boxes")
@@ -124,7 +124,7 @@ class FunctionalEngine(ForeignEngine):
                 raise NoGradRequired("a backward pass from a tensor that requires no gradient")
             if seed is None and root.array.size != 1:
                 raise NonScalarBackward("a backward pass without a gradient from a tensor of several elements")
-        calls, named = self._leading_to(roots)
+        calls, named = self._calls_leading_to(roots)
         results = {call.result for call in calls}
         position = {tensor: index for index, tensor in enumerate(named)}
         starts = [np.zeros_like(t.array) if t in results else np.array(t.array) for t in named]
@@ -137,7 +137,7 @@ class FunctionalEngine(ForeignEngine):
                 known[call.result] = result if zero is None else result + values[zero]
             return self._sum([known[root] for root in roots], roots, seeds)
 
-        with translating(f"{self.name}'s backward pass"):
+        with translate_errors(f"{self.name}'s backward pass"):
             gradients = [np.asarray(gradient) for gradient in self.derivatives(total, starts)]
         for tensor, gradient in zip(named, gradients, strict=True):
             before = self._gradients.get(tensor)
@@ -150,7 +150,7 @@ class FunctionalEngine(ForeignEngine):
         with respect to the weights."""
         if not roots:
             return []
-        calls, _ = self._leading_to(list(roots))
+        calls, _ = self._calls_leading_to(list(roots))
 
         def weighted(weights: Sequence[Any], values: Sequence[Any]) -> Any:
             known = dict(zip(leaves, values, strict=True))
@@ -162,7 +162,7 @@ class FunctionalEngine(ForeignEngine):
             starts = [np.array(leaf.array) for leaf in leaves]
             return self._inner(directions, self.derivatives(lambda *values: weighted(weights, values), starts))
 
-        with translating(f"{self.name}'s derivative of a derivative"):
+        with translate_errors(f"{self.name}'s derivative of a derivative"):
             return [np.asarray(one) for one in self.derivatives(along, [np.ones_like(r.array) for r in roots])]
 
     def _inner(self, some: Sequence[Any], others: Sequence[Any]) -> Any:
@@ -170,10 +170,10 @@ class FunctionalEngine(ForeignEngine):
         add_up = self.library.function("sum")
         return reduce(operator.add, [add_up(one * other) for one, other in zip(some, others, strict=True)])
 
-    def _leading_to(self, roots: list[WrappedTensor]) -> tuple[list[Call], list[WrappedTensor]]:
+    def _calls_leading_to(self, roots: list[WrappedTensor]) -> tuple[list[LibraryCall], list[WrappedTensor]]:
         """The calls that lead to the roots, in order, and the named tensors among them and their leaves."""
         wanted = set(roots)
-        calls: list[Call] = []
+        calls: list[LibraryCall] = []
         for call in reversed(self._record):
             if call.result in wanted and call.result.requires_grad:
                 calls.append(call)
@@ -181,14 +181,14 @@ class FunctionalEngine(ForeignEngine):
         named = [tensor for tensor in dict.fromkeys(self._named) if tensor in wanted and tensor.requires_grad]
         return calls[::-1], named
 
-    def _replayed(self, call: Call, known: dict[WrappedTensor, Any]) -> list[Any]:
+    def _replayed(self, call: LibraryCall, known: dict[WrappedTensor, Any]) -> list[Any]:
         """The call's arguments, with what is known of this replay."""
 
         def replayed(value: Any) -> Any:
             is_known = type(value) is WrappedTensor and value in known
             return known[value] if is_known else self.native(call.op, value)
 
-        return [mapped(value, replayed) for value in call.bound]
+        return [map_nested(value, replayed) for value in call.bound]
 
     def _sum(self, values: list[Any], roots: list[WrappedTensor], seeds: list[np.ndarray | None]) -> Any:
         add_up = self.library.function("sum")

@@ -66,7 +66,7 @@ class GraphRun:
         states: list[State] = []
         steps = self.problem.case.steps
         for index, step in enumerate(steps):
-            raised = self.attempt(index, step)
+            raised = self.run_step(index, step)
             gradients = self._gradients(copied=index + 1 < len(steps))
             states.append(State(self.values, gradients, raised, frozenset(self.tensors.keys() - gradients.keys())))
             if raised is not None and step.raises is None:
@@ -79,7 +79,7 @@ class GraphRun:
         if self.recorder:
             self.recorder.closed = True
 
-    def attempt(self, index: int, step: Step) -> TensorError | None:
+    def run_step(self, index: int, step: Step) -> TensorError | None:
         """Take a step of the case; what it raised, if it did."""
         try:
             if step.action == "backward":
@@ -129,7 +129,7 @@ class GraphRun:
             self.failed_at = name
             if recorder:
                 recorder.owner = name
-            names[name] = result = self.computed(name, claim, names)
+            names[name] = result = self.compute_entry(name, claim, names)
             for part, tensor in ((name, result),) if type(result) is kind else _parts(name, result):
                 if type(tensor) is kind:
                     tensors[part] = tensor
@@ -141,7 +141,7 @@ class GraphRun:
         self.failed_at, self.evaluated = "", True
         self.leaves, self._arrays, self.tensors, self.values = leaves, arrays, tensors, values
 
-    def computed(self, name: str, claim: Claim, names: Mapping[str, Any]) -> Any:
+    def compute_entry(self, name: str, claim: Claim, names: Mapping[str, Any]) -> Any:
         """What an entry comes to over the names above it."""
         return evaluate(claim.expr, names, self._host)
 

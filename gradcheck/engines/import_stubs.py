@@ -40,9 +40,9 @@ _OLD_NAMES: dict[str, Any] = {
     "unicode_": np.str_,
 }
 #: By which Numba compiles nothing: its functions are run as they are written, and no case waits for a compiler.
-UNCOMPILED = ("NUMBA_DISABLE_JIT", "1")
+NUMBA_DISABLED = ("NUMBA_DISABLE_JIT", "1")
 #: Modules with which is drawn, shown, or read what is trained on, or which compute on a device that is not there.
-_ASIDE = frozenset(
+_IRRELEVANT_MODULES = frozenset(
     (
         *("matplotlib", "graphviz", "pygraphviz", "pydot", "networkx", "seaborn", "plotly", "PIL", "imageio", "cv2"),
         *("IPython", "ipywidgets", "streamlit", "gradio", "tqdm", "colorama", "termcolor", "wandb", "prettytable"),
@@ -51,20 +51,20 @@ _ASIDE = frozenset(
         *("pyopencl", "pycuda"),
     )
 )
-_given: list[str] = []
-_stood_in: list[str] = []
+_added_names: list[str] = []
+_stubbed_modules: list[str] = []
 
 
-def provide(error: BaseException) -> bool:
+def add_missing(error: BaseException) -> bool:
     """Whether what an import has failed for could be given, so that it may be tried again."""
     if isinstance(error, ModuleNotFoundError):
-        return _stand_in(error)
+        return _add_stub(error)
     if isinstance(error, AttributeError) and error.name == "py_func":
         return _compile()
-    return is_of_old_numpy(error) and _give_names()
+    return is_old_numpy_error(error) and _give_names()
 
 
-def provided(load: Callable[[], Any]) -> Any:
+def import_with_stubs(load: Callable[[], Any]) -> Any:
     """What an import gives: tried again, from its beginning, as often as what it is missing can be had. Raises whatever
     it raises."""
     while True:
@@ -73,7 +73,7 @@ def provided(load: Callable[[], Any]) -> Any:
             return load()
         except Exception as error:
             cause = error.__cause__ if isinstance(error, UsageError) else error
-            if cause is None or not provide(cause):
+            if cause is None or not add_missing(cause):
                 raise
             anew = [name for name in set(sys.modules) - before if not _is_installed(sys.modules[name])]
             for name in anew:  # the folders of one are looked up by way of another
@@ -93,17 +93,17 @@ def _is_installed(module: Any) -> bool:
     return all(any(place.startswith(path) for path in sysconfig.get_paths().values()) for place in places)
 
 
-def told() -> tuple[Fact, ...]:
+def stub_facts() -> tuple[Fact, ...]:
     """What has been given in this process so far: an engine says in a line what it could not be imported without."""
-    aside = tuple(name for name in _stood_in if name in _ASIDE)
-    facts = [fact("old_names_given", names=tuple(_given))] if _given else []
+    aside = tuple(name for name in _stubbed_modules if name in _IRRELEVANT_MODULES)
+    facts = [fact("old_names_given", names=tuple(_added_names))] if _added_names else []
     facts += [fact("stood_in_for", modules=aside)] if aside else []
-    facts += [fact("numpy_stood_in_for", module="cupy")] if "cupy" in _stood_in else []
-    compiled = "numba" in sys.modules and os.environ.get(UNCOMPILED[0]) == UNCOMPILED[1]
-    return (*facts, *([fact("not_compiled", variable=UNCOMPILED[0])] if compiled else []))
+    facts += [fact("numpy_stood_in_for", module="cupy")] if "cupy" in _stubbed_modules else []
+    compiled = "numba" in sys.modules and os.environ.get(NUMBA_DISABLED[0]) == NUMBA_DISABLED[1]
+    return (*facts, *([fact("not_compiled", variable=NUMBA_DISABLED[0])] if compiled else []))
 
 
-def is_of_old_numpy(error: BaseException) -> bool:
+def is_old_numpy_error(error: BaseException) -> bool:
     """Whether code has asked NumPy for what newer ones have not, as chainer and dezero do."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     return isinstance(error, AttributeError) and bool(frames) and frames[-1].f_globals.get("__name__") == "numpy"
@@ -113,7 +113,7 @@ def _give_names() -> bool:
     lacking = [name for name in _OLD_NAMES if name not in vars(np)]
     for name in lacking:
         setattr(np, name, _OLD_NAMES[name])
-    _given.extend(lacking)
+    _added_names.extend(lacking)
     return bool(lacking)
 
 
@@ -123,27 +123,27 @@ def _compile() -> bool:
     if not getattr(config, "DISABLE_JIT", 0):
         return False
     config.DISABLE_JIT = 0  # type: ignore[union-attr]
-    os.environ[UNCOMPILED[0]] = "0"
+    os.environ[NUMBA_DISABLED[0]] = "0"
     return True
 
 
-def _stand_in(error: ModuleNotFoundError) -> bool:
+def _add_stub(error: ModuleNotFoundError) -> bool:
     top = (error.name or "").partition(".")[0]
-    if top not in (*_ASIDE, *_OF_ITS_OWN) or top in _stood_in or top in sys.modules:
+    if top not in (*_IRRELEVANT_MODULES, *_REPLACEMENTS) or top in _stubbed_modules or top in sys.modules:
         return False
-    _stood_in.append(top)
+    _stubbed_modules.append(top)
     if _FINDER not in sys.meta_path:
         sys.meta_path.append(_FINDER)
     return True
 
 
-class _Anything:
+class _StubValue:
     """Whatever is asked of it, it is that."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _Anything()
+        return _StubValue()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """A decorator gives back what it is given."""
@@ -155,7 +155,7 @@ class _Anything:
     __ror__ = __or__
 
 
-class _Empty(types.ModuleType):
+class _StubModule(types.ModuleType):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.__path__: list[str] = []
@@ -163,47 +163,47 @@ class _Empty(types.ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _Anything()
+        return _StubValue()
 
 
-class _Cupy(_Empty):
+class _Cupy(_StubModule):
     """What computes on a graphics card as NumPy does here."""
 
     def __getattr__(self, name: str) -> Any:
         given = {"asnumpy": np.asarray, "get_array_module": lambda *_: np, "array_api": np}
-        return given[name] if name in given else getattr(np, name, _Anything())
+        return given[name] if name in given else getattr(np, name, _StubValue())
 
 
-def _as_it_is(*functions: Any, **settings: Any) -> Any:
+def _uncompiled(*functions: Any, **settings: Any) -> Any:
     """A decorator that compiles nothing, with settings and without."""
     if len(functions) == 1 and isinstance(functions[0], types.FunctionType) and not settings:
         functions[0].py_func = functions[0]  # type: ignore[attr-defined]
         return functions[0]
-    return _as_it_is
+    return _uncompiled
 
 
-class _Numba(_Empty):
+class _Numba(_StubModule):
     """What compiles loops."""
 
     def __getattr__(self, name: str) -> Any:
-        known = {"prange": range, "njit": _as_it_is, "jit": _as_it_is, "vectorize": np.vectorize}
+        known = {"prange": range, "njit": _uncompiled, "jit": _uncompiled, "vectorize": np.vectorize}
         return known[name] if name in known else super().__getattr__(name)
 
 
 #: Modules that compute, and what does the same.
-_OF_ITS_OWN: dict[str, type[_Empty]] = {"cupy": _Cupy, "numba": _Numba}
+_REPLACEMENTS: dict[str, type[_StubModule]] = {"cupy": _Cupy, "numba": _Numba}
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Empty modules, after all that is installed."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        if name.partition(".")[0] not in _stood_in:
+        if name.partition(".")[0] not in _stubbed_modules:
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> types.ModuleType:
-        return _OF_ITS_OWN.get(spec.name, _Empty)(spec.name)
+        return _REPLACEMENTS.get(spec.name, _StubModule)(spec.name)
 
     def exec_module(self, module: types.ModuleType) -> None:
         """There is nothing in it."""

@@ -24,7 +24,7 @@ from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import GradcheckError, TensorError
 from gradcheck.language.problem import Problem
 
-Way = Literal["forward AD", "double reverse"]
+JvpMethod = Literal["forward AD", "double reverse"]
 #: For each array of an op that is tracked, in order, the direction in which it moves.
 Directions = Sequence[np.ndarray]
 
@@ -35,7 +35,7 @@ class Pushforward:
     `0`, `1` and so on. None where nothing moves. `error` is what was raised on the way."""
 
     tangents: Mapping[str, np.ndarray | None]
-    way: Way
+    method: JvpMethod
     error: TensorError | None = None
 
 
@@ -53,7 +53,7 @@ def push_forward(
         return _attempt(lambda: _graph_by_double_reverse(engine, problem, directions), "double reverse")
 
 
-def at_step(problem: Problem, step: int) -> Problem:
+def problem_at_step(problem: Problem, step: int) -> Problem:
     """The problem with its inputs and constants as they are when this step begins."""
     inputs, constants = dict(problem.inputs), dict(problem.constants)
     for changed in problem.forwards[:step]:
@@ -67,7 +67,7 @@ def _duals(engine: DefineByRun) -> ForwardAD:
     return engine.forward_ad
 
 
-def _attempt(run: Any, way: Way) -> Pushforward:
+def _attempt(run: Any, way: JvpMethod) -> Pushforward:
     try:
         return Pushforward(run(), way)
     except GradcheckError as error:
@@ -139,7 +139,7 @@ def _operation_by_duals(
     duals = _duals(engine)
     with duals.level():
         moving = iter(directions)
-        outputs = _applied(engine, application, lambda array: duals.dual(engine.leaf(array, False), next(moving)))
+        outputs = _op_outputs(engine, application, lambda array: duals.dual(engine.leaf(array, False), next(moving)))
         return {
             str(number): _array(engine, duals.tangent(output))
             for number, output in enumerate(outputs)
@@ -165,7 +165,9 @@ def _operation_by_double_reverse(
         leaves.append(engine.leaf(array, True))
         return leaves[-1]
 
-    listed = {str(n): o for n, o in enumerate(_applied(engine, application, leaf)) if isinstance(o, engine.tensor_type)}
+    listed = {
+        str(n): o for n, o in enumerate(_op_outputs(engine, application, leaf)) if isinstance(o, engine.tensor_type)
+    }
     moving = {number: output for number, output in listed.items() if _moves(engine, output)}
     found = dict(zip(moving, engine.jvp(list(moving.values()), leaves, directions), strict=True))
     return {number: found.get(number) for number in listed}
@@ -184,7 +186,7 @@ def _single(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float32) if array.dtype in dtypes.HALVES else array
 
 
-def _applied(engine: DefineByRun, application: Application, tracked_leaf: Any) -> tuple[Any, ...]:
+def _op_outputs(engine: DefineByRun, application: Application, tracked_leaf: Any) -> tuple[Any, ...]:
     """The op's outputs, for its own arrays, those that are tracked made by `tracked_leaf`."""
     tracked = iter(application.tracked or itertools.repeat(True))
 

@@ -17,7 +17,7 @@ from gradcheck.language.evaluation.host import Host
 _NAMES = {dtype: name for name, dtype in dtypes.BY_NAME.items()}
 
 
-class Call(NamedTuple):
+class RecordedCall(NamedTuple):
     """An op applied to an engine's tensors, and what it came to."""
 
     op: Op
@@ -32,20 +32,20 @@ class Recorder:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self.calls: list[Call] = []
+        self.calls: list[RecordedCall] = []
         self.owner = ""  # the graph entry that is being evaluated
         self.closed = False
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = self._host.call(op, args, kwargs)
         if not self.closed:
-            self.calls.append(Call(op, args, kwargs, result, self.owner))
+            self.calls.append(RecordedCall(op, args, kwargs, result, self.owner))
         return result
 
     def dtype(self, name: str) -> Any:
         return self._host.dtype(name)
 
-    def flowing(self) -> list[int]:
+    def differentiable_indices(self) -> list[int]:
         """Which of the core's calls are those through which gradients flow; none twice."""
         found = [number for number, call in enumerate(self.calls) if _needs_gradient(call.result)]
         ops = [self.calls[number].op for number in found]
@@ -57,7 +57,7 @@ class Recorder:
 
     def applications(self) -> list[Application]:
         """The core's calls through which gradients flow, on plain arrays; none twice."""
-        return [application_of(self.calls[number]) for number in self.flowing()]
+        return [application_of(self.calls[number]) for number in self.differentiable_indices()]
 
 
 def _needs_gradient(result: Any) -> bool:
@@ -66,7 +66,7 @@ def _needs_gradient(result: Any) -> bool:
     return isinstance(result, tuple) and any(_needs_gradient(part) for part in result)
 
 
-def _call_key(call: Call) -> tuple[Any, ...]:
+def _call_key(call: RecordedCall) -> tuple[Any, ...]:
     op, args, kwargs = call.op, call.args, call.kwargs
     return (op, *[_key(value) for value in args], *[(name, _key(value)) for name, value in kwargs.items()])
 
@@ -80,7 +80,7 @@ def _key(value: Any) -> Any:
     return repr(value)
 
 
-def application_of(call: Call) -> Application:
+def application_of(call: RecordedCall) -> Application:
     """A call of the core's, on plain arrays."""
     op, args, kwargs, result, owner = call
     tracked: list[bool] = []
@@ -99,7 +99,7 @@ def application_of(call: Call) -> Application:
     return Application(op, args, kwargs, owner, tuple(tracked), recorded, shapes)
 
 
-def has_named(call: Call, kind: type) -> bool:
+def has_keyword_tensor(call: RecordedCall, kind: type) -> bool:
     """Whether a tensor of this type is among its arguments by keyword."""
     return bool(call.kwargs) and any(isinstance(value, kind) for value in flat(call.kwargs.values()))
 
@@ -123,16 +123,16 @@ def _flattened(values: Iterable[Any]) -> Iterator[Any]:
             yield value
 
 
-def mapped(value: Any, function: Callable[[Any], Any]) -> Any:
+def map_nested(value: Any, function: Callable[[Any], Any]) -> Any:
     """`function(value)`; for lists and tuples, that of everything in them."""
     if isinstance(value, (list, tuple)):
-        return type(value)([mapped(item, function) for item in value])
+        return type(value)([map_nested(item, function) for item in value])
     return function(value)
 
 
 def convert(value: Any, kind: type, function: Callable[[Any], Any]) -> Any:
     """`function(value)` for a value of this kind, also inside lists and tuples; all else as it is."""
-    return mapped(value, lambda item: function(item) if type(item) is kind else item)
+    return map_nested(value, lambda item: function(item) if type(item) is kind else item)
 
 
 def arrays(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[np.ndarray]:
@@ -157,5 +157,5 @@ def rebuild(
             return tensor(value)
         return dtype(_NAMES[value]) if isinstance(value, np.dtype) else value
 
-    given = [tensor(value) if type(value) is np.ndarray else mapped(value, one) for value in args]
-    return tuple(given), {name: mapped(value, one) for name, value in kwargs.items()}
+    given = [tensor(value) if type(value) is np.ndarray else map_nested(value, one) for value in args]
+    return tuple(given), {name: map_nested(value, one) for name, value in kwargs.items()}

@@ -22,7 +22,7 @@ from gradcheck.engines import import_stubs
 from gradcheck.engines.base import Engine
 from gradcheck.engines.tensor_class.user_code_guard import Output
 from gradcheck.engines.user_modules import module_of_file, module_of_name
-from gradcheck.errors import GradcheckError, UsageError, text_of
+from gradcheck.errors import GradcheckError, UsageError, exception_text
 from gradcheck.forks import end_fork
 from gradcheck.language.suggest import did_you_mean
 
@@ -37,7 +37,7 @@ ENGINES = {
     "jax": ("gradcheck.engines.jax:Jax", "pip install 'gradcheck[engines]'"),
 }
 #: Other people's Tensor classes by the names of their libraries.
-READY = {
+LIBRARY_CLASSES = {
     "mygrad": "mygrad:tensor",
     "micrograd": "micrograd.engine:Value",
     "dezero": "dezero:Variable",
@@ -45,76 +45,78 @@ READY = {
     "chainer": "chainer:Variable",
 }
 #: By which code that is compiled by Numba runs in the processes that cases are run in: GNU's OpenMP ends these.
-FORKING = ("NUMBA_THREADING_LAYER", "forksafe")
+NUMBA_FORK_SAFE = ("NUMBA_THREADING_LAYER", "forksafe")
 #: The entry-point group of other packages' engines.
-GROUP = "gradcheck.engines"
+ENTRY_POINT_GROUP = "gradcheck.engines"
 
 
-def engine(name: str) -> Engine:
+def resolve_engine(name: str) -> Engine:
     """The engine of this name, or that `file.py:attr` or `package.module:attr` names. Raises UsageError for an unknown
     name, or one that cannot be imported."""
-    known = import_stubs.told()
-    found = _engine(name)
+    known = import_stubs.stub_facts()
+    found = _resolve(name)
     if isinstance(getattr(found, "provided", None), tuple):
-        found.provided = tuple(one for one in import_stubs.told() if one not in known)  # type: ignore[attr-defined]
+        found.provided = tuple(one for one in import_stubs.stub_facts() if one not in known)  # type: ignore[attr-defined]
     return found
 
 
-def _engine(name: str) -> Engine:
+def _resolve(name: str) -> Engine:
     if name in ENGINES:
         where, hint = ENGINES[name]
         module, _, kind = where.partition(":")
         try:
             found: Engine = getattr(importlib.import_module(module), kind)()
         except ImportError as error:
-            raise UsageError(f"the engine {name!r} cannot be imported: {text_of(error)}", hint=hint) from error
+            raise UsageError(f"the engine {name!r} cannot be imported: {exception_text(error)}", hint=hint) from error
         return found
     if ":" in name:
-        return from_spec(name)
+        return engine_from_spec(name)
     if name.endswith(".py"):
-        there = _what_is_there("", _loading(name, lambda: module_of_file(name)))
+        there = _name_hint("", _import_user_code(name, lambda: module_of_file(name)))
         raise UsageError(f"{name} is a file, no engine", hint=f"write {name}:CLASS{there and f'; {there}'}")
-    if name in READY:
+    if name in LIBRARY_CLASSES:
         if util.find_spec(name) is None:
             raise UsageError(f"the engine {name!r} is a library that is not installed", hint=f"pip install {name}")
-        return from_spec(READY[name], installed=True)
-    offered = {point.name: point for point in metadata.entry_points(group=GROUP)}
+        return engine_from_spec(LIBRARY_CLASSES[name], installed=True)
+    offered = {point.name: point for point in metadata.entry_points(group=ENTRY_POINT_GROUP)}
     if name in offered:
         point = offered[name]
-        return as_engine(_loading(point.name, point.load), point.name, point.value)
-    names = (*ENGINES, *READY, *offered)
+        return as_engine(_import_user_code(point.name, point.load), point.name, point.value)
+    names = (*ENGINES, *LIBRARY_CLASSES, *offered)
     near = get_close_matches(name, names, n=1)
     known = f"{', '.join(names)}, and anybody's Tensor class: FILE.py:CLASS or PACKAGE.MODULE:CLASS"
     hint = f"did you mean {near[0]!r}?" if near else f"there are {known}"
     raise UsageError(f"there is no engine {name!r}", hint=hint)
 
 
-def from_spec(spec: str, *, installed: bool = False) -> Engine:
+def engine_from_spec(spec: str, *, installed: bool = False) -> Engine:
     """Return the engine that `file.py:attr` or `package.module:attr` names; of an `installed` module, not one of this
     name in the working directory. Raises UsageError, which says what is there."""
     if not all(spec.rpartition(":")[::2]):
         raise UsageError(f"'{spec}' names no engine", hint="write FILE.py:CLASS or PACKAGE.MODULE:CLASS")
     where, _, attribute = spec.rpartition(":")
     home = Path(where).stem if _is_file(where) else where
-    found, module = _found(spec, None if installed else Path.cwd())
+    found, module = _find_object(spec, None if installed else Path.cwd())
     return as_engine(found, f"{home}.{attribute}", spec, module)
 
 
 def load_object(spec: str) -> Any:
     """What `file.py:attr` or `package.module:attr` names. Raises UsageError, which says what is there."""
-    return _found(spec, Path.cwd())[0]
+    return _find_object(spec, Path.cwd())[0]
 
 
-def _found(spec: str, folder: Path | None) -> tuple[Any, ModuleType]:
+def _find_object(spec: str, folder: Path | None) -> tuple[Any, ModuleType]:
     """Return the same, and the module that has it; a module that is named is looked for in a folder first."""
     where, _, attribute = spec.rpartition(":")
-    os.environ.setdefault(*FORKING)
-    os.environ.setdefault(*import_stubs.UNCOMPILED)
-    module = _loading(spec, lambda: module_of_file(where) if _is_file(where) else module_of_name(where, folder))
+    os.environ.setdefault(*NUMBA_FORK_SAFE)
+    os.environ.setdefault(*import_stubs.NUMBA_DISABLED)
+    module = _import_user_code(
+        spec, lambda: module_of_file(where) if _is_file(where) else module_of_name(where, folder)
+    )
     found: Any = module
     for part in attribute.split("."):
         if not hasattr(found, part):
-            raise UsageError(f"there is no {attribute} in {where}", hint=_what_is_there(attribute, module))
+            raise UsageError(f"there is no {attribute} in {where}", hint=_name_hint(attribute, module))
         found = getattr(found, part)
     return found, module
 
@@ -130,7 +132,7 @@ def as_engine(found: Any, name: str, spec: str, module: ModuleType | None = None
     for in the `module` that was named, too, which may have its class from another.
     """
     if isinstance(found, type) and _is_engine(found):
-        found = _loading(spec, found)
+        found = _import_user_code(spec, found)
     if not isinstance(found, type) and _is_engine(found):
         if not getattr(found, "name", ""):
             found.name = name
@@ -151,46 +153,48 @@ def adapt(constructor: Callable[..., Any], name: str, module: ModuleType | None 
     from gradcheck.engines.tensor_class.scalar_engine import ScalarClassEngine
 
     with Output().capturing():
-        api = import_stubs.provided(lambda: api_of(constructor, getattr(constructor, "__name__", name), module))
-    return (ScalarClassEngine if api.scalar else TensorClassEngine)(api, name)
+        api = import_stubs.import_with_stubs(
+            lambda: api_of(constructor, getattr(constructor, "__name__", name), module)
+        )
+    return (ScalarClassEngine if api.is_scalar else TensorClassEngine)(api, name)
 
 
 def _is_engine(found: Any) -> bool:
     return all(callable(getattr(found, method, None)) for method in ("evaluate", "pull_back"))
 
 
-def _what_is_there(attribute: str, module: ModuleType) -> str:
+def _name_hint(attribute: str, module: ModuleType) -> str:
     """The nearest name, else the classes that look like engines."""
     public = [name for name in vars(module) if not name.startswith("_")]
     classes = [name for name in public if callable(getattr(vars(module)[name], "backward", None))]
     return did_you_mean(attribute, public, f"it has {', '.join(classes)}" if classes else "")
 
 
-def _loading(spec: str, load: Callable[[], Any]) -> Any:
+def _import_user_code(spec: str, load: Callable[[], Any]) -> Any:
     """What the person's code gives; whatever it raises is told in a line, and what it prints is told with it."""
     output = Output()
     try:
         with output.capturing():
-            return import_stubs.provided(load)
+            return import_stubs.import_with_stubs(load)
     except GradcheckError:
         raise
     except SystemExit as error:
         guard = "put what should run only as a program below  if __name__ == '__main__':"
         raise UsageError(f"{spec}: it ends the program when it is imported", hint=guard) from error
     except Exception as error:
-        text = text_of(error).splitlines()
+        text = exception_text(error).splitlines()
         place = _place(error)
         message = f"{spec} cannot be imported: {type(error).__name__}{f': {text[0]}' if text else ''}{place}"
         printed = output.take().strip()
         said = f"it printed {printed[-200:]!r}" if printed else ""
-        raise UsageError(message, hint=_of_old_numpy(error) or said) from error
+        raise UsageError(message, hint=_old_numpy_hint(error) or said) from error
     finally:
         end_fork()
 
 
-def _of_old_numpy(error: Exception) -> str:
+def _old_numpy_hint(error: Exception) -> str:
     """What to do where code asks NumPy for what newer ones have not; else nothing."""
-    if not import_stubs.is_of_old_numpy(error):
+    if not import_stubs.is_old_numpy_error(error):
         return ""
     numpy = metadata.version("numpy")
     return (

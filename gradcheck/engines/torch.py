@@ -17,11 +17,11 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.signature import KEYWORD_ALIASES
 from gradcheck.engines.define_by_run import DefineByRun, Shares
-from gradcheck.engines.recording import Call, Recorder
+from gradcheck.engines.recording import RecordedCall, Recorder
 from gradcheck.engines.torch_errors import translate
 from gradcheck.engines.torch_guards import GUARDS
-from gradcheck.engines.torch_nodes import nodes, through_nodes
-from gradcheck.engines.torch_versions import as_torch_answers, lacking, no_function
+from gradcheck.engines.torch_nodes import nodes, pull_back_by_nodes
+from gradcheck.engines.torch_versions import missing_feature_error, missing_function_error, with_version_check
 from gradcheck.errors import BackwardTwice, DtypeMismatch, GradcheckError, ShapeMismatch, Unsupported
 from gradcheck.language.evaluation.scalar_arithmetic import ARITHMETIC
 
@@ -45,7 +45,7 @@ def _settings() -> tuple[torch.dtype, int, bool, bool]:
     )
 
 
-def _of_session(dtype: np.dtype) -> tuple[torch.dtype, int, bool, bool]:
+def _session_settings(dtype: np.dtype) -> tuple[torch.dtype, int, bool, bool]:
     """What torch warns of belongs to each case, not to the first alone."""
     return _DEFAULTS[dtype], 1, True, True
 
@@ -66,7 +66,7 @@ class _Session:
         self._engine, self._device, self._mine = engine, engine.device, settings
 
     def __enter__(self) -> None:
-        self._known, self._engine._spent = _settings(), []
+        self._known, self._engine._freed_roots = _settings(), []
         if self._mine != self._known:
             _settle(*self._mine)
         if self._device is not None:
@@ -75,7 +75,7 @@ class _Session:
     def __exit__(self, *error: Any) -> None:
         if self._device is not None:
             self._device.__exit__(*error)
-        self._engine._spent = []
+        self._engine._freed_roots = []
         if self._mine != self._known:
             _settle(*self._known)
 
@@ -90,16 +90,16 @@ class Torch(DefineByRun):
         self.host = TorchHost()
         self.forward_ad = _Duals()
         self.device = device  # None for the CPU, which is the quickest to ask for
-        self._spent: list[torch.Tensor] = []  # roots of the passes that have freed their graphs
+        self._freed_roots: list[torch.Tensor] = []  # roots of the passes that have freed their graphs
 
     def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
         """The case's dtype is torch's default, gradients are recorded, warnings given each time; all of it is restored
         afterwards."""
-        return _Session(self, _of_session(dtype))
+        return _Session(self, _session_settings(dtype))
 
-    def _is_settled(self, dtype: np.dtype) -> bool:
+    def _has_session_settings(self, dtype: np.dtype) -> bool:
         """Whether all is as it is in a session, inside which another need not be begun."""
-        return _settings() == _of_session(dtype)
+        return _settings() == _session_settings(dtype)
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> torch.Tensor:
         tensor = _tensor(array) if self.device is None else _tensor(array).to(self.device)
@@ -130,14 +130,14 @@ class Torch(DefineByRun):
         """One pass from all roots at once. Like the core, and before anything is accumulated, it refuses a graph that
         an earlier pass has freed, also where torch saved nothing and would not mind."""
         gradients = self._incoming(roots, seeds)
-        if self._spent:
+        if self._freed_roots:
             self._refuse_freed(roots)
         try:
             self._sweep(roots, gradients)
         except _ERRORS as error:
-            raise self._meaning(error) from None
+            raise self._as_own_error(error) from None
         if not retain_graph:
-            self._spent += roots
+            self._freed_roots += roots
 
     def _sweep(self, roots: list[torch.Tensor], gradients: list[torch.Tensor | None]) -> None:
         if _run_backward is not None and all(map(_fits, roots, gradients)):
@@ -145,13 +145,13 @@ class Torch(DefineByRun):
         else:
             torch.autograd.backward(roots, gradients, retain_graph=True)
 
-    def _meaning(self, error: Exception) -> GradcheckError:
+    def _as_own_error(self, error: Exception) -> GradcheckError:
         """What torch raised, as one of gradcheck's."""
         return translate(error)
 
     def _incoming(self, roots: list[torch.Tensor], seeds: list[Any]) -> list[torch.Tensor | None]:
         return [
-            _one(root)
+            _unit_gradient(root)
             if seed is None
             else _cast(seed if isinstance(seed, _Tensor) else self.leaf(seed, False), root.dtype)
             for root, seed in zip(roots, seeds, strict=True)
@@ -160,11 +160,11 @@ class Torch(DefineByRun):
     def recorder(self) -> Recorder | None:
         return Recorder(self.host) if type(self) is Torch and self.device is None else None
 
-    def through_record(self, calls: Sequence[Call], cotangents: Sequence[np.ndarray]) -> list[Shares]:
+    def pull_back_recorded(self, calls: Sequence[RecordedCall], cotangents: Sequence[np.ndarray]) -> list[Shares]:
         """By torch's own nodes, each on its own; none where somebody pulls back in a way of his own."""
         if type(self).pull_back is not _PULL_BACK:
-            return super().through_record(calls, cotangents)
-        return through_nodes(calls, cotangents)
+            return super().pull_back_recorded(calls, cotangents)
+        return pull_back_by_nodes(calls, cotangents)
 
     def differentiate(self, roots: list[torch.Tensor], leaves: list[torch.Tensor], seeds: list[Any]) -> list[Any]:
         """From the sum of `conj(seed) * root`, a scalar whose gradient at each root is its seed."""
@@ -177,17 +177,17 @@ class Torch(DefineByRun):
         try:
             return list(torch.autograd.grad(total, leaves, create_graph=True, allow_unused=True))
         except _ERRORS as error:
-            raise self._meaning(error) from None
+            raise self._as_own_error(error) from None
 
     def _refuse_freed(self, roots: list[torch.Tensor]) -> None:
-        again = nodes(roots) & nodes(self._spent)
+        again = nodes(roots) & nodes(self._freed_roots)
         if again:
             saved = any(name.startswith("_raw_saved_") for node in again for name in dir(node))
             error = BackwardTwice(
                 "a second backward pass through a graph whose saved values are freed",
                 hint="" if saved else "torch itself would go on, since this graph saved nothing",
             )
-            error.would_go_on = not saved
+            error.library_would_continue = not saved
             raise error
 
 
@@ -243,7 +243,7 @@ def _cast(gradient: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     return gradient.to(dtype)
 
 
-def _one(root: torch.Tensor) -> torch.Tensor | None:
+def _unit_gradient(root: torch.Tensor) -> torch.Tensor | None:
     """What torch takes where no gradient comes in; None where it may refuse to."""
     return torch.ones_like(root) if root.dim() == 0 and root.is_floating_point() else None
 
@@ -270,7 +270,7 @@ class TorchHost:
             else:
                 result = function(*args, **kwargs)
         except _ERRORS as error:
-            raise lacking(op, given, kwargs, error) or translate(error) from None
+            raise missing_feature_error(op, given, kwargs, error) or translate(error) from None
         if isinstance(result, _Tensor):
             if args and result is args[0] and result.requires_grad:
                 return result.view_as(result)  # handed back: a tensor of its own, with a gradient of its own
@@ -298,11 +298,11 @@ def _plan(op: Op) -> _Plan:
     for part in op.torch.split("."):
         found = getattr(found, part, None)
         if found is None:
-            raise no_function(op)
+            raise missing_function_error(op)
     if not callable(found):
         found = found.__get__  # a property of torch.Tensor, such as mT
     names = [parameter.name for parameter in op.parameters]
-    found = as_torch_answers(op, found)
+    found = with_version_check(op, found)
     if op.name in GUARDS:
         found = partial(_guarded, op, found)
     return _Plan(found, ARITHMETIC.get(op.name), names.index(op.variadic) if op.variadic else None)

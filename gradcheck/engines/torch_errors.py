@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gradcheck.engines.base import ILL_DEFINED, as_tensor_error
-from gradcheck.engines.torch_versions import no_derivative, no_kernel
+from gradcheck.engines.torch_versions import missing_derivative_error, missing_kernel_dtype
 from gradcheck.errors import (
     ArgumentError,
     BackwardTwice,
@@ -17,7 +17,7 @@ from gradcheck.errors import (
     ShapeMismatch,
     TensorError,
     Unsupported,
-    text_of,
+    exception_text,
 )
 
 #: The first pattern found in the text, in any case, decides; the order is from the particular to the general.
@@ -66,14 +66,14 @@ def translate(error: Exception) -> TensorError:
     if isinstance(error, TensorError):  # what is refused before torch sees it
         return error
     found = _translated(error)
-    found.in_own_words = False
-    if isinstance(found, DtypeMismatch) and (dtype := no_kernel(found.message)):
+    found.is_own_message = False
+    if isinstance(found, DtypeMismatch) and (dtype := missing_kernel_dtype(found.message)):
         found.lacks = f"code for {dtype}"
     return found
 
 
 def _translated(error: Exception) -> TensorError:
-    message = f"torch: {(text_of(error) or type(error).__name__).splitlines()[0]}"
+    message = f"torch: {(exception_text(error) or type(error).__name__).splitlines()[0]}"
     if _NO_MEMORY.search(message):
         raise MemoryError(message) from None
     if "ill-defined" in message:
@@ -87,7 +87,7 @@ def _translated(error: Exception) -> TensorError:
     if isinstance(error, NotImplementedError) and "derivative" not in message:
         return DtypeMismatch(message)
     if "is not implemented" in message and "derivative" in message:
-        return as_tensor_error(no_derivative(message))
+        return as_tensor_error(missing_derivative_error(message))
     for kind, pattern in _MEANINGS:
         if re.search(pattern, message, re.IGNORECASE):
             return kind(message)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-from gradcheck.autograd.ops.common.dims import canonical, canonical_all
+from gradcheck.autograd.ops.common.dims import canonical_dim, canonical_dims
 from gradcheck.errors import IndexOutOfRange, ShapeMismatch, Unsupported
 
 
@@ -28,7 +28,7 @@ def _rows(input: Any, *_: Any) -> None:
 
 
 def _transformed(input: Any, dim: Any, *_: Any) -> None:
-    canonical_all(dim, input.ndim)
+    canonical_dims(dim, input.ndim)
 
 
 def _normalized(input: Any, *_: Any) -> None:
@@ -56,7 +56,7 @@ def _pooled(grad_output: Any, self: Any, *rest: Any) -> None:
 
 def _segments(data: Any, reduce: str, lengths: Any, indices: Any, offsets: Any, axis: int = 0, *_: Any) -> None:
     """Segments begin and end within the dimension; dimensions before it have segments of their own."""
-    place = canonical(axis, data.ndim)
+    place = canonical_dim(axis, data.ndim)
     size, given = data.shape[place], lengths if offsets is None else offsets
     if given is None:
         return

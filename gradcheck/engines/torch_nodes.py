@@ -13,23 +13,23 @@ import numpy as np
 import torch
 
 from gradcheck.engines.define_by_run import Shares
-from gradcheck.engines.recording import Call, flat, has_named
+from gradcheck.engines.recording import RecordedCall, flat, has_keyword_tensor
 
 _Tensor = torch.Tensor
 #: Dtypes of which NumPy's and torch's arrays are the same.
 _PLAIN = {torch.float64: np.dtype(np.float64), torch.float32: np.dtype(np.float32)}
 
 
-def through_nodes(calls: Sequence[Call], cotangents: Sequence[np.ndarray]) -> list[Shares]:
+def pull_back_by_nodes(calls: Sequence[RecordedCall], cotangents: Sequence[np.ndarray]) -> list[Shares]:
     """For each call that was recorded as one function of torch's, the gradients of its tensors that need one; None for
     what torch has made several functions of, or none."""
     with torch.no_grad():
-        return [_through(call, cotangent) for call, cotangent in zip(calls, cotangents, strict=True)]
+        return [_pull_back_call(call, cotangent) for call, cotangent in zip(calls, cotangents, strict=True)]
 
 
-def _through(call: Call, cotangent: np.ndarray) -> Shares:
+def _pull_back_call(call: RecordedCall, cotangent: np.ndarray) -> Shares:
     result = call.result
-    node: Any = result.grad_fn if type(result) is _Tensor and not has_named(call, _Tensor) else None
+    node: Any = result.grad_fn if type(result) is _Tensor and not has_keyword_tensor(call, _Tensor) else None
     if node is None or _PLAIN.get(result.dtype) is not cotangent.dtype or result.shape != cotangent.shape:
         return None
     tensors = [value for value in flat(call.args) if type(value) is _Tensor and value.requires_grad]

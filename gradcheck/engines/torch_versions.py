@@ -51,7 +51,7 @@ _LONG_INDICES = "Expected dtype int64 for index"
 _NO_DERIVATIVE = re.compile(r"derivative for (?:aten::)?'?([\w ]+?)'? is not implemented")
 
 
-class Answers(NamedTuple):
+class ChangedCalls(NamedTuple):
     """Calls of a function that torch takes from a version on, or answers otherwise from there on."""
 
     since: str
@@ -79,15 +79,15 @@ def _is_at_three(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     return bool(((args[0] if args else kwargs["input"]).abs() == 3).any())
 
 
-_LP_POOL = Answers("2.13", "norm_type=inf", _of_infinite_norm)
-CALLS = {
-    "hardswish": Answers("2.8", "3 and -3", _is_at_three),  # before, it takes the other subgradients there
-    "logsumexp": Answers("2.5", "complex numbers", _of_complex),
+_LP_POOL = ChangedCalls("2.13", "norm_type=inf", _of_infinite_norm)
+CHANGED_CALLS = {
+    "hardswish": ChangedCalls("2.8", "3 and -3", _is_at_three),  # before, it takes the other subgradients there
+    "logsumexp": ChangedCalls("2.5", "complex numbers", _of_complex),
     "lp_pool1d": _LP_POOL,  # before, it gives ones
     "lp_pool2d": _LP_POOL,
     "lp_pool3d": _LP_POOL,
     # before, such a row is NaN
-    "scaled_dot_product_attention": Answers("2.5", "a mask that leaves nothing of a row", _masks_whole_rows),
+    "scaled_dot_product_attention": ChangedCalls("2.5", "a mask that leaves nothing of a row", _masks_whole_rows),
 }
 
 
@@ -105,17 +105,17 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 
-def no_function(op: Op) -> Unsupported:
+def missing_function_error(op: Op) -> Unsupported:
     """The error where torch does not have an op's counterpart."""
     message = f"torch {installed()} has no torch.{op.torch}, the counterpart of {op.name}"
     return Unsupported(message, hint=_hint(FUNCTIONS.get(op.name)), lacks=op.name)
 
 
-def as_torch_answers(op: Op, function: Callable[..., Any]) -> Callable[..., Any]:
+def with_version_check(op: Op, function: Callable[..., Any]) -> Callable[..., Any]:
     """An op's counterpart, which raises Unsupported where the installed torch does not answer as later ones do."""
     if op.name == "linalg.lstsq" and is_older(DERIVATIVES["lstsq residuals"]):
         return lambda *args, **kwargs: _with_residuals(function(*args, **kwargs))
-    answers = CALLS.get(op.name)
+    answers = CHANGED_CALLS.get(op.name)
     if answers is None or not is_older(answers.since):
         return function
     message = f"torch {installed()} does not know {answers.what} in {op.name}"
@@ -141,7 +141,9 @@ def _with_residuals(found: Any) -> Any:
     return (solution, residuals, *others)
 
 
-def lacking(op: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> Unsupported | None:
+def missing_feature_error(
+    op: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception
+) -> Unsupported | None:
     """The error where torch refuses a call for a function that it no longer has, or an argument that it does not have,
     and the op has; None where it is about anything else."""
     if _REMOVED.search(str(error)):
@@ -176,7 +178,7 @@ def _not_named(kwargs: Mapping[str, Any], text: str) -> str | None:
     return next((name for name in kwargs if not re.search(rf"\b{name}\b", forms)), None) if listed else None
 
 
-def no_kernel(message: str) -> str:
+def missing_kernel_dtype(message: str) -> str:
     """The dtype for which torch says that it has no code; empty where it says nothing of the kind, and for dtypes of
     which it is a matter of principle: no whole number has a mean of its kind, and complex ones have no order."""
     if _LONG_INDICES in message:
@@ -185,7 +187,7 @@ def no_kernel(message: str) -> str:
     return found[1] if found else ""
 
 
-def no_derivative(message: str) -> Unsupported:
+def missing_derivative_error(message: str) -> Unsupported:
     """The error where torch says that it does not differentiate a function."""
     found = _NO_DERIVATIVE.search(message)
     name = found[1] if found else ""

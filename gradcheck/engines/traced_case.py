@@ -16,13 +16,13 @@ from gradcheck.autograd.trace import Received, Trace, trace
 from gradcheck.engines.base import as_tensor_error
 from gradcheck.engines.core import Core
 from gradcheck.engines.graph_run import GraphRun
-from gradcheck.engines.recording import mapped
+from gradcheck.engines.recording import map_nested
 from gradcheck.errors import GradcheckError, TensorError, Unsupported
 from gradcheck.language.case import Case, Step
 from gradcheck.language.expr.nodes import Expr, Name
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.problem import Problem
-from gradcheck.language.symbolic.formula import Formula, call
+from gradcheck.language.symbolic.formula import Formula, call_expr
 
 #: An unnamed tensor's expression of more parts than this is written `…` inside of others.
 MAX_PARTS = 9
@@ -63,7 +63,7 @@ class TracedStep:
     error: TensorError | None = None
 
     @property
-    def unexpected(self) -> bool:
+    def is_unexpected(self) -> bool:
         return self.error is not None and self.error.kind != self.step.raises
 
 
@@ -92,12 +92,12 @@ def trace_case(problem: Problem) -> TracedCase:
 def _steps(core: _TracingCore, run: GraphRun) -> Iterator[TracedStep]:
     for index, step in enumerate(run.problem.case.steps):
         core.last = None
-        raised = run.attempt(index, step)
+        raised = run.run_step(index, step)
         seen = core.last
-        labels: dict[Tensor, Label] = _Names(run.tensors, run.constants).of_trace(seen) if seen else {}
+        labels: dict[Tensor, Label] = _Names(run.tensors, run.constants).labels_of(seen) if seen else {}
         traced = TracedStep(index, step, labels, seen, raised)
         yield traced
-        if traced.unexpected:
+        if traced.is_unexpected:
             return
 
 
@@ -125,7 +125,7 @@ class _Names:
         self.owners = _owners(self.names)
         self._written: dict[Tensor, Expr] = {}
 
-    def of_trace(self, trace: Trace) -> dict[Tensor, Label]:
+    def labels_of(self, trace: Trace) -> dict[Tensor, Label]:
         """A label for every tensor that the pass touched, and for its roots."""
         touched: dict[Tensor, None] = dict.fromkeys(trace.roots)
         for event in trace.events:
@@ -168,18 +168,18 @@ class _Names:
         given = tensor.arguments  # without the defaults at their end, where an operator made it
         args = (*given, *(parameter.default for parameter in op.parameters[len(given) :]))
         try:
-            return call(op, tuple(mapped(arg, self._argument) for arg in args))
+            return call_expr(op, tuple(map_nested(arg, self._argument) for arg in args))
         except Unsupported:  # an array that no name stands for, too large to be written out
             return Name(f"{op.name}(…)")
 
     def _argument(self, value: Any) -> Any:
         if isinstance(value, Tensor):
-            return Formula(value.data, self._called(value))
+            return Formula(value.data, self._inner_expression(value))
         if isinstance(value, np.ndarray) and value.ndim:
             return Formula(value, _ELLIPSIS)
         return value
 
-    def _called(self, tensor: Tensor) -> Expr:
+    def _inner_expression(self, tensor: Tensor) -> Expr:
         """How a tensor is written inside of another's expression."""
         name = self.names.get(tensor)
         if name:

@@ -44,13 +44,13 @@ def module_of_name(name: str, folder: Path | None = None, last: Path | None = No
     top = name.partition(".")[0]
     hides = last is not None and ((last / f"{top}.py").is_file() or (last / top / "__init__.py").is_file())
     try:
-        with importable(folder):
+        with allow_imports_from(folder):
             return importlib.import_module(name)
     except ModuleNotFoundError as error:
         inner = (error.name or "").partition(".")[0]
         if last is None or hides or not ((last / f"{inner}.py").is_file() or (last / inner).is_dir()):
             raise
-    with importable(folder, last):
+    with allow_imports_from(folder, last):
         return importlib.import_module(name)
 
 
@@ -68,12 +68,12 @@ def module_of_file(where: str) -> ModuleType:
     path = path.resolve()
     root = _imported_folder(path)
     if root is None and not (path.parent / "__init__.py").is_file():
-        return _in_a_package(path.parent, [path.stem]) if _is_relative(path) else _alone(path)
+        return _import_from_package(path.parent, [path.stem]) if _is_relative(path) else _import_file(path)
     if root is None:
         *_, root = takewhile(_is_package, path.parents)
     names = path.relative_to(root).with_suffix("").parts
-    if _is_anothers_name(root, path):
-        return _in_a_package(root, names)
+    if _is_name_taken(root, path):
+        return _import_from_package(root, names)
     return module_of_name(".".join((root.name, *names)), root.parent, path.parent)
 
 
@@ -81,11 +81,11 @@ def _is_package(folder: Path) -> bool:
     return (folder / "__init__.py").is_file()
 
 
-def _is_anothers_name(root: Path, path: Path) -> bool:
+def _is_name_taken(root: Path, path: Path) -> bool:
     """Return whether a package cannot have the name of its folder, because the file imports another package by it."""
     if root.name in RESERVED or root.name in (sys.stdlib_module_names & sys.modules.keys()):
         return True
-    lacking = [inner for name, inner in _imports(path) if name == root.name and not _has(root, inner)]
+    lacking = [inner for name, inner in _imports(path) if name == root.name and not _has_module(root, inner)]
     return bool(lacking) and PathFinder.find_spec(root.name) is not None
 
 
@@ -98,7 +98,9 @@ def _imported_folder(path: Path) -> Path | None:
     packages = takewhile(Path.is_file, (folder / "__init__.py" for folder in path.parents))
     imported = {found for file in (path, *packages) for found in _imports(file)}
     for folder in reversed(path.parents):
-        if folder.name not in RESERVED and any(name == folder.name and _has(folder, inner) for name, inner in imported):
+        if folder.name not in RESERVED and any(
+            name == folder.name and _has_module(folder, inner) for name, inner in imported
+        ):
             return folder
     return None
 
@@ -109,7 +111,7 @@ def _imports(file: Path) -> set[tuple[str, str]]:
     return set(re.findall(r"^\s*(?:from|import)\s+(\w+)\.(\w+)", text, re.MULTILINE))
 
 
-def _has(folder: Path, inner: str) -> bool:
+def _has_module(folder: Path, inner: str) -> bool:
     return (folder / inner).is_dir() or (folder / f"{inner}.py").is_file()
 
 
@@ -118,7 +120,7 @@ def _is_relative(path: Path) -> bool:
     return bool(re.search(r"^\s*from \.", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE))
 
 
-def _in_a_package(folder: Path, names: Sequence[str]) -> ModuleType:
+def _import_from_package(folder: Path, names: Sequence[str]) -> ModuleType:
     """Return a module below a package that has no name of its own, or one that another has: it is given a new one."""
     name = f"{_PREFIX}{folder.name}_{abs(hash(str(folder))):x}"
     if name not in sys.modules:
@@ -136,14 +138,14 @@ def _make_package(name: str, folder: Path) -> None:
         return
     sys.modules[name] = util.module_from_spec(spec)
     try:
-        with importable(folder.parent):
+        with allow_imports_from(folder.parent):
             spec.loader.exec_module(sys.modules[name])
     except BaseException:
         del sys.modules[name]
         raise
 
 
-def _alone(path: Path) -> ModuleType:
+def _import_file(path: Path) -> ModuleType:
     """A file on its own, under a name that hides no other module; its neighbours can be imported. A file that has
     changed since is read again."""
     about = path.stat()
@@ -153,11 +155,11 @@ def _alone(path: Path) -> ModuleType:
     spec = util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise UsageError(f"{path.name} is no Python file")
-    loader = _Afresh(name, str(path)) if type(spec.loader) is SourceFileLoader else spec.loader
+    loader = _UncachedLoader(name, str(path)) if type(spec.loader) is SourceFileLoader else spec.loader
     module = util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        with importable(path.parent):
+        with allow_imports_from(path.parent):
             loader.exec_module(module)
     except BaseException:
         del sys.modules[name]
@@ -165,7 +167,7 @@ def _alone(path: Path) -> ModuleType:
     return module
 
 
-class _Afresh(SourceFileLoader):
+class _UncachedLoader(SourceFileLoader):
     """Without bytecode, which Python takes for that of a file as long and changed within the same second."""
 
     def get_code(self, fullname: str) -> CodeType:
@@ -178,7 +180,7 @@ class _Afresh(SourceFileLoader):
 
 
 @contextmanager
-def importable(folder: Path | None, last: Path | None = None) -> Iterator[None]:
+def allow_imports_from(folder: Path | None, last: Path | None = None) -> Iterator[None]:
     """Let the folder's files import each other in the block. Names that nothing else has may come from a `last` folder.
 
     Modules of the same names from other folders stand aside meanwhile. Modules named as one of Python's own stand aside
@@ -187,8 +189,8 @@ def importable(folder: Path | None, last: Path | None = None) -> Iterator[None]:
     with ExitStack() as stack:
         for place, at in ((folder, 0), (last, _after_installed())):
             if place is not None:
-                stack.enter_context(_in_place(str(place)))
-                finder = _Beside(str(place))
+                stack.enter_context(_with_own_modules(str(place)))
+                finder = _FolderFinder(str(place))
                 sys.meta_path.insert(at, finder)
                 stack.callback(sys.meta_path.remove, finder)
         yield
@@ -199,7 +201,7 @@ def _after_installed() -> int:
     return 2 + next(at for at, finder in enumerate(sys.meta_path) if finder is PathFinder)
 
 
-class _Beside(MetaPathFinder):
+class _FolderFinder(MetaPathFinder):
     """Finds modules in a folder, for imports by this module and by the folder's own files."""
 
     def __init__(self, folder: str) -> None:
@@ -241,11 +243,11 @@ def _importer() -> str:
 
 
 #: Modules of folders that stand aside, because others have their names.
-_aside: dict[str, dict[str, ModuleType]] = {}
+_hidden_modules: dict[str, dict[str, ModuleType]] = {}
 
 
 @contextmanager
-def _in_place(folder: str) -> Iterator[None]:
+def _with_own_modules(folder: str) -> Iterator[None]:
     """Have `sys.modules` hold the folder's modules, rather than others of the same names, while the block runs."""
     names = _names_in(folder) - RESERVED
     others = {
@@ -255,14 +257,16 @@ def _in_place(folder: str) -> Iterator[None]:
     }
     for name in others:
         del sys.modules[name]
-    for name, module in _aside.get(folder, {}).items():
+    for name, module in _hidden_modules.get(folder, {}).items():
         sys.modules.setdefault(name, module)
     leave = (names & sys.stdlib_module_names) | {name.partition(".")[0] for name in others}
     try:
         yield
     finally:
         own = [name for name in sys.modules if (top := name.partition(".")[0]) in leave and _is_from(folder, top)]
-        _aside.setdefault(folder, {}).update((name, sys.modules.pop(name)) for name in sorted(own, reverse=True))
+        _hidden_modules.setdefault(folder, {}).update(
+            (name, sys.modules.pop(name)) for name in sorted(own, reverse=True)
+        )
         sys.modules.update(others)
 
 

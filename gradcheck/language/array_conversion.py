@@ -10,7 +10,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.errors import ArgumentError
 
 
-def copied(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
+def copy_as_dtype(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """A copy in a dtype, or in the complex one of its width where only that holds the numbers."""
     if array.dtype.kind == "c" and dtype.kind != "c":
         dtype = dtypes.complex_of(dtype)

@@ -21,12 +21,12 @@ Structure = Literal[
     "descending", "equal", "mirrored", "counting", "whole", "unit", "zero", "far", "within", "share", "beyond",
 ]  # fmt: skip
 #: Those that are looked at in any case, in which no two numbers are equal unless few are there to be drawn.
-APART: tuple[Structure, ...] = ("lowest", "highest", "ascending", "alternating", "close", "tiny", "huge")
+DISTINCT_STRUCTURES: tuple[Structure, ...] = ("lowest", "highest", "ascending", "alternating", "close", "tiny", "huge")
 STRUCTURES: tuple[Structure, ...] = (
-    *APART, "descending", "equal", "mirrored", "counting", "whole", "unit", "zero",
+    *DISTINCT_STRUCTURES, "descending", "equal", "mirrored", "counting", "whole", "unit", "zero",
 )  # fmt: skip
 #: Those of which some has all numbers in the domain of most graphs that are not defined everywhere.
-INSIDE: tuple[Structure, ...] = ("highest", "within", "share", "beyond", "lowest")
+DOMAIN_STRUCTURES: tuple[Structure, ...] = ("highest", "within", "share", "beyond", "lowest")
 #: What is drawn by these may be any number.
 _UNBOUNDED = frozenset(("randn", "randn_like", "normal"))
 #: How near to each other numbers are that are almost equal, relative to them.
@@ -39,7 +39,7 @@ _FAR = 1.05
 _END = 1e-3
 
 
-def of_creator(op: str, array: np.ndarray, args: Sequence[Any], structure: Structure) -> np.ndarray:
+def structure_creator(op: str, array: np.ndarray, args: Sequence[Any], structure: Structure) -> np.ndarray:
     """What a random creator has made of these arguments, with a structure."""
     if op == "randperm":
         return _rearranged(array, structure)
@@ -48,10 +48,10 @@ def of_creator(op: str, array: np.ndarray, args: Sequence[Any], structure: Struc
         bounds = [int(np.asarray(a)) for a in args[first : first + 2] if np.ndim(a) == 0]
         low, high = (0, bounds[0]) if len(bounds) == 1 else bounds if len(bounds) == 2 else (array.min(), array.max())
         return _whole(array, int(low), int(high) - 1, structure)
-    return structured(array, structure, is_bounded=op not in _UNBOUNDED)
+    return apply_structure(array, structure, is_bounded=op not in _UNBOUNDED)
 
 
-def structured(array: np.ndarray, structure: Structure, is_bounded: bool = False) -> np.ndarray:
+def apply_structure(array: np.ndarray, structure: Structure, is_bounded: bool = False) -> np.ndarray:
     """The array with a structure; the numbers of a bounded one stay between its smallest and its largest."""
     if not array.size:
         return array

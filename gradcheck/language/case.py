@@ -36,7 +36,7 @@ class Claim:
     text: str
     expr: Expr
     place: Place = field(default_factory=Place, compare=False)
-    verbatim: bool = field(default=False, compare=False)  # whether the text stands at its place just as it is
+    is_verbatim: bool = field(default=False, compare=False)  # whether the text stands at its place just as it is
 
     @classmethod
     def of(cls, expr: Expr) -> Claim:
@@ -45,7 +45,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TextSpan:
     """A part of what the file states: the text that begins at the claim's place, and the part's first and last place in
     it."""
 
@@ -62,7 +62,7 @@ class Edit:
     end: int
     text: str
 
-    def applied(self, text: str) -> str:
+    def apply_to(self, text: str) -> str:
         """The whole text, changed."""
         return f"{text[: self.start]}{self.text}{text[self.end :]}"
 
@@ -126,12 +126,12 @@ class Generalize:
 
 
 #: What a claim may be called in `only` of `xfail`, with ` of NAME` behind it or alone: as reports name its kind.
-CLAIMS = (
+XFAIL_CLAIMS = (
     *("raises", "value", "expected_value", "node", "gradient", "expected", "formula"),
     *("node_jvp", "jvp", "dot_product", "gradient2", "code", "wrong_formula", "check"),
 )
 #: Errors that may be named there, too, beyond those that a step may ask for.
-ERRORS = ("code_raised", "engine_error", "recursion", "not_raised", "bad_argument", "too_large")
+XFAIL_ERRORS = ("code_raised", "engine_error", "recursion", "not_raised", "bad_argument", "too_large")
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,9 @@ class Case:
     let: Mapping[str, Claim] = field(default_factory=dict)
     checks: tuple[Claim, ...] = ()
     shapes: Mapping[str, tuple[str | int, ...] | Expr] = field(default_factory=dict)
-    words: Mapping[str, int] = field(default_factory=dict)  # the words of `shapes`: their sizes in the file's literals
+    symbol_sizes: Mapping[str, int] = field(
+        default_factory=dict
+    )  # the words of `shapes`: their sizes in the file's literals
     generalize: Generalize | None = None
     implementations: tuple[Implementation, ...] = ()
     tolerance: Mapping[str, StatedTolerance] = field(default_factory=dict)  # "" is every tensor's
@@ -180,11 +182,11 @@ class Case:
     places: Mapping[str, Place] = field(default_factory=dict, compare=False)
 
     @property
-    def fails_as_a_whole(self) -> bool:
+    def is_expected_to_fail(self) -> bool:
         """Whether it must fail, wherever that be: then nobody asks what mends it."""
         return self.xfail is not None and not self.xfail.only
 
-    def steps_of(self, formula: Expr) -> tuple[str, ...]:
+    def let_steps_of(self, formula: Expr) -> tuple[str, ...]:
         """The names of `let` that a formula is made of, directly or by others, in the file's order."""
         if not self.let:
             return ()
@@ -196,7 +198,7 @@ class Case:
 
     def is_circular(self, tensor: str, formula: Expr) -> bool:
         """Whether a formula for a tensor's gradient speaks of that gradient itself: then it claims nothing."""
-        exprs = (formula, *(self.let[step].expr for step in self.steps_of(formula)))
+        exprs = (formula, *(self.let[step].expr for step in self.let_steps_of(formula)))
         return any(tensor in gradient_names(expr) for expr in exprs)
 
 
@@ -208,4 +210,4 @@ class Loaded(NamedTuple):
 
 
 #: What a run takes up: a case, or all errors of one file.
-Work = Case | list[InvalidCase]
+CaseOrErrors = Case | list[InvalidCase]

@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 
 from gradcheck.language.case import Case
-from gradcheck.language.trial_draws import PLAIN, Variation
+from gradcheck.language.trial_draws import NO_VARIATION, Variation
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawSettings:
     """By what a problem's numbers were drawn: `sampling.draw` gives the same for the same."""
 
     seed: int = 0
     trial: int | None = None  # None: the case's own numbers; trials count from 0
     attempt: int = 0  # how many drawings of this trial did not fit the graph
-    variation: Variation = PLAIN
+    variation: Variation = NO_VARIATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,14 @@ class Problem:
     seeds: tuple[Mapping[str, np.ndarray | None], ...] = ()
     forwards: tuple[Mapping[str, np.ndarray], ...] = ()  # new input values of step i, {} unless it is a forward
     dtype: np.dtype = field(default_factory=lambda: np.dtype(np.float64))
-    drawn: Drawn = Drawn()
+    draw_settings: DrawSettings = DrawSettings()
 
     @property
     def seed(self) -> int:
         """The seed that its numbers were drawn with; whatever else is drawn for it takes its streams from the same."""
-        return self.drawn.seed
+        return self.draw_settings.seed
 
-    def latest(self) -> Problem:
+    def with_latest_inputs(self) -> Problem:
         """The problem with the inputs that its last forward has."""
         changed = {name: array for arrays in self.forwards for name, array in arrays.items()}
         return replace(self, inputs={**self.inputs, **changed}) if changed else self
@@ -64,7 +64,7 @@ def split_name(tensor: str) -> tuple[str, tuple[int, ...]]:
     return entry, tuple(int(index) for index in rest.removesuffix("]").split("][")) if bracket else ()
 
 
-def part_of(values: Mapping[str, Any], tensor: str) -> Any:
+def tensor_value(values: Mapping[str, Any], tensor: str) -> Any:
     """The value of the tensor of this name. Raises LookupError where there is none."""
     entry, indices = split_name(tensor)
     value = values[entry]
@@ -75,10 +75,10 @@ def part_of(values: Mapping[str, Any], tensor: str) -> Any:
     return value
 
 
-def with_part(whole: Any, indices: tuple[int, ...], part: Any) -> Any:
+def with_tensor_value(whole: Any, indices: tuple[int, ...], part: Any) -> Any:
     """The value of an entry with one of its tensors replaced. Raises LookupError where there is none."""
     if not indices:
         return part
     if not isinstance(whole, (tuple, list)) or indices[0] >= len(whole):
         raise LookupError(f"there is no part {indices[0]}")
-    return tuple(with_part(one, indices[1:], part) if i == indices[0] else one for i, one in enumerate(whole))
+    return tuple(with_tensor_value(one, indices[1:], part) if i == indices[0] else one for i, one in enumerate(whole))

@@ -14,13 +14,13 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import is_differentiable
 from gradcheck.autograd.op import Op
+from gradcheck.language.array_structures import Structure, structure_creator
 from gradcheck.language.case import Value
 from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.nodes import Call
-from gradcheck.language.array_structures import Structure, of_creator
 
 #: The ops that draw random numbers, by name.
-RANDOM = frozenset(
+RANDOM_OPS = frozenset(
     [
         "normal",
         "rand",
@@ -34,9 +34,9 @@ RANDOM = frozenset(
         "uniform_like",
     ]
 )
-_NORMAL = RANDOM & {"randn", "randn_like"}
+_NORMAL = RANDOM_OPS & {"randn", "randn_like"}
 #: Those that make floats out of nothing.
-_FLOATING = RANDOM & {"randn", "rand", "uniform", "normal"}
+_FLOATING = RANDOM_OPS & {"randn", "rand", "uniform", "normal"}
 
 
 def stream(seed: int, *names: str | int) -> np.random.Generator:
@@ -52,12 +52,12 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(number)))
 
 
-def directions(arrays: Mapping[str, np.ndarray], generator: np.random.Generator) -> dict[str, np.ndarray]:
+def random_directions(arrays: Mapping[str, np.ndarray], generator: np.random.Generator) -> dict[str, np.ndarray]:
     """A random direction of each array that can move, of its shape and dtype."""
-    return {n: direction(array, generator) for n, array in arrays.items() if is_differentiable(array.dtype)}
+    return {n: random_direction(array, generator) for n, array in arrays.items() if is_differentiable(array.dtype)}
 
 
-def direction(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+def random_direction(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     """Standard normal numbers of the array's shape and dtype; of a complex one, both parts are."""
     drawn: Any = generator.standard_normal(array.shape)
     if array.dtype.kind == "c":
@@ -65,12 +65,12 @@ def direction(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
     return np.asarray(drawn).astype(array.dtype)
 
 
-def is_free(value: Value) -> bool:
+def is_one_random_creator(value: Value) -> bool:
     """Whether its elements are random floats, each by itself: it is one random creator, and nothing else."""
     return isinstance(value.expr, Call) and value.expr.op in _FLOATING
 
 
-class Drawing(NumPy):
+class RandomHost(NumPy):
     """NumPy, with a stream for the random creators of one expression; of floats, they make numbers of `dtype`.
 
     torch has no complex default dtype, so only what is drawn becomes complex by itself. What is standard normal may be
@@ -84,17 +84,17 @@ class Drawing(NumPy):
         spread: Callable[[np.ndarray, np.random.Generator], np.ndarray] | None = None,
         structure: Structure | None = None,
     ) -> None:
-        self.generator, self.drawn, self.spread, self.structure = generator, dtype, spread, structure
-        self.made: list[np.ndarray] = []  # by the random creators, in order
+        self.generator, self.drawn_dtype, self.spread, self.structure = generator, dtype, spread, structure
+        self.drawn_arrays: list[np.ndarray] = []  # by the random creators, in order
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if op.name in RANDOM:
+        if op.name in RANDOM_OPS:
             kwargs = {**kwargs, "generator": self.generator}
             if op.name in _FLOATING:
-                kwargs.setdefault("dtype", self.drawn)
+                kwargs.setdefault("dtype", self.drawn_dtype)
         made = op(*args, **kwargs)
-        if op.name in RANDOM:
+        if op.name in RANDOM_OPS:
             made = self.spread(made, self.generator) if self.spread and op.name in _NORMAL else made
-            made = made if self.structure is None else of_creator(op.name, made, args, self.structure)
-            self.made.append(made)
+            made = made if self.structure is None else structure_creator(op.name, made, args, self.structure)
+            self.drawn_arrays.append(made)
         return made

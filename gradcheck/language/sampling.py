@@ -16,26 +16,26 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.errors import InvalidCase, Place, TensorError, TooLarge
+from gradcheck.language.array_conversion import as_array, copy_as_dtype
+from gradcheck.language.array_structures import apply_structure
 from gradcheck.language.case import Case, Claim, Step, Value
-from gradcheck.language.array_conversion import as_array, copied
-from gradcheck.language.evaluation.result_size import MAX_ELEMENTS
 from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.evaluation.result_size import MAX_ELEMENTS
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.traverse import free_names
-from gradcheck.language.problem import Drawn, Problem, part_of
-from gradcheck.language.random_streams import Drawing, stream
-from gradcheck.language.array_structures import structured
+from gradcheck.language.problem import DrawSettings, Problem, tensor_value
+from gradcheck.language.random_streams import RandomHost, stream
 from gradcheck.language.trial_draws import (
-    PLAIN,
+    NO_VARIATION,
     Variation,
+    apply_spread,
     inner_roots,
-    is_rigid,
-    moved,
-    other_numbers,
-    spread_of,
-    spread_out,
+    is_fixed_incoming,
+    move_numbers,
+    redraw_literal,
     trial_sizes,
+    trial_spread,
 )
 
 
@@ -45,7 +45,7 @@ def draw(
     trial: int | None = None,
     *,
     attempt: int = 0,
-    variation: Variation = PLAIN,
+    variation: Variation = NO_VARIATION,
     sizes: Mapping[str, int] | None = None,
 ) -> Problem:
     """The case with its own numbers, or those of a trial (from 0); `seed` instead of the case's own.
@@ -57,12 +57,12 @@ def draw(
     the case's own.
     """
     dtype = dtypes.BY_NAME[case.dtype]
-    drawn = Drawn(case.seed if seed is None else seed, trial, attempt, variation)
+    drawn = DrawSettings(case.seed if seed is None else seed, trial, attempt, variation)
     with using_default_dtype(dtypes.real_of(dtype)), quiet():
         return Sampler(case, drawn, sizes or {}).problem()
 
 
-def claimed(problem: Problem, value: Value) -> np.ndarray:
+def claimed_array(problem: Problem, value: Value) -> np.ndarray:
     """The array that the case claims, in `values` or `expected`. Raises InvalidCase."""
     if value.array is not None:
         return np.asarray(value.array)
@@ -109,28 +109,28 @@ def random_parts(problem: Problem, leaf: str) -> list[np.ndarray]:
     value = case.inputs.get(leaf) or case.constants[leaf]
     assert value.expr is not None
     with using_default_dtype(dtypes.real_of(problem.dtype)), quiet():
-        sampler = Sampler(case, problem.drawn, problem.sizes)
+        sampler = Sampler(case, problem.draw_settings, problem.sizes)
         host = sampler.host(leaf)
         evaluate(value.expr, problem.environment(), host)
-    return host.made
+    return host.drawn_arrays
 
 
 class Sampler:
     """Draws one problem. `names` holds what values may use: the sizes, and the leaves drawn so far; no tensor may have
     more than `most` elements."""
 
-    def __init__(self, case: Case, drawn: Drawn, sizes: Mapping[str, int], most: int = MAX_ELEMENTS) -> None:
-        self.case, self.drawn, self.most = case, drawn, most
+    def __init__(self, case: Case, drawn: DrawSettings, sizes: Mapping[str, int], most: int = MAX_ELEMENTS) -> None:
+        self.case, self.draw_settings, self.max_elements = case, drawn, most
         self.is_trial = drawn.trial is not None
         self.dtype = dtypes.BY_NAME[case.dtype]
-        self.sizes = {**case.words, **case.dims, **sizes}
+        self.sizes = {**case.symbol_sizes, **case.dims, **sizes}
         if drawn.trial is not None and not sizes:
             self.sizes = trial_sizes(case, drawn.seed, drawn.trial, drawn.attempt)
         self.names: dict[str, Any] = dict(self.sizes)
 
     def problem(self) -> Problem:
         case = self.case
-        for name, value in in_file_order(case):
+        for name, value in leaves_in_file_order(case):
             self.names[name] = self.leaf(name, name, value, is_input=name in case.inputs)
         forwards = tuple(
             {name: self.leaf(f"forward[{i}].{name}", name, v, is_input=True) for name, v in step.inputs.items()}
@@ -144,22 +144,22 @@ class Sampler:
             seeds=self._incoming_gradients(forwards),
             forwards=forwards,
             dtype=self.dtype,
-            drawn=self.drawn,
+            draw_settings=self.draw_settings,
         )
 
     def _stream(self, name: str) -> np.random.Generator:
         """The numbers for one name, others in each trial and for each attempt."""
-        of_trial = () if self.drawn.trial is None else (self.drawn.trial, self.drawn.attempt)
-        return stream(self.drawn.seed, name, *of_trial)
+        of_trial = () if self.draw_settings.trial is None else (self.draw_settings.trial, self.draw_settings.attempt)
+        return stream(self.draw_settings.seed, name, *of_trial)
 
-    def host(self, leaf: str) -> Drawing:
+    def host(self, leaf: str) -> RandomHost:
         """Who draws for this leaf."""
         return self._host(self._stream(leaf))
 
-    def _host(self, generator: np.random.Generator) -> Drawing:
-        spread = spread_of(self.drawn.trial, self.drawn.attempt)
-        spread_by = partial(spread_out, spread=spread) if spread != "ordinary" else None
-        return Drawing(generator, self.dtype, spread_by, self.drawn.variation.structure)
+    def _host(self, generator: np.random.Generator) -> RandomHost:
+        spread = trial_spread(self.draw_settings.trial, self.draw_settings.attempt)
+        spread_by = partial(apply_spread, spread=spread) if spread != "ordinary" else None
+        return RandomHost(generator, self.dtype, spread_by, self.draw_settings.variation.structure)
 
     def leaf(self, key: str, name: str, value: Value, *, is_input: bool) -> np.ndarray:
         """A leaf's array in its dtype; `key` names its stream, `name` its entry in `shapes`."""
@@ -167,23 +167,26 @@ class Sampler:
         if value.dtype:
             return np.array(array, dtype=dtypes.BY_NAME[value.dtype], order="C")
         if array.dtype.kind in "biu" and not is_input:
-            return copied(array, array.dtype)
+            return copy_as_dtype(array, array.dtype)
         if is_input and array.dtype.kind == "c" and self.dtype.kind != "c":
             hint = "the case's dtype is then complex128 or complex64"
             raise InvalidCase(f"a complex value does not fit in {self.case.dtype}", place=value.place, hint=hint)
-        return copied(array, self.dtype)
+        return copy_as_dtype(array, self.dtype)
 
     def _value(self, key: str, value: Value, shape: Any, is_input: bool) -> np.ndarray:
         """The value by its own expression or numbers; in a trial, one with a shape anew."""
         if value.expr is not None:
             return self.expression(key, value)
         array = np.asarray(value.array)
-        reach = self.drawn.variation.literals
+        reach = self.draw_settings.variation.literals
         if is_input and reach is not None and not (shape and self.is_trial):
-            of_trial = () if self.drawn.trial is None else (self.drawn.trial,)
-            generator = stream(self.drawn.seed, f"{key}/moved", reach, self.drawn.attempt, *of_trial)
-            found, structure = moved(array.astype(self.dtype), generator, reach), self.drawn.variation.structure
-            return found if structure is None else structured(found, structure)
+            of_trial = () if self.draw_settings.trial is None else (self.draw_settings.trial,)
+            generator = stream(self.draw_settings.seed, f"{key}/moved", reach, self.draw_settings.attempt, *of_trial)
+            found, structure = (
+                move_numbers(array.astype(self.dtype), generator, reach),
+                self.draw_settings.variation.structure,
+            )
+            return found if structure is None else apply_structure(found, structure)
         if shape is None or not self.is_trial:
             return array
         if not isinstance(shape, tuple):
@@ -191,12 +194,12 @@ class Sampler:
         sizes = tuple(self.sizes[size] if isinstance(size, str) else size for size in shape)
         if math.prod(sizes) > MAX_ELEMENTS:
             raise TooLarge(f"a tensor of {math.prod(sizes):,} elements, where {MAX_ELEMENTS:,} are allowed")
-        return self._anew(array.astype(self.dtype) if is_input else array, sizes, self._stream(key))
+        return self._redraw(array.astype(self.dtype) if is_input else array, sizes, self._stream(key))
 
-    def _anew(self, array: np.ndarray, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
+    def _redraw(self, array: np.ndarray, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
         """Other numbers in place of those of a literal, with the structure that is asked for."""
-        found, structure = other_numbers(array, shape, generator), self.drawn.variation.structure
-        return found if structure is None else structured(found, structure)
+        found, structure = redraw_literal(array, shape, generator), self.draw_settings.variation.structure
+        return found if structure is None else apply_structure(found, structure)
 
     def expression(self, key: str, value: Value) -> np.ndarray:
         """What a value that is an expression over `names` comes to; `key` names its stream."""
@@ -207,7 +210,7 @@ class Sampler:
         self, value: Value, expr: Expr, generator: np.random.Generator, names: Mapping[str, Any]
     ) -> np.ndarray:
         try:
-            return as_array(evaluate(expr, names, self._host(generator), max_elements=self.most), self.dtype)
+            return as_array(evaluate(expr, names, self._host(generator), max_elements=self.max_elements), self.dtype)
         except TensorError as error:
             if self.is_trial:
                 raise
@@ -232,34 +235,34 @@ class Sampler:
         return tuple(found)
 
     def _incoming(self, index: int, root: str, value: Value | None, forward: _Forward) -> np.ndarray | None:
-        if value is None and not self.drawn.variation.incoming:
+        if value is None and not self.draw_settings.variation.incoming:
             return None
         generator = self._stream(f"backward[{index}].{root}")
-        varies = self.drawn.variation.incoming and is_rigid(self.case, value)
+        varies = self.draw_settings.variation.incoming and is_fixed_incoming(self.case, value)
         if varies and root.partition("[")[0] not in self._inner:
             target = forward.value(root)
             if target is not None and dtypes.is_differentiable(target.dtype):
-                return self._anew(target, target.shape, generator)
+                return self._redraw(target, target.shape, generator)
         if value is None:
             return None
         if value.expr is not None:
             uses_graph = not set(self.case.graph).isdisjoint(free_names(value.expr))
-            names = self._computed(forward) if uses_graph else forward.names
+            names = self._forward_values(forward) if uses_graph else forward.names
             if names is None:
                 return None
             try:
                 return self._as_gradient(self._evaluate(value, value.expr, generator, names), value, None)
             except InvalidCase as error:
-                error.shown_by_running = uses_graph
+                error.needs_graph_values = uses_graph
                 raise
         array = np.asarray(value.array)
         is_needed = self.is_trial or self.dtype.kind == "c"
-        target = forward.value(root) if is_needed and self._computed(forward) is not None else None
+        target = forward.value(root) if is_needed and self._forward_values(forward) is not None else None
         if self.is_trial and target is not None and self._is_anew(array, target):
-            array = self._anew(array.astype(self.dtype), target.shape, generator)
+            array = self._redraw(array.astype(self.dtype), target.shape, generator)
         return self._as_gradient(array, value, target)
 
-    def _computed(self, forward: _Forward) -> Mapping[str, Any] | None:
+    def _forward_values(self, forward: _Forward) -> Mapping[str, Any] | None:
         """The forward values; None where the graph of the case's own numbers cannot be computed: engines say so."""
         try:
             return forward.values
@@ -277,8 +280,8 @@ class Sampler:
         if value.dtype:
             return np.array(array, dtype=dtypes.BY_NAME[value.dtype])
         if root is not None and dtypes.is_differentiable(root.dtype):
-            return copied(array, root.dtype)
-        return copied(array, dtypes.real_of(self.dtype))  # which a complex root takes too
+            return copy_as_dtype(array, root.dtype)
+        return copy_as_dtype(array, dtypes.real_of(self.dtype))  # which a complex root takes too
 
 
 @dataclass
@@ -296,13 +299,13 @@ class _Forward:
     def value(self, root: str) -> np.ndarray | None:
         """The tensor of a root, which may be a part such as `m[0]`; None if there is none."""
         try:
-            value = part_of(self.values, root)
+            value = tensor_value(self.values, root)
         except LookupError:
             return None
         return value if isinstance(value, np.ndarray) else None
 
 
-def in_file_order(case: Case) -> list[tuple[str, Value]]:
+def leaves_in_file_order(case: Case) -> list[tuple[str, Value]]:
     """Inputs and constants as they stand in the file: each may use those above it, of either section."""
     leaves = [*case.inputs.items(), *case.constants.items()]
     return sorted(leaves, key=lambda item: (item[1].place.line, item[1].place.column))

@@ -10,7 +10,8 @@ A trial draws afresh what the case says symbolically, and keeps the rest:
 - any other literal keeps its numbers, unless it is `moved`.
 
 Where what was drawn does not fit the graph, `sampling.draw` is asked for another attempt: every other one draws
-ordinary numbers, from `FIRST_OWN` on half of the sizes are the case's own, and at `LAST_ATTEMPT` all of them.
+ordinary numbers, from `FIRST_OWN_SIZE_ATTEMPT` on half of the sizes are the case's own, and at `LAST_ATTEMPT` all of
+them.
 """
 
 from __future__ import annotations
@@ -22,54 +23,54 @@ from typing import Any, Literal
 import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite
+from gradcheck.language.array_structures import Structure
 from gradcheck.language.case import Case, Value
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Name
 from gradcheck.language.expr.traverse import free_names, gradient_names, ops_in
-from gradcheck.language.random_streams import RANDOM, stream
-from gradcheck.language.array_structures import Structure
+from gradcheck.language.random_streams import RANDOM_OPS, stream
 
 #: The sizes that are drawn where nothing else is said, and those that one trial draws beyond them.
 BOUNDS, LARGE = (1, 7), (8, 10)
 _PRIMES = (2, 3, 5, 7)
 _OTHERS = (4, 6)
-FIRST_OWN, LAST_ATTEMPT = 6, 14
+FIRST_OWN_SIZE_ATTEMPT, LAST_ATTEMPT = 6, 14
 
 #: How far apart the numbers of a normal creator are: as they come, from tiny to large, or with integers and zeros.
 Spread = Literal["ordinary", "scales", "integers"]
 _SPREADS: tuple[Spread, ...] = ("ordinary", "scales", "integers")
 #: How far literals are moved.
-Reach = Literal["near", "anywhere", "ordinary"]
+LiteralChange = Literal["near", "anywhere", "ordinary"]
 
 
 @dataclass(frozen=True, slots=True)
 class Variation:
     """What else is drawn anew, though the file writes it out: its literal inputs, its incoming gradients; and how."""
 
-    literals: Reach | None = None
+    literals: LiteralChange | None = None
     incoming: bool = False
     #: What all that is drawn is made to be besides: sorted, equal.
     structure: Structure | None = None
 
 
 #: Only what the file leaves open is drawn.
-PLAIN = Variation()
+NO_VARIATION = Variation()
 
 
 def trials(case: Case, count: int | None = None) -> range:
     """The trials to verify the case with, `count` instead of its own number: none unless `generalize` applies and
     something changes."""
-    if case.generalize is None or not is_general(case):
+    if case.generalize is None or not can_vary_in_trials(case):
         return range(0)
     return range(case.generalize.trials if count is None else count)
 
 
-def is_general(case: Case) -> bool:
+def can_vary_in_trials(case: Case) -> bool:
     """Whether a trial differs from the case itself in anything."""
     if case.shapes or symbolic_sizes(case):
         return True
     steps = [value for step in case.steps for value in (*step.roots.values(), *step.inputs.values())]
     values = (*case.inputs.values(), *case.constants.values(), *steps)
-    return any(v is not None and v.expr is not None and not RANDOM.isdisjoint(ops_in(v.expr)) for v in values)
+    return any(v is not None and v.expr is not None and not RANDOM_OPS.isdisjoint(ops_in(v.expr)) for v in values)
 
 
 # Sizes ------------------------------------------------------------------------------------------
@@ -78,22 +79,25 @@ def is_general(case: Case) -> bool:
 def symbolic_sizes(case: Case) -> list[str]:
     """The sizes that a trial draws: the words of `shapes`, and the `dims` that values, shapes or the graph are written
     with."""
-    used = _used_in(_written(case)) | _used_in(claim.expr for claim in case.graph.values())
+    used = _used_in(_value_expressions(case)) | _used_in(claim.expr for claim in case.graph.values())
     for shape in case.shapes.values():
         if isinstance(shape, tuple):
             used.update(size for size in shape if isinstance(size, str))
     used -= {*case.inputs, *case.constants, *case.graph}
-    return [*(word for word in case.dims if word in used), *(word for word in case.words if word not in case.dims)]
+    return [
+        *(word for word in case.dims if word in used),
+        *(word for word in case.symbol_sizes if word not in case.dims),
+    ]
 
 
 def graph_sizes(case: Case) -> list[str]:
     """Those of them that no value and no shape is written with: an exponent, or what a sum is divided by."""
-    used = _used_in(_written(case))
+    used = _used_in(_value_expressions(case))
     named = {size for shape in case.shapes.values() if isinstance(shape, tuple) for size in shape}
     return [word for word in symbolic_sizes(case) if word not in used and word not in named]
 
 
-def _written(case: Case) -> Iterator[Expr]:
+def _value_expressions(case: Case) -> Iterator[Expr]:
     for value in (*case.inputs.values(), *case.constants.values()):
         if value.expr is not None:
             yield value.expr
@@ -106,7 +110,7 @@ def _used_in(written: Iterable[Expr]) -> set[str]:
 
 def trial_sizes(case: Case, seed: int, trial: int, attempt: int = 0, held: Collection[str] = ()) -> dict[str, int]:
     """Every size in trial `trial`; the symbolic ones are drawn, for another `attempt` others. `held` stay."""
-    sizes = {**case.words, **case.dims}
+    sizes = {**case.symbol_sizes, **case.dims}
     words = [word for word in symbolic_sizes(case) if word not in held]
     if not words or attempt >= LAST_ATTEMPT:
         return sizes
@@ -114,21 +118,21 @@ def trial_sizes(case: Case, seed: int, trial: int, attempt: int = 0, held: Colle
     stated = {} if case.generalize is None else case.generalize.dims
     bounds.update((word, stated[word]) for word in words if word in stated)
     generator = stream(seed, "sizes", trial, attempt // 2)
-    if attempt >= FIRST_OWN:
+    if attempt >= FIRST_OWN_SIZE_ATTEMPT:
         bounds = {word: limits for word, limits in bounds.items() if generator.random() < 0.5}
     if trial == 1:
-        return {**sizes, **_equal(generator, bounds, stated)}
+        return {**sizes, **_equal_sizes(generator, bounds, stated)}
     if trial > 2 and trial % 2 == 0:
-        return {**sizes, **{word: _mixed(generator, *limits) for word, limits in bounds.items()}}
-    order = _shuffled(generator) if attempt > 1 else _order(seed, trial)
+        return {**sizes, **{word: _mixed_size(generator, *limits) for word, limits in bounds.items()}}
+    order = _shuffled(generator) if attempt > 1 else _size_order(seed, trial)
     own = {word: sizes[word] for word in stated}  # of the few sizes within bounds, another is taken
-    drawn = _distinct(generator, bounds, order, own if attempt < FIRST_OWN else {})
+    drawn = _distinct_sizes(generator, bounds, order, own if attempt < FIRST_OWN_SIZE_ATTEMPT else {})
     half = {0: 1, 2: 0}.get(trial)  # one half of the words is 1 in the first trial, the other in the third
     ones = [word for place, word in enumerate(words) if word in bounds and place % 2 == half]
     return {**sizes, **drawn, **{word: 1 for word in ones if bounds[word][0] <= 1 <= bounds[word][1]}}
 
 
-def _equal(
+def _equal_sizes(
     generator: np.random.Generator, bounds: Mapping[str, tuple[int, int]], stated: Mapping[str, tuple[int, int]]
 ) -> dict[str, int]:
     """The same size for all words, above 7, or what is nearest to it within the bounds that are stated for a word."""
@@ -136,7 +140,7 @@ def _equal(
     return {word: min(max(size, stated[word][0]), stated[word][1]) if word in stated else size for word in bounds}
 
 
-def _order(seed: int, trial: int) -> list[int]:
+def _size_order(seed: int, trial: int) -> list[int]:
     """Which sizes come first: the primes in an order of their own in each trial, so that no word keeps its size."""
     order = _shuffled(stream(seed, "sizes"))
     primes = order[: len(_PRIMES)]
@@ -147,7 +151,7 @@ def _shuffled(generator: np.random.Generator) -> list[int]:
     return [int(size) for size in (*generator.permutation(_PRIMES), *generator.permutation(_OTHERS))]
 
 
-def _distinct(
+def _distinct_sizes(
     generator: np.random.Generator, bounds: Mapping[str, tuple[int, int]], order: list[int], avoided: Mapping[str, int]
 ) -> dict[str, int]:
     """A size for each word: the first in `order` that is free and within its bounds, or else any that is free; the one
@@ -167,7 +171,7 @@ def _distinct(
     return drawn
 
 
-def _mixed(generator: np.random.Generator, low: int, high: int) -> int:
+def _mixed_size(generator: np.random.Generator, low: int, high: int) -> int:
     if low <= 1 <= high and generator.random() < 0.25:
         return 1
     if (low, high) == BOUNDS and generator.random() < 0.25:
@@ -178,7 +182,7 @@ def _mixed(generator: np.random.Generator, low: int, high: int) -> int:
 # Numbers ----------------------------------------------------------------------------------------
 
 
-def other_numbers(array: np.ndarray, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
+def redraw_literal(array: np.ndarray, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
     """Other numbers in place of those of a literal: standard normal ones, complex with variance 1; integers and
     booleans from their own range."""
     if array.dtype.kind in "biu":
@@ -191,7 +195,7 @@ def other_numbers(array: np.ndarray, shape: tuple[int, ...], generator: np.rando
     return np.asarray(numbers).astype(array.dtype)
 
 
-def moved(array: np.ndarray, generator: np.random.Generator, reach: Reach) -> np.ndarray:
+def move_numbers(array: np.ndarray, generator: np.random.Generator, reach: LiteralChange) -> np.ndarray:
     """Numbers in place of those of a literal, at which a graph may be defined where it is at these.
 
     Near them, they have the same signs, and a zero becomes one that is small beside the others; what is symmetric
@@ -203,7 +207,7 @@ def moved(array: np.ndarray, generator: np.random.Generator, reach: Reach) -> np
     if reach != "near":
         scale = largest_finite(array) if reach == "anywhere" else 0.0
         scale = scale or 1.0
-        return np.asarray(other_numbers(array, array.shape, generator) * array.dtype.type(scale)).astype(array.dtype)
+        return np.asarray(redraw_literal(array, array.shape, generator) * array.dtype.type(scale)).astype(array.dtype)
     factors: Any = generator.uniform(0.5, 1.5, array.shape)
     largest = largest_finite(array) or 1.0
     small = generator.uniform(-0.5, 0.5, array.shape) * largest
@@ -214,17 +218,17 @@ def moved(array: np.ndarray, generator: np.random.Generator, reach: Reach) -> np
     return np.where(array == 0, small, array * factors).astype(array.dtype)
 
 
-def is_rigid(case: Case, incoming: Value | None) -> bool:
+def is_fixed_incoming(case: Case, incoming: Value | None) -> bool:
     """Whether an incoming gradient has no freedom of its own: it is written out, 1, or made of creators such as `ones`
     and of sizes. What is made of random numbers, or of tensors' values, states its structure."""
     if incoming is None or incoming.expr is None:
         return True
-    if not RANDOM.isdisjoint(ops_in(incoming.expr)):
+    if not RANDOM_OPS.isdisjoint(ops_in(incoming.expr)):
         return False
     waiting = [incoming.expr]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, Name) and node.name not in case.dims and node.name not in case.words:
+        if isinstance(node, Name) and node.name not in case.dims and node.name not in case.symbol_sizes:
             return False
         is_like = isinstance(node, Call) and node.op.endswith("_like")
         if not isinstance(node, Attribute):  # of shapes alone
@@ -249,34 +253,34 @@ def inner_roots(case: Case) -> set[str]:
     return inner
 
 
-def speaks_of_root(case: Case, claim: Expr) -> bool:
+def mentions_root_gradient(case: Case, claim: Expr) -> bool:
     """Whether a claim is made of the gradient of a root, directly or by steps of the derivation."""
     roots = {root for step in case.steps for root in step.roots}
-    exprs = (claim, *(case.let[step].expr for step in case.steps_of(claim)))
+    exprs = (claim, *(case.let[step].expr for step in case.let_steps_of(claim)))
     return any(not roots.isdisjoint(gradient_names(expr)) for expr in exprs)
 
 
-def speaks_of_inner(case: Case, claim: Expr) -> bool:
+def mentions_inner_gradient(case: Case, claim: Expr) -> bool:
     """Whether a claim is made of a gradient that a backward pass computes, directly or by steps of the derivation."""
     roots = {root for step in case.steps for root in step.roots}
-    exprs = (claim, *(case.let[step].expr for step in case.steps_of(claim)))
+    exprs = (claim, *(case.let[step].expr for step in case.let_steps_of(claim)))
     return any(gradient_names(expr).keys() - roots for expr in exprs)
 
 
-def varies_incoming(case: Case) -> bool:
+def needs_varied_incoming(case: Case) -> bool:
     """Whether some general claim must hold for other incoming gradients than the file writes out."""
     listed = [claims for section in (case.formulas, case.wrong_formulas) for claims in section.values()]
     claims = [claim for several in (*listed, case.checks) for claim in several]
-    rigid = any(is_rigid(case, value) for step in case.steps for value in step.roots.values())
-    return rigid and any(speaks_of_root(case, claim.expr) for claim in claims)
+    rigid = any(is_fixed_incoming(case, value) for step in case.steps for value in step.roots.values())
+    return rigid and any(mentions_root_gradient(case, claim.expr) for claim in claims)
 
 
-def spread_of(trial: int | None, attempt: int) -> Spread:
+def trial_spread(trial: int | None, attempt: int) -> Spread:
     """How far apart the numbers of a trial are: ordinary ones in every other attempt."""
     return "ordinary" if trial is None or attempt % 2 else _SPREADS[trial % 3]
 
 
-def spread_out(array: np.ndarray, generator: np.random.Generator, spread: Spread) -> np.ndarray:
+def apply_spread(array: np.ndarray, generator: np.random.Generator, spread: Spread) -> np.ndarray:
     """Standard normal numbers, of which half become tiny or large, or a third integers, zero among them."""
     if spread == "ordinary":
         return array

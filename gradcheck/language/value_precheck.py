@@ -15,25 +15,25 @@ from gradcheck.language.crash import crash_at
 from gradcheck.language.evaluation.result_size import MAX_ELEMENTS, too_large
 from gradcheck.language.expr.nodes import Call, Expr, Name
 from gradcheck.language.expr.traverse import free_names
-from gradcheck.language.problem import Drawn
-from gradcheck.language.sampling import Sampler, in_file_order
+from gradcheck.language.problem import DrawSettings
+from gradcheck.language.sampling import Sampler, leaves_in_file_order
 
 #: A tensor of more elements is not made to look at what depends on it.
 MOST_ELEMENTS = 100_000
 
 
-def refused_values(case: Case) -> list[InvalidCase]:
+def find_value_errors(case: Case) -> list[InvalidCase]:
     """The errors in what the case says of leaves, incoming gradients and known numbers, by what a run would say."""
     try:
-        return _refused_values(case)
+        return _find_value_errors(case)
     except Exception as error:
         return [crash_at(error, case.place, "looking at the values of this case")]
 
 
-def _refused_values(case: Case) -> list[InvalidCase]:
-    sampler = Sampler(case, Drawn(case.seed), {}, MOST_ELEMENTS)
+def _find_value_errors(case: Case) -> list[InvalidCase]:
+    sampler = Sampler(case, DrawSettings(case.seed), {}, MOST_ELEMENTS)
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), quiet():
-        found = [_refusal(value, make) for value, make in _values(case, sampler)]
+        found = [_value_error(value, make) for value, make in _values(case, sampler)]
     return [error for error in found if error is not None]
 
 
@@ -46,8 +46,8 @@ def _values(case: Case, sampler: Sampler) -> Iterator[tuple[Value, Callable[[], 
 
         return make
 
-    mentioned = set(chain.from_iterable(map(free_names, _written(case))))
-    for name, value in in_file_order(case):
+    mentioned = set(chain.from_iterable(map(free_names, _value_expressions(case))))
+    for name, value in leaves_in_file_order(case):
         if name in mentioned or not _is_plainly_drawn(value, case.dims):
             yield value, leaf(name, name, value)
     own = dict(sampler.names)
@@ -59,12 +59,12 @@ def _values(case: Case, sampler: Sampler) -> Iterator[tuple[Value, Callable[[], 
     yield from _stated(sampler, own, case.values, case.expected)
 
 
-def _written(case: Case) -> Iterator[Expr]:
+def _value_expressions(case: Case) -> Iterator[Expr]:
     """The expressions among all values."""
     stated = [case.values, case.expected]
     for step in case.steps:
         stated += [step.inputs, step.roots, step.values, step.expected]
-    values = chain((value for _, value in in_file_order(case)), *(values.values() for values in stated))
+    values = chain((value for _, value in leaves_in_file_order(case)), *(values.values() for values in stated))
     return (value.expr for value in values if value is not None and value.expr is not None)
 
 
@@ -86,7 +86,7 @@ def _stated(
                 yield value, partial(sampler.expression, key, value)
 
 
-def _refusal(value: Value, make: Callable[[], object]) -> InvalidCase | None:
+def _value_error(value: Value, make: Callable[[], object]) -> InvalidCase | None:
     """What making it raises; nothing where it is only too large for here, or stands on what is."""
     try:
         make()

@@ -52,6 +52,6 @@ def render(result: RunResult, format: str = "full", look: Look | None = None) ->
     try:
         return written(result, chosen)
     except Exception:
-        from gradcheck.reports.partial_report import without_untold
+        from gradcheck.reports.partial_report import drop_unrenderable
 
-        return written(without_untold(result, lambda one: written(one, chosen)), chosen)
+        return written(drop_unrenderable(result, lambda one: written(one, chosen)), chosen)

@@ -10,13 +10,13 @@ from rich.text import Text
 
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.failed_case import WORDS, indented
-from gradcheck.reports.findings import BAD
-from gradcheck.reports.passed_case import achievements, is_qualified, table
-from gradcheck.reports.phrases.comparison_text import error_line, verdict
-from gradcheck.reports.located_messages import remarks
-from gradcheck.reports.summary import lacks, power_lines
+from gradcheck.reports.failed_case import STATUS_WORDS, indent_text
+from gradcheck.reports.findings import PROBLEM_STATUSES
+from gradcheck.reports.located_messages import remark_messages
+from gradcheck.reports.passed_case import claim_table, is_qualified, passed_remarks
+from gradcheck.reports.phrases.comparison_text import error_line, status_reason
 from gradcheck.reports.safe_text import count, plain, wrap
+from gradcheck.reports.summary import missing_features_text, mutation_score_lines
 
 #: A run of more cases has a line a file.
 MOST_CASES = 50
@@ -34,10 +34,10 @@ MARKS = {
     "unsupported": "-",
 }
 #: A case that passed, and of which more is to be said than fits here.
-QUALIFIED = "o"
+QUALIFIED_MARK = "o"
 
 
-def listing(result: RunResult, look: Look) -> list[Text]:
+def case_list(result: RunResult, look: Look) -> list[Text]:
     """The cases by file; none of it with -q."""
     if look.verbosity < 0:
         return []
@@ -56,21 +56,21 @@ def _marks(file: str, cases: Sequence[CaseResult], room: int, look: Look) -> lis
     """`cases/matmul/chains.yaml  ..F.-`, and what is always told of its cases."""
     line = Text(plain(file).ljust(room) + "  ")
     for case in cases:
-        line.append(_mark(case), WORDS[case.status][1])
+        line.append(_mark(case), STATUS_WORDS[case.status][1])
     if line.cell_len > look.width:
         line = Text.assemble(plain(file), f"  {_counted(cases)}")
     lines = [line]
     for case in cases:
-        told = [remark.message for remark in remarks(case)] + power_lines(case)
+        told = [remark.message for remark in remark_messages(case)] + mutation_score_lines(case)
         if told:
-            lines += indented(f"{plain(case.name)}: {told[0]}", look, indent=4, style="magenta")
+            lines += indent_text(f"{plain(case.name)}: {told[0]}", look, indent=4, style="magenta")
             for text in told[1:]:
-                lines += indented(text, look, indent=6, style="magenta")
+                lines += indent_text(text, look, indent=6, style="magenta")
     return lines
 
 
 def _mark(case: CaseResult) -> str:
-    return QUALIFIED if is_qualified(case) else MARKS[case.status]
+    return QUALIFIED_MARK if is_qualified(case) else MARKS[case.status]
 
 
 def _counted(cases: Sequence[CaseResult]) -> str:
@@ -80,7 +80,7 @@ def _counted(cases: Sequence[CaseResult]) -> str:
 
 def _legend(result: RunResult) -> str:
     found = {_mark(case) for case in result.cases}
-    words = {mark: status for status, mark in MARKS.items()} | {QUALIFIED: "passed with a remark"}
+    words = {mark: status for status, mark in MARKS.items()} | {QUALIFIED_MARK: "passed with a remark"}
     return ", ".join(
         f"{mark} {word}" for mark, word in sorted(words.items(), key=lambda m: m[0] != ".") if mark in found
     )
@@ -88,29 +88,33 @@ def _legend(result: RunResult) -> str:
 
 def _cases(file: str, cases: Sequence[CaseResult], look: Look) -> list[Text]:
     """The file, and a line for each of its cases that is not told of below."""
-    good = [case for case in cases if case.status not in BAD]
-    shown = cases if look.verbosity > 0 else [c for c in cases if c.status not in BAD or power_lines(c) or remarks(c)]
+    good = [case for case in cases if case.status not in PROBLEM_STATUSES]
+    shown = (
+        cases
+        if look.verbosity > 0
+        else [c for c in cases if c.status not in PROBLEM_STATUSES or mutation_score_lines(c) or remark_messages(c)]
+    )
     if not shown:
         return []
     room = min(_NAME, max((cell_len(plain(case.name)) for case in good), default=0))
     lines = [Text(plain(file), style="bold")]
     for case in shown:
         lines += _case_lines(case, room, look)
-        for text in power_lines(case, look.verbosity > 0):
-            lines += indented(text, look, indent=_MARGIN, style="dim")
-        for remark in remarks(case):
-            lines += indented(remark.message, look, indent=_MARGIN, style="magenta")
+        for text in mutation_score_lines(case, look.verbosity > 0):
+            lines += indent_text(text, look, indent=_MARGIN, style="dim")
+        for remark in remark_messages(case):
+            lines += indent_text(remark.message, look, indent=_MARGIN, style="magenta")
         if look.verbosity > 0:
-            lines += table(case, look.width)
+            lines += claim_table(case, look.width)
     return lines
 
 
 def _case_lines(case: CaseResult, room: int, look: Look) -> list[Text]:
     """`  ok      chain of four matrices  2 gradients agree`; what is more than a line goes on below."""
-    word, style = WORDS[case.status]
+    word, style = STATUS_WORDS[case.status]
     name = plain(case.name) or "(the file itself)"
     first = Text.assemble("  ", (word.ljust(7), style), " ", name)
-    text = ", ".join(filter(None, achievements(case) if case.status == "passed" else [_remark(case)]))
+    text = ", ".join(filter(None, passed_remarks(case) if case.status == "passed" else [_remark(case)]))
     if not text:
         return [first]
     column = _MARGIN + max(room, cell_len(name)) + 2
@@ -122,8 +126,8 @@ def _case_lines(case: CaseResult, room: int, look: Look) -> list[Text]:
 
 
 def _remark(case: CaseResult) -> str:
-    if case.status in BAD and case.errors:
+    if case.status in PROBLEM_STATUSES and case.errors:
         return count(len(case.errors), "error")
-    if case.status in BAD:
+    if case.status in PROBLEM_STATUSES:
         return "see below"
-    return lacks(case) or verdict(case) or "; ".join(error_line(error) for error in case.errors)
+    return missing_features_text(case) or status_reason(case) or "; ".join(error_line(error) for error in case.errors)

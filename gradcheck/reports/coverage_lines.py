@@ -6,27 +6,31 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from gradcheck.autograd.op import whole_table
-from gradcheck.checks.coverage import Exercised
+from gradcheck.checks.coverage import Coverage
 from gradcheck.reports.safe_text import plain
 
 #: How many names are listed of a kind; -v lists all.
 _LISTED = 8
 
 
-def exercised_lines(found: Exercised, everything: bool = False) -> list[str]:
+def coverage_lines(found: Coverage, everything: bool = False) -> list[str]:
     """A line a kind, with what no case has come to."""
-    ops, rules, arguments = set(whole_table()), found.of_rules, found.of_arguments
+    ops, rules, arguments = set(whole_table()), found.all_rules, found.all_arguments
     lines = [
         _line("ops", "applied", found.ops & ops, ops, everything),
         _line("rules", "used", _dotted(found.rules & rules), _dotted(rules), everything),
         _line("arguments that have defaults", "given", _dotted(found.arguments), _dotted(arguments), everything),
     ]
-    whole = {f"{file}:{line}" for file, numbers in found.of_lines.items() for line in numbers}
+    whole = {f"{file}:{line}" for file, numbers in found.all_lines.items() for line in numbers}
     if whole:
         seen = {f"{file}:{line}" for file, numbers in found.lines.items() for line in numbers} & whole
-        left = {file: found.of_lines[file] - found.lines[file] for file in found.of_lines}
+        left = {file: found.all_lines[file] - found.lines[file] for file in found.all_lines}
         lines.append(f"coverage: {_share(len(seen), len(whole))} lines of the engine's functions ran")
-        spans = [f"{plain(_near(file))}:{_spans(numbers)}" for file, numbers in sorted(left.items()) if numbers]
+        spans = [
+            f"{plain(_relative_to_cwd(file))}:{_format_ranges(numbers)}"
+            for file, numbers in sorted(left.items())
+            if numbers
+        ]
         lines += [f"  not run: {span}" for span in (spans if everything else spans[:_LISTED])]
         lines += [f"  and in {len(spans) - _LISTED} more files (-v)"] if len(spans) > _LISTED and not everything else []
     return lines
@@ -51,18 +55,18 @@ def _dotted(names: Iterable[tuple[str, str]]) -> set[str]:
     return {f"{op}({argument})" for op, argument in names}
 
 
-def _near(file: str) -> str:
+def _relative_to_cwd(file: str) -> str:
     """As seen from here, if it is below."""
     path = Path(file)
     return path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else file
 
 
-def _spans(numbers: set[int]) -> str:
+def _format_ranges(numbers: set[int]) -> str:
     """`3-5, 9`."""
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in _runs(sorted(numbers)))
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in _consecutive_ranges(sorted(numbers)))
 
 
-def _runs(numbers: list[int]) -> Iterator[tuple[int, int]]:
+def _consecutive_ranges(numbers: list[int]) -> Iterator[tuple[int, int]]:
     first = last = numbers[0]
     for number in numbers[1:]:
         if number != last + 1:

@@ -6,8 +6,8 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from gradcheck.reports import Look
-from gradcheck.reports.source_lines import Spot
-from gradcheck.reports.safe_text import at, plain, wrap
+from gradcheck.reports.safe_text import format_place, plain, wrap
+from gradcheck.reports.source_lines import SourceLocation
 
 #: Columns before the excerpt, and how much of a long line is left before what is meant.
 _INDENT, _BEFORE = 4, 16
@@ -16,20 +16,20 @@ _MOST = 4
 PLACE, MARK, SUGGESTION = "bold", "bold red", "bold green"
 
 
-def excerpt(spot: Spot, look: Look, label: str = "", style: str = "") -> list[Text]:
+def excerpt(spot: SourceLocation, look: Look, label: str = "", style: str = "") -> list[Text]:
     """The place, the line, and below it carets with a label; the label alone in lines of its own where it is too long
     to stand beside them."""
     if not spot.place.line:
-        return _alone(label, look, " " * _INDENT, style)
-    lines = [Text.assemble(" " * _INDENT, (at(spot.place), PLACE))]
+        return _label_lines(label, look, " " * _INDENT, style)
+    lines = [Text.assemble(" " * _INDENT, (format_place(spot.place), PLACE))]
     if not spot.line:
-        return lines + _alone(label, look, " " * _INDENT, style)
+        return lines + _label_lines(label, look, " " * _INDENT, style)
     number = str(spot.place.line)
     gutter = " " * _INDENT + " " * len(number) + " | "
-    before, meant, after = _parts(spot, look.width - len(gutter))
+    before, meant, after = _split_line(spot, look.width - len(gutter))
     lines.append(Text.assemble(" " * _INDENT, (f"{number} | ", "dim"), before, (meant, "bold"), after))
     if not meant:
-        return lines + _alone(label, look, gutter, style)
+        return lines + _label_lines(label, look, gutter, style)
     start = len(gutter) + cell_len(before)
     carets = "^" * max(1, cell_len(meant))
     beside = start + len(carets) + 1 + cell_len(label) <= look.width
@@ -37,14 +37,14 @@ def excerpt(spot: Spot, look: Look, label: str = "", style: str = "") -> list[Te
     marked = Text.assemble((gutter, "dim"), pad, (carets, MARK))
     if label and beside:
         marked.append(" " + label, style)
-    return [*lines, marked, *([] if beside else _alone(label, look, gutter, style))]
+    return [*lines, marked, *([] if beside else _label_lines(label, look, gutter, style))]
 
 
-def _alone(label: str, look: Look, indent: str, style: str) -> list[Text]:
+def _label_lines(label: str, look: Look, indent: str, style: str) -> list[Text]:
     return [Text(line, style=style) for line in wrap(label, look.width, indent, indent + "  ")] if label else []
 
 
-def _parts(spot: Spot, width: int) -> tuple[str, str, str]:
+def _split_line(spot: SourceLocation, width: int) -> tuple[str, str, str]:
     """The line before, in and behind what is meant, cut where it does not fit."""
     line, start, end = spot.line.rstrip(), spot.start, spot.start + spot.length
     before, meant, after = (plain(text) for text in (line[:start], line[start:end], line[end:]))

@@ -11,18 +11,23 @@ from rich.text import Text
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
 from gradcheck.reports import Look
-from gradcheck.reports.causes import Member, members_of
+from gradcheck.reports.causes import GroupMember, case_members
 from gradcheck.reports.excerpt import SUGGESTION, excerpt
-from gradcheck.reports.findings import Finding, locate
+from gradcheck.reports.findings import Finding, place_in_case
+from gradcheck.reports.phrases import comparison_numbers, say
 from gradcheck.reports.phrases import comparison_text as told
-from gradcheck.reports.phrases import say
-from gradcheck.reports.phrases import comparison_numbers
-from gradcheck.reports.source_lines import Spot, located, near, spot, suggested
+from gradcheck.reports.safe_text import count, format_place, plain, plain_lines, wrap
+from gradcheck.reports.source_lines import (
+    SourceLocation,
+    locate_part,
+    location_of_claim,
+    relative_to_cwd,
+    suggested_edit,
+)
 from gradcheck.reports.tensors import is_small, side_by_side, wrong_elements
-from gradcheck.reports.safe_text import at, count, plain, plain_lines, wrap
 
 #: How a case came out, in a word, and its style.
-WORDS: dict[CaseStatus, tuple[str, str]] = {
+STATUS_WORDS: dict[CaseStatus, tuple[str, str]] = {
     "passed": ("ok", "green"),
     "failed": ("FAIL", "bold red"),
     "invalid": ("INVALID", "bold red"),
@@ -36,7 +41,7 @@ CAUSE, COUNTEREXAMPLE = "bold red", "bold magenta"
 #: What an error is about, where it begins with a word.
 _WORD = re.compile(r"[\w.]+")
 #: How many findings of a case are shown in full, and how many more in a line each; -v shows all.
-IN_FULL, IN_BRIEF = 3, 8
+MAX_FULL_FINDINGS, MAX_BRIEF_FINDINGS = 3, 8
 #: Of more errors in a file, the lines at fault are not shown.
 MOST_EXCERPTS = 5
 #: Tensors of more numbers, or in more lines, are shown whole with -v alone.
@@ -44,37 +49,41 @@ FEW_NUMBERS, FEW_LINES = 12, 5
 #: How many wrong elements of a large tensor are listed.
 FIRST_WRONG = 5
 #: Lines of what an engine printed.
-PRINTED = 8
+MAX_PRINTED_LINES = 8
 #: A longer reproduction is in its file; it says nothing at a glance.
 MAX_LINES = 24
 
 
-def indented(text: str, look: Look, indent: int = 2, hanging: int | None = None, style: str = "") -> list[Text]:
+def indent_text(text: str, look: Look, indent: int = 2, hanging: int | None = None, style: str = "") -> list[Text]:
     """The text in lines, the first behind `indent` blanks, the others behind `hanging`; two more, if that is None."""
     further = " " * (indent + 2 if hanging is None else hanging)
     return [Text(line, style=style) for line in wrap(text, look.width, " " * indent, further)]
 
 
-def failure(case: CaseResult, look: Look) -> list[Text]:
+def failed_case_lines(case: CaseResult, look: Look) -> list[Text]:
     """All that helps to mend a case."""
-    return of_case(case, members_of(case), look)
+    return case_lines(case, case_members(case), look)
 
 
-def of_case(case: CaseResult, members: Sequence[Member], look: Look) -> list[Text]:
+def case_lines(case: CaseResult, members: Sequence[GroupMember], look: Look) -> list[Text]:
     """What is wrong with a case, of which others may tell a part; and how to see it again."""
-    word, style = WORDS[case.status]
+    word, style = STATUS_WORDS[case.status]
     errors = [member.error for member in members if member.error is not None]
     found = [member.finding for member in members if member.finding is not None]
     name = plain(case.name or case.file)
     lines = [Text.assemble((word, style), "  ", (name, "bold")), *_errors(errors, case, look)]
     if case.status == "xpassed" or not (found or errors):
-        lines += excerpt(Spot(locate(case, case.place)), look, told.verdict(case), CAUSE)
-    return [*lines, *_findings(found, case, look), *further(case, look)]
+        lines += excerpt(SourceLocation(place_in_case(case, case.place)), look, told.status_reason(case), CAUSE)
+    return [*lines, *_findings(found, case, look), *closing_lines(case, look)]
 
 
-def further(case: CaseResult, look: Look) -> list[Text]:
+def closing_lines(case: CaseResult, look: Look) -> list[Text]:
     """What goes with a case: what engines printed, the smallest case that fails so, how to see it again."""
-    lines = [*_incomplete(case, look), *_printed(case, look), *_smallest(case, look)]
+    lines = [
+        *_explanation_error_lines(case, look),
+        *_engine_output_lines(case, look),
+        *_smallest_case_lines(case, look),
+    ]
     if case.reproduce and case.status != "invalid":
         lines += [Text(), Text.assemble(("  reproduce: ", "dim"), plain(case.reproduce))]
     return lines
@@ -84,26 +93,26 @@ def _errors(errors: Sequence[Failure], case: CaseResult, look: Look) -> list[Tex
     lines: list[Text] = []
     for error in errors:
         if len(errors) <= MOST_EXCERPTS:
-            lines += of_error(error, case, look)
+            lines += error_lines(error, case, look)
         else:
-            lines += indented(f"{at(locate(case, error.place))}: {told.error_line(error)}", look)
+            lines += indent_text(f"{format_place(place_in_case(case, error.place))}: {told.error_line(error)}", look)
     return lines
 
 
-def of_error(error: Failure, case: CaseResult, look: Look, headed: bool = True) -> list[Text]:
+def error_lines(error: Failure, case: CaseResult, look: Look, headed: bool = True) -> list[Text]:
     """An error, and the line that it is about."""
-    place = locate(case, error.place)
-    known = located(place, None) if error.place.line else Spot(place)
+    place = place_in_case(case, error.place)
+    known = locate_part(place, None) if error.place.line else SourceLocation(place)
     if case.status == "invalid" and known.line:
         word = _WORD.match(known.line, place.column - 1)
-        known = Spot(place, known.line, place.column - 1, len(word[0]) if word else 1)
+        known = SourceLocation(place, known.line, place.column - 1, len(word[0]) if word else 1)
     elif error.text and known.line.startswith(error.text, place.column - 1):
-        known = Spot(place, known.line, place.column - 1, len(error.text))
-    lines = indented(told.error_line(error), look, style=CAUSE) if headed else []
+        known = SourceLocation(place, known.line, place.column - 1, len(error.text))
+    lines = indent_text(told.error_line(error), look, style=CAUSE) if headed else []
     lines += excerpt(known, look)
     if look.verbosity > 0:
         for engine, words in error.own_words:
-            lines += indented(
+            lines += indent_text(
                 f"{plain(engine)} itself says: {plain(words.removeprefix(f'{engine}: '))}", look, indent=4
             )
     if error.details and (look.verbosity > 0 or error.kind == "code_raised"):
@@ -116,65 +125,65 @@ def of_error(error: Failure, case: CaseResult, look: Look, headed: bool = True) 
 
 def _findings(found: Sequence[Finding], case: CaseResult, look: Look) -> list[Text]:
     """The first in full, then some in a line each, then how many more there are."""
-    detailed = len(found) if look.verbosity > 0 else min(len(found), _detailed(found))
-    brief = found[detailed : detailed + IN_BRIEF]
+    detailed = len(found) if look.verbosity > 0 else min(len(found), _full_finding_count(found))
+    brief = found[detailed : detailed + MAX_BRIEF_FINDINGS]
     lines: list[Text] = []
     for number, finding in enumerate(found[:detailed]):
-        lines += [*([Text()] if number else []), *in_full(finding, case, look)]
+        lines += [*([Text()] if number else []), *finding_lines(finding, case, look)]
     if brief:
         lines.append(Text())
     for finding in brief:
-        lines += indented(f"also: {told.title(finding.lead)}{_line_of(finding.lead)}", look, hanging=8)
+        lines += indent_text(f"also: {told.title(finding.lead)}{_line_of(finding.lead)}", look, hanging=8)
     more = len(found) - detailed - len(brief)
     if more:
         lines.append(Text(f"  and {count(more, 'more finding')}; -v shows {'it' if more == 1 else 'them all'}"))
     return lines
 
 
-def _detailed(found: Sequence[Finding]) -> int:
+def _full_finding_count(found: Sequence[Finding]) -> int:
     """How many to show in full: all that follows from a wrong value, error or rule is told in a line each."""
     kinds = [finding.lead.what for finding in found]
     if kinds and kinds[0] in (ClaimKind.VALUE, ClaimKind.RAISES):
         return 1
-    return min(IN_FULL, kinds.count(ClaimKind.NODE) + 1) if ClaimKind.NODE in kinds else IN_FULL
+    return min(MAX_FULL_FINDINGS, kinds.count(ClaimKind.NODE) + 1) if ClaimKind.NODE in kinds else MAX_FULL_FINDINGS
 
 
-def in_full(finding: Finding, case: CaseResult, look: Look, headed: bool = True) -> list[Text]:
+def finding_lines(finding: Finding, case: CaseResult, look: Look, headed: bool = True) -> list[Text]:
     """What is wrong, where, what was meant and why; then the numbers, and what follows from it."""
     lead = finding.lead
-    lines = indented(told.title(lead), look, style=CAUSE) if headed else []
-    lines += _where(lead, case, look)
-    for text in filter(None, (told.raised(lead),)):
-        lines += indented(text, look, indent=4, hanging=6)
-    for text in filter(None, (told.backing(lead, finding.consequences),)):
-        lines += indented(text, look, indent=4, hanging=6)
+    lines = indent_text(told.title(lead), look, style=CAUSE) if headed else []
+    lines += _location_lines(lead, case, look)
+    for text in filter(None, (told.op_error_text(lead),)):
+        lines += indent_text(text, look, indent=4, hanging=6)
+    for text in filter(None, (told.evidence_text(lead, finding.consequences),)):
+        lines += indent_text(text, look, indent=4, hanging=6)
     for word, message in _reasons(lead, look):
-        lines += indented(f"{word}: {message}", look, indent=4, hanging=6, style="bold")
+        lines += indent_text(f"{word}: {message}", look, indent=4, hanging=6, style="bold")
     for message in told.counterexamples(lead, look.verbosity > 0):
-        lines += indented(message, look, indent=4, hanging=6, style=COUNTEREXAMPLE)
+        lines += indent_text(message, look, indent=4, hanging=6, style=COUNTEREXAMPLE)
     if lead.trial:
-        lines += indented(f"at other numbers: {comparison_numbers.trial(lead)}", look, indent=4)
+        lines += indent_text(f"at other numbers: {comparison_numbers.trial_text(lead)}", look, indent=4)
     lines += _numbers(lead, look)
     for note in lead.notes:
-        lines += indented(f"note: {plain(say(note))}", look, indent=4, hanging=6)
+        lines += indent_text(f"note: {plain(say(note))}", look, indent=4, hanging=6)
     lines += _others(finding.others, look)
     consequences = told.consequences(lead, finding.consequences) if finding.consequences else ""
     if consequences:
-        lines += indented(consequences, look, indent=4)
+        lines += indent_text(consequences, look, indent=4)
     return lines
 
 
-def _where(lead: Comparison, case: CaseResult, look: Look) -> list[Text]:
+def _location_lines(lead: Comparison, case: CaseResult, look: Look) -> list[Text]:
     """The reader's own line, and what to write there; or in words what may have been meant."""
-    found = spot(lead)
-    found = Spot(locate(case, found.place), found.line, found.start, found.length)
-    known = suggested(lead)
+    found = location_of_claim(lead)
+    found = SourceLocation(place_in_case(case, found.place), found.line, found.start, found.length)
+    known = suggested_edit(lead)
     lines = _code(lead, look)
     lines += excerpt(found, look, told.correction(known[1]) if known else "", SUGGESTION)
     if known and known[1].text != known[0].formula and look.verbosity > 0:
-        lines += indented(f"did you mean  {plain(known[0].formula)} ?", look, indent=4, hanging=6, style=SUGGESTION)
+        lines += indent_text(f"did you mean  {plain(known[0].formula)} ?", look, indent=4, hanging=6, style=SUGGESTION)
     for message in () if known else told.suggestions(lead):
-        lines += indented(message, look, indent=4, hanging=6, style=SUGGESTION)
+        lines += indent_text(message, look, indent=4, hanging=6, style=SUGGESTION)
     return lines
 
 
@@ -182,9 +191,9 @@ def _code(lead: Comparison, look: Look) -> list[Text]:
     """The first line of the engine's own function, for whoever writes the engine."""
     if lead.code is None:
         return []
-    found = located(near(lead.code), None)
+    found = locate_part(relative_to_cwd(lead.code), None)
     start = len(found.line) - len(found.line.lstrip())
-    return excerpt(Spot(found.place, found.line, start, len(found.line.strip())), look) if found.line else []
+    return excerpt(SourceLocation(found.place, found.line, start, len(found.line.strip())), look) if found.line else []
 
 
 def _reasons(lead: Comparison, look: Look) -> list[tuple[str, str]]:
@@ -196,12 +205,12 @@ def _others(others: tuple[Comparison, ...], look: Look) -> list[Text]:
     """What else says the same, a line each; all trials in a single line, with -v."""
     lines: list[Text] = []
     for text in dict.fromkeys(told.headline(other) + _line_of(other) for other in others if other.trial is None):
-        lines += indented(f"also: {text}", look, indent=4, hanging=10)
+        lines += indent_text(f"also: {text}", look, indent=4, hanging=10)
     trials = list(dict.fromkeys(str(other.trial.number) for other in others if other.trial is not None))
     if trials and look.verbosity > 0:
         *first, last = trials
         text = f"trials {', '.join(first)} and {last}" if first else f"trial {last}"
-        lines += indented(f"also in {text}, at other numbers", look, indent=4)
+        lines += indent_text(f"also in {text}, at other numbers", look, indent=4)
     return lines
 
 
@@ -217,16 +226,20 @@ def _numbers(c: Comparison, look: Look) -> list[Text]:
     lines = _tensors(c, look)
     shown = bool(lines)
     lines = [Text(), *lines, Text()] if lines else []
-    texts = [comparison_numbers.numbers(c, shown)]
+    texts = [comparison_numbers.numbers_text(c, shown)]
     if look.verbosity > 0:
-        texts = [comparison_numbers.differing(c), comparison_numbers.worst(c), comparison_numbers.allowed(c)]
+        texts = [
+            comparison_numbers.differing_count_text(c),
+            comparison_numbers.worst_element_text(c),
+            comparison_numbers.tolerance_text(c),
+        ]
     for text in filter(None, texts):
-        lines += indented(text, look, indent=4)
+        lines += indent_text(text, look, indent=4)
     return lines
 
 
 def _tensors(c: Comparison, look: Look) -> list[Text]:
-    got, want, titles = c.got_array, c.want_array, comparison_numbers.parties(c)
+    got, want, titles = c.got_array, c.want_array, comparison_numbers.side_names(c)
     if got is None:  # only one of the two exists
         got, want, titles = want, None, titles[::-1]
     if got is None or (got.size == 1 and (want is None or got.shape == want.shape)):
@@ -251,29 +264,29 @@ def _tensors(c: Comparison, look: Look) -> list[Text]:
 # What goes with it -------------------------------------------------------------------------------------
 
 
-def _incomplete(case: CaseResult, look: Look) -> list[Text]:
+def _explanation_error_lines(case: CaseResult, look: Look) -> list[Text]:
     """With -v, how what should have explained it failed itself; that it did is among the remarks."""
     errors = [error for error in case.incomplete if error.details] if look.verbosity > 0 else []
     lines: list[Text] = []
     for error in errors:
-        lines += [Text(), *indented(told.error_line(error), look)]
+        lines += [Text(), *indent_text(told.error_line(error), look)]
         lines += [Text(f"    {line}", style="dim") for line in plain_lines(error.details)]
     return lines
 
 
-def _printed(case: CaseResult, look: Look) -> list[Text]:
+def _engine_output_lines(case: CaseResult, look: Look) -> list[Text]:
     """The end of what engines printed meanwhile; all of it with -v."""
     lines: list[Text] = []
     for engine, text in case.output.items():
         said = plain_lines(text.strip())
-        hidden = 0 if look.verbosity > 0 else max(0, len(said) - PRINTED)
-        lines += [Text(), *indented(f"{plain(engine)} printed:", look)]
+        hidden = 0 if look.verbosity > 0 else max(0, len(said) - MAX_PRINTED_LINES)
+        lines += [Text(), *indent_text(f"{plain(engine)} printed:", look)]
         lines += [Text(f"    … {count(hidden, 'line')} before; -v shows all", style="dim")] if hidden else []
         lines += [Text(f"    {line}", style="dim") for line in said[hidden:]]
     return lines
 
 
-def _smallest(case: CaseResult, look: Look) -> list[Text]:
+def _smallest_case_lines(case: CaseResult, look: Look) -> list[Text]:
     """The smallest case that fails in the same way, to be copied: as a few lines of Python, else as a case file; as
     both with -v. Of a call in a test, as Python alone, which is not the smallest."""
     found = case.smallest

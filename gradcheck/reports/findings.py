@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.result import UNSETTLED, CaseResult, CaseStatus, Comparison
+from gradcheck.checks.result import FAILING_STATUSES, CaseResult, CaseStatus, Comparison
 from gradcheck.errors import Place
 from gradcheck.facts import Fact
 
 #: The statuses of a case that make a run fail, the worst first.
-BAD: tuple[CaseStatus, ...] = ("crashed", "invalid", "failed", "xpassed")
+PROBLEM_STATUSES: tuple[CaseStatus, ...] = ("crashed", "invalid", "failed", "xpassed")
 #: Between the names of engines that are told of as one.
-TOGETHER = " and "
+ENGINE_SEPARATOR = " and "
 
 #: An engine, and where something goes wrong in it first.
 Origin = tuple[str, Fact]
@@ -28,7 +28,7 @@ class Finding:
     consequences: tuple[Comparison, ...] = ()
 
     @property
-    def tells_error(self) -> bool:
+    def explains_error(self) -> bool:
         """Whether it says why something was raised."""
         return any(c.what is ClaimKind.RAISES for c in (self.lead, *self.others, *self.consequences))
 
@@ -39,8 +39,10 @@ def findings(case: CaseResult) -> list[Finding]:
     Values come in the order of the graph, gradients against it, as a backward pass flows. What was found to be a cause
     comes first of these; its consequences go with it.
     """
-    unsettled = [c for c in case.comparisons if c.status in UNSETTLED and not (case.errors and _is_told(c))]
-    origins = {(c.engine, c.cause.origin) for c in case.comparisons if c.cause and c.status in UNSETTLED}
+    unsettled = [
+        c for c in case.comparisons if c.status in FAILING_STATUSES and not (case.errors and _is_case_error(c))
+    ]
+    origins = {(c.engine, c.cause.origin) for c in case.comparisons if c.cause and c.status in FAILING_STATUSES}
     groups: dict[tuple[object, ...], list[Comparison]] = {}
     behind: dict[Origin, list[Comparison]] = {}
     for c in unsettled:
@@ -48,7 +50,7 @@ def findings(case: CaseResult) -> list[Finding]:
         if origin in origins and not c.cause:
             behind.setdefault(origin, []).append(c)
         else:
-            groups.setdefault(_subject(c), []).append(c)
+            groups.setdefault(_group_key(c), []).append(c)
     positions = {key: index for index, key in enumerate(groups)}
 
     def place(key: tuple[object, ...]) -> tuple[int, bool, int, int]:
@@ -59,15 +61,15 @@ def findings(case: CaseResult) -> list[Finding]:
         position = -positions[key] if kind is ClaimKind.GRADIENT else positions[key]
         return rank, not caused, lead.step, position
 
-    return [_finding(groups[key], behind) for key in sorted(groups, key=place)]
+    return [_make_finding(groups[key], behind) for key in sorted(groups, key=place)]
 
 
-def _is_told(comparison: Comparison) -> bool:
+def _is_case_error(comparison: Comparison) -> bool:
     """Whether the errors of the case say it: that a step raised what it should not have, or did not raise."""
     return comparison.what is ClaimKind.RAISES and comparison.reference == "case"
 
 
-def _subject(c: Comparison) -> tuple[object, ...]:
+def _group_key(c: Comparison) -> tuple[object, ...]:
     """What the comparison is about: those that are about the same are told together."""
     kind = c.what.subject
     if kind in (ClaimKind.VALUE, ClaimKind.GRADIENT):
@@ -76,24 +78,27 @@ def _subject(c: Comparison) -> tuple[object, ...]:
     return kind, c.tensor, c.step, c.formula, c.engine, op
 
 
-def _finding(group: list[Comparison], behind: dict[Origin, list[Comparison]]) -> Finding:
+def _make_finding(group: list[Comparison], behind: dict[Origin, list[Comparison]]) -> Finding:
     first, *others = sorted(
-        _folded(group), key=lambda c: (not c.cause, c.what is not c.what.subject, c.trial is not None)
+        _merge_engines(group), key=lambda c: (not c.cause, c.what is not c.what.subject, c.trial is not None)
     )
     origins = dict.fromkeys((c.engine, c.cause.origin) for c in group if c.cause)
     return Finding(first, tuple(others), tuple(c for origin in origins for c in behind.get(origin, ())))
 
 
-def _folded(group: list[Comparison]) -> list[Comparison]:
+def _merge_engines(group: list[Comparison]) -> list[Comparison]:
     """One for all engines that fail alike at the case's own numbers, as when two disagree with the file."""
     alike: dict[tuple[object, ...], list[Comparison]] = {}
     for index, c in enumerate(group):
         key = (c.what, c.reference, c.mismatch, c.mismatched, index if c.trial is not None else None)
         alike.setdefault(key, []).append(c)
-    return [same[0].about(engine=TOGETHER.join(dict.fromkeys(c.engine for c in same))) for same in alike.values()]
+    return [
+        same[0].with_subject(engine=ENGINE_SEPARATOR.join(dict.fromkeys(c.engine for c in same)))
+        for same in alike.values()
+    ]
 
 
-def locate(case: CaseResult, place: Place) -> Place:
+def place_in_case(case: CaseResult, place: Place) -> Place:
     """The place, or the case's own where it has none."""
     chosen = place if place.line else case.place
     return Place(chosen.file or place.file or case.file, chosen.line, chosen.column)

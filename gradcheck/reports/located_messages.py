@@ -9,24 +9,24 @@ from hashlib import sha256
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Comparison, Failure
 from gradcheck.errors import Hint, Place
-from gradcheck.reports.findings import BAD, findings, locate
+from gradcheck.reports.findings import PROBLEM_STATUSES, findings, place_in_case
 from gradcheck.reports.phrases import say
-from gradcheck.reports.phrases.comparison_text import error_line, one_line, subject, verdict
-from gradcheck.reports.source_lines import spot, stands_at, suggested
-from gradcheck.reports.safe_text import at, plain
+from gradcheck.reports.phrases.comparison_text import error_line, log_line, status_reason, subject
+from gradcheck.reports.safe_text import format_place, plain
+from gradcheck.reports.source_lines import has_text_at, location_of_claim, suggested_edit
 
 INFINITE = float("inf")
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class LocatedMessage:
     """One line for people. `size` is the relative error, infinite where nothing could be compared; `length` how many
     characters are meant at the place, 0 where that is not known, and `replacement` what to write instead of them. What
     kind of problem it is says `rule`, in a word; with the `subject` it is known again when its numbers have changed."""
 
     place: Place
     message: str
-    size: float = 0.0
+    relative_error: float = 0.0
     length: int = 0
     rule: str = "remark"
     subject: str = ""
@@ -35,40 +35,41 @@ class Problem:
     @property
     def location(self) -> str:
         """`file:line:column`, as far as it is known."""
-        return at(self.place)
+        return format_place(self.place)
 
 
-def problems(case: CaseResult) -> list[Problem]:
+def failure_messages(case: CaseResult) -> list[LocatedMessage]:
     """The problems of a case, the most telling first; none of a case that did what it says."""
-    if case.status not in BAD:
+    if case.status not in PROBLEM_STATUSES:
         return []
     if case.known is not None:
-        return [Problem(locate(case, case.place), verdict(case), rule=case.status)]
-    found = [_of_error(case, error) for error in case.errors]
-    found += [_of_claim(case, finding.lead) for finding in findings(case)]
+        return [LocatedMessage(place_in_case(case, case.place), status_reason(case), rule=case.status)]
+    found = [_error_message(case, error) for error in case.errors]
+    found += [_claim_message(case, finding.lead) for finding in findings(case)]
     if case.status == "xpassed" or not found:
-        found.append(Problem(locate(case, case.place), verdict(case), rule=case.status))
+        found.append(LocatedMessage(place_in_case(case, case.place), status_reason(case), rule=case.status))
     return found
 
 
-def _of_error(case: CaseResult, error: Failure) -> Problem:
-    place = locate(case, error.place)
-    found = Problem(place, error_line(error), INFINITE, rule=error.kind, subject=say(error.message))
+def _error_message(case: CaseResult, error: Failure) -> LocatedMessage:
+    place = place_in_case(case, error.place)
+    found = LocatedMessage(place, error_line(error), INFINITE, rule=error.kind, subject=say(error.message))
     if not isinstance(error.hint, Hint) or not error.hint.old:
         return found
     where = error.hint.place or place
-    if where.line != place.line or not stands_at(where, error.hint.old):
+    if where.line != place.line or not has_text_at(where, error.hint.old):
         return found
     return replace(found, place=where, length=len(error.hint.old), replacement=error.hint.new)
 
 
-def _of_claim(case: CaseResult, lead: Comparison) -> Problem:
+def _claim_message(case: CaseResult, lead: Comparison) -> LocatedMessage:
     size = INFINITE if lead.max_rel is None else lead.max_rel
-    where = spot(lead)
-    edit = suggested(lead)
+    where = location_of_claim(lead)
+    edit = suggested_edit(lead)
     exact = edit is not None and where.length == edit[1].end - edit[1].start and where.start + 1 == where.place.column
-    return Problem(
-        locate(case, where.place), one_line(lead), size, where.length, str(lead.what), f"{lead.tensor} {lead.step}",
+    return LocatedMessage(
+        place_in_case(case, where.place), log_line(lead), size, where.length, str(lead.what),
+        f"{lead.tensor} {lead.step}",
         edit[1].text if edit is not None and exact else None,
     )  # fmt: skip
 
@@ -79,7 +80,7 @@ class Fingerprints:
     def __init__(self) -> None:
         self._seen: Counter[str] = Counter()
 
-    def of(self, case: CaseResult, problem: Problem) -> str:
+    def of(self, case: CaseResult, problem: LocatedMessage) -> str:
         """One for each, though several be alike."""
         about = "\0".join((case.id, problem.rule, problem.subject))
         self._seen[about] += 1
@@ -90,24 +91,27 @@ class Fingerprints:
 _CONDITIONS = ("undefined_at", "check_undefined", "needs_sizes")
 
 
-def remarks(case: CaseResult) -> list[Problem]:
+def remark_messages(case: CaseResult) -> list[LocatedMessage]:
     """What is always told of a case, whether it passes or not: where the reference is wrong, each tensor once, on
     what condition formulas hold, what libraries warned of, what has drifted, and what could not be found out."""
-    told: dict[object, Problem] = {}
+    told: dict[object, LocatedMessage] = {}
     for c in sorted(case.comparisons, key=lambda c: (c.what is ClaimKind.NODE, c.trial is not None)):
-        if c.blames_reference and not (c.what is ClaimKind.NODE and told):
+        if c.passes_by_wrong_reference and not (c.what is ClaimKind.NODE and told):
             text = f"{subject(c)}: {plain(say(c.verdict))}"
-            told.setdefault((c.tensor, c.step), Problem(locate(case, c.place), text))
+            told.setdefault((c.tensor, c.step), LocatedMessage(place_in_case(case, c.place), text))
     for c in case.comparisons:
         for note in c.notes if c.status == "passed" and c.what.is_general else ():
             if note.kind in _CONDITIONS:
                 about = "" if note.kind == "needs_sizes" else f"{subject(c)}: "
-                told.setdefault((about, note), Problem(locate(case, c.place), f"{about}{plain(say(note))}"))
+                told.setdefault(
+                    (about, note), LocatedMessage(place_in_case(case, c.place), f"{about}{plain(say(note))}")
+                )
     for warning in case.warnings:
-        told.setdefault(warning, Problem(locate(case, case.place), plain(say(warning))))
+        told.setdefault(warning, LocatedMessage(place_in_case(case, case.place), plain(say(warning))))
     for drift in case.drift:
         told.setdefault(
-            drift, Problem(locate(case, case.place), plain(say(drift)), rule="drift", subject=drift["claim"])
+            drift,
+            LocatedMessage(place_in_case(case, case.place), plain(say(drift)), rule="drift", subject=drift["claim"]),
         )
-    lost = (Problem(locate(case, error.place), error_line(error)) for error in case.incomplete)
+    lost = (LocatedMessage(place_in_case(case, error.place), error_line(error)) for error in case.incomplete)
     return [*told.values(), *lost]

@@ -10,23 +10,23 @@ from gradcheck.checks.conformance.engine_conformance import Conformance
 from gradcheck.checks.derivation import Explanation
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.causes import causes
+from gradcheck.reports.causes import find_causes
 from gradcheck.reports.commands.conformance_report import render as of_engine
-from gradcheck.reports.commands.explanation import evidence, remarks_of
-from gradcheck.reports.findings import BAD
-from gradcheck.reports.page.run_page import MARKS, environment, static
-from gradcheck.reports.page.graph_verdicts import MOST_NODES, statistics
-from gradcheck.reports.page.mathml import of_expr
-from gradcheck.reports.page.case_view import brief_view, full_view, remark_of
+from gradcheck.reports.commands.explanation import evidence_text, remarks_of
+from gradcheck.reports.findings import PROBLEM_STATUSES
+from gradcheck.reports.page.case_view import brief_view, case_remark, full_view
+from gradcheck.reports.page.graph_verdicts import MOST_NODES, array_statistics
+from gradcheck.reports.page.mathml import expr_to_mathml
+from gradcheck.reports.page.run_page import MARKS, static_file, template_environment
 from gradcheck.reports.phrases import say
 from gradcheck.reports.phrases.cause_titles import group_title
-from gradcheck.reports.picture.diagram import nearest, of_case, told
-from gradcheck.reports.picture.svg import drawn
-from gradcheck.reports.summary import summary
+from gradcheck.reports.picture.diagram import diagram_of_case, nearest_nodes, with_verdicts
+from gradcheck.reports.picture.svg import to_svg
 from gradcheck.reports.safe_text import plain
+from gradcheck.reports.summary import summary
 
 #: Of a run so many cases are shown in full, those that failed first, and so many in a line each.
-IN_FULL, IN_BRIEF = 5, 200
+MAX_FULL_CASES, MAX_BRIEF_CASES = 5, 200
 
 
 @singledispatch
@@ -42,14 +42,14 @@ def _(case: CaseResult) -> str:
 
 @html_of.register
 def _(result: RunResult) -> str:
-    bad = [case for case in result.cases if case.status in BAD]
-    order = [*bad, *(case for case in result.cases if case.status not in BAD)]
-    groups = [(group_title(group), len(group.members)) for group in causes(result).groups]
+    bad = [case for case in result.cases if case.status in PROBLEM_STATUSES]
+    order = [*bad, *(case for case in result.cases if case.status not in PROBLEM_STATUSES)]
+    groups = [(group_title(group), len(group.members)) for group in find_causes(result).groups]
     if len(result.cases) == 1:
         return _rendered("case", v=full_view(result.cases[0], titles=True))
-    views = [full_view(case, titles=True) if at < IN_FULL else brief_view(case) for at, case in enumerate(bad)]
-    rest = [(case, plain(remark_of(case))) for case in order[len(bad) : len(bad) + IN_BRIEF]]
-    more = max(0, len(order) - len(bad) - IN_BRIEF)
+    views = [full_view(case, titles=True) if at < MAX_FULL_CASES else brief_view(case) for at, case in enumerate(bad)]
+    rest = [(case, plain(case_remark(case))) for case in order[len(bad) : len(bad) + MAX_BRIEF_CASES]]
+    more = max(0, len(order) - len(bad) - MAX_BRIEF_CASES)
     return _rendered("run", title=summary(result), groups=groups, views=views, rest=rest, more=more)
 
 
@@ -57,32 +57,34 @@ def _(result: RunResult) -> str:
 def _(explanation: Explanation) -> str:
     e = explanation
     lines = {
-        name: ("unknown", (f"value: {statistics(glimpse(array))}",))
+        name: ("unknown", (f"value: {array_statistics(glimpse(array))}",))
         for name, array in (*e.problem.inputs.items(), *e.problem.constants.items(), *e.values.items())
     }
-    graph = nearest(told(of_case(e.case), lines), MOST_NODES)  # type: ignore[arg-type]
-    formulas = [(f"let {name}", of_expr(expr), "") for name, expr in e.let.items()]
-    formulas += [(one.tensor, of_expr(one.expr, one.tensor), "; ".join(remarks_of(one))) for one in e.formulas]
+    graph = nearest_nodes(with_verdicts(diagram_of_case(e.case), lines), MOST_NODES)  # type: ignore[arg-type]
+    formulas = [(f"let {name}", expr_to_mathml(expr), "") for name, expr in e.let.items()]
+    formulas += [(one.tensor, expr_to_mathml(one.expr, one.tensor), "; ".join(remarks_of(one))) for one in e.formulas]
     return _rendered(
         "explanation",
         title=e.case.name,
-        graph=drawn(graph, titles=True),
+        graph=to_svg(graph, titles=True),
         formulas=formulas,
         why_not=say(e.why_not),
         incoming=e.incoming,
-        evidence=evidence(e) if e.formulas else "",
+        evidence=evidence_text(e) if e.formulas else "",
     )
 
 
 @html_of.register
 def _(found: Conformance) -> str:
     """The table, then the cases that are wrong."""
-    everything = found.everything
-    bad = [case for case in everything.cases if case.status in BAD]
-    views = [full_view(case, titles=True) if at < IN_FULL else brief_view(case) for at, case in enumerate(bad)]
-    return _rendered("engine", title=found.engine, table=of_engine(found, Look(width=100)), views=views[:IN_BRIEF])
+    everything = found.all_results
+    bad = [case for case in everything.cases if case.status in PROBLEM_STATUSES]
+    views = [full_view(case, titles=True) if at < MAX_FULL_CASES else brief_view(case) for at, case in enumerate(bad)]
+    return _rendered(
+        "engine", title=found.engine, table=of_engine(found, Look(width=100)), views=views[:MAX_BRIEF_CASES]
+    )
 
 
 def _rendered(kind: str, **shown: Any) -> str:
-    style = "".join(map(static, ("graph.css", "pieces.css", "notebook.css")))
-    return environment().get_template("notebook.html.j2").render(kind=kind, style=style, marks=MARKS, **shown)
+    style = "".join(map(static_file, ("graph.css", "pieces.css", "notebook.css")))
+    return template_environment().get_template("notebook.html.j2").render(kind=kind, style=style, marks=MARKS, **shown)

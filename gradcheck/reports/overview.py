@@ -7,13 +7,13 @@ from rich.text import Text
 from gradcheck.checks.result import CaseStatus, RunResult
 from gradcheck.errors import Place
 from gradcheck.reports import Look
-from gradcheck.reports.causes import Causes, Group, Member
+from gradcheck.reports.causes import Causes, FailureGroup, GroupMember
 from gradcheck.reports.excerpt import PLACE, SUGGESTION
-from gradcheck.reports.failed_case import CAUSE, indented
-from gradcheck.reports.findings import locate
-from gradcheck.reports.phrases.cause_titles import group_detail, group_title, member_title, raised
-from gradcheck.reports.source_lines import near, spot, suggested
-from gradcheck.reports.safe_text import at, count, plain
+from gradcheck.reports.failed_case import CAUSE, indent_text
+from gradcheck.reports.findings import place_in_case
+from gradcheck.reports.phrases.cause_titles import engine_error_text, group_detail, group_title, member_title
+from gradcheck.reports.safe_text import count, format_place, plain
+from gradcheck.reports.source_lines import location_of_claim, relative_to_cwd, suggested_edit
 
 #: The lines of a screen, and how many of them the overview may fill.
 SCREEN, MOST_LINES = 24, 22
@@ -30,8 +30,8 @@ def overview(
     counts = [f"{result.count(status)} {status}" for status in _ORDER if result.count(status)]
     why = f", for {count(total, 'reason')}" if total > 1 else ""
     lines = [Text(f"{', '.join(counts)} of {count(len(result.cases), noun)}{why}:", style="bold"), Text()]
-    entries = [brief_group(group, look, noun) for group in found.groups] + [
-        brief_member(member, look) for member in single
+    entries = [group_lines(group, look, noun) for group in found.groups] + [
+        member_lines(member, look) for member in single
     ]
     for number, entry in enumerate(entries):
         room = len(entry) if most is None else most - len(lines) - (number + 1 < total)
@@ -44,31 +44,31 @@ def overview(
     return lines
 
 
-def brief_group(group: Group, look: Look, noun: str = "case") -> list[Text]:
+def group_lines(group: FailureGroup, look: Look, noun: str = "case") -> list[Text]:
     """What several cases have in common, what mistake that is, and where."""
-    lines = indented(f"{group_title(group)}: {count(len(group.members), noun)}", look, hanging=6, style=CAUSE)
-    lines += _brief(group_detail(group), look)
+    lines = indent_text(f"{group_title(group)}: {count(len(group.members), noun)}", look, hanging=6, style=CAUSE)
+    lines += _one_line(group_detail(group), look)
     finding = group.lead.finding
     code = finding.lead.code if finding is not None else None
-    places = [at(near(code))] if code is not None else []
+    places = [format_place(relative_to_cwd(code))] if code is not None else []
     return [*lines, Text("      " + "; ".join([*places, _where(group.lead)]), style=PLACE)]
 
 
-def brief_member(member: Member, look: Look) -> list[Text]:
+def member_lines(member: GroupMember, look: Look) -> list[Text]:
     """Where and what is wrong with one case, and what was meant."""
     text = f"{_where(member)}: {member_title(member)}"
-    lines = _cut(indented(text, look, hanging=6, style=CAUSE), 2)
-    lines += _brief(raised(member), look)
+    lines = _first_lines(indent_text(text, look, hanging=6, style=CAUSE), 2)
+    lines += _one_line(engine_error_text(member), look)
     lead = member.finding.lead if member.finding is not None else None
-    known = suggested(lead) if lead is not None else None
-    return lines + (_brief(f"did you mean  {plain(known[0].formula)} ?", look, SUGGESTION) if known else [])
+    known = suggested_edit(lead) if lead is not None else None
+    return lines + (_one_line(f"did you mean  {plain(known[0].formula)} ?", look, SUGGESTION) if known else [])
 
 
-def _brief(text: str, look: Look, style: str = "") -> list[Text]:
-    return _cut(indented(text, look, indent=6, hanging=6, style=style), 1) if text else []
+def _one_line(text: str, look: Look, style: str = "") -> list[Text]:
+    return _first_lines(indent_text(text, look, indent=6, hanging=6, style=style), 1) if text else []
 
 
-def _cut(lines: list[Text], most: int) -> list[Text]:
+def _first_lines(lines: list[Text], most: int) -> list[Text]:
     """The first lines; the last of them says if there is more."""
     if len(lines) <= most:
         return lines
@@ -76,14 +76,14 @@ def _cut(lines: list[Text], most: int) -> list[Text]:
     return [*first, Text(last.plain[: -1 if last.plain.endswith(" ") else None] + " …", style=last.style)]
 
 
-def _where(member: Member) -> str:
+def _where(member: GroupMember) -> str:
     """The place in a file; of what is in none, the case."""
-    return at(place_of(member)) or plain(member.case.name)
+    return format_place(member_place(member)) or plain(member.case.name)
 
 
-def place_of(member: Member) -> Place:
+def member_place(member: GroupMember) -> Place:
     """Where a case goes wrong."""
     case = member.case
     if member.finding is not None:
-        return locate(case, spot(member.finding.lead).place)
-    return locate(case, member.error.place if member.error is not None else case.place)
+        return place_in_case(case, location_of_claim(member.finding.lead).place)
+    return place_in_case(case, member.error.place if member.error is not None else case.place)

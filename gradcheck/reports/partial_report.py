@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from gradcheck.checks.isolation.failure_capture import attempt
+from gradcheck.checks.isolation.failure_capture import try_part
 from gradcheck.checks.result import CaseResult, Failure, RunResult
 
 
-def without_untold(result: RunResult, tell: Callable[[RunResult], object]) -> RunResult:
+def drop_unrenderable(result: RunResult, tell: Callable[[RunResult], object]) -> RunResult:
     """The result with nothing but the verdict of each case that `tell` cannot tell of alone, and that there is more."""
-    return replace(result, cases=tuple(_tellable(case, result, tell) for case in result.cases))
+    return replace(result, cases=tuple(_verdict_if_unrenderable(case, result, tell) for case in result.cases))
 
 
-def _tellable(case: CaseResult, result: RunResult, tell: Callable[[RunResult], object]) -> CaseResult:
+def _verdict_if_unrenderable(case: CaseResult, result: RunResult, tell: Callable[[RunResult], object]) -> CaseResult:
     lost: list[Failure] = []
-    attempt("report", lambda: tell(replace(result, cases=(case,))), lost)
+    try_part("report", lambda: tell(replace(result, cases=(case,))), lost)
     if not lost:
         return case
     return replace(case, comparisons=(), smallest=None, power=None, output={}, incomplete=tuple(lost))

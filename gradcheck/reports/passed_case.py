@@ -10,12 +10,12 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.result import UNSETTLED, CaseResult, Comparison
+from gradcheck.checks.result import FAILING_STATUSES, CaseResult, Comparison
 from gradcheck.facts import Fact
 from gradcheck.reports.phrases import say
-from gradcheck.reports.phrases.comparison_numbers import parties
-from gradcheck.reports.phrases.phrase_table import listed
-from gradcheck.reports.safe_text import brief, count, plain
+from gradcheck.reports.phrases.comparison_numbers import side_names
+from gradcheck.reports.phrases.phrase_table import join_names
+from gradcheck.reports.safe_text import count, plain, three_digits
 
 #: What other points are, besides those that are drawn or looked for.
 _OTHER_POINTS = (("moved", "other numbers"), ("incoming", "other incoming gradients"))
@@ -34,7 +34,7 @@ _EXAMINED = (("elements", "at", "element"), ("directions", "along", "direction")
 # Remarks -----------------------------------------------------------------------------------------------
 
 
-def achievements(case: CaseResult) -> list[str]:
+def passed_remarks(case: CaseResult) -> list[str]:
     """Short remarks, the most telling first: `4 formulas hold at 3 other shapes`, `7 gradients agree`."""
     passed = [comparison for comparison in case.comparisons if comparison.status == "passed"]
     formulas = [c for c in passed if c.what is ClaimKind.FORMULA]
@@ -42,7 +42,8 @@ def achievements(case: CaseResult) -> list[str]:
     if formulas:
         number = len({(c.tensor, c.formula) for c in formulas})
         remarks.append(
-            f"{count(number, 'formula')} {_standing(formulas, number)}{_elsewhere(formulas)}{_limits(formulas)}"
+            f"{count(number, 'formula')} {_proof_text(formulas, number)}"
+            f"{_other_points_text(formulas)}{_untested_text(formulas)}"
         )
     refuted = len({(c.tensor, c.formula) for c in passed if c.what is ClaimKind.WRONG_FORMULA})
     if refuted:
@@ -62,7 +63,7 @@ def achievements(case: CaseResult) -> list[str]:
     return remarks + _conventions(case)
 
 
-def _standing(formulas: list[Comparison], number: int) -> str:
+def _proof_text(formulas: list[Comparison], number: int) -> str:
     """`proved`, if the exact oracle has proved them all; else that they hold, and how many of them are proved."""
     proved = len({(c.tensor, c.formula) for c in formulas if c.certificate})
     if proved == number:
@@ -72,7 +73,7 @@ def _standing(formulas: list[Comparison], number: int) -> str:
     return ("holds" if number == 1 else "hold") + (f" ({proved} proved)" if proved else "")
 
 
-def _elsewhere(formulas: list[Comparison]) -> str:
+def _other_points_text(formulas: list[Comparison]) -> str:
     """` at 3 other shapes, moved numbers and other sides of 2 branches`: sizes that differ from the case's own and from
     each other, and each other point as what it is."""
     trials = list({c.trial.number: c.trial for c in formulas if c.trial is not None}.values())
@@ -85,10 +86,10 @@ def _elsewhere(formulas: list[Comparison]) -> str:
     told += [words for kind, words in _OTHER_POINTS if kinds[kind]]
     if kinds["branch"]:
         told.append(f"numbers beyond {count(kinds['branch'], 'threshold')}")
-    return f" at {listed(tuple(told))}" if told else ""
+    return f" at {join_names(tuple(told))}" if told else ""
 
 
-def _limits(formulas: list[Comparison]) -> str:
+def _untested_text(formulas: list[Comparison]) -> str:
     """`; n stays 4: t is written out; not decided for x > 6`: what the formulas were not tried at, the first of it."""
     notes = dict.fromkeys(note for c in formulas for note in c.notes if note.kind in _LIMITS)
     told = [f"; {plain(say(note))}" for note in notes]
@@ -114,19 +115,19 @@ def _conventions(case: CaseResult) -> list[str]:
 # Table -------------------------------------------------------------------------------------------------
 
 
-def rows(case: CaseResult) -> list[tuple[list[Comparison], tuple[str, ...]]]:
+def claim_rows(case: CaseResult) -> list[tuple[list[Comparison], tuple[str, ...]]]:
     """Every claim that did not fail, its trials with it, and its columns: what, of which tensor, between whom, of what
     size, how it went."""
     groups: dict[tuple[object, ...], list[Comparison]] = {}
     for c in case.comparisons:
-        if c.status not in UNSETTLED:
+        if c.status not in FAILING_STATUSES:
             groups.setdefault((c.what, c.tensor, c.step, c.engine, c.reference, c.formula, c.status), []).append(c)
     return [(group, _row(group)) for group in groups.values()]
 
 
-def table(case: CaseResult, width: int = 80) -> list[Text]:
+def claim_table(case: CaseResult, width: int = 80) -> list[Text]:
     """The same, a line each; columns as wide as they need be."""
-    found = [columns for _, columns in rows(case)]
+    found = [columns for _, columns in claim_rows(case)]
     if not found:
         return []
     widths = [min(_COLUMN, max(map(cell_len, column))) for column in zip(*found, strict=True)]
@@ -147,8 +148,8 @@ def _row(group: list[Comparison]) -> tuple[str, ...]:
     outcome = _outcome(group)
     if trials:
         outcome += f"{', also' if trials < len(group) else ''} in {count(trials, 'trial')}"
-    remarks = [outcome, _certified(first), say(first.verdict) or say(first.mismatch), *map(say, _notes(group))]
-    return what, plain(name), "/".join(parties(first)), size, plain("; ".join(filter(None, remarks)))
+    remarks = [outcome, _certificate_text(first), say(first.verdict) or say(first.mismatch), *map(say, _notes(group))]
+    return what, plain(name), "/".join(side_names(first)), size, plain("; ".join(filter(None, remarks)))
 
 
 def _notes(group: list[Comparison]) -> Iterable[Fact]:
@@ -157,7 +158,7 @@ def _notes(group: list[Comparison]) -> Iterable[Fact]:
     return dict.fromkeys((*group[0].notes, *(off[kind] for kind in _OFF if kind in off)))
 
 
-def _certified(c: Comparison) -> str:
+def _certificate_text(c: Comparison) -> str:
     """The certificate, in words: `proved at 4 sizes (exact, 12 trials, degree 6, a wrong one would pass with
     p < 1e-26)`, or `confirmed by complex step at 6 elements (error bar 3e-16)`."""
     known = c.certificate
@@ -165,17 +166,18 @@ def _certified(c: Comparison) -> str:
         return ""
     if known["method"] == "exact":
         tried = f"{count(known['trials'], 'trial')}, degree {known['degree']}, a wrong one would pass with p < "
-        tried += brief(known["bound"])
+        tried += three_digits(known["bound"])
         unknowns = f", for any {', '.join(known['unknowns'])}" if known["unknowns"] else ""
         where = f" where {' and '.join(known['where'])}" if known.get("where") else ""
-        return f"proved{where} at {count(len(known['sizes']), 'size')} (exact, {tried}{unknowns}{_held(known)})"
+        sizes = count(len(known["sizes"]), "size")
+        return f"proved{where} at {sizes} (exact, {tried}{unknowns}{_fixed_parts_text(known)})"
     if known["error"] is None:  # there was nothing to look at
         return ""
     places = [f" {word} {count(known[key], noun)}" for key, word, noun in _EXAMINED if key in known]
     return f"confirmed by {known['method']}{''.join(places)} (error bar {known['error']:.1g})"
 
 
-def _held(known: Mapping[str, Any]) -> str:
+def _fixed_parts_text(known: Mapping[str, Any]) -> str:
     """What stayed as it is written: `, w stays, n stays 4, for this incoming gradient`."""
     held = known.get("held", {})
     stays = [f"{name} stays" for name in held.get("constants", ())]
@@ -189,9 +191,11 @@ def _outcome(group: list[Comparison]) -> str:
         return ""
     if group[0].status != "passed":
         return group[0].status.replace("_", " ")
-    if group[0].blames_reference:
+    if group[0].passes_by_wrong_reference:
         return "passed"
     worst = max(group, key=lambda c: c.max_rel or 0.0)
     if not worst.max_rel:
         return "agrees"
-    return f"rel {brief(worst.max_rel)}" + ("" if worst.max_ulp is None else f", {brief(worst.max_ulp)} ULP")
+    return f"rel {three_digits(worst.max_rel)}" + (
+        "" if worst.max_ulp is None else f", {three_digits(worst.max_ulp)} ULP"
+    )

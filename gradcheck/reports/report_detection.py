@@ -8,7 +8,7 @@ from typing import get_args
 from gradcheck.checks.result import CaseStatus
 
 #: How much of a file is looked at, in characters, at its beginning and at its end.
-LOOKED_AT = 4096
+PROBE_SIZE = 4096
 _JSON = re.compile(r'\s*\{"schema": \d+, "gradcheck": ')
 _LINES = re.compile(r'\s*\{"event": "begin", "schema": \d+, "gradcheck": ')
 _GITLAB = re.compile(r'\s*\[(\{"check_name": "gradcheck/|\]\s*$)')

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 
-def in_repository(file: str) -> str:
+def path_in_repository(file: str) -> str:
     """The path from the repository's root, wherever inside of it the run began, and wherever the file is."""
     here = Path.cwd()
     path = Path(os.path.normpath(here / file))
@@ -28,6 +28,6 @@ def _real(path: str) -> str:
         return path
 
 
-def is_outside(seen: str) -> bool:
+def is_outside_repository(seen: str) -> bool:
     """Whether a path from the repository's root leads out of it."""
     return seen == ".." or seen.startswith("../")

@@ -40,7 +40,7 @@ def for_log(text: str) -> str:
     return _COMMAND.sub(lambda found: f"{found[1]}\\x3a" if found[1] is not None else "\\x23", text)
 
 
-def cut(text: str, room: int) -> str:
+def truncate(text: str, room: int) -> str:
     """The text, and no longer than that."""
     return text if len(text) <= room else f"{text[: room - 1]}…"
 
@@ -49,7 +49,7 @@ def _escape(letter: str) -> str:
     return letter.encode("unicode_escape").decode("ascii")
 
 
-def at(place: Place) -> str:
+def format_place(place: Place) -> str:
     """`file:line:column`, as far as it is known."""
     known = [str(number) for number in (place.line, place.column) if number]
     return plain(":".join([place.file, *known]))
@@ -66,12 +66,12 @@ def ordinal(index: int) -> str:
     return words[index] if index < len(words) else f"{index + 1}th"
 
 
-def brief(value: float | None) -> str:
+def three_digits(value: float | None) -> str:
     """An error or a tolerance: three digits say enough."""
     return "unknown" if value is None else f"{value:.3g}"
 
 
-def pair(got: float | complex | None, want: float | complex | None) -> tuple[str, str]:
+def distinct_texts(got: float | complex | None, want: float | complex | None) -> tuple[str, str]:
     """Two values in as few digits as show that they differ."""
     for digits in range(6, 18):
         texts = (_digits(got, digits), _digits(want, digits))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.errors import Place
-from gradcheck.language.case import Edit, Part
+from gradcheck.language.case import Edit, TextSpan
 from gradcheck.safe_files import read_regular
 
 #: A longer file is not read again for the sake of a line; nor is what is no file.
@@ -21,7 +21,7 @@ _BLOCK = re.compile(r"[|>][-+0-9]*\s*(#.*)?")
 
 
 @dataclass(frozen=True, slots=True)
-class Spot:
+class SourceLocation:
     """A place, the line that stands there, and which of its characters are meant: none where that is not known."""
 
     place: Place
@@ -30,34 +30,34 @@ class Spot:
     length: int = 0
 
 
-def spot(c: Comparison) -> Spot:
+def location_of_claim(c: Comparison) -> SourceLocation:
     """Where a claim goes wrong: what should be changed, or the op that is wrong, or all that is claimed."""
-    edit = suggested(c)
+    edit = suggested_edit(c)
     if edit is not None:
-        return located(c.place, Part(c.formula, edit[1].start, edit[1].end))
+        return locate_part(c.place, TextSpan(c.formula, edit[1].start, edit[1].end))
     if c.part is not None:
-        return located(c.place, c.part)
-    return located(c.place, Part(c.formula, 0, len(c.formula)) if c.formula else None)
+        return locate_part(c.place, c.part)
+    return locate_part(c.place, TextSpan(c.formula, 0, len(c.formula)) if c.formula else None)
 
 
-def suggested(c: Comparison) -> tuple[Diagnosis, Edit] | None:
+def suggested_edit(c: Comparison) -> tuple[Diagnosis, Edit] | None:
     """The correction of a formula, and how to make it."""
     return next(((d, d.edit) for d in c.diagnoses if d.edit is not None and c.formula), None)
 
 
-def located(place: Place, part: Part | None) -> Spot:
+def locate_part(place: Place, part: TextSpan | None) -> SourceLocation:
     """A part of the text that begins at a place. Where the file is not there any more, the text is its own line."""
     if not place.line:
-        return Spot(place)
-    lines = lines_of(place.file)
+        return SourceLocation(place)
+    lines = file_lines(place.file)
     if part is None:
-        return _whole(place, lines[place.line - 1]) if place.line <= len(lines) else Spot(place)
-    if place.line > len(lines) or not _stands_there(lines, place, part.text):
-        return Spot(place, part.text, part.start, part.end - part.start)
-    return _along(lines, place, part)
+        return _locate_value(place, lines[place.line - 1]) if place.line <= len(lines) else SourceLocation(place)
+    if place.line > len(lines) or not _is_text_unchanged(lines, place, part.text):
+        return SourceLocation(place, part.text, part.start, part.end - part.start)
+    return _locate_folded_part(lines, place, part)
 
 
-def _whole(place: Place, line: str) -> Spot:
+def _locate_value(place: Place, line: str) -> SourceLocation:
     """What begins at the place, up to where YAML ends it on this line."""
     start = end = max(0, place.column - 1)
     quoted = line[start - 1 : start] if start and line[start - 1] in "'\"" else ""
@@ -68,23 +68,23 @@ def _whole(place: Place, line: str) -> Spot:
         if not quoted and (line.startswith(" #", end) or (depth == 0 and sign in ",]})")):
             break
         depth += (sign in "[{(") - (sign in "]})")
-    return Spot(place, line, start, len(line[start:end].rstrip()) if place.column else 0)
+    return SourceLocation(place, line, start, len(line[start:end].rstrip()) if place.column else 0)
 
 
-def near(place: Place) -> Place:
+def relative_to_cwd(place: Place) -> Place:
     """The same place, its file as seen from the working directory where it lies below it."""
     path, here = Path(place.file), Path.cwd()
     file = path.relative_to(here).as_posix() if path.is_relative_to(here) else place.file
     return Place(file, place.line, place.column)
 
 
-def stands_at(place: Place, text: str) -> bool:
+def has_text_at(place: Place, text: str) -> bool:
     """Whether the file has this text at the place, on one line."""
-    lines = lines_of(place.file)
+    lines = file_lines(place.file)
     return 0 < place.line <= len(lines) and lines[place.line - 1].startswith(text, max(0, place.column - 1))
 
 
-def _stands_there(lines: tuple[str, ...], place: Place, text: str) -> bool:
+def _is_text_unchanged(lines: tuple[str, ...], place: Place, text: str) -> bool:
     """Whether the file still has the text at the place; over several lines, blanks do not count."""
     if lines[place.line - 1].startswith(text, place.column - 1):
         return True
@@ -94,12 +94,12 @@ def _stands_there(lines: tuple[str, ...], place: Place, text: str) -> bool:
     return "".join(" ".join(rest).split()).startswith("".join(text.split()))
 
 
-def _along(lines: tuple[str, ...], place: Place, part: Part) -> Spot:
+def _locate_folded_part(lines: tuple[str, ...], place: Place, part: TextSpan) -> SourceLocation:
     """The part's place, found by counting all but blanks: a text that is folded over several lines has others."""
     line, column = place.line - 1, place.column - 1
     if lines[line].startswith(part.text, column):
         place = Place(place.file, place.line, place.column + part.start)
-        return Spot(place, lines[line], place.column - 1, part.end - part.start)
+        return SourceLocation(place, lines[line], place.column - 1, part.end - part.start)
     if _BLOCK.fullmatch(lines[line][column:]):
         line, column = line + 1, 0
     ahead = len("".join(part.text[: part.start].split()))
@@ -108,13 +108,13 @@ def _along(lines: tuple[str, ...], place: Place, part: Part) -> Spot:
             ahead -= not lines[line][column].isspace()
             column += 1
         if column < len(lines[line]):
-            here = _common(lines[line][column:], part.text[part.start : part.end])
-            return Spot(Place(place.file, line + 1, column + 1), lines[line], column, here)
+            here = _common_prefix_length(lines[line][column:], part.text[part.start : part.end])
+            return SourceLocation(Place(place.file, line + 1, column + 1), lines[line], column, here)
         line, column = line + 1, 0
-    return Spot(place, lines[place.line - 1])
+    return SourceLocation(place, lines[place.line - 1])
 
 
-def _common(line: str, text: str) -> int:
+def _common_prefix_length(line: str, text: str) -> int:
     """How many characters of the line say what the text begins with."""
     length = 0
     for a, b in zip(line, text, strict=False):
@@ -124,7 +124,7 @@ def _common(line: str, text: str) -> int:
     return max(1, len(line[:length].rstrip()))
 
 
-def lines_of(file: str) -> tuple[str, ...]:
+def file_lines(file: str) -> tuple[str, ...]:
     """All lines of a file as it is now; none of one that cannot be read. Those of a cell of a notebook, which is no
     file, are where Python itself looks for them."""
     path = Path(file)
@@ -132,11 +132,11 @@ def lines_of(file: str) -> tuple[str, ...]:
         known = path.stat()
     except (OSError, ValueError):
         return tuple(line.rstrip("\n") for line in linecache.getlines(file)) if file in linecache.cache else ()
-    return _read(os.fspath(path.absolute()), known.st_mtime_ns, known.st_size)
+    return _read_lines(os.fspath(path.absolute()), known.st_mtime_ns, known.st_size)
 
 
 @lru_cache(maxsize=64)
-def _read(file: str, changed: int, size: int) -> tuple[str, ...]:
+def _read_lines(file: str, changed: int, size: int) -> tuple[str, ...]:
     """The lines of a file as it is now."""
     try:
         text = read_regular(file, _MOST_BYTES).decode("utf-8-sig", "replace")

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 
 from gradcheck.autograd.op import whole_table
-from gradcheck.checks.unsupported_features import Lacking, lacking, lacks_of
-from gradcheck.checks.mutation_score import Power
+from gradcheck.checks.mutation_score import MutationScore
 from gradcheck.checks.result import CaseResult, CaseStatus, RunResult
+from gradcheck.checks.unsupported_features import UnsupportedFeatures, unsupported_by_engine, unsupported_features
 from gradcheck.reports.phrases import say
-from gradcheck.reports.safe_text import brief, count, plain
+from gradcheck.reports.safe_text import count, plain, three_digits
 
 #: In the order of the line.
 _ORDER: tuple[CaseStatus, ...] = (
@@ -34,7 +34,7 @@ def summary(result: RunResult) -> str:
     number = Counter(case.status for case in result.cases)
     counts = [f"{number[status]} {status}" for status in _ORDER if number[status]]
     nothing = ": nothing was checked" if result.cases and result.checked_nothing else ""
-    line = f"{', '.join(counts) or 'no cases'}{nothing}{_wrong_references(result)} in {duration(result.seconds)}"
+    line = f"{', '.join(counts) or 'no cases'}{nothing}{_wrong_references(result)} in {format_duration(result.seconds)}"
     line += f", {result.cached} from the cache" if result.cached else ""
     if not result.interrupted:
         return line
@@ -48,7 +48,7 @@ def _wrong_references(result: RunResult) -> str:
     return f" ({', '.join(told)})" if told else ""
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """`0.02s`, `4.2s`, `3m 20s`."""
     if seconds < 1:
         return f"{seconds:.2f}s"
@@ -62,7 +62,7 @@ def slowest_lines(result: RunResult, number: int | None) -> list[str]:
     if number is None:
         return []
     slow = sorted(result.cases, key=lambda case: -case.seconds)[: number or None]
-    return [f"{duration(case.seconds):>7}  {plain(case.id)}" for case in slow]
+    return [f"{format_duration(case.seconds):>7}  {plain(case.id)}" for case in slow]
 
 
 def convention_lines(result: RunResult) -> list[str]:
@@ -70,15 +70,15 @@ def convention_lines(result: RunResult) -> list[str]:
     return [f"{plain(engine)}: {plain(say(one))}" for engine, one in result.conventions]
 
 
-def lacking_lines(result: RunResult, everything: bool = False) -> list[str]:
+def unsupported_lines(result: RunResult, everything: bool = False) -> list[str]:
     """What engines could not express, what would let most cases run first: `mine.Tensor cannot run 14 of 60 cases; it
     would run more of them with getitem (9), softmax (2); others take several things at once: pow, sin`."""
-    return [_lacking_line(one, everything) for one in lacking(result)]
+    return [_unsupported_line(one, everything) for one in unsupported_features(result)]
 
 
-def _lacking_line(one: Lacking, everything: bool) -> str:
-    alone = [word for word in one.words if one.unlocks[word]]
-    together = [word for word in one.words if not one.unlocks[word]]
+def _unsupported_line(one: UnsupportedFeatures, everything: bool) -> str:
+    alone = [word for word in one.features if one.unlocks[word]]
+    together = [word for word in one.features if not one.unlocks[word]]
     text = f"{plain(one.engine)} cannot run {one.unsupported} of {count(one.cases, 'case')}"
     if alone:
         named = [f"{plain(word)} ({one.unlocks[word]})" for word in alone]
@@ -94,15 +94,15 @@ def _first(words: list[str], everything: bool) -> str:
     return ", ".join(words[: len(words) - more]) + (f" and {more} more (-v)" if more else "")
 
 
-def lacks(case: CaseResult) -> str:
+def missing_features_text(case: CaseResult) -> str:
     """`has no softmax`; with several engines, each by name."""
-    found = lacks_of(case)
+    found = unsupported_by_engine(case)
     if len(found) == 1 and case.status == "unsupported":
         return f"has no {', '.join(map(plain, next(iter(found.values()))))}"
     return "; ".join(f"{plain(engine)} has no {', '.join(map(plain, words))}" for engine, words in found.items())
 
 
-def power_lines(case: CaseResult, everything: bool = False) -> list[str]:
+def mutation_score_lines(case: CaseResult, everything: bool = False) -> list[str]:
     """A line for a case whose power was measured, and one for each mutant that nothing caught."""
     power = case.power
     if power is None:
@@ -110,7 +110,7 @@ def power_lines(case: CaseResult, everything: bool = False) -> list[str]:
     if power.is_vacuous:
         return ["power: vacuous: no fault that can be planted here would be noticed"]
     planted = count(len(power.mutants), "planted fault")
-    lines = [f"power: {power.caught} of {planted} caught{_smallest(power.smallest)}"]
+    lines = [f"power: {power.caught} of {planted} caught{_smallest(power.smallest_seen_error)}"]
     listed = power.survivors if everything else power.survivors[:_LISTED]
     lines += [f"  not caught: {say(one.kind)}, in {plain(say(one.where))}" for one in listed]
     if len(power.survivors) > len(listed):
@@ -123,13 +123,13 @@ def _smallest(smallest: Mapping[str, float]) -> str:
     if not smallest:
         return ""
     low, high = min(smallest, key=smallest.__getitem__), max(smallest, key=smallest.__getitem__)
-    text = f"; relative errors seen from {brief(smallest[low])}"
+    text = f"; relative errors seen from {three_digits(smallest[low])}"
     if smallest[high] <= 2 * smallest[low]:
         return text
-    return f"{text} ({plain(low)}), {brief(smallest[high])} ({plain(high)})"
+    return f"{text} ({plain(low)}), {three_digits(smallest[high])} ({plain(high)})"
 
 
-def power_summary(result: RunResult) -> str:
+def mutation_score_summary(result: RunResult) -> str:
     """A line for the run, empty where nothing was planted."""
     measured = [case.power for case in result.cases if case.power is not None]
     if not measured:
@@ -138,10 +138,10 @@ def power_summary(result: RunResult) -> str:
     share = f" ({100 * caught / planted:.1f} %)" if planted else ""
     vacuous = sum(power.is_vacuous for power in measured)
     rest = f"; {count(vacuous, 'case')} vacuous" if vacuous else ""
-    return f"power: {caught} of {count(planted, 'planted fault')} caught{share}{rest}{_of_table(measured)}"
+    return f"power: {caught} of {count(planted, 'planted fault')} caught{share}{rest}{_rule_coverage_text(measured)}"
 
 
-def _of_table(measured: list[Power]) -> str:
+def _rule_coverage_text(measured: list[MutationScore]) -> str:
     """Of how many of the table's gradient rules faults were planted in: nothing is said of the others."""
     where = {(m.where["op"], m.where["argument"]) for one in measured for m in one.mutants if m.where.kind == "in_rule"}
     rules = sum(rule is not None for op in whole_table().values() for rule in op.rules)

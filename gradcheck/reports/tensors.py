@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from gradcheck.autograd.trace import Glimpse
-from gradcheck.reports.safe_text import brief
+from gradcheck.reports.safe_text import three_digits
 
 #: What is shown element by element; anything larger is described by its worst element.
 MAX_COLUMNS, MAX_ROWS = 8, 16
@@ -28,31 +28,35 @@ Rows = list[list[Any]]
 # Within a line -----------------------------------------------------------------------------------------
 
 
-def span(seen: Glimpse) -> str:
+def value_range_text(seen: Glimpse) -> str:
     """`from -1 to 4`, `of 2`, `from -1 to 4, 3 NaN or infinite`: the numbers of an array that is not shown itself."""
     number = math.prod(seen.shape)
     if seen.array is not None and number == 1:
-        return f"of {short(numbers(seen.array).item())}"
+        return f"of {format_number(to_printable_dtype(seen.array).item())}"
     if seen.not_finite == number:
         return "NaN or infinite everywhere" if number else "without elements"
-    text = f"of {brief(seen.low)}" if seen.low == seen.high else f"from {brief(seen.low)} to {brief(seen.high)}"
+    text = (
+        f"of {three_digits(seen.low)}"
+        if seen.low == seen.high
+        else f"from {three_digits(seen.low)} to {three_digits(seen.high)}"
+    )
     return text + (f", {seen.not_finite:,} NaN or infinite" if seen.not_finite else "")
 
 
-def inline(array: np.ndarray) -> str:
+def inline_text(array: np.ndarray) -> str:
     """All of the array's numbers, in nested brackets: `[[1, 2], [0.5, 3]]`."""
-    return _nested(numbers(array).tolist())
+    return _nested(to_printable_dtype(array).tolist())
 
 
-def numbers(array: np.ndarray) -> np.ndarray:
+def to_printable_dtype(array: np.ndarray) -> np.ndarray:
     """The array in a dtype that Python has numbers for: bfloat16 as float64."""
     return array.astype(np.float64) if array.dtype.kind == "V" else array
 
 
-def short(value: Any) -> str:
+def format_number(value: Any) -> str:
     """One number in four digits; integers up to a million whole."""
     if isinstance(value, complex):
-        return _complex(short(value.real), short(value.imag))
+        return _complex(format_number(value.real), format_number(value.imag))
     if isinstance(value, bool) or not math.isfinite(value):
         return str(value)
     if value == int(value) and abs(value) < 1e6:
@@ -66,7 +70,7 @@ def _complex(real: str, imaginary: str) -> str:
 
 def _nested(value: Any) -> str:
     """A list's depth is its array's number of dimensions, which NumPy bounds."""
-    return f"[{', '.join(map(_nested, value))}]" if isinstance(value, list) else short(value)
+    return f"[{', '.join(map(_nested, value))}]" if isinstance(value, list) else format_number(value)
 
 
 # Side by side ------------------------------------------------------------------------------------------
@@ -94,10 +98,10 @@ def side_by_side(
     text_of = _formatter(gots, wants, marks)
     left = _labelled(got.shape, _block(gots, marks, titles[0], text_of, _GOT))
     if want is None:
-        return _fitting(left, width)
+        return _strip_or_reject(left, width)
     right = _block(wants, marks, titles[1], text_of, _WANT)
     beside = [Text.assemble(a, _GAP, b) for a, b in zip(left, right, strict=True)] if alike else []
-    return _fitting(beside, width) or _fitting([*left, *_labelled(want.shape, right)], width)
+    return _strip_or_reject(beside, width) or _strip_or_reject([*left, *_labelled(want.shape, right)], width)
 
 
 def wrong_elements(
@@ -122,7 +126,7 @@ def wrong_elements(
 
 def _rows(array: np.ndarray) -> Rows:
     """The array as a table: its last axis across, all others down; a long vector in rows of eight."""
-    array = numbers(array)
+    array = to_printable_dtype(array)
     if array.ndim <= 1:
         flat = array.reshape(-1).tolist()
         return [flat[i : i + MAX_COLUMNS] for i in range(0, len(flat), MAX_COLUMNS)]
@@ -163,7 +167,7 @@ def _labelled(shape: tuple[int, ...], block: list[Text]) -> list[Text]:
     return [Text.assemble(label.rjust(room) + " ", line) for label, line in zip(["", *labels], block, strict=True)]
 
 
-def _fitting(lines: list[Text], width: int) -> list[Text]:
+def _strip_or_reject(lines: list[Text], width: int) -> list[Text]:
     """Without blanks at the ends of lines, which copying and version control dislike; nothing where one is too wide."""
     if any(line.cell_len > width for line in lines):
         return []
@@ -177,27 +181,27 @@ def _formatter(got: Rows, want: Rows, marks: Rows) -> Callable[[Any], str]:
     places = [(i, j) for i, row in enumerate(marks) for j, wrong in enumerate(row) if wrong]
     pairs = [(got[i][j], want[i][j]) for i, j in places if got[i][j] != want[i][j]]
     values = [part for row in (*got, *want) for value in row for part in (value.real, value.imag)]
-    for text_of in _candidates([v for v in values if math.isfinite(v)]):
+    for text_of in _number_formats([v for v in values if math.isfinite(v)]):
         if all(text_of(a) != text_of(b) for a, b in pairs):
             break
     return text_of
 
 
-def _candidates(values: list[float]) -> Iterator[Callable[[Any], str]]:
+def _number_formats(values: list[float]) -> Iterator[Callable[[Any], str]]:
     """Formats from short to exact: integers, then a fixed point, then powers of ten where magnitudes vary."""
     sizes = [abs(v) for v in values if v]
     low, high = min(sizes, default=1.0), max(sizes, default=1.0)
     if all(v == int(v) for v in values) and high < 1e15:
-        yield _uniform("d")
+        yield _make_formatter("d")
         return
     if low >= 1e-3 and high < 1e6:
         whole = max(0, math.floor(math.log10(high)))
         start = next((d for d in range(1, 5) if all(float(f"{v:.{d}f}") == v for v in values)), max(1, 4 - whole))
-        yield from (_uniform(f".{digits}f") for digits in range(start, 17 - whole))
-    yield from (_uniform(f".{digits}e") for digits in range(3, 17))
+        yield from (_make_formatter(f".{digits}f") for digits in range(start, 17 - whole))
+    yield from (_make_formatter(f".{digits}e") for digits in range(3, 17))
 
 
-def _uniform(spec: str) -> Callable[[Any], str]:
+def _make_formatter(spec: str) -> Callable[[Any], str]:
     def one(value: float) -> str:
         if not math.isfinite(value):
             return str(value)

@@ -9,7 +9,7 @@ report.
 
 from gradcheck.testing.case_checks import check_cases, check_engine
 from gradcheck.testing.function_check import check_function
-from gradcheck.testing.torch_gradcheck import gradcheck
 from gradcheck.testing.over import over
+from gradcheck.testing.torch_gradcheck import gradcheck
 
 __all__ = ["check_cases", "check_engine", "check_function", "gradcheck", "over"]

@@ -11,7 +11,7 @@ from gradcheck.checks.result import RunResult
 from gradcheck.checks.scheduling.run import Source, run
 from gradcheck.engines.base import Engine
 from gradcheck.engines.resolve import as_engine
-from gradcheck.engines.resolve import engine as engine_of
+from gradcheck.engines.resolve import resolve_engine as engine_of
 from gradcheck.testing.check_failure import CheckFailed
 
 __all__ = ["check_cases", "check_engine"]

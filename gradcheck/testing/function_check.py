@@ -14,7 +14,7 @@ from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.scheduling.run import run
 from gradcheck.errors import InvalidCase, Place, UsageError
 from gradcheck.language.case import Case, Generalize, Implementation, StatedTolerance, Value
-from gradcheck.testing.caller import place_of_call, placed
+from gradcheck.testing.caller import caller_place, with_place
 from gradcheck.testing.check_failure import CheckFailed, with_snippet
 
 #: What the function's result is called in the report.
@@ -52,16 +52,16 @@ def check_function(
     chosen = dict(choices or {})
     own: dict[str, Any] = {key: chosen.pop(key) for key in ("dtypes", "tolerance", "seed", "dims") if key in chosen}
     code = _implementation(function, backward, _result(given), own)
-    place = place_of_call(code.name)
+    place = caller_place(code.name)
     if spec is None:
-        from gradcheck.testing.unspecified import check_alone
+        from gradcheck.testing.unspecified import check_without_spec
 
         on = chosen.pop("device", "cpu")
-        found = check_alone(code, _case(given, next(iter(given)), own, place), list(given), on)
+        found = check_without_spec(code, _case(given, next(iter(given)), own, place), list(given), on)
     else:
         case = replace(_case(given, spec, own, place), implementations=(code,), generalize=Generalize())
         found = run(case, allow_code=True, **chosen)
-        found = replace(found, cases=tuple(_in_python(case, one) for one in found.cases))
+        found = replace(found, cases=tuple(_with_python_snippet(case, one) for one in found.cases))
     found = replace(found, cases=tuple(replace(one, reproduce="") for one in found.cases))
     if found.exit_code:
         from gradcheck.reports import Look, render
@@ -70,15 +70,15 @@ def check_function(
     return found
 
 
-def _in_python(case: Case, found: CaseResult) -> CaseResult:
+def _with_python_snippet(case: Case, found: CaseResult) -> CaseResult:
     """What has failed, with its call in a few lines of Python."""
     if found.status != "failed" or found.smallest is not None:
         return found
-    from gradcheck.checks.implementations.python_reproduction import in_python
+    from gradcheck.checks.implementations.python_reproduction import python_reproduction
     from gradcheck.checks.options import Options, engines_of
 
     options = Options(allow_code=True)
-    return with_snippet(found, in_python(case, found, options, engines_of(options)))
+    return with_snippet(found, python_reproduction(case, found, options, engines_of(options)))
 
 
 def _implementation(function: Any, backward: Any, entry: str, own: Mapping[str, Any]) -> Implementation:
@@ -109,7 +109,7 @@ def _case(given: Mapping[str, Any], spec: str, own: Mapping[str, Any], place: Pl
         if isinstance(value, str):
             sections["inputs" if "randint" not in value and "randperm" not in value else "constants"][name] = value
         elif _is_shape(value):
-            words = [_word(size, sizes) for size in value]
+            words = [_size_name(size, sizes) for size in value]
             sections["inputs"][name] = f"randn({', '.join(words)})" if words else "randn(1)[0]"
         else:
             arrays[name] = array = _array(value)
@@ -126,7 +126,7 @@ def _case(given: Mapping[str, Any], spec: str, own: Mapping[str, Any], place: Pl
     cases, errors = load_text(json.dumps({key: part for key, part in document.items() if part}), "")
     if errors:
         raise InvalidCase(errors[0].message, place=place, hint=errors[0].hint)
-    return _with_arrays(placed(cases[0], place), arrays)
+    return _with_arrays(with_place(cases[0], place), arrays)
 
 
 def _with_arrays(case: Case, arrays: Mapping[str, np.ndarray]) -> Case:
@@ -148,7 +148,7 @@ def _is_shape(value: Any) -> bool:
     return isinstance(value, tuple) and all(isinstance(size, int) for size in value)
 
 
-def _word(size: int, sizes: dict[str, int]) -> str:
+def _size_name(size: int, sizes: dict[str, int]) -> str:
     """The name of a size; sizes of 0 and 1 stay."""
     if size < 2:
         return str(size)

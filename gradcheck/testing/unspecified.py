@@ -13,26 +13,26 @@ from gradcheck.language.case import Case, Implementation
 from gradcheck.testing.check_failure import with_snippet
 
 
-def check_alone(implementation: Implementation, case: Case, names: Sequence[str], on: str = "cpu") -> RunResult:
+def check_without_spec(implementation: Implementation, case: Case, names: Sequence[str], on: str = "cpu") -> RunResult:
     """What is found of the code at the case's inputs, in each dtype that is asked for, and at others that are drawn;
     `on` is the device."""
-    from gradcheck.checks.implementations.python_reproduction import alone_in_python
-    from gradcheck.checks.implementations.self_consistency import check_alone as check
+    from gradcheck.checks.implementations.python_reproduction import standalone_reproduction
+    from gradcheck.checks.implementations.self_consistency import check_self_consistency as check
     from gradcheck.engines.implementation.binding import bind
-    from gradcheck.engines.implementation.code_engine import Implementation as Engine
+    from gradcheck.engines.implementation.code_engine import CodeEngine as Engine
     from gradcheck.engines.implementation.code_kinds import code_of
-    from gradcheck.engines.implementation.code_loading import load
-    from gradcheck.engines.implementation.differentiable_forward import own_forward
+    from gradcheck.engines.implementation.code_loading import load_code
+    from gradcheck.engines.implementation.differentiable_forward import differentiable_forward
     from gradcheck.engines.torch_devices import device_of
     from gradcheck.language.case import Claim
     from gradcheck.language.expr.nodes import Name
 
     device = None if on == "cpu" else device_of(on)
-    code = code_of(*load(implementation), implementation.name)
+    code = code_of(*load_code(implementation), implementation.name)
     given = replace(implementation, arguments=tuple(Claim(name, Name(name)) for name in names))
     binding = bind(case, given, code.signature, code.parameters)
     engine = Engine(implementation.name, implementation.entry, code, binding, device)
-    forward = own_forward(code)
+    forward = differentiable_forward(code)
     witness = None if forward is None else Engine("its own forward", implementation.entry, forward, binding, device)
     options = Options(order=2)
     results = []
@@ -42,6 +42,8 @@ def check_alone(implementation: Implementation, case: Case, names: Sequence[str]
         held = replace(case, dtype=dtype)
         found = replace(verdict(context, held, 0.0), case=held)
         results.append(
-            with_snippet(found, alone_in_python(context, implementation, engine)) if found.status == "failed" else found
+            with_snippet(found, standalone_reproduction(context, implementation, engine))
+            if found.status == "failed"
+            else found
         )
     return RunResult(tuple(results), 0.0, environment(), selected=len(results))

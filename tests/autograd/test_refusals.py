@@ -12,7 +12,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NUMPY, Host
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.random_streams import Drawing, stream
+from gradcheck.language.random_streams import RandomHost, stream
 
 TORCH = Torch()
 #: Tensors, and a call of these that there is no answer to.
@@ -171,7 +171,7 @@ CALLS = r"""
 def tensors(text: str) -> dict[str, np.ndarray]:
     """`x=randn(3); w=randn(2)`."""
     pairs = [part.split("=", 1) for part in text.split(";")]
-    drawing = Drawing(stream(0, "x"), np.dtype(np.float64))
+    drawing = RandomHost(stream(0, "x"), np.dtype(np.float64))
     return {name.strip(): np.asarray(evaluate(parse(creator.strip()), {}, drawing)) for name, creator in pairs}
 
 

@@ -20,7 +20,7 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.traverse import rewrite
-from gradcheck.language.random_streams import RANDOM
+from gradcheck.language.random_streams import RANDOM_OPS
 from tests.autograd import table
 from tests.autograd.test_edges import is_asked
 from tests.autograd.test_table import COMPARED, torchs_answer
@@ -35,7 +35,7 @@ APART = {
     "nanmedian": "of several in the middle torch shares",
 }
 #: What makes tensors of sizes.
-CREATORS = RANDOM | {"zeros", "ones", "eye"}
+CREATORS = RANDOM_OPS | {"zeros", "ones", "eye"}
 
 
 # Of texts ----------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from benchmarks.exam.graphs import THEMES, all_graphs
 from benchmarks.exam.points import is_fixed, leading_to, points, speaks_of_a_root, words
 from benchmarks.exam.tools import Verdict, gradcheck, others
 from benchmarks.exam.truth import Judge
-from gradcheck.checks.isolation.worker_processes import Workers, call_given
+from gradcheck.checks.isolation.worker_processes import WorkerPool, call_inherited
 
 GRAPHS = all_graphs()
 SQUARE = Graph(
@@ -152,8 +152,8 @@ def test_everybody_can_tell_right_from_wrong(name: str) -> None:
         assert gradcheck(item(SQUARE, "2 * x +")).status == "invalid"
     else:  # in a process of its own: JAX leaves threads, which no fork of other tests survives
         tool = others()[name]
-        with Workers(1, forked=(lambda: [tool(right, point), tool(gross, point)],)) as worker:
-            assert worker.submit(call_given, 0).result() == ["right", "wrong"]
+        with WorkerPool(1, forked=(lambda: [tool(right, point), tool(gross, point)],)) as worker:
+            assert worker.submit(call_inherited, 0).result() == ["right", "wrong"]
 
 
 def test_a_formula_of_one_incoming_gradient_is_asked_as_a_sum() -> None:

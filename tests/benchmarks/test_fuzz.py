@@ -54,7 +54,7 @@ def test_nothing_is_found_in_what_is_sound(tmp_path: Path) -> None:
         ("gradcheck.checks.failures.explain.suggest", "incomplete"),
         ("gradcheck.engines.traced_case.trace_case", "crash"),
         ("gradcheck.reports.commands.explanation.render", "crash"),
-        ("gradcheck.reports.phrases.comparison_numbers.worst", "untold"),
+        ("gradcheck.reports.phrases.comparison_numbers.worst_element_text", "untold"),
     ],
 )
 def test_it_sees_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str, kind: str) -> None:
@@ -68,13 +68,13 @@ def test_it_sees_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target
 
 
 def test_it_sees_what_validate_does_not_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradcheck.language.value_precheck.refused_values", lambda case: [])
+    monkeypatch.setattr("gradcheck.language.value_precheck.find_value_errors", lambda case: [])
     found = tried(Trial(0, b"inputs: {x: 'zeros(0.5)'}\ngraph: {y: x * 2}\n", ()), tmp_path).findings
     assert [one.kind for one in found] == ["validate"]
 
 
 def test_it_sees_a_key_that_the_schema_has_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradcheck.reports.formats.json._power", lambda case: {"colour": "red"})
+    monkeypatch.setattr("gradcheck.reports.formats.json._mutation_score_record", lambda case: {"colour": "red"})
     assert {one.kind for one in tried(Trial(0, SOUND, ()), tmp_path).findings} == {"schema"}
 
 

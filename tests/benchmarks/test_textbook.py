@@ -9,7 +9,7 @@ import pytest
 from benchmarks.textbook import FOLDER, MOST_BEYOND, Compared, cases, compared, operations, rows, written
 from gradcheck.autograd.modes import quiet
 from gradcheck.checks.claims.formulas import check_formulas
-from gradcheck.checks.claims.stated_claims import Claims
+from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.options import Engines
 from gradcheck.checks.points.point import Point
 from gradcheck.engines.core import Core
@@ -31,7 +31,7 @@ def found() -> dict[str, Compared]:
 def test_what_a_textbook_states_is_right(case: Case) -> None:
     with quiet():
         point = Point(draw(case), Engines((), Core()))
-        assert {c.status for c in check_formulas(Claims(point, point.last))} == {"passed"}
+        assert {c.status for c in check_formulas(StepClaims(point, point.last_step))} == {"passed"}
     claims = [(name, claim) for name, listed in case.formulas.items() for claim in listed]
     assert "refuted" not in {proof.status for proof in prove(draw(case), claims)}
 

@@ -8,21 +8,21 @@ from pathlib import Path
 import pytest
 
 from gradcheck.cache import cache as module
-from gradcheck.cache.cache import Cache, cache_of
-from gradcheck.cache.signed_store import Entries
+from gradcheck.cache.cache import Cache, user_cache
 from gradcheck.cache.cache_folder import FOLDER
-from gradcheck.cache.environment_digest import Surroundings, code
+from gradcheck.cache.environment_digest import EnvironmentDigest, package_digest
+from gradcheck.cache.signed_store import SignedStore
 
-HERE = Surroundings("code", {"numpy": "2.0"}, "others")
+HERE = EnvironmentDigest("code", {"numpy": "2.0"}, "others")
 
 
 @pytest.fixture
-def entries(tmp_path: Path) -> Entries:
-    return Entries(tmp_path, bytes(32))
+def entries(tmp_path: Path) -> SignedStore:
+    return SignedStore(tmp_path, bytes(32))
 
 
-def test_a_key_holds_every_part_and_where_it_ends(entries: Entries) -> None:
-    here, elsewhere = Cache(entries, HERE), Cache(entries, replace(HERE, others="another machine"))
+def test_a_key_holds_every_part_and_where_it_ends(entries: SignedStore) -> None:
+    here, elsewhere = Cache(entries, HERE), Cache(entries, replace(HERE, machine="another machine"))
     newer = Cache(entries, replace(HERE, code="another rule"))
     upgraded = Cache(entries, replace(HERE, libraries={"numpy": "2.1"}))
     parts = [(b"a", b"b"), (b"ab",), (b"ab", b""), (b"b", b"a"), (b"a", b"c")]
@@ -31,18 +31,18 @@ def test_a_key_holds_every_part_and_where_it_ends(entries: Entries) -> None:
     assert here.key(b"a", b"b") == Cache(entries, HERE).key(b"a", b"b")
 
 
-def test_it_keeps_while_everything_holds(entries: Entries, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_keeps_while_everything_holds(entries: SignedStore, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = Cache(entries, HERE)
-    monkeypatch.setattr(Surroundings, "hold", lambda _: True)
-    cache.keep({b"a": b"1"})
-    monkeypatch.setattr(Surroundings, "hold", lambda _: False)
-    cache.keep({b"b": b"2"})
+    monkeypatch.setattr(EnvironmentDigest, "is_unchanged", lambda _: True)
+    cache.store({b"a": b"1"})
+    monkeypatch.setattr(EnvironmentDigest, "is_unchanged", lambda _: False)
+    cache.store({b"b": b"2"})
     assert cache.find([b"a", b"b"]) == {b"a": b"1"}
 
 
-def test_where_nothing_is_new_nothing_is_looked_at(entries: Entries, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(Surroundings, "hold")
-    Cache(entries, HERE).keep({}, used=[b"a"])
+def test_where_nothing_is_new_nothing_is_looked_at(entries: SignedStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(EnvironmentDigest, "is_unchanged")
+    Cache(entries, HERE).store({}, used=[b"a"])
     assert not entries.file.exists()
 
 
@@ -52,16 +52,16 @@ def test_a_tenth_is_doubted_where_machines_test(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("CI", ci)
-    found = cache_of("code", (), tmp_path / "project" / FOLDER)
+    found = user_cache("code", (), tmp_path / "project" / FOLDER)
     assert found is not None
-    assert found.doubted == doubted
+    assert found.recheck_fraction == doubted
 
 
 def test_there_is_none_without_a_secret_or_where_something_is_not_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
-    assert cache_of(code(), ("numpy",), tmp_path / "project" / FOLDER) is not None
-    assert cache_of(None, ("numpy",), tmp_path / "project" / FOLDER) is None
-    monkeypatch.setattr(module, "secret", lambda: None)
-    assert cache_of(code(), ("numpy",), tmp_path / "project" / FOLDER) is None
+    assert user_cache(package_digest(), ("numpy",), tmp_path / "project" / FOLDER) is not None
+    assert user_cache(None, ("numpy",), tmp_path / "project" / FOLDER) is None
+    monkeypatch.setattr(module, "signing_key", lambda: None)
+    assert user_cache(package_digest(), ("numpy",), tmp_path / "project" / FOLDER) is None

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.cache.cache_folder import open_cache, refusal
+from gradcheck.cache.cache_folder import link_warning, open_cache
 
 
 def make(folder: Path) -> None:
@@ -35,7 +35,7 @@ def test_a_file_in_its_place_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("")
     with pytest.raises(NotADirectoryError):
         make(tmp_path / "cache")
-    assert refusal(tmp_path / "cache") == ""
+    assert link_warning(tmp_path / "cache") == ""
 
 
 def test_a_link_in_its_place_is_refused(tmp_path: Path) -> None:
@@ -44,8 +44,8 @@ def test_a_link_in_its_place_is_refused(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="Not a directory"):
         make(tmp_path / "cache")
     assert list((tmp_path / "elsewhere").iterdir()) == []
-    assert "is a link" in refusal(tmp_path / "cache")
-    assert refusal(tmp_path / "elsewhere") == refusal(tmp_path / "nothing") == ""
+    assert "is a link" in link_warning(tmp_path / "cache")
+    assert link_warning(tmp_path / "elsewhere") == link_warning(tmp_path / "nothing") == ""
 
 
 def test_a_link_in_the_place_of_its_gitignore_stays(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.cache.signed_store import Entries
+from gradcheck.cache.signed_store import SignedStore
 from gradcheck.checks.isolation.time_limit import deadline
 
 SECRET = bytes(range(32))
@@ -20,18 +20,18 @@ NEW = {b"one": b"first", b"two": b"second" * 100}
 
 
 @pytest.fixture
-def entries(tmp_path: Path) -> Entries:
-    return Entries(tmp_path / "cache", SECRET)
+def entries(tmp_path: Path) -> SignedStore:
+    return SignedStore(tmp_path / "cache", SECRET)
 
 
-def everything(entries: Entries) -> dict[bytes, bytes]:
+def everything(entries: SignedStore) -> dict[bytes, bytes]:
     with sqlite3.connect(entries.file) as connection:
         keys = [key for (key,) in connection.execute("SELECT key FROM entries")]
     connection.close()
     return entries.read(keys)
 
 
-def test_what_was_written_is_read(entries: Entries) -> None:
+def test_what_was_written_is_read(entries: SignedStore) -> None:
     assert entries.read(NEW) == {}
     entries.write(NEW)
     assert entries.read([*NEW, b"three"]) == NEW
@@ -40,9 +40,9 @@ def test_what_was_written_is_read(entries: Entries) -> None:
     assert (entries.file.parent / ".gitignore").is_file()
 
 
-def test_without_the_secret_nobody_makes_an_entry(entries: Entries, tmp_path: Path) -> None:
+def test_without_the_secret_nobody_makes_an_entry(entries: SignedStore, tmp_path: Path) -> None:
     """What comes with somebody's cases is not looked for, and were it, not believed."""
-    other = Entries(tmp_path / "cache", bytes(32))
+    other = SignedStore(tmp_path / "cache", bytes(32))
     other.write(NEW)
     assert entries.read(NEW) == {}
     os.rename(other.file, entries.file)
@@ -52,7 +52,7 @@ def test_without_the_secret_nobody_makes_an_entry(entries: Entries, tmp_path: Pa
 @pytest.mark.parametrize(
     "change", ["value = substr(value, 1, 18)", "value = zeroblob(40)", "value = 'text'", "value = 3"]
 )
-def test_an_entry_that_was_changed_is_not_there(entries: Entries, change: str) -> None:
+def test_an_entry_that_was_changed_is_not_there(entries: SignedStore, change: str) -> None:
     entries.write(NEW)
     with sqlite3.connect(entries.file) as connection:
         connection.execute(f"UPDATE entries SET {change} WHERE key = ?", (b"one",))
@@ -62,7 +62,7 @@ def test_an_entry_that_was_changed_is_not_there(entries: Entries, change: str) -
     assert entries.read(NEW) == {**NEW, b"one": b"again"}
 
 
-def test_an_entry_under_the_key_of_another_is_not_there(entries: Entries) -> None:
+def test_an_entry_under_the_key_of_another_is_not_there(entries: SignedStore) -> None:
     entries.write(NEW)
     with sqlite3.connect(entries.file) as connection:
         connection.execute("UPDATE entries SET value = (SELECT value FROM entries WHERE key = ?)", (b"one",))
@@ -71,7 +71,7 @@ def test_an_entry_under_the_key_of_another_is_not_there(entries: Entries) -> Non
 
 
 @pytest.mark.parametrize("spoil", [b"no database at all" * 100, b"", b"SQLite format 3\0" + bytes(4080)])
-def test_a_broken_file_is_begun_anew(entries: Entries, spoil: bytes) -> None:
+def test_a_broken_file_is_begun_anew(entries: SignedStore, spoil: bytes) -> None:
     entries.write(NEW)
     entries.file.write_bytes(spoil)
     entries.read(NEW)
@@ -80,7 +80,7 @@ def test_a_broken_file_is_begun_anew(entries: Entries, spoil: bytes) -> None:
     assert entries.read(NEW) == NEW
 
 
-def test_bytes_that_are_spoilt_anywhere_cost_no_more_than_entries(entries: Entries) -> None:
+def test_bytes_that_are_spoilt_anywhere_cost_no_more_than_entries(entries: SignedStore) -> None:
     many = {str(number).encode(): os.urandom(500) for number in range(40)}
     entries.write(many)
     whole = entries.file.read_bytes()
@@ -92,7 +92,7 @@ def test_bytes_that_are_spoilt_anywhere_cost_no_more_than_entries(entries: Entri
 
 
 def test_there_is_an_end_to_its_size_and_the_oldest_go_first(tmp_path: Path) -> None:
-    entries = Entries(tmp_path, SECRET, most=200_000)
+    entries = SignedStore(tmp_path, SECRET, most=200_000)
     batches = [{f"{batch} {one}".encode(): os.urandom(2_000) for one in range(10)} for batch in range(20)]
     for number, batch in enumerate(batches):
         entries.write(batch, used=batches[0] if number else ())
@@ -106,7 +106,7 @@ def test_files_of_others_stay(tmp_path: Path) -> None:
     others = [tmp_path / "results-mine.sqlite", *(tmp_path / f"results-{number:016x}.sqlite" for number in range(3))]
     for other in others:
         other.write_bytes(b"something of somebody else")
-    entries = Entries(tmp_path, SECRET)
+    entries = SignedStore(tmp_path, SECRET)
     entries.write(NEW)
     assert all(other.read_bytes() == b"something of somebody else" for other in others)
     assert entries.read(NEW) == NEW
@@ -114,11 +114,11 @@ def test_files_of_others_stay(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("at", ["the file", "the folder"])
 @pytest.mark.parametrize("leads_to", ["a file", "a database", "nothing"])
-def test_no_link_is_followed(entries: Entries, tmp_path: Path, at: str, leads_to: str) -> None:
+def test_no_link_is_followed(entries: SignedStore, tmp_path: Path, at: str, leads_to: str) -> None:
     (tmp_path / "elsewhere").mkdir()
     target = tmp_path / "elsewhere" / entries.file.name
     if leads_to == "a database":
-        other = Entries(target.parent, SECRET)
+        other = SignedStore(target.parent, SECRET)
         other.write({b"one": b"of another"})
     elif leads_to == "a file":
         target.write_text("precious")
@@ -130,14 +130,14 @@ def test_no_link_is_followed(entries: Entries, tmp_path: Path, at: str, leads_to
         entries.file.symlink_to(target)
     entries.write(NEW)
     assert entries.read(NEW) == {}
-    assert entries.have(NEW) == []
+    assert entries.present_keys(NEW) == []
     assert (target.read_bytes() if target.exists() else None) == before
 
 
 @pytest.mark.parametrize("end", ["-journal", "-wal", "-shm"])
 @pytest.mark.parametrize("kind", ["link", "pipe"])
 def test_nothing_is_followed_or_waited_for_beside_the_file(
-    entries: Entries, tmp_path: Path, end: str, kind: str
+    entries: SignedStore, tmp_path: Path, end: str, kind: str
 ) -> None:
     entries.write(NEW)
     beside = entries.file.with_name(entries.file.name + end)
@@ -153,7 +153,7 @@ def test_nothing_is_followed_or_waited_for_beside_the_file(
     assert entries.read(NEW) == NEW
 
 
-def test_a_file_under_a_second_name_is_not_used(entries: Entries, tmp_path: Path) -> None:
+def test_a_file_under_a_second_name_is_not_used(entries: SignedStore, tmp_path: Path) -> None:
     entries.write(NEW)
     os.link(entries.file, tmp_path / "second")
     before = entries.file.read_bytes()
@@ -163,20 +163,20 @@ def test_a_file_under_a_second_name_is_not_used(entries: Entries, tmp_path: Path
 
 
 def test_what_is_much_too_large_is_not_kept(tmp_path: Path) -> None:
-    entries = Entries(tmp_path, SECRET, most=200_000)
+    entries = SignedStore(tmp_path, SECRET, most=200_000)
     entries.write({b"large": bytes(20_000), **NEW})
     assert entries.read([b"large", *NEW]) == NEW
 
 
 def test_where_no_folder_can_be_made_nothing_is_kept(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("a file")
-    entries = Entries(tmp_path / "cache", SECRET)
+    entries = SignedStore(tmp_path / "cache", SECRET)
     entries.write(NEW)
     assert entries.read(NEW) == {}
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_that_is_not_to_be_written_is_read(entries: Entries) -> None:
+def test_a_folder_that_is_not_to_be_written_is_read(entries: SignedStore) -> None:
     entries.write(NEW)
     entries.file.chmod(0o400)
     entries.file.parent.chmod(0o500)
@@ -196,7 +196,7 @@ def no_file_larger_than(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, known)
 
 
-def test_a_full_disk_costs_what_is_new_alone(entries: Entries) -> None:
+def test_a_full_disk_costs_what_is_new_alone(entries: SignedStore) -> None:
     entries.write(NEW)
     many = {str(number).encode(): os.urandom(500) for number in range(400)}
     with no_file_larger_than(60_000):
@@ -204,12 +204,12 @@ def test_a_full_disk_costs_what_is_new_alone(entries: Entries) -> None:
         assert entries.read(NEW) == NEW
     assert entries.read([*many, *NEW]) == NEW
     with no_file_larger_than(0):
-        Entries(entries.file.parent, bytes(32)).write(NEW)
+        SignedStore(entries.file.parent, bytes(32)).write(NEW)
     entries.write(many)
     assert entries.read(many) == many
 
 
-def test_several_may_write_at_once(entries: Entries) -> None:
+def test_several_may_write_at_once(entries: SignedStore) -> None:
     batches = [{f"{batch} {one}".encode(): os.urandom(100) for one in range(50)} for batch in range(8)]
     threads = [threading.Thread(target=entries.write, args=(batch,)) for batch in batches]
     for thread in threads:
@@ -219,7 +219,7 @@ def test_several_may_write_at_once(entries: Entries) -> None:
     assert all(entries.read(batch) == batch for batch in batches)
 
 
-def test_who_is_killed_while_writing_leaves_nothing_half_written(entries: Entries) -> None:
+def test_who_is_killed_while_writing_leaves_nothing_half_written(entries: SignedStore) -> None:
     entries.write(NEW)
     child = os.fork()
     if not child:

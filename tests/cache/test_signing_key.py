@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gradcheck.cache.cache_folder import FOLDER
-from gradcheck.cache.signing_key import LENGTH, refusal, secret
+from gradcheck.cache.signing_key import LENGTH, refusal, signing_key
 
 
 def there(folder: Path) -> dict[str, str]:
@@ -17,59 +17,63 @@ def there(folder: Path) -> dict[str, str]:
 
 
 def test_it_is_made_once_and_for_this_user_alone(tmp_path: Path) -> None:
-    found = secret(there(tmp_path))
+    found = signing_key(there(tmp_path))
     assert found is not None
     assert len(found) == LENGTH
-    assert secret(there(tmp_path)) == found
-    assert secret(there(tmp_path / "another")) not in (None, found)
+    assert signing_key(there(tmp_path)) == found
+    assert signing_key(there(tmp_path / "another")) not in (None, found)
     assert stat.S_IMODE((tmp_path / "gradcheck" / "secret").stat().st_mode) == 0o600
     assert os.listdir(tmp_path / "gradcheck") == ["secret"]
 
 
 def test_it_is_in_the_home_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert secret({}) == secret({"XDG_CACHE_HOME": "relative"}) == (tmp_path / ".cache/gradcheck/secret").read_bytes()
+    assert (
+        signing_key({})
+        == signing_key({"XDG_CACHE_HOME": "relative"})
+        == (tmp_path / ".cache/gradcheck/secret").read_bytes()
+    )
 
 
 def test_no_home_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
-    assert secret({}) is None
+    assert signing_key({}) is None
     assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o620, 0o604])
 def test_one_that_others_may_see_is_none(tmp_path: Path, mode: int) -> None:
-    secret(there(tmp_path))
+    signing_key(there(tmp_path))
     (tmp_path / "gradcheck" / "secret").chmod(mode)
-    assert secret(there(tmp_path)) is None
+    assert signing_key(there(tmp_path)) is None
 
 
 @pytest.mark.parametrize("data", [b"", b"short", b"x" * (LENGTH + 1)])
 def test_one_of_another_length_is_none(tmp_path: Path, data: bytes) -> None:
-    secret(there(tmp_path))
+    signing_key(there(tmp_path))
     (tmp_path / "gradcheck" / "secret").write_bytes(data)
-    assert secret(there(tmp_path)) is None
+    assert signing_key(there(tmp_path)) is None
 
 
 def test_where_it_cannot_be_written_there_is_none(tmp_path: Path) -> None:
     (tmp_path / "gradcheck").write_text("no folder")
-    assert secret(there(tmp_path)) is None
+    assert signing_key(there(tmp_path)) is None
 
 
 def test_a_folder_of_somebody_else_gets_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As where root runs in a user's home."""
     monkeypatch.setattr(os, "geteuid", lambda: 12345)
-    assert secret(there(tmp_path)) is None
+    assert signing_key(there(tmp_path)) is None
 
 
 @pytest.mark.parametrize("link", ["gradcheck", "gradcheck/secret"])
 def test_no_link_is_followed(tmp_path: Path, link: str) -> None:
     elsewhere = tmp_path / "elsewhere"
-    known = secret(there(elsewhere))
+    known = signing_key(there(elsewhere))
     (tmp_path / link).parent.mkdir(exist_ok=True)
     (tmp_path / link).symlink_to(elsewhere / link)
-    assert secret(there(tmp_path)) is None
-    assert secret(there(elsewhere)) == known
+    assert signing_key(there(tmp_path)) is None
+    assert signing_key(there(elsewhere)) == known
 
 
 @pytest.mark.parametrize("inside", [".", "home", "sub/home"])

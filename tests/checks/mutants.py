@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcheck.autograd.pullback import pull_arrays
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.claims.operations import positions
+from gradcheck.checks.claims.operations import gradient_positions
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.checks.scheduling.run import run
 from gradcheck.engines.base import Application, Pullback
@@ -136,7 +136,7 @@ class Applied:
 
     @property
     def tensor(self) -> np.ndarray:
-        return self.tensors[positions(self.application)[self.index]]
+        return self.tensors[gradient_positions(self.application)[self.index]]
 
     @property
     def output(self) -> np.ndarray:
@@ -170,7 +170,7 @@ def _rolled(a: Applied) -> Any:
 def _unreduced(a: Applied) -> Any:
     if not a.application.op.elementwise or a.output.shape == a.tensor.shape:
         return SKIP
-    place = positions(a.application)[a.index]
+    place = gradient_positions(a.application)[a.index]
     wide = a.again({place: np.broadcast_to(a.tensor, a.output.shape).copy()}, a.cotangents)
     return SKIP if wide is None else wide[a.index]
 
@@ -187,7 +187,7 @@ def _mean(a: Applied) -> Any:
 
 
 def _swapped(a: Applied) -> Any:
-    places = positions(a.application)
+    places = gradient_positions(a.application)
     if len(places) != 2 or a.tensors[places[0]].shape != a.tensors[places[1]].shape:
         return SKIP
     first, second = (a.tensors[place] for place in places)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gradcheck.checks.baseline import Baseline, KnownClaim, failing
+from gradcheck.checks.baseline import Baseline, KnownClaim, failing_claims
 from gradcheck.checks.options import Options
 from gradcheck.checks.result import CaseResult, Comparison, Failure, RunResult, Subject
 from gradcheck.checks.scheduling.run import run
@@ -48,31 +48,33 @@ X, Y = KnownClaim("formula", "x", engine="case"), KnownClaim("formula", "y", eng
     ],
 )
 def test_new_claims_fail_and_so_do_those_that_hold(baseline: Baseline, found: CaseResult, status: str) -> None:
-    assert baseline.judged(found).status == status
+    assert baseline.apply_to(found).status == status
 
 
 def test_an_engine_that_is_not_asked_may_stay() -> None:
     mine = known(KnownClaim("gradient", "x", engine="mine"))
     asked, other = claim("gradient", "x", "passed", "mine"), claim("gradient", "x", "passed", "core")
-    assert mine.judged(result(other, status="passed")).status == "passed"
-    assert mine.judged(result(asked, status="passed")).status == "xpassed"
+    assert mine.apply_to(result(other, status="passed")).status == "passed"
+    assert mine.apply_to(result(asked, status="passed")).status == "xpassed"
 
 
 def test_errors_are_known_by_their_kind_and_mistakes_by_their_text() -> None:
     def broken(kind: str, text: str, status: Any) -> CaseResult:
         return result(status=status, errors=(Failure(kind, fact("said", text=text)),))
 
-    assert failing(broken("crash", "at 0x7f12", "crashed")) == {KnownClaim("crash")}
-    assert failing(broken("invalid", "no graph", "invalid")) == {KnownClaim("invalid", formula="no graph")}
-    assert known(KnownClaim("crash")).judged(broken("timeout", "", "crashed")).status == "crashed"
-    assert failing(result()) == {KnownClaim("failed")}
+    assert failing_claims(broken("crash", "at 0x7f12", "crashed")) == {KnownClaim("crash")}
+    assert failing_claims(broken("invalid", "no graph", "invalid")) == {KnownClaim("invalid", formula="no graph")}
+    assert known(KnownClaim("crash")).apply_to(broken("timeout", "", "crashed")).status == "crashed"
+    assert failing_claims(result()) == {KnownClaim("failed")}
 
 
 def test_what_ran_is_written_anew_and_what_did_not_may_stay() -> None:
     ran = RunResult((result(claim("formula", "y")), replace(result(status="passed"), id="a.yaml::c")), 0.0, {})
     before = Baseline("k", {ID: frozenset({X}), "a.yaml::c": frozenset({X}), "o": frozenset({X}), "p": frozenset({X})})
     assert before.updated(ran, False, lambda file: file == "o").claims == {"o": {X}, ID: {Y}}
-    assert Baseline("k", {"a.yaml::gone": frozenset({X}), "o.yaml::c": frozenset({X})}).gone(ran) == ["a.yaml::gone"]
+    assert Baseline("k", {"a.yaml::gone": frozenset({X}), "o.yaml::c": frozenset({X})}).vanished_cases(ran) == [
+        "a.yaml::gone"
+    ]
 
 
 def test_a_case_is_called_as_it_is_seen_from_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,5 +33,5 @@ def test_a_cause_ranks_before_what_follows_from_it() -> None:
     ],
 )
 def test_what_kinds_have_in_common(kind: ClaimKind, of_file: bool, general: bool, about: str) -> None:
-    assert (kind.is_of_file, kind.is_general) == (of_file, general)
+    assert (kind.is_stated_by_file, kind.is_general) == (of_file, general)
     assert (kind.is_about_gradient, kind.is_about_value) == (about == "gradient", about == "value")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gradcheck import run
-from gradcheck.checks.coverage import exercised, files_of, lines_of
+from gradcheck.checks.coverage import files_of, lines_of, measure_coverage
 from tests.from_text import case_of
 from tests.paths import wrong_engine
 
@@ -21,28 +21,28 @@ backward: {z: [1.0, 2.0]}
 
 
 def test_ops_rules_and_arguments_are_those_of_graphs() -> None:
-    with exercised(()) as found:
+    with measure_coverage(()) as found:
         run([CASE])
     assert {"sum", "add", "mul"} <= found.ops
     assert "linalg.matrix_exp" not in found.ops
-    assert {("sum", "input"), ("add", "input"), ("add", "other"), ("mul", "input")} <= found.rules <= found.of_rules
+    assert {("sum", "input"), ("add", "input"), ("add", "other"), ("mul", "input")} <= found.rules <= found.all_rules
     assert ("mul", "other") not in found.rules  # nothing flows to a constant
-    assert {("sum", "dim"), ("add", "alpha")} <= found.arguments <= found.of_arguments
+    assert {("sum", "dim"), ("add", "alpha")} <= found.arguments <= found.all_arguments
     assert ("sum", "keepdim") not in found.arguments
 
 
 def test_lines_are_those_of_the_engines_own_source(tmp_path: Path) -> None:
     engine = wrong_engine("right")
     file = engine.rpartition(":")[0]
-    with exercised([engine]) as found:
+    with measure_coverage([engine]) as found:
         run([CASE], engines=[engine])
-    assert set(found.of_lines) == {file}
-    assert found.lines[file] & found.of_lines[file]
-    assert found.of_lines[file] - found.lines[file]
+    assert set(found.all_lines) == {file}
+    assert found.lines[file] & found.all_lines[file]
+    assert found.all_lines[file] - found.lines[file]
 
 
 def test_an_engines_source_is_found_by_its_name() -> None:
-    assert any(path.name == "special.py" for path in files_of(["core"]))
+    assert any(path.name == "error_functions.py" for path in files_of(["core"]))
     assert [path.name for path in files_of(["gradcheck.engines.core:Core"])] == ["core.py"]
     assert files_of(["torch"]) == []
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.checks import derivation
-from gradcheck.checks import derivation_check
+from gradcheck.checks import derivation, derivation_check
 from gradcheck.checks.claims import combinations
-from gradcheck.checks.claims.branch_coverage_trials import OtherSides
+from gradcheck.checks.claims.branch_coverage_trials import BranchCoverageTrials
 from gradcheck.checks.derivation import Explanation, explain, taken_names
 from gradcheck.checks.scheduling.run import run
 from gradcheck.facts import fact
@@ -63,7 +62,7 @@ def find(file: str, name: str) -> Case:
 @pytest.fixture
 def no_search(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the sides of comparisons that the points drawn are not on, which take most of the time."""
-    monkeypatch.setattr(OtherSides, "visit", lambda *_: [])
+    monkeypatch.setattr(BranchCoverageTrials, "visit", lambda *_: [])
     monkeypatch.setattr(combinations, "applies", lambda _: False)
 
 
@@ -141,10 +140,10 @@ def test_formulas_are_what_a_person_would_write(file: str, name: str, formulas: 
 
 def test_what_is_proved_says_so_and_what_cannot_be_does_not() -> None:
     matmul = explain(find("matmul/chain-of-four.yaml", "chain of four matrices"))
-    assert all(formula.proved is not None and formula.proved < 1e-18 for formula in matmul.formulas)
+    assert all(formula.proof_bound is not None and formula.proof_bound < 1e-18 for formula in matmul.formulas)
     assert all(formula.points == 4 for formula in matmul.formulas)
     not_real = explain(find("dtypes/complex.yaml", "the squared magnitude"))
-    assert all(formula.proved is None for formula in not_real.formulas)
+    assert all(formula.proof_bound is None for formula in not_real.formulas)
 
 
 def test_numbers_of_the_case_in_a_formula_are_told(tmp_path: Path) -> None:
@@ -158,7 +157,7 @@ def test_numbers_of_the_case_in_a_formula_are_told(tmp_path: Path) -> None:
         tmp_path,
     )
     (y,) = (formula for formula in found.formulas if formula.tensor == "y")
-    assert y.alone
+    assert y.is_case_specific
     assert y.points == 1
     text = render(found, "text")
     assert "(for these numbers and sizes alone)" in text
@@ -190,16 +189,16 @@ def test_several_passes_add_up(tmp_path: Path) -> None:
     )
     x, y = found.formulas[0], found.formulas[-1]
     assert to_text(x.expr) == "2 * expand(grad(y), x.shape)" or to_text(x.expr) == "expand(2 * grad(y), x.shape)"
-    assert x.lasting
-    assert (to_text(y.expr), y.lasting) == ("1", False)
+    assert x.holds_accumulated
+    assert (to_text(y.expr), y.holds_accumulated) == ("1", False)
 
 
 def test_a_formula_that_does_not_hold_is_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a rule may do, what is shown was found to hold: here every check on rules is switched off."""
     from gradcheck.language.expr.parser import parse
-    from gradcheck.language.symbolic.simplify.part_properties import Facts
+    from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 
-    monkeypatch.setattr(Facts, "alike", lambda *_: True)
+    monkeypatch.setattr(PartProperties, "are_equal", lambda *_: True)
 
     def wrong(node: object, know: object) -> object:
         return parse("3 * x") if to_text(node) == "2 * x" else None
@@ -242,7 +241,7 @@ def test_the_last_pass_is_explained() -> None:
     found = explain(case_of(PASSES))
     assert found.step == 3
     assert texts(found)["w"] == "grad(y) * x"
-    assert all(formula.lasting for formula in found.formulas)
+    assert all(formula.holds_accumulated for formula in found.formulas)
 
 
 def test_steps_are_named_unlike_anything_in_the_case() -> None:

@@ -14,7 +14,7 @@ from gradcheck.facts import fact
 from gradcheck.language.case import Case, Claim, Step, Value
 from gradcheck.language.expr.nodes import Call
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.random_streams import RANDOM
+from gradcheck.language.random_streams import RANDOM_OPS
 from gradcheck.language.sampling import draw
 from gradcheck.reports.commands.explanation import FORMATS, render
 from tests.samples import named, samples
@@ -27,7 +27,7 @@ _INTEGERS = ("randint", "randperm")
 def texts() -> Iterator[str]:
     """The first sample of each op."""
     for op in TABLE.values():
-        found = samples(op) if op.name not in RANDOM else ()
+        found = samples(op) if op.name not in RANDOM_OPS else ()
         if found and not any(word in found[0] for word in _COMPLEX):
             yield found[0]
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gradcheck.checks.baseline import Baseline
-from gradcheck.checks.drift import agreements, drifted
+from gradcheck.checks.drift import agreements, drifted_claims
 from gradcheck.checks.options import Options
 from gradcheck.checks.result import CaseResult, Comparison, RunResult, Subject
 from gradcheck.checks.scheduling.run import run
@@ -40,16 +40,16 @@ def result(**nears: float | None) -> CaseResult:
     ],
 )
 def test_three_digits_lost_are_drift(known: Mapping[str, float], now: float | None, tells: bool) -> None:
-    assert [one.kind for one in drifted(result(y=now), known)] == ["has_drifted"] * tells
+    assert [one.kind for one in drifted_claims(result(y=now), known)] == ["has_drifted"] * tells
 
 
 def test_other_numbers_are_no_drift() -> None:
     """Of another dtype, another seed, another reference: nothing is known of these."""
     known = {"value of y by core": 1e-15}
     (plain,) = result(y=1e-11).comparisons
-    others = [replace(plain, dtype="float32"), plain.about(reference="hips")]
-    assert [drifted(replace(result(), comparisons=(one,)), known) for one in others] == [(), ()]
-    assert drifted(replace(result(y=1e-11), seed=3), known) == ()
+    others = [replace(plain, dtype="float32"), plain.with_subject(reference="hips")]
+    assert [drifted_claims(replace(result(), comparisons=(one,)), known) for one in others] == [(), ()]
+    assert drifted_claims(replace(result(y=1e-11), seed=3), known) == ()
     assert list(agreements(replace(result(y=1e-11), seed=3), {})) == ["value of y by core at seed 3"]
 
 
@@ -61,8 +61,8 @@ def test_what_is_written_changes_only_where_something_has() -> None:
 
 def test_an_engine_that_gets_worse_within_the_tolerance_is_noticed(with_rules: WithRules) -> None:
     case = case_of(CASE)
-    before = run(case, baseline=Baseline("known.json", measured=True))
-    known = Baseline("known.json", measured=True).updated(before, True, lambda file: True)
+    before = run(case, baseline=Baseline("known.json", measures_drift=True))
+    known = Baseline("known.json", measures_drift=True).updated(before, True, lambda file: True)
     assert known.agreement.keys() == {ID}
     assert known.agreement[ID]["formula of x: exp(x)"] <= 1e-14
 
@@ -81,6 +81,6 @@ def test_nothing_is_measured_unless_it_is_asked_for() -> None:
 def test_what_failed_as_known_fails_where_it_drifts_besides() -> None:
     known = Baseline("known.json", agreement={ID: {"value of y by core": 1e-15}})
     found = replace(result(y=1e-11), status="xfailed")
-    assert known.judged(found, fail_on_drift=True).status == "failed"
-    assert known.judged(found).status == "xfailed"
-    assert RunResult((known.judged(found),), 0.0, {}).exit_code == 0
+    assert known.apply_to(found, fail_on_drift=True).status == "failed"
+    assert known.apply_to(found).status == "xfailed"
+    assert RunResult((known.apply_to(found),), 0.0, {}).exit_code == 0

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradcheck.checks.options import Options
 from gradcheck.checks.gradient_snapshot import snapshots
+from gradcheck.checks.options import Options
 from tests.engines.implementation.build import with_code
 from tests.from_text import case_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.checks.independence import derived_claims, inlined
+from gradcheck.checks.independence import derived_claims, inline_steps
 from gradcheck.checks.result import CaseResult
 from gradcheck.language.case import Claim
 from gradcheck.language.expr.parser import parse
@@ -75,7 +75,7 @@ def test_steps_are_written_out_once() -> None:
     let = {"t0": Claim("x + x", parse("x + x"))}
     for i in range(200):
         let[f"t{i + 1}"] = Claim("", parse(f"t{i} * t{i}"))
-    found = inlined(parse("t200"), let)
+    found = inline_steps(parse("t200"), let)
     for _ in range(201):
         assert found.children[0] is found.children[1] or to_text(found) == "x + x"
         found = found.children[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradcheck.checks.mutation_score import Mutant, Power
+from gradcheck.checks.mutation_score import Mutant, MutationScore
 from gradcheck.facts import fact
 
 
@@ -11,10 +11,10 @@ def mutant(caught_by: str) -> Mutant:
 
 
 def test_what_nothing_shows_survives() -> None:
-    power = Power((mutant("gradient"), mutant(""), mutant("node")))
+    power = MutationScore((mutant("gradient"), mutant(""), mutant("node")))
     assert (power.caught, power.survivors, power.is_vacuous) == (2, (mutant(""),), False)
 
 
 def test_where_nothing_is_caught_it_is_vacuous() -> None:
-    assert Power((mutant(""),)).is_vacuous
-    assert Power(()).is_vacuous
+    assert MutationScore((mutant(""),)).is_vacuous
+    assert MutationScore(()).is_vacuous

@@ -7,7 +7,7 @@ import pytest
 
 from gradcheck.checks.failures import blame_assignment
 from gradcheck.checks.options import Options, engines_of
-from gradcheck.checks.original_dtype import is_unsettled, settle
+from gradcheck.checks.original_dtype import excuse_dtype_failures, has_failures
 from gradcheck.checks.pipeline import check_case, examine
 from gradcheck.checks.result import CaseResult
 from gradcheck.engines.core import Core
@@ -111,16 +111,16 @@ def test_a_case_that_is_invalid_in_its_own_dtype_is_invalid() -> None:
 def test_what_is_settled_stays_as_it_is() -> None:
     options = Options(dtype="float32")
     context = examine(case_of(SQUARES % "formulas: {x: 2 * x}"), options, engines_of(options))
-    assert not is_unsettled(context)
+    assert not has_failures(context)
     before = list(context.found)
-    settle(context, context, explained=True)
+    excuse_dtype_failures(context, context, explained=True)
     assert context.found == before
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_at_kinks_another_convention_is_none_of_a_dtype(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of more elements than are looked at one by one."""
-    monkeypatch.setattr(blame_assignment, "KINKS", 24)
+    monkeypatch.setattr(blame_assignment, "MAX_KINKED_ELEMENTS", 24)
     text = "{inputs: {x: 'zeros(30)'}, graph: {y: abs(x)}, backward: {y: 'randn(30)'}, formulas: {x: '%s'}}"
     found = checked(text % "grad(y) * where(x < 0, -1.0, 1.0)", dtype)
     assert found.status in ("passed", "unsupported")

@@ -18,15 +18,15 @@ def test_a_comparison_is_about_its_subject() -> None:
     c = subject.failed(fact("is_not_true"), elements=4)
     assert (c.what, c.tensor, c.step, c.engine, c.reference) == (ClaimKind.FORMULA, "x", 1, "case", "torch")
     assert (c.formula, c.trial, c.status, c.elements) == ("2 * x", trial, "failed", 4)
-    assert c.about(engine="mine").engine == "mine"
-    assert c.about(engine="mine").tensor == "x"
+    assert c.with_subject(engine="mine").engine == "mine"
+    assert c.with_subject(engine="mine").tensor == "x"
 
 
 def test_notes_are_added_and_asked_for_by_kind() -> None:
-    c = Subject(ClaimKind.GRADIENT, "x").passed().noted(fact("nans_agree", count=2), fact("no_elements"))
+    c = Subject(ClaimKind.GRADIENT, "x").passed().with_notes(fact("nans_agree", count=2), fact("no_elements"))
     assert c.has_note("nans_agree")
     assert not c.has_note("infinities_agree")
-    assert c.noted() is c
+    assert c.with_notes() is c
 
 
 @pytest.mark.parametrize(

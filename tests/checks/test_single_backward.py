@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.options import Engines
-from gradcheck.checks.single_backward import TRIALS, Passes, misses, names_at, pass_alone
 from gradcheck.checks.points.point import Point
+from gradcheck.checks.single_backward import TRIALS, BackwardPoints, differs_from_gradient, pass_alone, sample_at
 from gradcheck.engines.core import Core
 from gradcheck.facts import Fact, fact
 from gradcheck.language.sampling import draw
@@ -21,8 +21,8 @@ PASSES = """
 """
 
 
-def passes(text: str, step: int = 0) -> Passes:
-    found = Passes.of(Point(draw(case_of(text)), Engines((), Core())), step)
+def passes(text: str, step: int = 0) -> BackwardPoints:
+    found = BackwardPoints.of(Point(draw(case_of(text)), Engines((), Core())), step)
     assert not isinstance(found, Fact)
     return found
 
@@ -41,25 +41,25 @@ def test_a_pass_alone_has_the_inputs_that_it_had_then_and_claims_nothing() -> No
 
 def test_where_sizes_or_numbers_are_open_there_are_trials() -> None:
     found = passes("{dims: {n: 3}, inputs: {x: 'randn(n)'}, graph: {y: (x * x).sum()}}")
-    assert len(found.elsewhere) == TRIALS
+    assert len(found.other_points) == TRIALS
     sizes = [one.alone.problem.sizes["n"] for one in found.all]
     assert sizes[0] == 3
     assert 1 in sizes
     assert found.proved_at == {}
-    assert names_at(found.own.alone).gradients["x"].shape == (3,)
+    assert sample_at(found.own.alone).gradients["x"].shape == (3,)
 
 
 def test_literals_are_moved_where_nothing_else_is_open() -> None:
     """A matrix that happens to be symmetric is not, elsewhere."""
     found = passes("{inputs: {x: [[1, 2], [2, 5]]}, graph: {y: (x * x).sum()}}")
-    moved = [one.alone.problem.inputs["x"] for one in found.elsewhere]
+    moved = [one.alone.problem.inputs["x"] for one in found.other_points]
     assert len(moved) == 2
     assert not np.allclose(moved[0], moved[0].T)
 
 
 def test_where_moved_literals_leave_the_domain_there_is_one_point_less() -> None:
     found = passes("{inputs: {x: [0.5, 2, 3, 0.25, 1, 2]}, graph: {y: log(x).sum(), z: sqrt(x).sum() + y}}")
-    assert all((one.alone.problem.inputs["x"] > 0).all() for one in found.elsewhere)
+    assert all((one.alone.problem.inputs["x"] > 0).all() for one in found.other_points)
 
 
 def test_corners_are_zeros_and_small_integers_where_numbers_are_normal() -> None:
@@ -76,11 +76,11 @@ def test_corners_are_zeros_and_small_integers_where_numbers_are_normal() -> None
     [([1.0, 2.0], False, False), ([1.0, 2.1], False, True), ([1.0, np.nan], False, True), ([1.0, np.nan], True, False)],
 )
 def test_what_differs_from_a_gradient_misses_it(claimed: list[float], undefined: bool, missed: bool) -> None:
-    assert misses(np.array(claimed), np.array([1.0, 2.0]), may_be_undefined=undefined) is missed
-    assert misses(np.zeros(3), np.zeros(2), may_be_undefined=True)
-    assert not misses(np.array([5.0]), np.array([np.inf]), may_be_undefined=False)
+    assert differs_from_gradient(np.array(claimed), np.array([1.0, 2.0]), may_be_undefined=undefined) is missed
+    assert differs_from_gradient(np.zeros(3), np.zeros(2), may_be_undefined=True)
+    assert not differs_from_gradient(np.array([5.0]), np.array([np.inf]), may_be_undefined=False)
 
 
 def test_a_pass_that_raises_cannot_be_run() -> None:
     case = case_of("{inputs: {x: [1, 2]}, graph: {y: x * x}, backward: y}")
-    assert Passes.of(Point(draw(case), Engines((), Core())), 0) == fact("pass_not_run")
+    assert BackwardPoints.of(Point(draw(case), Engines((), Core())), 0) == fact("pass_not_run")

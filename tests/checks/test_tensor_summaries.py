@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradcheck.checks import tensor_summaries as module
-from gradcheck.checks.tensor_summaries import glimpses
+from gradcheck.checks.tensor_summaries import tensor_summaries
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load_text
 
@@ -21,7 +21,7 @@ CHAIN = case_of("{inputs: {x: [1, -2]}, constants: {c: [3, 4]}, graph: {y: x * c
 
 
 def test_values_and_gradients_of_all_names() -> None:
-    seen = glimpses(CHAIN)
+    seen = tensor_summaries(CHAIN)
     assert set(seen) == {"x", "c", "y", "loss"}
     assert (seen["y"].value.low, seen["y"].value.high) == (-8, 3)
     assert seen["x"].gradient is not None
@@ -30,12 +30,12 @@ def test_values_and_gradients_of_all_names() -> None:
 
 
 def test_a_graph_that_raises_leaves_its_leaves() -> None:
-    seen = glimpses(case_of("{inputs: {x: [1, 2], y: [1, 2, 3]}, graph: {z: x + y}}"))
+    seen = tensor_summaries(case_of("{inputs: {x: [1, 2], y: [1, 2, 3]}, graph: {z: x + y}}"))
     assert "z" not in seen
 
 
 def test_what_takes_too_much_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_ELEMENTS", 3)
-    assert glimpses(CHAIN) == {}
-    monkeypatch.setattr(module, "MOST_PARTS", 2)
-    assert glimpses(CHAIN) == {}
+    monkeypatch.setattr(module, "MAX_ELEMENTS", 3)
+    assert tensor_summaries(CHAIN) == {}
+    monkeypatch.setattr(module, "MAX_GRAPH_NODES", 2)
+    assert tensor_summaries(CHAIN) == {}

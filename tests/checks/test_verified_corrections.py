@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from textwrap import dedent
 
-from gradcheck.checks.verified_corrections import Corrected, correct, proposals
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.scheduling.run import run
+from gradcheck.checks.verified_corrections import CorrectedFile, correct_file, proposed_corrections
 from gradcheck.language.case import Loaded
 from gradcheck.language.loader import load_text
 
@@ -18,10 +18,10 @@ def checked(text: str) -> list[CaseResult]:
     return list(run(Loaded(tuple(cases), tuple(errors))).cases)
 
 
-def corrected(text: str, how: object = None) -> Corrected | None:
+def corrected(text: str, how: object = None) -> CorrectedFile | None:
     text = dedent(text)
     again = run if how is None else how
-    return correct(FILE, text, checked(text), again)  # type: ignore[arg-type]
+    return correct_file(FILE, text, checked(text), again)  # type: ignore[arg-type]
 
 
 FORMULA = """\
@@ -61,7 +61,7 @@ def test_what_the_file_itself_tells_comes_first() -> None:
 def test_what_makes_nothing_better_is_left() -> None:
     text = dedent(FORMULA)
     known = checked(text)
-    assert list(proposals(known[0]))
+    assert list(proposed_corrections(known[0]))
 
     def no_better(selected: Loaded) -> RunResult:
         return RunResult(tuple(known), 0.0, {})

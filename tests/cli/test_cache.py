@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 import gradcheck as package
-from gradcheck.cache.environment_digest import Surroundings
+from gradcheck.cache.environment_digest import EnvironmentDigest
 from gradcheck.cli import _may_run, main
-from gradcheck.cli.group import gradcheck, guarded
-from gradcheck.cli.supervisor import OwnProcess
+from gradcheck.cli.group import gradcheck, run_command
+from gradcheck.cli.supervisor import CommandProcess
 
 Run = Callable[..., int]
 
@@ -32,12 +32,12 @@ def run(cases: Path, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest
     """How many results were known to a run in a process that has begun with some code."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(home))
     monkeypatch.delenv("CI", raising=False)
-    monkeypatch.setattr(Surroundings, "hold", lambda _: True)
+    monkeypatch.setattr(EnvironmentDigest, "is_unchanged", lambda _: True)
 
     def known(*words: str, code: str | None = "code") -> int:
         capsys.readouterr()
         options = ("--output-format", "json", "--reference", "core")
-        guarded(gradcheck, ["run", *words, *options], OwnProcess(code))
+        run_command(gradcheck, ["run", *words, *options], CommandProcess(code))
         return int(json.loads(capsys.readouterr().out)["summary"]["cached"])
 
     return known
@@ -64,11 +64,11 @@ def test_a_key_that_came_with_the_cases_signs_nothing(
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv(stated, str(folder / ".cache" if stated == "XDG_CACHE_HOME" else folder))
     assert run() == 0
-    guarded(gradcheck, ["run", "--reference", "core"], OwnProcess("code"))
+    run_command(gradcheck, ["run", "--reference", "core"], CommandProcess("code"))
     line, *_ = capsys.readouterr().err.splitlines()
     assert line.startswith(f"gradcheck: '{brought}' lies in the project '{folder}'")
     assert line.endswith("the run goes on without a cache; set XDG_CACHE_HOME to a folder elsewhere")
-    guarded(gradcheck, ["run", "--reference", "core", "--no-cache"], OwnProcess("code"))
+    run_command(gradcheck, ["run", "--reference", "core", "--no-cache"], CommandProcess("code"))
     assert capsys.readouterr().err == ""
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from gradcheck.cli.case_selection import CaseSelection
 from gradcheck.cli.group import NothingToDo
-from gradcheck.cli.case_selection import Which
 
 
 @pytest.fixture
@@ -19,8 +19,8 @@ def many(cases: Path, bad: Path) -> Path:
 
 
 def test_each_case_and_each_broken_file_is_in_one_part(many: Path) -> None:
-    whole = Which(("cases",))()
-    parts = [Which(("cases",), shard=(which, 3))() for which in (1, 2, 3)]
+    whole = CaseSelection(("cases",))()
+    parts = [CaseSelection(("cases",), shard=(which, 3))() for which in (1, 2, 3)]
     assert sorted(case.id for part in parts for case in part.cases) == sorted(case.id for case in whole.cases)
     assert sorted(map(str, (e for part in parts for e in part.errors))) == sorted(map(str, whole.errors))
     assert {len(part.cases) for part in parts} == {2, 3}
@@ -28,7 +28,7 @@ def test_each_case_and_each_broken_file_is_in_one_part(many: Path) -> None:
 
 def test_a_part_that_is_empty_is_told(cases: Path) -> None:
     with pytest.raises(NothingToDo, match=r"part 3 of 3 is empty: there is no more than 2; make fewer parts"):
-        Which(("cases",), shard=(3, 3))()
+        CaseSelection(("cases",), shard=(3, 3))()
 
 
 @pytest.mark.parametrize("shard", ["3/2", "0/2", "1", "a/b", "1/0"])

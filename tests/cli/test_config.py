@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from gradcheck.cli.config import configured, keys
+from gradcheck.cli.config import load_configuration, option_keys
 from gradcheck.errors import UsageError
 
 
 def read_config(start: Path | None = None) -> dict[str, Any]:
     """The values alone, by the names of parameters."""
-    return {name: one.value for name, one in configured(start).settings.items()}
+    return {name: one.value for name, one in load_configuration(start).settings.items()}
 
 
 def write(folder: Path, text: str) -> None:
@@ -145,18 +145,18 @@ EVERY = {
 }
 
 
-@pytest.mark.parametrize("key", keys())
+@pytest.mark.parametrize("key", option_keys())
 def test_every_option_may_stand_in_the_file_and_in_the_environment(
     folder: Path, monkeypatch: pytest.MonkeyPatch, key: str
 ) -> None:
     toml, text = EVERY[key]
-    name = str(keys()[key].name)
+    name = str(option_keys()[key].name)
     (folder / "gradcheck.toml").write_text(f"{key} = {toml}\n")
-    (from_file,) = configured().settings.values()
+    (from_file,) = load_configuration().settings.values()
     (folder / "gradcheck.toml").unlink()
     variable = f"GRADCHECK_{key.upper().replace('-', '_')}"
     monkeypatch.setenv(variable, text)
-    known = configured().settings
+    known = load_configuration().settings
     assert known[name].value == from_file.value
     assert (from_file.where, known[name].where) == ("gradcheck.toml:1:1", variable)
 
@@ -207,7 +207,7 @@ def test_mistakes_in_the_environment_are_told(
 ) -> None:
     monkeypatch.setenv(name, text)
     with pytest.raises(UsageError) as caught:
-        configured()
+        load_configuration()
     assert str(caught.value).startswith(message)
 
 
@@ -246,5 +246,5 @@ def test_some_paths_have_settings_of_their_own(wrong: Path, folder: Path, gradch
 def test_mistakes_in_overrides_are_told(folder: Path, text: str, message: str) -> None:
     write(folder, f"[tool.gradcheck]\n{text}")
     with pytest.raises(UsageError) as caught:
-        configured()
+        load_configuration()
     assert str(caught.value).startswith(message)

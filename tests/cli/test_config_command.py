@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gradcheck.cli.config import keys
+from gradcheck.cli.config import option_keys
 from tests.cli.test_config import OVERRIDES
 
 
@@ -18,7 +18,7 @@ def test_every_setting_is_there_and_where_it_is_set(
     monkeypatch.setenv("GRADCHECK_ENGINE", "core,hips")
     outcome = gradcheck("config")
     rows = {line.split()[0]: line.split(maxsplit=1)[1] for line in outcome.out.splitlines() if line.strip()}
-    assert {"paths", *keys()} <= rows.keys()
+    assert {"paths", *option_keys()} <= rows.keys()
     assert rows["engine"].split() == ["core,hips", "GRADCHECK_ENGINE"]
     assert rows["trials"].split() == ["1", "pyproject.toml:2:1"]
     assert rows["jobs"].split() == ["1", "default"]

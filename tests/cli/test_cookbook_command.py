@@ -73,8 +73,8 @@ def test_mistakes_are_told(gradcheck: Gradcheck, words: tuple[str, ...], told: s
 
 def test_finding_imports_little() -> None:
     code = (
-        "import sys; from gradcheck.cli.group import gradcheck, guarded; "
-        "guarded(gradcheck, ['cookbook', 'trace(A @ B)']);"
+        "import sys; from gradcheck.cli.group import gradcheck, run_command; "
+        "run_command(gradcheck, ['cookbook', 'trace(A @ B)']);"
         "sys.exit(any(name in sys.modules for name in ('torch', 'yaml', 'gradcheck.checks.derivation')))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=100)

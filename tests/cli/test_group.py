@@ -9,7 +9,7 @@ import click
 import pytest
 
 from gradcheck import __version__
-from gradcheck.cli.group import COMMANDS, LazyGroup, NothingToDo, guarded
+from gradcheck.cli.group import COMMANDS, LazyGroup, NothingToDo, run_command
 from gradcheck.errors import InvalidCase, Place, UsageError
 
 
@@ -47,7 +47,7 @@ def test_an_error_of_the_system_is_a_crash_where_the_working_directory_is_there(
     def fails() -> None:
         raise FileNotFoundError(2, "No such file or directory")
 
-    assert guarded(click.Command("x", callback=fails), []) == 3
+    assert run_command(click.Command("x", callback=fails), []) == 3
 
 
 @pytest.mark.parametrize("arguments", [(), *((name,) for name in COMMANDS)])
@@ -125,7 +125,7 @@ def command_that(error: BaseException | None = None, code: object = None) -> cli
     ],
 )
 def test_expected_errors(error: BaseException, code: int, message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert guarded(command_that(error), []) == code
+    assert run_command(command_that(error), []) == code
     out, err = capsys.readouterr()
     assert out == ""
     assert err.endswith(message)
@@ -133,7 +133,7 @@ def test_expected_errors(error: BaseException, code: int, message: str, capsys: 
 
 
 def test_a_bug_asks_to_be_reported(capsys: pytest.CaptureFixture[str]) -> None:
-    assert guarded(command_that(ZeroDivisionError("so\nthere")), []) == 3
+    assert run_command(command_that(ZeroDivisionError("so\nthere")), []) == 3
     err = capsys.readouterr().err
     assert "crashed, which is its own fault: ZeroDivisionError: so there\n" in err
     assert "Please report it" in err
@@ -143,7 +143,7 @@ def test_a_bug_asks_to_be_reported(capsys: pytest.CaptureFixture[str]) -> None:
 def test_no_error_commands_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     errors = (ZeroDivisionError, UsageError, NothingToDo, MemoryError, click.UsageError, click.FileError)
     for kind in errors:
-        guarded(command_that(kind("a\x1b]0;title\x07\u202eb")), ["-v"])
+        run_command(command_that(kind("a\x1b]0;title\x07\u202eb")), ["-v"])
         err = capsys.readouterr().err
         assert "a\\x1b]0;title\\x07\\u202eb" in err
         assert all(line.isprintable() for line in err.split("\n"))
@@ -161,15 +161,15 @@ def test_no_word_of_the_command_line_commands_the_terminal(
 
 @pytest.mark.parametrize("option", ["-v", "-vv", "--verbose"])
 def test_verbose_shows_the_traceback_of_a_bug(option: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert guarded(command_that(ZeroDivisionError("so")), [option]) == 3
+    assert run_command(command_that(ZeroDivisionError("so")), [option]) == 3
     assert "Traceback (most recent call last)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("value", "code"), [(None, 0), (0, 0), (1, 1), (5, 5)])
 def test_a_commands_own_code_is_kept(value: object, code: int) -> None:
-    assert guarded(command_that(code=value), []) == code
+    assert run_command(command_that(code=value), []) == code
 
 
 def test_memory_and_recursion_errors_are_crashes_too(capsys: pytest.CaptureFixture[str]) -> None:
-    assert guarded(command_that(MemoryError()), []) == 3
-    assert guarded(command_that(RecursionError("deep")), []) == 3
+    assert run_command(command_that(MemoryError()), []) == 3
+    assert run_command(command_that(RecursionError("deep")), []) == 3

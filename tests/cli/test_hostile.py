@@ -49,14 +49,14 @@ def test_any_value_costs_its_own_file_alone(beside: Path, gradcheck: Any, shift:
 @pytest.fixture
 def crashing(beside: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file on which gradcheck crashes, with a case that it can read beside the one that it cannot."""
-    build = case_files.build
+    build = case_files.build_case
 
     def crashes(document: Any, *rest: Any) -> Any:
         if "boom" in document.text:
             raise RecursionError("maximum recursion depth exceeded")
         return build(document, *rest)
 
-    monkeypatch.setattr(case_files, "build", crashes)
+    monkeypatch.setattr(case_files, "build_case", crashes)
     second = GOOD.replace("good", "boom")
     (beside / "bad.yaml").write_text(f"{GOOD.replace('good', 'readable')}---\n{second}")
 
@@ -105,7 +105,7 @@ def test_a_crash_is_the_highest_code_and_has_its_details(beside: Path, gradcheck
     assert "in crashes\n" in error["details"]
 
 
-@pytest.mark.parametrize("target", ["Composer.compose", "documents", "_shown", "decode"])
+@pytest.mark.parametrize("target", ["Composer.compose", "documents", "_first_errors", "decode"])
 def test_a_crash_anywhere_in_reading_costs_one_file(
     beside: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch, target: str
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gradcheck.cli.last_failed import remembered
+from gradcheck.cli.last_failed import read_last_failed
 
 STATE = Path(".gradcheck_cache", "last-failed.json")
 QUICK = ("--no-shrink", "--output-format", "json")
@@ -26,15 +26,15 @@ def test_a_run_in_which_all_is_well_leaves_nothing(cases: Path, gradcheck: Any) 
 
 def test_what_failed_runs_again_until_it_is_mended(wrong: Path, bad: Path, gradcheck: Any) -> None:
     gradcheck("run", *QUICK)
-    assert remembered() == {"cases/bad.yaml", "cases/wrong.yaml::a wrong derivation"}
+    assert read_last_failed() == {"cases/bad.yaml", "cases/wrong.yaml::a wrong derivation"}
     assert Path(".gradcheck_cache", ".gitignore").read_text() == "*\n"
     assert names(gradcheck("run", "--lf", *QUICK)) == ["cases/bad.yaml", "a wrong derivation"]
     assert len(names(gradcheck("run", "cases/good.yaml", *QUICK))) == 2
-    assert len(remembered()) == 2
+    assert len(read_last_failed()) == 2
     wrong.write_text(wrong.read_text().replace("3 * x", "2 * x"))
     bad.write_text("inputs: {x: 1}\ngraph: {y: x + x}\n")
     assert names(gradcheck("run", "--lf", *QUICK)) == ["bad", "a wrong derivation"]
-    assert remembered() == frozenset()
+    assert read_last_failed() == frozenset()
     outcome = gradcheck("run", "--lf", *QUICK)
     assert len(names(outcome)) == 4
     assert outcome.err == "none of these cases failed when it last ran: all are checked\n"
@@ -50,14 +50,14 @@ def test_files_that_are_gone_are_forgotten(wrong: Path, gradcheck: Any) -> None:
     gradcheck("run", *QUICK)
     wrong.unlink()
     gradcheck("run", *QUICK)
-    assert remembered() == frozenset()
+    assert read_last_failed() == frozenset()
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1, 2]", "{}", "\x00"])
 def test_a_memory_that_is_damaged_is_none(cases: Path, gradcheck: Any, text: str) -> None:
     STATE.parent.mkdir()
     STATE.write_text(text)
-    assert remembered() == frozenset()
+    assert read_last_failed() == frozenset()
     assert gradcheck("run", "--lf", *QUICK).code == 0
 
 

@@ -12,9 +12,9 @@ from click.core import ParameterSource
 
 from gradcheck.autograd import dtypes
 from gradcheck.checks.options import ORACLES, Options
-from gradcheck.cli.config import keys
+from gradcheck.cli.config import option_keys
 from gradcheck.cli.option_types import ReportType
-from gradcheck.cli.options import DTYPES, RUN, Option, of_table, paths
+from gradcheck.cli.options import DTYPES, RUN, Option, apply_options, paths
 from gradcheck.cli.run_command import command
 
 #: Parameters of `run` that are about selection and writing, not about checks.
@@ -35,9 +35,9 @@ def test_what_is_about_checks_is_a_field_of_the_options() -> None:
 
 
 def test_every_option_is_a_key_of_the_configuration_by_its_long_name() -> None:
-    assert list(keys()) == [option.key for option in RUN]
-    assert len(keys()) == len(RUN)
-    for key, option in keys().items():
+    assert list(option_keys()) == [option.key for option in RUN]
+    assert len(option_keys()) == len(RUN)
+    for key, option in option_keys().items():
         assert f"--{key}" in option.opts or (key, option.opts) == ("keyword", ["-k"])
 
 
@@ -92,14 +92,14 @@ def test_a_table_becomes_parameters_with_their_help() -> None:
     table = (Option("--one", help="First."), Option("--two", help="Second.", type=int))
 
     @click.command()
-    @of_table(table)
+    @apply_options(table)
     def made(one: str | None, two: int | None) -> None: ...
 
     assert [(p.name, p.help) for p in made.params if isinstance(p, click.Option)] == [
         ("one", "First."),
         ("two", "Second."),
     ]
-    assert table[0].but(help="Other.").parameter().help == "Other."
+    assert table[0].with_settings(help="Other.").parameter().help == "Other."
 
 
 def test_a_report_is_a_format_and_a_path() -> None:

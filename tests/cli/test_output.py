@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gradcheck.checks.result import RunResult
-from gradcheck.cli.output import Outputs, keep, wants_color, write_stderr
+from gradcheck.cli.output import Outputs, wants_color, write_smallest_case, write_stderr
 from gradcheck.errors import UsageError
 
 
@@ -100,21 +100,21 @@ def test_two_reports_need_two_files(folder: Path) -> None:
 
 
 def test_the_same_id_gets_the_same_file_another_another(folder: Path) -> None:
-    first = keep("cases/a.yaml::two words", "name: a\n")
-    assert keep("cases/a.yaml::two words", "name: b\n") == first
-    assert keep("cases/b.yaml::two words", "name: c\n") != first
+    first = write_smallest_case("cases/a.yaml::two words", "name: a\n")
+    assert write_smallest_case("cases/a.yaml::two words", "name: b\n") == first
+    assert write_smallest_case("cases/b.yaml::two words", "name: c\n") != first
     assert Path(first).read_text().endswith(": cases/a.yaml::two words\nname: b\n")
     assert Path(first).name.startswith("two-words-")
 
 
 def test_version_control_does_not_see_it(folder: Path) -> None:
-    path = Path(keep("a::b", "name: a\n"))
+    path = Path(write_smallest_case("a::b", "name: a\n"))
     assert (folder / path.parts[0] / ".gitignore").read_text() == "*\n"
 
 
 def test_where_nothing_can_be_written_there_is_none(folder: Path) -> None:
     (folder / ".gradcheck_cache").write_text("a file")
-    assert keep("a::b", "name: a\n") == ""
+    assert write_smallest_case("a::b", "name: a\n") == ""
 
 
 def test_json_lines_come_as_they_are_done(wrong: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch) -> None:

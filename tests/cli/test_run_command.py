@@ -15,8 +15,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from gradcheck.checks.scheduling import run as running
 from gradcheck.checks.scheduling import isolated_case
+from gradcheck.checks.scheduling import run as running
 from tests.paths import ROOT
 
 

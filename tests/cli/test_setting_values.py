@@ -11,7 +11,7 @@ from typing import Any
 import click
 import pytest
 
-from gradcheck.cli.config import OVERRIDDEN, keys, overrides_of
+from gradcheck.cli.config import OVERRIDABLE, option_keys, overrides_of
 from gradcheck.cli.options import RUN
 from gradcheck.cli.run_command import command
 from gradcheck.cli.setting_values import brief, kind_of, read_value, shown
@@ -181,10 +181,10 @@ def test_an_option_means_the_same_wherever_it_is_set(
     assert chosen() == by_flag
 
 
-@pytest.mark.parametrize("key", OVERRIDDEN)
+@pytest.mark.parametrize("key", OVERRIDABLE)
 def test_an_override_means_the_same(chosen: Chosen, folder: Path, key: str) -> None:
     toml, _, words = RIGHT[key]
-    name = str(keys()[key].name)
+    name = str(option_keys()[key].name)
     (folder / "gradcheck.toml").write_text(f"[[overrides]]\npaths = ['cases']\n{key} = {toml}\n")
     assert chosen(overridden=True) == {name: chosen(*words)[name]}
     assert chosen(*words, overridden=True) == {}
@@ -201,7 +201,7 @@ def test_a_wrong_value_in_a_file_is_told_with_its_line(folder: Path, gradcheck: 
         assert_told(outcome, "gradcheck: gradcheck.toml:2:1: ")
 
 
-@pytest.mark.parametrize("key", OVERRIDDEN)
+@pytest.mark.parametrize("key", OVERRIDABLE)
 @pytest.mark.parametrize("kind", WRONG)
 def test_a_wrong_value_in_an_override_is_told_with_its_line(folder: Path, gradcheck: Any, key: str, kind: str) -> None:
     first = f"[[tool.gradcheck.overrides]]\npaths = ['a']\n{key} = {RIGHT[key][0]}\n"
@@ -244,7 +244,7 @@ def assert_told(outcome: Any, beginning: str) -> None:
 
 def conversions() -> Iterator[Any]:
     for key, (_, text, _) in RIGHT.items():
-        option = keys()[key]
+        option = option_keys()[key]
         if not option.is_flag and not option.count:
             yield pytest.param(option, text.split(",")[0] if option.multiple else text, id=key)
 
@@ -268,7 +268,7 @@ def test_reports_may_be_configured(
 
 
 def test_what_a_value_is_and_how_it_is_shown() -> None:
-    option = keys()["jobs"]
+    option = option_keys()["jobs"]
     assert read_value("3", "jobs", option) == 3
     assert kind_of(option) == ((int, str), "a whole number, or 'auto'")
     with pytest.raises(UsageError, match="MINE: 'x' is neither a number nor 'auto'"):

@@ -12,28 +12,28 @@ from typing import IO, Any
 
 import pytest
 
-from gradcheck.cli.watch import code_of, state, touched_by
+from gradcheck.cli.watch import affected_paths, engine_folders, file_states
 from tests.paths import ROOT
 
 ENGINE = "from gradcheck.engines.core import Core\nfrom helper import NAME\n\nclass Mine(Core):\n    name = NAME\n"
 
 
 def test_a_saved_file_touches_its_cases_and_code_all(cases: Path) -> None:
-    assert touched_by(["cases/good.yaml"], ["cases"]) == ("cases/good.yaml",)
-    assert touched_by(["cases/good.yaml"], ["cases/good.yaml::squares", "other"]) == ("cases/good.yaml::squares",)
-    assert touched_by(["mine.py"], ["cases", "a.yaml::b"]) == ("cases", "a.yaml::b")
-    assert touched_by([], ["cases"]) == ()
+    assert affected_paths(["cases/good.yaml"], ["cases"]) == ("cases/good.yaml",)
+    assert affected_paths(["cases/good.yaml"], ["cases/good.yaml::squares", "other"]) == ("cases/good.yaml::squares",)
+    assert affected_paths(["mine.py"], ["cases", "a.yaml::b"]) == ("cases", "a.yaml::b")
+    assert affected_paths([], ["cases"]) == ()
 
 
 def test_files_of_cases_and_of_code_are_looked_at(cases: Path, folder: Path) -> None:
     (folder / "mine.py").write_text("")
     (folder / "package").mkdir()
     (folder / "package" / "engine.py").write_text("")
-    known = state(["cases", "cases/good.yaml::squares", "nowhere.yaml"], ["package"])
+    known = file_states(["cases", "cases/good.yaml::squares", "nowhere.yaml"], ["package"])
     assert list(known) == ["cases/good.yaml", "package/engine.py"]
     (cases / "good.yaml").write_text("# changed")
-    assert state(["cases"], [])["cases/good.yaml"] != known["cases/good.yaml"]
-    assert list(code_of(["core", "mine.py:Tensor", "package.engine:Tensor", ""])) == [".", "package"]
+    assert file_states(["cases"], [])["cases/good.yaml"] != known["cases/good.yaml"]
+    assert list(engine_folders(["core", "mine.py:Tensor", "package.engine:Tensor", ""])) == [".", "package"]
 
 
 def lines_until(stream: IO[str], text: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gradcheck.checks.result import RunResult
-from gradcheck.cli.write_files import is_report_file, prepare_file, refuse_inputs, still_holds, write_file
+from gradcheck.cli.write_files import forbid_overwriting_inputs, holds_text, is_report_file, prepare_file, write_file
 from gradcheck.errors import UsageError
 from gradcheck.reports import FORMATS, Look, render
 from tests.cli.conftest import Gradcheck
@@ -81,9 +81,9 @@ def test_an_input_is_known_by_any_name(tmp_path: Path) -> None:
     os.link(path, tmp_path / "hard")
     for name in ("a.yaml", "soft", "hard"):
         with pytest.raises(UsageError, match="read by this run"):
-            refuse_inputs([tmp_path / name], [str(path)])
-    refuse_inputs([tmp_path / "other"], [str(path)])
-    refuse_inputs([], ["-"])
+            forbid_overwriting_inputs([tmp_path / name], [str(path)])
+    forbid_overwriting_inputs([tmp_path / "other"], [str(path)])
+    forbid_overwriting_inputs([], ["-"])
 
 
 def test_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
@@ -99,11 +99,11 @@ def test_a_link_that_leads_out_is_refused(tmp_path: Path) -> None:
 def test_a_file_that_changed_since_it_was_read_stays(tmp_path: Path) -> None:
     path = tmp_path / "case.yaml"
     path.write_text("inputs: {}")
-    write_file(path, "inputs: {x: 1}", still_holds("inputs: {}"))
+    write_file(path, "inputs: {x: 1}", holds_text("inputs: {}"))
     with pytest.raises(UsageError, match="something that gradcheck has not written"):
-        write_file(path, "inputs: {x: 2}", still_holds("inputs: {}"))
+        write_file(path, "inputs: {x: 2}", holds_text("inputs: {}"))
     with pytest.raises(UsageError, match="something that gradcheck has not written"):
-        write_file(path, "inputs: {x: 2}", still_holds("inputs: {x:"))
+        write_file(path, "inputs: {x: 2}", holds_text("inputs: {x:"))
     assert path.read_text() == "inputs: {x: 1}"
 
 

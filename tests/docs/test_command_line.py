@@ -8,12 +8,12 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from gradcheck.checks.mutation_score import Power
+from gradcheck.checks.mutation_score import MutationScore
 from gradcheck.checks.result import Diagnosis, Reproduction, Trial
 from gradcheck.facts import fact
 from gradcheck.language.case import Edit
 from gradcheck.reports import render
-from gradcheck.reports.case_list import MARKS, QUALIFIED
+from gradcheck.reports.case_list import MARKS, QUALIFIED_MARK
 from tests.paths import ROOT
 from tests.reports.conftest import make_case, make_comparison, make_everything, make_failed, make_run
 
@@ -48,7 +48,7 @@ def document() -> Any:
     case = replace(
         make_case(status="failed", comparisons=(wrong, lacking)),
         smallest=Reproduction("graph: {}", 1),
-        power=Power((), 0, {}),
+        power=MutationScore((), 0, {}),
         known=fact("known_failure", file="known.json"),
         drift=(fact("has_drifted", claim="value of y by core", was=1e-15, now=1e-11),),
     )
@@ -95,8 +95,8 @@ def test_the_keys_of_diagnoses_are_named() -> None:
 
 
 def test_the_words_and_marks_of_a_listing_are_explained() -> None:
-    from gradcheck.reports.failed_case import WORDS
+    from gradcheck.reports.failed_case import STATUS_WORDS
 
     table = PAGE.split("| mark | word |")[1].split("\n\n")[0]
     found = dict(re.findall(r"^\| `(.)` \| `([\w/]+)` \|", table, re.MULTILINE))
-    assert found == {mark: WORDS[status][0] for status, mark in MARKS.items()} | {QUALIFIED: "ok"}
+    assert found == {mark: STATUS_WORDS[status][0] for status, mark in MARKS.items()} | {QUALIFIED_MARK: "ok"}

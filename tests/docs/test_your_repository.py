@@ -14,9 +14,9 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
-from gradcheck.cli.config import configured
+from gradcheck.cli.config import load_configuration
 from gradcheck.cli.group import gradcheck as group
-from gradcheck.cli.group import guarded
+from gradcheck.cli.group import run_command
 from tests.paths import ROOT
 
 PAGES = ("README.md", "docs/your-repository.md", "docs/command-line.md")
@@ -57,7 +57,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_configuration_is_one(repository: Path) -> None:
-    assert {"paths", "engines", "jobs"} <= configured().settings.keys()
+    assert {"paths", "engines", "jobs"} <= load_configuration().settings.keys()
     options = [tomllib.loads(block) for block in blocks("toml", "docs/your-repository.md")]
     assert {"tool": {"pytest": {"ini_options": {"gradcheck_files": ["cases"]}}}} in options
 
@@ -65,7 +65,7 @@ def test_the_configuration_is_one(repository: Path) -> None:
 @pytest.mark.parametrize("command", commands())
 def test_the_commands_of_workflows_run(repository: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
     words = shlex.split(command.replace("${{ matrix.part }}", "2").replace("-j auto", ""))
-    assert guarded(group, words[1:]) == 0
+    assert run_command(group, words[1:]) == 0
     assert "1 passed" in (out := capsys.readouterr().out) or "4 passed" in out
     for format, path in re.findall(r"--report (\w+)=(\S+)", command):
         text = (repository / path).read_text()

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from gradcheck.engines.base import Engine
-from gradcheck.engines.resolve import engine
+from gradcheck.engines.resolve import resolve_engine
 from tests.engines.elsewhere import Elsewhere, process
 
 
 @pytest.fixture(params=["core", "torch"])
 def either(request: pytest.FixtureRequest) -> Engine:
-    return engine(request.param)
+    return resolve_engine(request.param)
 
 
 @pytest.fixture(scope="session")

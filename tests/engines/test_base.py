@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradcheck.engines.base import Parts, as_tensor_error, parts_of, session, take_output, time_limit
+from gradcheck.engines.base import OpComposition, as_tensor_error, op_composition, session, take_output, time_limit
 from gradcheck.engines.core import Core
 from gradcheck.errors import ShapeMismatch, TensorError, Unsupported
 
@@ -25,7 +25,7 @@ class Talking(Bare):
     timeout = 3
 
     def parts(self, application, dtype):
-        return Parts(methods=("sum",))
+        return OpComposition(methods=("sum",))
 
     class output:  # noqa: N801
         @staticmethod
@@ -43,8 +43,8 @@ def test_a_bare_engine_asks_for_no_limit_prints_nothing_and_needs_no_session() -
 def test_what_an_engine_has_besides_is_read() -> None:
     assert time_limit(Talking()) == 3
     assert take_output(Talking()) == "hello"
-    assert parts_of(Talking(), None, FLOAT32) == Parts(methods=("sum",))
-    assert parts_of(Bare(), None, FLOAT32) == Parts()
+    assert op_composition(Talking(), None, FLOAT32) == OpComposition(methods=("sum",))
+    assert op_composition(Bare(), None, FLOAT32) == OpComposition()
     core = Core()
     with session(core, FLOAT32):
         assert core.host.call(_op("ones"), ((2,),), {}).data.dtype == FLOAT32

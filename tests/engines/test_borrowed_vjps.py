@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from gradcheck.engines.borrowed_vjps import CoreWithBorrowedVjps
 from gradcheck.engines.core import Core
-from gradcheck.engines.borrowed_vjps import CoreByOthersRules
 from gradcheck.engines.torch import Torch
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
@@ -31,14 +31,14 @@ def problem() -> Problem:
 
 
 def test_without_ops_it_is_the_core(problem: Problem) -> None:
-    got, want = gradients(CoreByOthersRules(Torch(), ()), problem), gradients(Core(), problem)
+    got, want = gradients(CoreWithBorrowedVjps(Torch(), ()), problem), gradients(Core(), problem)
     assert all(np.array_equal(got[name], want[name]) for name in want)
 
 
 def test_what_is_asked_of_torch_comes_out_as_torchs_and_nothing_else(problem: Problem) -> None:
     """Torch divides by 6 in single precision."""
     got, torch, core = (
-        gradients(engine, problem) for engine in (CoreByOthersRules(Torch(), ["hardsigmoid"]), Torch(), Core())
+        gradients(engine, problem) for engine in (CoreWithBorrowedVjps(Torch(), ["hardsigmoid"]), Torch(), Core())
     )
     assert not np.allclose(core["x"], torch["x"], rtol=1e-10, atol=0)
     assert np.allclose(got["x"], torch["x"], rtol=1e-12, atol=0)
@@ -46,6 +46,6 @@ def test_what_is_asked_of_torch_comes_out_as_torchs_and_nothing_else(problem: Pr
 
 
 def test_of_a_sequence_and_of_factors_each_has_its_own(problem: Problem) -> None:
-    engine = CoreByOthersRules(Torch(), ["cat", "matmul", "tanh", "mul", "sum"])
+    engine = CoreWithBorrowedVjps(Torch(), ["cat", "matmul", "tanh", "mul", "sum"])
     got, want = gradients(engine, problem), gradients(Core(), problem)
     assert all(np.allclose(got[name], want[name], rtol=1e-12, atol=0) for name in want)

@@ -62,7 +62,7 @@ def test_the_rules_of_a_record_give_what_a_sweep_does() -> None:
     core.evaluate(problem_from(TEXT), recorder=recorder)
     cotangents = [np.full(call.result.shape, 0.5) for call in recorder.calls]
     slow = DefineByRun.pull_back(core, applications_of(problem_from(TEXT)), [[one] for one in cotangents], FLOAT64)
-    for shares, other in zip(core.through_record(recorder.calls, cotangents), slow, strict=True):
+    for shares, other in zip(core.pull_back_recorded(recorder.calls, cotangents), slow, strict=True):
         assert shares is not None
         for a, b in zip(shares, other.gradients, strict=True):
             np.testing.assert_array_equal(a, b)
@@ -75,7 +75,7 @@ def test_whoever_pulls_back_otherwise_has_no_record_to_go_by() -> None:
 
     recorder = Recorder(CoreHost())
     Core().evaluate(problem_from(TEXT), recorder=recorder)
-    assert Other().through_record(recorder.calls[:1], [np.ones((2, 2))]) == [None]
+    assert Other().pull_back_recorded(recorder.calls[:1], [np.ones((2, 2))]) == [None]
 
 
 def test_what_was_recorded_is_pulled_back_as_by_a_sweep() -> None:

@@ -13,7 +13,7 @@ from gradcheck.autograd.random_rounding import Roundings
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.engines.base import Application
 from gradcheck.engines.core import Core, CoreHost
-from gradcheck.engines.define_by_run import DefineByRun, OpRun, last_pass
+from gradcheck.engines.define_by_run import DefineByRun, OpRun, last_backward_step
 from gradcheck.engines.rounding_core import RoundingCore
 from gradcheck.engines.torch import Torch
 from gradcheck.errors import ShapeMismatch, Unsupported
@@ -121,7 +121,7 @@ def test_of_several_outputs_those_with_a_cotangent_are_roots() -> None:
 def test_forgetting_what_a_pass_with_others_left() -> None:
     run = OpRun(Core(), Application(TABLE["exp"], (np.zeros(2),), {}, "y"), [np.ones(2)])
     run.backward()
-    run.forget()
+    run.clear_gradients()
     run.backward()
     assert run.pullback().gradients[0].tolist() == [1, 1]
 
@@ -162,14 +162,14 @@ def test_earlier_forwards_count_and_earlier_passes_do_not(engine: Core) -> None:
         graph: {z: (x ** 3).sum()}
         steps: [backward: z, forward: {x: [2, 3]}, backward: z]
     """)
-    assert last_pass(one) == 2
+    assert last_backward_step(one) == 2
     found = engine.second_order(one, 2, {"x": np.ones(2)})
     assert (found.first["x"].tolist(), found.second["x"].tolist()) == ([12, 27], [12, 18])
 
 
 def test_without_a_pass_that_succeeds_there_is_none() -> None:
     steps = "[{backward: y, raises: non_scalar_backward}]"
-    assert last_pass(problem_from(f"{{inputs: {{x: [1, 2]}}, graph: {{y: x * x}}, steps: {steps}}}")) is None
+    assert last_backward_step(problem_from(f"{{inputs: {{x: [1, 2]}}, graph: {{y: x * x}}, steps: {steps}}}")) is None
 
 
 def test_what_is_raised_is_told() -> None:

@@ -82,10 +82,10 @@ def test_zero_grad_forgets_all_or_those_named_and_parts_with_them() -> None:
     run.run_graph()
     (step,) = one.case.steps
     for names, left in (((), set()), (("m",), {"x", "z", "loss"}), (("x", "loss"), {"m[0]", "z"})):
-        assert run.attempt(0, step) is None
-        run.attempt(0, type(step)("zero_grad", names=names))
+        assert run.run_step(0, step) is None
+        run.run_step(0, type(step)("zero_grad", names=names))
         assert {name for name, tensor in run.tensors.items() if tensor.grad is not None} == left
-        run.attempt(0, type(step)("zero_grad"))
+        run.run_step(0, type(step)("zero_grad"))
 
 
 def test_a_step_that_raises_leaves_everything_as_it_was(either: Engine) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gradcheck.engines import import_stubs
-from gradcheck.engines.resolve import engine
+from gradcheck.engines.resolve import resolve_engine
 from gradcheck.errors import UsageError
 from tests.engines.test_resolve import TENSOR, write
 
@@ -18,13 +18,13 @@ from tests.engines.test_resolve import TENSOR, write
 @pytest.fixture(autouse=True)
 def _nothing_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
-    for name in import_stubs._given:  # to other tests in this process
+    for name in import_stubs._added_names:  # to other tests in this process
         monkeypatch.delattr(np, name)
-    monkeypatch.setattr(import_stubs, "_given", [])
-    monkeypatch.setattr(import_stubs, "_stood_in", [])
+    monkeypatch.setattr(import_stubs, "_added_names", [])
+    monkeypatch.setattr(import_stubs, "_stubbed_modules", [])
     modules = set(sys.modules)
     yield
-    for name in import_stubs._given:
+    for name in import_stubs._added_names:
         delattr(np, name)
     for name in set(sys.modules) - modules:
         if type(sys.modules[name]).__module__ == import_stubs.__name__:
@@ -32,45 +32,45 @@ def _nothing_is_left(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterato
 
 
 def kinds() -> list[str]:
-    return [one.kind for one in import_stubs.told()]
+    return [one.kind for one in import_stubs.stub_facts()]
 
 
 def test_names_of_an_older_numpy_are_given_where_nothing_goes_without_them() -> None:
     write(Path("mine.py"), "import numpy as np\nNUMBER = np.float\n" + TENSOR)
-    found = engine("mine.py:Tensor")
+    found = resolve_engine("mine.py:Tensor")
     assert np.float is float  # type: ignore[attr-defined]
     assert kinds() == ["old_names_given"]
     assert found.conventions == ()  # before a case has run
     assert [one.kind for one in found.provided] == ["old_names_given"]
     write(Path("other.py"), TENSOR)
-    assert engine("other.py:Tensor").provided == ()
+    assert resolve_engine("other.py:Tensor").provided == ()
 
 
 def test_they_may_be_wanted_where_a_tensor_is_made() -> None:
     write(Path("late.py"), TENSOR.replace("np.asarray(data)", "np.asarray(data, np.float_)"))
     assert not kinds()
-    assert engine("late.py:Tensor").api.tensor_type.__name__ == "Tensor"
+    assert resolve_engine("late.py:Tensor").api.tensor_type.__name__ == "Tensor"
     assert kinds() == ["old_names_given"]
 
 
 def test_what_draws_is_stood_in_for_and_what_computes_is_not() -> None:
     write(Path("drawn.py"), "from manim.scene import Scene\n@Scene.shown\ndef helper(): return 7\n" + TENSOR)
-    found = engine("drawn.py:Tensor")
+    found = resolve_engine("drawn.py:Tensor")
     assert (
         sys.modules["drawn" if "drawn" in sys.modules else type(found.api.make(np.ones(1), True)).__module__].helper()
         == 7
     )
-    assert [dict(one.data)["modules"] for one in import_stubs.told()] == [("manim",)]
+    assert [dict(one.data)["modules"] for one in import_stubs.stub_facts()] == [("manim",)]
     write(Path("other.py"), "import a_module_that_computes\n" + TENSOR)
     with pytest.raises(UsageError, match="a_module_that_computes"):
-        engine("other.py:Tensor")
+        resolve_engine("other.py:Tensor")
 
 
 def test_a_graphics_cards_numpy_is_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
     monkeypatch.delitem(sys.modules, "cupy")
     write(Path("card.py"), TENSOR.replace("import numpy as np", "import cupy as np\nnp.cuda.Device(0).use()"))
-    found = engine("card.py:Tensor")
+    found = resolve_engine("card.py:Tensor")
     np.testing.assert_array_equal(found.api.read(found.api.make(np.array([1.0, 2.0]), True)), [1.0, 2.0])
     assert kinds() == ["numpy_stood_in_for"]
 
@@ -80,7 +80,7 @@ def test_what_would_be_compiled_is_run_as_it_is_written() -> None:
         "from numba import njit, prange\n@njit(inline='always')\ndef total(n):\n    return sum(i for i in prange(n))\n"
     )
     write(Path("fast.py"), text + "assert total(4) == 6\n" + TENSOR)
-    assert engine("fast.py:Tensor").name == "fast.Tensor"
+    assert resolve_engine("fast.py:Tensor").name == "fast.Tensor"
 
 
 def test_what_was_half_imported_begins_anew() -> None:
@@ -92,14 +92,14 @@ def test_what_was_half_imported_begins_anew() -> None:
     )
     write(Path("half") / "folder" / "fourth.py", "")
     write(Path("half") / "third.py", "from half import second\n" + TENSOR)
-    assert engine("half/third.py:Tensor").name == "third.Tensor"
+    assert resolve_engine("half/third.py:Tensor").name == "third.Tensor"
 
 
 def test_so_does_what_is_in_a_folder_that_does_not_say_that_it_is_a_package() -> None:
     """What its first try has left on the folder's module is from before."""
     write(Path("hollow") / "inner" / "helper.py", "from hollow import third\ndef kind(): return third.Tensor\n")
     write(Path("hollow") / "third.py", "from hollow.inner import helper\nimport manim\n" + TENSOR)
-    found = engine("hollow/third.py:Tensor")
+    found = resolve_engine("hollow/third.py:Tensor")
     assert sys.modules["hollow.inner.helper"].kind() is found.api.tensor_type
     assert sys.modules["hollow"].inner.helper.third is sys.modules["hollow.third"]
 
@@ -108,4 +108,4 @@ def test_so_does_a_package_that_has_failed_itself() -> None:
     write(Path("failing") / "__init__.py", "import failing.folder.inner\nimport manim\n")
     write(Path("failing") / "folder" / "inner.py", "")
     write(Path("failing") / "third.py", TENSOR)
-    assert engine("failing/third.py:Tensor").name == "third.Tensor"
+    assert resolve_engine("failing/third.py:Tensor").name == "third.Tensor"

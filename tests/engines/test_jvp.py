@@ -9,8 +9,8 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.engines.base import Application
 from gradcheck.engines.core import Core, applications_of
 from gradcheck.engines.define_by_run import DefineByRun
-from gradcheck.engines.jvp import at_step, push_forward, push_operations
-from gradcheck.engines.resolve import engine as engine_of
+from gradcheck.engines.jvp import problem_at_step, push_forward, push_operations
+from gradcheck.engines.resolve import resolve_engine as engine_of
 from gradcheck.engines.torch import Torch
 from tests.engines.elsewhere import Elsewhere
 from tests.from_text import problem_from
@@ -29,7 +29,7 @@ def engine(request: pytest.FixtureRequest) -> DefineByRun:
 def test_every_named_tensor_has_its_tangent(engine: DefineByRun) -> None:
     found = push_forward(engine, problem_from(CUBES), MOVE)
     assert found.error is None
-    assert found.way == ("forward AD" if isinstance(engine, Torch) else "double reverse")
+    assert found.method == ("forward AD" if isinstance(engine, Torch) else "double reverse")
     np.testing.assert_allclose(found.tangents["y"], [1.5, 24.0])
     np.testing.assert_allclose(found.tangents["m[0]"], 1.5)
     np.testing.assert_allclose(found.tangents["loss"], 2 * 1 * 1.5 + 2 * -8 * 24)
@@ -55,7 +55,7 @@ def test_half_precision_keeps_its_dtype(engine: DefineByRun) -> None:
 def test_torch_goes_by_double_reverse_where_an_op_has_no_forward_rule() -> None:
     problem = problem_from("{inputs: {x: [1.5, 2.5]}, graph: {y: logit(x / 4), z: 'cdist(x[:, None], x[:, None])'}}")
     found = push_forward(Torch(), problem, {"x": np.ones(2)})
-    assert found.way == "double reverse"
+    assert found.method == "double reverse"
     assert found.error is not None  # this op has neither
     assert found.error.kind == "unsupported"
 
@@ -83,8 +83,8 @@ def test_inputs_are_those_of_the_step() -> None:
         "{inputs: {x: [1.0]}, constants: {c: [2.0]}, graph: {y: x * c}, steps: [backward: {y: [1]}, "
         "forward: {x: [5]}, backward: {y: [1]}]}"
     )
-    assert at_step(problem, 0).inputs["x"] == [1.0]
-    later = at_step(problem, 2)
+    assert problem_at_step(problem, 0).inputs["x"] == [1.0]
+    later = problem_at_step(problem, 2)
     assert (later.inputs["x"][0], later.constants["c"][0]) == (5.0, 2.0)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import gradcheck.engines
 from gradcheck.engines.core import Core
 from gradcheck.engines.libraries import LIBRARIES, libraries_of
-from gradcheck.engines.resolve import ENGINES, READY
+from gradcheck.engines.resolve import ENGINES, LIBRARY_CLASSES
 from tests.test_architecture import imports_of, parsed
 
 ROOM = Path(gradcheck.engines.__file__).parent
@@ -27,5 +27,5 @@ def test_what_the_core_computes_with_always_counts() -> None:
 
 
 def test_somebody_elses_may_depend_on_anything() -> None:
-    own = [Core(), "mine.py:Tensor", "package:Engine", "of an entry point", *READY, ""]
+    own = [Core(), "mine.py:Tensor", "package:Engine", "of an entry point", *LIBRARY_CLASSES, ""]
     assert [one for one in own if libraries_of(["core", one]) is not None] == []

@@ -6,7 +6,7 @@ import pytest
 
 from gradcheck import run
 from gradcheck.checks.result import RunResult
-from gradcheck.engines.resolve import engine
+from gradcheck.engines.resolve import resolve_engine
 from gradcheck.language.loader import load_text
 from tests.claims import engines_alone
 from tests.paths import CASES
@@ -17,7 +17,7 @@ NAMES = {"mygrad": "mygrad:tensor", "autograd": "hips", "micrograd": "micrograd.
 
 def results_of(package: str) -> RunResult:
     pytest.importorskip(package)
-    return run(engines_alone(THEMES), engines=[engine(NAMES[package])], trials=1, oracle="none", timeout=1_000)
+    return run(engines_alone(THEMES), engines=[resolve_engine(NAMES[package])], trials=1, oracle="none", timeout=1_000)
 
 
 @pytest.fixture(scope="module")
@@ -83,14 +83,14 @@ STEPS = "inputs: {x: [3, 5]}\ngraph: {y: x * x, z: y.sum()}\nsteps: [backward: z
 def test_micrograd_keeps_stale_gradients() -> None:
     pytest.importorskip("micrograd")
     cases, _ = load_text(STEPS, "case.yaml")
-    (found,) = run(cases, engines=[engine(NAMES["micrograd"])]).cases
+    (found,) = run(cases, engines=[resolve_engine(NAMES["micrograd"])]).cases
     assert found.status == "failed"
 
 
 def test_mygrad_keeps_no_graph() -> None:
     pytest.importorskip("mygrad")
     cases, _ = load_text(STEPS, "case.yaml")
-    (found,) = run(cases, engines=[engine(NAMES["mygrad"])]).cases
+    (found,) = run(cases, engines=[resolve_engine(NAMES["mygrad"])]).cases
     assert found.status == "unsupported"
     assert "second passes over a graph" in {c.lacks for c in found.comparisons}
 
@@ -98,7 +98,7 @@ def test_mygrad_keeps_no_graph() -> None:
 def test_hips_accumulates_by_its_adapter() -> None:
     pytest.importorskip("autograd")
     cases, _ = load_text(STEPS + "expected: {x: [12, 20]}\n", "case.yaml")
-    (found,) = run(cases, engines=[engine(NAMES["autograd"])]).cases
+    (found,) = run(cases, engines=[resolve_engine(NAMES["autograd"])]).cases
     assert found.status == "passed"
 
 
@@ -110,5 +110,5 @@ def test_tinygrad_where_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None
     pytest.importorskip("tinygrad")
     text = "inputs: {a: [1, 2], b: [3, -1]}\ngraph: {c: a * b, d: c * a, loss: d.sum()}\n"
     cases, _ = load_text(text, "case.yaml")
-    (found,) = run(cases, engines=[engine("tinygrad")], trials=1, oracle="none").cases
+    (found,) = run(cases, engines=[resolve_engine("tinygrad")], trials=1, oracle="none").cases
     assert found.status == "passed"

@@ -7,7 +7,7 @@ import numpy as np
 from gradcheck.autograd.op import TABLE
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.engines.core import CoreHost
-from gradcheck.engines.recording import Recorder, arrays, convert, mapped, rebuild
+from gradcheck.engines.recording import Recorder, arrays, convert, map_nested, rebuild
 
 A, B, C = np.array([1.0]), np.array([2.0]), np.array([3.0])
 
@@ -25,7 +25,7 @@ def test_the_same_call_on_other_tensors() -> None:
 
 def test_convert_keeps_lists_and_tuples_as_they_are() -> None:
     assert convert([1, (2, "a")], int, lambda n: n + 1) == [2, (3, "a")]
-    assert mapped([1, "a"], lambda value: value * 2) == [2, "aa"]
+    assert map_nested([1, "a"], lambda value: value * 2) == [2, "aa"]
 
 
 def recorded(*calls: tuple[str, tuple, dict]) -> Recorder:

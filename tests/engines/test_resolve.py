@@ -11,7 +11,7 @@ import pytest
 
 from gradcheck.engines import resolve
 from gradcheck.engines.core import Core
-from gradcheck.engines.resolve import engine
+from gradcheck.engines.resolve import resolve_engine
 from gradcheck.errors import UsageError
 
 TENSOR = """
@@ -43,21 +43,21 @@ def write(path: Path, text: str) -> None:
 
 def test_a_file_and_a_class_in_it(folder: Path) -> None:
     write(folder / "lib" / "mine.py", TENSOR)
-    found = engine("lib/mine.py:Tensor")
+    found = resolve_engine("lib/mine.py:Tensor")
     assert found.name == "mine.Tensor"
 
 
 def test_a_file_may_import_its_neighbours(folder: Path) -> None:
     write(folder / "lib" / "kernels.py", TENSOR)
     write(folder / "lib" / "front.py", "from kernels import Tensor\n")
-    assert engine("lib/front.py:Tensor").name == "front.Tensor"
+    assert resolve_engine("lib/front.py:Tensor").name == "front.Tensor"
 
 
 def test_a_file_of_a_package_may_import_relatively(folder: Path) -> None:
     write(folder / "toygrad" / "__init__.py", "")
     write(folder / "toygrad" / "base.py", TENSOR)
     write(folder / "toygrad" / "front.py", "from .base import Tensor\n")
-    assert engine("toygrad/front.py:Tensor").name == "front.Tensor"
+    assert resolve_engine("toygrad/front.py:Tensor").name == "front.Tensor"
 
 
 def test_a_file_hides_no_module_of_its_name(folder: Path) -> None:
@@ -69,18 +69,18 @@ def test_a_file_hides_no_module_of_its_name(folder: Path) -> None:
     import json
 
     with pytest.raises(UsageError):  # this one cannot work, but nothing else is perturbed
-        engine("json.py:Tensor")
+        resolve_engine("json.py:Tensor")
     assert json.loads("1") == 1
 
 
 def test_a_module_in_the_working_directory(folder: Path) -> None:
     write(folder / "wd_engine.py", TENSOR)
-    assert engine("wd_engine:Tensor").name == "wd_engine.Tensor"
+    assert resolve_engine("wd_engine:Tensor").name == "wd_engine.Tensor"
 
 
 def test_an_attribute_of_an_attribute(folder: Path) -> None:
     write(folder / "nested.py", TENSOR + "\nclass api:\n    Best = Tensor\n")
-    assert engine("nested.py:api.Best").name == "nested.api.Best"
+    assert resolve_engine("nested.py:api.Best").name == "nested.api.Best"
 
 
 def test_an_engine_object_and_a_class_of_engines(folder: Path) -> None:
@@ -88,16 +88,18 @@ def test_an_engine_object_and_a_class_of_engines(folder: Path) -> None:
         folder / "own.py",
         "from gradcheck.engines.core import Core\n\nclass Mine(Core):\n    name = 'mine'\n\nready = Mine()\n",
     )
-    assert engine("own.py:Mine").name == "mine"
-    assert engine("own.py:ready").name == "mine"
+    assert resolve_engine("own.py:Mine").name == "mine"
+    assert resolve_engine("own.py:ready").name == "mine"
 
 
 def test_an_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = metadata.EntryPoint("house", "gradcheck.engines.core:Core", resolve.GROUP)
-    monkeypatch.setattr(resolve.metadata, "entry_points", lambda group: [point] if group == resolve.GROUP else [])
-    assert isinstance(engine("house"), Core)
+    point = metadata.EntryPoint("house", "gradcheck.engines.core:Core", resolve.ENTRY_POINT_GROUP)
+    monkeypatch.setattr(
+        resolve.metadata, "entry_points", lambda group: [point] if group == resolve.ENTRY_POINT_GROUP else []
+    )
+    assert isinstance(resolve_engine("house"), Core)
     with pytest.raises(UsageError, match="did you mean 'house'"):
-        engine("hause")
+        resolve_engine("hause")
 
 
 @pytest.mark.parametrize(
@@ -131,25 +133,25 @@ def test_what_cannot_be_found_is_said_in_a_line(folder: Path, spec: str, said: s
     write(folder / "ending.py", "import sys\nsys.exit(2)\n")
     (folder / "folder.py").mkdir()
     with pytest.raises(UsageError, match=said):
-        engine(spec)
+        resolve_engine(spec)
 
 
 def test_an_unknown_name_says_what_there_is() -> None:
     with pytest.raises(UsageError, match=r"core, torch, .*FILE.py:CLASS"):
-        engine("tensorflux")
+        resolve_engine("tensorflux")
 
 
 @pytest.mark.parametrize("name", ["core", "torch", "hips"])
 def test_gradchecks_own_have_their_names(name: str) -> None:
     if name == "hips":
         pytest.importorskip("autograd")
-    assert engine(name).name == name
+    assert resolve_engine(name).name == name
 
 
 def test_what_is_not_installed_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(resolve.ENGINES, "jax", ("gradcheck.engines.absent:Jax", "pip install it"))
     with pytest.raises(UsageError, match=r"the engine 'jax' cannot be imported: .*; pip install it"):
-        engine("jax")
+        resolve_engine("jax")
 
 
 def test_an_engine_without_a_name_gets_one() -> None:
@@ -166,26 +168,26 @@ def test_an_engine_without_a_name_gets_one() -> None:
 
 def test_a_file_that_has_changed_is_read_again(folder: Path) -> None:
     write(folder / "mine.py", TENSOR)
-    assert engine("mine.py:Tensor").name == "mine.Tensor"
+    assert resolve_engine("mine.py:Tensor").name == "mine.Tensor"
     write(folder / "mine.py", TENSOR.replace("Tensor", "Sensor"))  # as long as before
-    assert engine("mine.py:Sensor").name == "mine.Sensor"
+    assert resolve_engine("mine.py:Sensor").name == "mine.Sensor"
 
 
 def test_a_librarys_tensor_class_is_known_by_the_librarys_name() -> None:
     pytest.importorskip("mygrad")
-    assert engine("mygrad").name == "mygrad.tensor"
+    assert resolve_engine("mygrad").name == "mygrad.tensor"
     with pytest.raises(UsageError, match="is a library that is not installed"):
-        engine("chainer")
+        resolve_engine("chainer")
 
 
 def test_what_is_written_for_an_older_numpy_says_what_to_do(folder: Path) -> None:
     write(folder / "mine.py", "import numpy as np\nNUMBER = np.asfarray\n" + TENSOR)
     with pytest.raises(UsageError) as raised:
-        engine("mine.py:Tensor")
+        resolve_engine("mine.py:Tensor")
     assert str(raised.value.hint).startswith("it is written for an older NumPy than ")
     write(folder / "other.py", "import os\nNUMBER = os.nothing\n" + TENSOR)
     with pytest.raises(UsageError) as raised:
-        engine("other.py:Tensor")
+        resolve_engine("other.py:Tensor")
     assert not raised.value.hint
 
 
@@ -209,7 +211,7 @@ def test_a_package_that_nothing_calls_one_is_known_by_how_its_files_import_each_
     plus = "from tinylib.inner import rules\nimport beside\n" + TENSOR
     write(inner / "node.py", plus)
     write(inner / "beside.py", "")
-    found = engine("tinylib/inner/node.py:Tensor")
+    found = resolve_engine("tinylib/inner/node.py:Tensor")
     assert found.name == "node.Tensor"
     from importlib import import_module
 
@@ -222,27 +224,27 @@ def test_a_clone_that_is_called_as_the_package_inside_is_not_taken_for_it(folder
     write(package / "__init__.py", "")
     write(package / "kernels.py", "SCALE = 1\n")
     write(package / "node.py", "from pocketgrad.kernels import SCALE\n" + dedent(TENSOR))
-    assert engine("pocketgrad/pocketgrad/node.py:Tensor").api.constructor.__module__ == "pocketgrad.node"
+    assert resolve_engine("pocketgrad/pocketgrad/node.py:Tensor").api.constructor.__module__ == "pocketgrad.node"
 
 
 def test_a_package_may_import_itself_by_the_name_of_a_folder_in_the_middle(folder: Path) -> None:
     for part in ("courses", "courses/zerograd", "courses/zerograd/lib"):
         write(folder / part / "__init__.py", "from zerograd.lib.core import Tensor\n" if part.endswith("lib") else "")
     write(folder / "courses" / "zerograd" / "lib" / "core.py", TENSOR)
-    assert engine("courses/zerograd/lib/core.py:Tensor").api.constructor.__module__ == "zerograd.lib.core"
+    assert resolve_engine("courses/zerograd/lib/core.py:Tensor").api.constructor.__module__ == "zerograd.lib.core"
 
 
 def test_a_file_of_the_name_of_its_folder_does_not_hide_it(folder: Path) -> None:
     write(folder / "opsy" / "opsy.py", "")
     write(folder / "opsy" / "rule.py", "")
     write(folder / "opsy" / "param.py", "import opsy.rule\n" + dedent(TENSOR))
-    assert engine("opsy/param.py:Tensor").name == "param.Tensor"
+    assert resolve_engine("opsy/param.py:Tensor").name == "param.Tensor"
 
 
 def test_ops_may_be_in_the_module_that_is_named_and_the_class_in_another(folder: Path) -> None:
     write(folder / "step1.py", TENSOR.replace("    def sum", "    def total"))
     write(folder / "step2.py", "from step1 import Tensor\n\ndef sum(tensor):\n    return tensor.total()\n")
-    found = engine("step2.py:Tensor")
+    found = resolve_engine("step2.py:Tensor")
     assert found.library.function("sum").__module__ != "step1"  # type: ignore[attr-defined]
 
 
@@ -250,15 +252,15 @@ def test_ops_may_be_in_a_file_beside_a_class_of_no_package(folder: Path) -> None
     write(folder / "alone.py", TENSOR)
     write(folder / "operations.py", "def twice(tensor):\n    return tensor\n")
     write(folder / "functions.py", "raise OSError('no such device')\n")
-    assert engine("alone.py:Tensor").library.function("twice").__module__ == "operations"  # type: ignore[attr-defined]
+    assert resolve_engine("alone.py:Tensor").library.function("twice").__module__ == "operations"  # type: ignore[attr-defined]
 
 
 def test_what_numba_compiles_is_told_that_processes_fork(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name, value = resolve.FORKING
+    name, value = resolve.NUMBA_FORK_SAFE
     write(folder / "threads.py", TENSOR)
     monkeypatch.delenv(name, raising=False)
-    engine("threads.py:Tensor")
+    resolve_engine("threads.py:Tensor")
     assert os.environ[name] == value
     monkeypatch.setenv(name, "tbb")
-    engine("threads.py:Tensor")
+    resolve_engine("threads.py:Tensor")
     assert os.environ[name] == "tbb"

@@ -11,9 +11,9 @@ import torch
 from gradcheck.autograd.op import TABLE
 from gradcheck.engines.base import Pullback
 from gradcheck.engines.core import applications_of
-from gradcheck.engines.recording import Call
+from gradcheck.engines.recording import RecordedCall
 from gradcheck.engines.torch import Torch, TorchHost
-from gradcheck.engines.torch_nodes import through_nodes
+from gradcheck.engines.torch_nodes import pull_back_by_nodes
 from tests.from_text import problem_from
 
 TEXT = """
@@ -34,7 +34,9 @@ def test_nodes_give_what_a_backward_pass_gives_and_in_the_shapes_of_the_tensors(
     generator = np.random.default_rng(0)
     cotangents = [generator.standard_normal(call.result.shape) for call in recorder.calls]
     want = engine.pull_back(applications, [[one] for one in cotangents], problem.dtype)
-    for application, found, right in zip(applications, through_nodes(recorder.calls, cotangents), want, strict=True):
+    for application, found, right in zip(
+        applications, pull_back_by_nodes(recorder.calls, cotangents), want, strict=True
+    ):
         assert found is not None, application.op.name
         for a, b in zip(found, right.gradients, strict=True):
             assert b is not None
@@ -42,8 +44,8 @@ def test_nodes_give_what_a_backward_pass_gives_and_in_the_shapes_of_the_tensors(
             np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
 
 
-def call_of(name: str, *args: object, **kwargs: object) -> Call:
-    return Call(TABLE[name], args, kwargs, TorchHost().call(TABLE[name], args, kwargs), "y")
+def call_of(name: str, *args: object, **kwargs: object) -> RecordedCall:
+    return RecordedCall(TABLE[name], args, kwargs, TorchHost().call(TABLE[name], args, kwargs), "y")
 
 
 @pytest.mark.parametrize("what", ["composed", "constant", "several", "named", "dtype", "shape"])
@@ -58,14 +60,14 @@ def test_what_is_not_one_function_of_the_record_is_not_known(what: str) -> None:
         "dtype": (call_of("exp", x), ones.astype(np.float32)),
         "shape": (call_of("exp", x), np.ones(2)),
     }[what]
-    assert through_nodes([call], [cotangent]) == [None]
+    assert pull_back_by_nodes([call], [cotangent]) == [None]
 
 
 def test_a_record_whose_values_are_freed_says_nothing() -> None:
     x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
     call = call_of("exp", x)
     call.result.sum().backward()
-    assert through_nodes([call], [np.ones(2)]) == [None]
+    assert pull_back_by_nodes([call], [np.ones(2)]) == [None]
 
 
 def test_whoever_is_no_plain_torch_keeps_no_record() -> None:
@@ -74,4 +76,4 @@ def test_whoever_is_no_plain_torch_keeps_no_record() -> None:
             return []
 
     assert Other().recorder() is None
-    assert Other().through_record([call_of("exp", torch.ones(2, requires_grad=True))], [np.ones(2)]) == [None]
+    assert Other().pull_back_recorded([call_of("exp", torch.ones(2, requires_grad=True))], [np.ones(2)]) == [None]

@@ -15,13 +15,13 @@ from gradcheck.engines import torch_versions
 from gradcheck.engines.torch import Torch, TorchHost, _plan
 from gradcheck.engines.torch_versions import (
     ARGUMENTS,
-    CALLS,
+    CHANGED_CALLS,
     DERIVATIVES,
     FUNCTIONS,
-    as_torch_answers,
     is_older,
-    no_derivative,
-    no_kernel,
+    missing_derivative_error,
+    missing_kernel_dtype,
+    with_version_check,
 )
 from gradcheck.errors import ArgumentError, DtypeMismatch, TensorError, Unsupported
 from tests.from_text import problem_from
@@ -96,14 +96,14 @@ def test_functions_are_differentiated_from_their_version_on(name: str) -> None:
 
 def test_answers_are_as_later_ones_from_their_version_on() -> None:
     z = X.to(torch.complex128)
-    assert (raised(lambda: torch.logsumexp(z, 0)) is not None) == is_older(CALLS["logsumexp"].since)
+    assert (raised(lambda: torch.logsumexp(z, 0)) is not None) == is_older(CHANGED_CALLS["logsumexp"].since)
     pooled = torch.nn.functional.lp_pool1d(X, float("inf"), 2)
-    assert torch.equal(pooled, torch.tensor([[2.0], [3.0]])) != is_older(CALLS["lp_pool1d"].since)
+    assert torch.equal(pooled, torch.tensor([[2.0], [3.0]])) != is_older(CHANGED_CALLS["lp_pool1d"].since)
     at_kinks = torch.tensor([3.0, -3.0], requires_grad=True)
     torch.nn.functional.hardswish(at_kinks).sum().backward()
-    assert (at_kinks.grad.tolist() == [1.5, -0.5]) == is_older(CALLS["hardswish"].since)  # type: ignore[union-attr]
+    assert (at_kinks.grad.tolist() == [1.5, -0.5]) == is_older(CHANGED_CALLS["hardswish"].since)  # type: ignore[union-attr]
     attended = torch.nn.functional.scaled_dot_product_attention(X, X, X, torch.zeros(2, 2, dtype=torch.bool))
-    assert bool(attended.isnan().any()) == is_older(CALLS["scaled_dot_product_attention"].since)
+    assert bool(attended.isnan().any()) == is_older(CHANGED_CALLS["scaled_dot_product_attention"].since)
 
 
 # As an older one is ------------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def test_a_function_that_is_no_longer_there_is_lacking(monkeypatch: pytest.Monke
 def test_what_an_older_one_answers_otherwise_is_not_asked(monkeypatch: pytest.MonkeyPatch, norm: float) -> None:
     monkeypatch.setattr(torch, "__version__", "2.4.0")
     op = TABLE["lp_pool1d"]
-    function = as_torch_answers(op, lambda *args, **kwargs: "asked")
+    function = with_version_check(op, lambda *args, **kwargs: "asked")
     assert function(X, 2.0, 2) == "asked"
     for call in (lambda: function(X, norm, 2), lambda: function(X, norm_type=norm, kernel_size=2)):
         with pytest.raises(Unsupported, match=r"does not know norm_type=inf in lp_pool1d; it takes torch 2\.13"):
@@ -208,7 +208,7 @@ def test_what_an_older_one_answers_otherwise_is_not_asked(monkeypatch: pytest.Mo
 
 def test_a_mask_that_leaves_nothing_of_a_row_is_not_asked_of_an_older_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "__version__", "2.4.0")
-    function = as_torch_answers(TABLE["scaled_dot_product_attention"], lambda *args, **kwargs: "asked")
+    function = with_version_check(TABLE["scaled_dot_product_attention"], lambda *args, **kwargs: "asked")
     some, row = torch.tensor([[True, False], [False, True]]), torch.tensor([[True, True], [False, False]])
     added = torch.zeros(2, 2).masked_fill(~row, -float("inf"))
     for given in ((X, X, X), (X, X, X, None), (X, X, X, some), (X, X, X, torch.zeros(2, 2))):
@@ -226,7 +226,7 @@ def test_constants_in_an_older_one_are_no_missing_gradients(monkeypatch: pytest.
 
     def lstsq(residuals: torch.Tensor) -> Any:
         monkeypatch.setattr(torch, "__version__", "2.4.0")
-        call = as_torch_answers(TABLE["linalg.lstsq"], lambda _: (x * 2, residuals, torch.tensor(2), torch.ones(0)))
+        call = with_version_check(TABLE["linalg.lstsq"], lambda _: (x * 2, residuals, torch.tensor(2), torch.ones(0)))
         return call(x)
 
     solution, residuals, *_ = lstsq(torch.ones(2))
@@ -242,11 +242,11 @@ def test_constants_in_an_older_one_are_no_missing_gradients(monkeypatch: pytest.
 
 def test_derivatives_have_their_version(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "__version__", "2.4.0")
-    known = no_derivative("torch: derivative for aten::aminmax is not implemented")
+    known = missing_derivative_error("torch: derivative for aten::aminmax is not implemented")
     assert (known.hint, known.lacks) == ("it takes torch 2.12 or newer", "a derivative of aminmax")
-    known = no_derivative("torch: the derivative for 'nextafter' is not implemented.")
+    known = missing_derivative_error("torch: the derivative for 'nextafter' is not implemented.")
     assert (known.hint, known.lacks) == ("it takes torch 2.13 or newer", "a derivative of nextafter")
-    other = no_derivative("torch: derivative for histc is not implemented")
+    other = missing_derivative_error("torch: derivative for histc is not implemented")
     assert (other.hint, other.lacks) == ("detach what has no gradient here", "a derivative")
 
 
@@ -255,11 +255,11 @@ def test_derivatives_have_their_version(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_only_numbers_that_a_function_could_take_are_lacking() -> None:
     """Code for half precision comes with a version; that whole numbers have no mean stays."""
-    assert no_kernel("\"addmm_impl_cpu_\" not implemented for 'Half'") == "Half"
-    assert no_kernel("\"log_vml_cpu\" not implemented for 'BFloat16'") == "BFloat16"
-    assert no_kernel("gather(): Expected dtype int64 for index") == "indices of this dtype"
-    assert no_kernel("\"amax\" not implemented for 'ComplexDouble'") == ""
-    assert no_kernel("\"softmax_lastdim_kernel_impl\" not implemented for 'Long'") == ""
+    assert missing_kernel_dtype("\"addmm_impl_cpu_\" not implemented for 'Half'") == "Half"
+    assert missing_kernel_dtype("\"log_vml_cpu\" not implemented for 'BFloat16'") == "BFloat16"
+    assert missing_kernel_dtype("gather(): Expected dtype int64 for index") == "indices of this dtype"
+    assert missing_kernel_dtype("\"amax\" not implemented for 'ComplexDouble'") == ""
+    assert missing_kernel_dtype("\"softmax_lastdim_kernel_impl\" not implemented for 'Long'") == ""
 
 
 def refuses(*args: Any, **kwargs: Any) -> Any:

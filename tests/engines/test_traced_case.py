@@ -50,7 +50,7 @@ def test_steps() -> None:
         """)
     assert [one.step.action for one in found.steps] == ["backward", "backward", "forward", "backward"]
     assert [one.error and one.error.kind for one in found.steps] == [None, "backward_twice", None, None]
-    assert not any(one.unexpected for one in found.steps)
+    assert not any(one.is_unexpected for one in found.steps)
     second = found.steps[1]
     assert second.trace is not None
     assert second.trace.freed is not None
@@ -64,7 +64,7 @@ def test_an_error_that_nobody_asked_for_ends_it() -> None:
         graph: {y: exp(x)}
         steps: [{backward: y}, {backward: y}]
         """)
-    assert [one.unexpected for one in found.steps] == [True]
+    assert [one.is_unexpected for one in found.steps] == [True]
 
 
 def test_a_graph_that_breaks() -> None:

@@ -12,7 +12,7 @@ from textwrap import dedent
 import pytest
 
 from gradcheck.engines.resolve import load_object
-from gradcheck.engines.user_modules import RESERVED, importable, module_of_file, module_of_name
+from gradcheck.engines.user_modules import RESERVED, allow_imports_from, module_of_file, module_of_name
 from tests.paths import ROOT
 
 
@@ -73,11 +73,11 @@ def test_a_library_by_its_name_is_not_looked_for_in_the_working_directory(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("mygrad")
-    from gradcheck.engines.resolve import engine
+    from gradcheck.engines.resolve import resolve_engine
 
     write(folder / "mygrad.py", "raise RuntimeError('a file of the folder has run')\n")
     monkeypatch.delitem(sys.modules, "mygrad")
-    assert engine("mygrad").name == "mygrad.tensor"
+    assert resolve_engine("mygrad").name == "mygrad.tensor"
 
 
 def test_only_the_folders_own_files_find_what_stands_in_it(
@@ -88,7 +88,7 @@ def test_only_the_folders_own_files_find_what_stands_in_it(
     write(folder / "beside_a.py", "FOUND = 1\n")
     write(folder / "mine.py", "import beside_a\nfound = beside_a.FOUND\n")
     library = module_of_name("late_library", elsewhere)
-    with importable(folder), pytest.raises(ModuleNotFoundError):
+    with allow_imports_from(folder), pytest.raises(ModuleNotFoundError):
         library.load()
     assert module_of_file("mine.py").found == 1
 

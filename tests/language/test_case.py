@@ -19,7 +19,7 @@ def test_a_claim_of_an_expression_has_the_printer_s_text() -> None:
 
 
 def test_an_edit_changes_a_part_of_a_text() -> None:
-    assert Edit(4, 5, "c.T").applied("a @ b + 1") == "a @ c.T + 1"
+    assert Edit(4, 5, "c.T").apply_to("a @ b + 1") == "a @ c.T + 1"
 
 
 def test_what_was_loaded_can_be_taken_apart() -> None:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from gradcheck.errors import Place
 from gradcheck.language.case import Case, Value
-from gradcheck.language.loader import load, load_text
 from gradcheck.language.case_writer import write
+from gradcheck.language.loader import load, load_text
 from tests.paths import THEMES
 
 
@@ -34,7 +34,7 @@ def content(value: Any) -> Any:
     if isinstance(value, Place):
         return None
     if is_dataclass(value) and not hasattr(value, "label"):
-        skipped = {"place", "places", "id", "verbatim"} | ({"text"} if type(value) is Value else set())
+        skipped = {"place", "places", "id", "is_verbatim"} | ({"text"} if type(value) is Value else set())
         return type(value).__name__, {
             f.name: content(getattr(value, f.name)) for f in fields(value) if f.name not in skipped
         }

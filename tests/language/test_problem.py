@@ -7,8 +7,8 @@ import pytest
 
 from gradcheck.errors import Place
 from gradcheck.language.case import Case
-from gradcheck.language.problem import Drawn, Problem, part_of, split_name, with_part
-from gradcheck.language.trial_draws import PLAIN
+from gradcheck.language.problem import DrawSettings, Problem, split_name, tensor_value, with_tensor_value
+from gradcheck.language.trial_draws import NO_VARIATION
 
 CASE = Case(id="c", name="c", place=Place(), inputs={}, graph={}, steps=())
 
@@ -21,8 +21,8 @@ def test_the_environment_of_the_graph() -> None:
 
 
 def test_the_seed_is_that_of_the_drawing() -> None:
-    assert Problem(CASE, {}, {}).drawn == Drawn(seed=0, trial=None, attempt=0, variation=PLAIN)
-    assert Problem(CASE, {}, {}, drawn=Drawn(seed=-7, trial=2)).seed == -7
+    assert Problem(CASE, {}, {}).draw_settings == DrawSettings(seed=0, trial=None, attempt=0, variation=NO_VARIATION)
+    assert Problem(CASE, {}, {}, draw_settings=DrawSettings(seed=-7, trial=2)).seed == -7
 
 
 def test_a_name_is_an_entry_and_indices() -> None:
@@ -33,18 +33,18 @@ def test_a_name_is_an_entry_and_indices() -> None:
 
 def test_parts_are_found() -> None:
     values = {"m": ("a", ("b", "c")), "x": "d"}
-    assert part_of(values, "x") == "d"
-    assert part_of(values, "m[0]") == "a"
-    assert part_of(values, "m[1][1]") == "c"
+    assert tensor_value(values, "x") == "d"
+    assert tensor_value(values, "m[0]") == "a"
+    assert tensor_value(values, "m[1][1]") == "c"
     for missing in ("y", "m[2]", "x[0]", "m[0][0]"):
         with pytest.raises(LookupError):
-            part_of(values, missing)
+            tensor_value(values, missing)
 
 
 def test_one_part_is_replaced() -> None:
-    assert with_part("a", (), "b") == "b"
-    assert with_part(("a", "b"), (1,), "c") == ("a", "c")
-    assert with_part(("a", ("b", "c")), (1, 0), "d") == ("a", ("d", "c"))
+    assert with_tensor_value("a", (), "b") == "b"
+    assert with_tensor_value(("a", "b"), (1,), "c") == ("a", "c")
+    assert with_tensor_value(("a", ("b", "c")), (1, 0), "d") == ("a", ("d", "c"))
     for whole, indices in (("a", (0,)), (("a",), (1,))):
         with pytest.raises(LookupError):
-            with_part(whole, indices, "b")
+            with_tensor_value(whole, indices, "b")

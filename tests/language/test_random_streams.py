@@ -5,7 +5,7 @@ import numpy as np
 from gradcheck.autograd.op import TABLE
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.random_streams import RANDOM, Drawing, stream
+from gradcheck.language.random_streams import RANDOM_OPS, RandomHost, stream
 
 
 def test_names_determine_the_numbers() -> None:
@@ -30,7 +30,7 @@ def test_the_numbers_are_those_of_the_hash() -> None:
 
 def test_creators_draw_from_the_stream_in_the_dtype_of_the_case() -> None:
     def drawn(text: str, dtype: type) -> np.ndarray:
-        return np.asarray(evaluate(parse(text), {}, Drawing(stream(0, "x"), np.dtype(dtype))))
+        return np.asarray(evaluate(parse(text), {}, RandomHost(stream(0, "x"), np.dtype(dtype))))
 
     assert np.array_equal(drawn("randn(3)", float), stream(0, "x").standard_normal(3))
     assert drawn("rand(2)", complex).dtype == np.complex128
@@ -40,5 +40,5 @@ def test_creators_draw_from_the_stream_in_the_dtype_of_the_case() -> None:
 
 
 def test_every_op_that_draws_takes_a_generator() -> None:
-    assert {"randn", "randint", "uniform_like"} <= RANDOM
-    assert all(any(p.name == "generator" for p in TABLE[name].parameters) for name in RANDOM)
+    assert {"randn", "randint", "uniform_like"} <= RANDOM_OPS
+    assert all(any(p.name == "generator" for p in TABLE[name].parameters) for name in RANDOM_OPS)

@@ -11,8 +11,8 @@ from gradcheck.autograd import dtypes
 from gradcheck.errors import InvalidCase, TensorError, TooLarge
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load_text
-from gradcheck.language.problem import Drawn, Problem
-from gradcheck.language.sampling import claimed, draw, graph_values, literal_problem
+from gradcheck.language.problem import DrawSettings, Problem
+from gradcheck.language.sampling import claimed_array, draw, graph_values, literal_problem
 from gradcheck.language.trial_draws import Variation
 
 
@@ -69,10 +69,10 @@ def test_drawing_is_deterministic_and_a_seed_changes_it() -> None:
 
 def test_a_problem_says_by_what_it_was_drawn() -> None:
     case = one("inputs: {x: randn(3), y: [1, 2, 3]}\ngraph: {z: x * y}\n")
-    assert draw(case).drawn == Drawn()
+    assert draw(case).draw_settings == DrawSettings()
     problem = draw(case, 7, 2, attempt=3, variation=Variation("near"))
-    assert problem.drawn == Drawn(seed=7, trial=2, attempt=3, variation=Variation("near"))
-    by = problem.drawn
+    assert problem.draw_settings == DrawSettings(seed=7, trial=2, attempt=3, variation=Variation("near"))
+    by = problem.draw_settings
     assert same(problem, draw(case, by.seed, by.trial, attempt=by.attempt, variation=by.variation))
 
 
@@ -219,11 +219,11 @@ def test_what_is_claimed() -> None:
         "{x: [1, 2]}", expected="{x: ones_like(x) * n, y: [1, 1]}", dims="{n: 2}", values="{y: 'inv(zeros(1, 1))'}"
     )
     problem = draw(case)
-    found = {name: claimed(problem, value) for name, value in case.expected.items() if value is not None}
+    found = {name: claimed_array(problem, value) for name, value in case.expected.items() if value is not None}
     assert found["x"].tolist() == [2, 2]
     assert found["y"].tolist() == [1, 1]
     with pytest.raises(InvalidCase, match="ingular") as caught:
-        claimed(problem, case.values["y"])
+        claimed_array(problem, case.values["y"])
     assert caught.value.place.line > 0
 
 

@@ -14,20 +14,20 @@ from gradcheck.language.random_streams import stream
 from gradcheck.language.sampling import draw
 from gradcheck.language.trial_draws import (
     LAST_ATTEMPT,
+    apply_spread,
+    can_vary_in_trials,
     graph_sizes,
     inner_roots,
-    is_general,
-    is_rigid,
-    moved,
+    is_fixed_incoming,
+    mentions_root_gradient,
+    move_numbers,
     moves_literals,
-    other_numbers,
-    speaks_of_root,
-    spread_of,
-    spread_out,
+    needs_varied_incoming,
+    redraw_literal,
     symbolic_sizes,
     trial_sizes,
+    trial_spread,
     trials,
-    varies_incoming,
 )
 
 
@@ -144,7 +144,7 @@ def test_sizes_that_do_not_fit_do_not_keep_the_others_from_being_drawn() -> None
     ],
 )
 def test_what_is_general(case: Case, general: bool) -> None:
-    assert is_general(case) == general
+    assert can_vary_in_trials(case) == general
     expected = 3 if general and case.generalize else 0
     assert len(trials(case)) == expected
     assert len(trials(case, 7)) == (7 if expected else 0)
@@ -160,42 +160,42 @@ def test_symbolic_sizes_are_those_that_something_is_written_with() -> None:
 
 def test_other_numbers_of_the_same_kind() -> None:
     generator = stream(0, "x")
-    floats = other_numbers(np.zeros(2), (20_000,), generator)
+    floats = redraw_literal(np.zeros(2), (20_000,), generator)
     assert abs(floats.std() - 1) < 0.05
-    assert abs(np.abs(other_numbers(np.zeros(2, complex), (20_000,), generator)).mean() ** 2 - np.pi / 4) < 0.05
-    integers = other_numbers(np.array([3, 9], np.int8), (200,), generator)
+    assert abs(np.abs(redraw_literal(np.zeros(2, complex), (20_000,), generator)).mean() ** 2 - np.pi / 4) < 0.05
+    integers = redraw_literal(np.array([3, 9], np.int8), (200,), generator)
     assert (set(integers.tolist()), integers.dtype) == (set(range(3, 10)), np.int8)
-    assert set(other_numbers(np.array([True, False]), (20,), generator).tolist()) == {True, False}
-    assert other_numbers(np.zeros(0, np.int64), (2, 2), generator).tolist() == [[0, 0], [0, 0]]
+    assert set(redraw_literal(np.array([True, False]), (20,), generator).tolist()) == {True, False}
+    assert redraw_literal(np.zeros(0, np.int64), (2, 2), generator).tolist() == [[0, 0], [0, 0]]
 
 
 def test_numbers_that_are_moved_near_keep_their_signs_and_symmetry() -> None:
     array = np.array([[4.0, -1.0], [-1.0, 0.0]])
-    near = moved(array, stream(0, "x"), "near")
+    near = move_numbers(array, stream(0, "x"), "near")
     assert np.array_equal(near, near.T)
     assert (np.sign(near)[array != 0] == np.sign(array)[array != 0]).all()
     assert (np.abs(near)[array != 0] >= 0.5 * np.abs(array)[array != 0]).all()
     assert 0 < abs(near[1, 1]) <= 2
-    assert moved(np.array([1, 2]), stream(0, "x"), "near").tolist() == [1, 2]
-    assert not np.array_equal(moved(np.array([[1.0, 2.0], [3.0, 4.0]]), stream(0, "x"), "near")[0], [1.0, 2.0])
-    turned = moved(np.array([1 + 1j, 2.0]), stream(0, "x"), "near")
+    assert move_numbers(np.array([1, 2]), stream(0, "x"), "near").tolist() == [1, 2]
+    assert not np.array_equal(move_numbers(np.array([[1.0, 2.0], [3.0, 4.0]]), stream(0, "x"), "near")[0], [1.0, 2.0])
+    turned = move_numbers(np.array([1 + 1j, 2.0]), stream(0, "x"), "near")
     assert (turned.imag != 0).all()
 
 
 def test_numbers_that_are_moved_anywhere_keep_nothing() -> None:
     array = np.array([[4.0, 1.0], [1.0, 3.0]])
-    far = [moved(array, stream(seed, "x"), "anywhere") for seed in range(5)]
+    far = [move_numbers(array, stream(seed, "x"), "anywhere") for seed in range(5)]
     assert any((one < 0).any() for one in far)
     assert not any(np.array_equal(one, one.T) for one in far)
 
 
 def test_every_other_attempt_draws_ordinary_numbers() -> None:
-    assert [spread_of(trial, 0) for trial in (None, 0, 1, 2)] == ["ordinary", "ordinary", "scales", "integers"]
-    assert {spread_of(trial, 1) for trial in range(3)} == {"ordinary"}
+    assert [trial_spread(trial, 0) for trial in (None, 0, 1, 2)] == ["ordinary", "ordinary", "scales", "integers"]
+    assert {trial_spread(trial, 1) for trial in range(3)} == {"ordinary"}
     normal = stream(0, "n").standard_normal(4000)
-    scales = np.abs(spread_out(normal, stream(0, "x"), "scales"))
+    scales = np.abs(apply_spread(normal, stream(0, "x"), "scales"))
     assert ((scales < 1e-3).mean() > 0.05, (scales > 5).mean() > 0.02) == (True, True)
-    integers = spread_out(normal, stream(0, "x"), "integers")
+    integers = apply_spread(normal, stream(0, "x"), "integers")
     assert 0.2 < (integers == np.round(integers)).mean() < 0.5
     assert (integers == 0).any()
 
@@ -203,20 +203,20 @@ def test_every_other_attempt_draws_ordinary_numbers() -> None:
 def test_which_incoming_gradients_have_no_freedom() -> None:
     def rigid(seed: str) -> bool:
         case = of("{x: randn(n), s: randn(n)}", dims="{n: 2}", backward=f"{{y: '{seed}'}}")
-        return is_rigid(case, case.steps[0].roots["y"])
+        return is_fixed_incoming(case, case.steps[0].roots["y"])
 
     assert all(map(rigid, ("ones(n)", "ones_like(y)", "full([n], 2.0)", "2 * ones(y.shape)", "eye(n)[0]")))
     assert not any(map(rigid, ("randn(n)", "randn_like(y)", "y / y.sum()", "s * s")))
-    assert is_rigid(of("{x: [1, 2]}"), None)
+    assert is_fixed_incoming(of("{x: [1, 2]}"), None)
 
 
 def test_what_speaks_of_a_root() -> None:
     case = of("{x: randn(2)}", "{h: x * x, y: h * 2}", backward="{y: [1, 1]}", let="{t: 2 * grad(y)}",
               formulas="{x: [t * 2 * x, grad(h) * 2 * x, 4 * x]}")  # fmt: skip
-    assert [speaks_of_root(case, claim.expr) for claim in case.formulas["x"]] == [True, False, False]
-    assert varies_incoming(case)
+    assert [mentions_root_gradient(case, claim.expr) for claim in case.formulas["x"]] == [True, False, False]
+    assert needs_varied_incoming(case)
     free = of("{x: randn(2)}", backward="{y: randn(2)}", formulas="{x: 2 * grad(y)}")
-    assert not varies_incoming(free)
+    assert not needs_varied_incoming(free)
 
 
 def test_roots_below_others() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.checks.options import Options, engines_of
-from gradcheck.checks.scheduling.isolated_case import check_one
-from gradcheck.language.value_precheck import refused_values
+from gradcheck.checks.scheduling.isolated_case import check_isolated
 from gradcheck.language.crash import Crash
 from gradcheck.language.loader import load
+from gradcheck.language.value_precheck import find_value_errors
 from tests.from_text import case_of
 from tests.paths import ROOT
 
@@ -38,8 +38,8 @@ RIGHT = [
 def test_it_is_what_a_run_says(text: str) -> None:
     case = case_of(f"{text}\n{BODY}\n")
     chosen = Options()
-    found = check_one(case, chosen, engines_of(chosen))
-    before = refused_values(case)
+    found = check_isolated(case, chosen, engines_of(chosen))
+    before = find_value_errors(case)
     assert (found.status == "invalid") == bool(before) == (text in WRONG)
     if before:
         told = {(error.message["text"], error.hint, error.place) for error in found.errors}
@@ -48,7 +48,7 @@ def test_it_is_what_a_run_says(text: str) -> None:
 
 def test_all_that_is_wrong_is_told_and_what_stands_on_it_is_not() -> None:
     text = "inputs: {x: 'zeros(-1)', u: x * 2, v: 'zeros(0.5)'}\ngraph: {y: v * 2}\nexpected: {v: 'ones(1.5)'}"
-    messages = [error.message for error in refused_values(case_of(text))]
+    messages = [error.message for error in find_value_errors(case_of(text))]
     assert len(messages) == 3
     assert "1.5" in messages[2]
 
@@ -59,12 +59,12 @@ def test_nothing_large_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
 
     case = case_of("inputs: {x: 'randn(10000, 10000)'}\ngraph: {y: x.sum()}")
     monkeypatch.setattr("gradcheck.language.random_streams.NumPy.call", draws)
-    monkeypatch.setattr("gradcheck.language.random_streams.Drawing.call", draws)
-    assert refused_values(case) == []
+    monkeypatch.setattr("gradcheck.language.random_streams.RandomHost.call", draws)
+    assert find_value_errors(case) == []
 
 
 def test_the_shipped_cases_are_fine() -> None:
-    assert [error for case in load([ROOT / "cases"]).cases for error in refused_values(case)] == []
+    assert [error for case in load([ROOT / "cases"]).cases for error in find_value_errors(case)] == []
 
 
 def test_what_is_plainly_drawn_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,11 +73,11 @@ def test_what_is_plainly_drawn_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> 
     def draws(*_: object) -> None:
         raise AssertionError("it is drawn")
 
-    assert all(refused_values(case_of(f"inputs: {{x: 'randn({size})'}}\n{BODY}")) for size in ("-1", "1.5"))
-    monkeypatch.setattr("gradcheck.language.random_streams.Drawing.call", draws)
+    assert all(find_value_errors(case_of(f"inputs: {{x: 'randn({size})'}}\n{BODY}")) for size in ("-1", "1.5"))
+    monkeypatch.setattr("gradcheck.language.random_streams.RandomHost.call", draws)
     case = case_of("dims: {n: 2}\ninputs: {x: 'randn(n, 3)', w: 'rand(4)'}\ngraph: {y: x.sum()}")
-    assert refused_values(case) == []
-    (error,) = refused_values(case_of(f"inputs: {{x: 'randn(3)', u: 'x * 2'}}\n{BODY}"))
+    assert find_value_errors(case) == []
+    (error,) = find_value_errors(case_of(f"inputs: {{x: 'randn(3)', u: 'x * 2'}}\n{BODY}"))
     assert "AssertionError: it is drawn" in error.message
 
 
@@ -86,7 +86,7 @@ def test_a_crash_is_an_error_of_the_case(monkeypatch: pytest.MonkeyPatch) -> Non
         raise RecursionError("too deep")
 
     monkeypatch.setattr("gradcheck.language.value_precheck.Sampler", crashes)
-    (error,) = refused_values(case_of(f"inputs: {{x: 'randn(3) * 2'}}\n{BODY}"))
+    (error,) = find_value_errors(case_of(f"inputs: {{x: 'randn(3) * 2'}}\n{BODY}"))
     assert isinstance(error, Crash)
     assert error.place.line == 1
     assert "gradcheck crashed while looking at the values of this case: RecursionError: too deep" in error.message

@@ -8,12 +8,12 @@ from typing import Any, get_args
 from gradcheck.checks.result import CaseStatus
 from gradcheck.facts import fact
 from gradcheck.reports import Look
-from gradcheck.reports.case_list import MARKS, MOST_CASES, QUALIFIED, listing
+from gradcheck.reports.case_list import MARKS, MOST_CASES, QUALIFIED_MARK, case_list
 from tests.reports.conftest import make_case, make_comparison, make_run
 
 
 def lines(*cases: Any, **look: Any) -> list[str]:
-    return [line.plain for line in listing(make_run(*cases), Look(**look))]
+    return [line.plain for line in case_list(make_run(*cases), Look(**look))]
 
 
 def test_what_failed_is_told_elsewhere() -> None:
@@ -53,9 +53,9 @@ def test_a_remark_is_never_dropped() -> None:
         assert wanted in " ".join(" ".join(found).split())
         assert all(len(line) <= width for line in found)
     many = [replace(case, name=f"c{i}") for i in range(MOST_CASES + 1)]
-    assert lines(*many)[0].endswith(QUALIFIED * 5) or "passed" in lines(*many)[0]
+    assert lines(*many)[0].endswith(QUALIFIED_MARK * 5) or "passed" in lines(*many)[0]
 
 
 def test_every_status_has_a_mark_of_its_own() -> None:
     assert set(MARKS) == set(get_args(CaseStatus))
-    assert len({*MARKS.values(), QUALIFIED}) == len(MARKS) + 1
+    assert len({*MARKS.values(), QUALIFIED_MARK}) == len(MARKS) + 1

@@ -8,7 +8,7 @@ from typing import Any
 from gradcheck.checks.result import CaseResult, Cause, Comparison
 from gradcheck.errors import Place
 from gradcheck.facts import Fact, fact
-from gradcheck.reports.causes import causes, members_of
+from gradcheck.reports.causes import case_members, find_causes
 from gradcheck.reports.phrases.cause_titles import group_detail, group_title, member_title
 from tests.reports.conftest import diagnosis, make_case, make_error, make_failed, make_run
 
@@ -31,7 +31,7 @@ def case(name: str, *comparisons: Comparison, **fields: Any) -> CaseResult:
 
 
 def titles(*cases: CaseResult) -> list[tuple[str, list[str]]]:
-    found = causes(make_run(*cases))
+    found = find_causes(make_run(*cases))
     return [(group_title(group), [member.case.name for member in group.members]) for group in found.groups]
 
 
@@ -66,7 +66,7 @@ def test_what_fails_otherwise_stays_apart() -> None:
 
 
 def test_a_mistake_of_the_whole_engine_is_one_whatever_ops_show_it() -> None:
-    found = causes(make_run(
+    found = find_causes(make_run(
         case("a", wrong("add", kind="broadcast_not_undone")), case("b", wrong("sub", kind="broadcast_not_undone")),
     ))  # fmt: skip
     (group,) = found.groups
@@ -106,12 +106,12 @@ def test_formulas_are_told_by_case_unless_they_say_the_same() -> None:
     def formula(text: str, **fields: Any) -> Comparison:
         return make_failed([1.0], [2.0], what="formula", engine="case", tensor="W", formula=text, **fields)
 
-    found = causes(make_run(case("a", formula("x @ y")), case("b", formula("x * y")), case("c", formula("x @ y"))))
+    found = find_causes(make_run(case("a", formula("x @ y")), case("b", formula("x * y")), case("c", formula("x @ y"))))
     assert [[member.case.name for member in group.members] for group in found.groups] == [["a", "c"]]
     assert group_title(found.groups[0]) == "the formula of W is wrong, x @ y"
     assert [case.name for case, _ in found.cases] == ["b"]
     differently = diagnosis("did_you_mean", "?", formula="y @ x")
-    found = causes(make_run(case("a", formula("x @ y")), case("b", formula("x @ y", diagnoses=(differently,)))))
+    found = find_causes(make_run(case("a", formula("x @ y")), case("b", formula("x @ y", diagnoses=(differently,)))))
     assert found.groups == ()
 
 
@@ -119,7 +119,7 @@ def test_the_same_error_in_several_files_is_one() -> None:
     def broken(name: str, message: str) -> CaseResult:
         return make_case("", "invalid", file=name, errors=(make_error("invalid", message, Place(name, 3, 1)),))
 
-    found = causes(
+    found = find_causes(
         make_run(*(broken(f"{name}.yaml", "unknown key 'formlas'") for name in "abc"), broken("d.yaml", "no graph"))
     )
     assert [group_title(group) for group in found.groups] == ["unknown key 'formlas'"]
@@ -132,7 +132,7 @@ def test_crashes_are_one_where_they_differ_in_numbers_alone() -> None:
         make_case(name, "crashed", errors=(make_error("crash", f"IndexError: {number} is too large"),))
         for name, number in (("a", 3), ("b", 14))
     ]
-    (group,) = causes(make_run(*crashed)).groups
+    (group,) = find_causes(make_run(*crashed)).groups
     assert len(group.members) == 2
 
 
@@ -142,11 +142,11 @@ def test_an_error_that_a_finding_explains_is_not_told_again() -> None:
     lead = wrong("matmul", fact("rule_fails"))
     assert lead.cause is not None
     follows = replace(make_failed([1.0], [2.0], what="raises", tensor=""), consequence_of=lead.cause.origin)
-    (member,) = members_of(case("a", lead, follows, errors=(replace(raised, message=told),)))
+    (member,) = case_members(case("a", lead, follows, errors=(replace(raised, message=told),)))
     assert member.error is None
     assert "its gradient rule raises an error" in member_title(member)
 
 
 def test_a_case_without_findings_is_told_all_the_same() -> None:
-    ((found, (member,)),) = causes(make_run(make_case("a", "xpassed", reason="a bug"))).cases
+    ((found, (member,)),) = find_causes(make_run(make_case("a", "xpassed", reason="a bug"))).cases
     assert (found.name, member_title(member)) == ("a", "passes, though it is marked xfail: a bug")

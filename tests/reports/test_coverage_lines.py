@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from gradcheck.checks.coverage import Exercised
-from gradcheck.reports.coverage_lines import exercised_lines
+from gradcheck.checks.coverage import Coverage
+from gradcheck.reports.coverage_lines import coverage_lines
 
-FOUND = Exercised(
-    ops={"add"}, rules={("add", "other")}, lines={"a.py": {3, 4}}, of_lines={"a.py": {3, 4, 5, 6, 9}, "b.py": {1}}
+FOUND = Coverage(
+    ops={"add"}, rules={("add", "other")}, lines={"a.py": {3, 4}}, all_lines={"a.py": {3, 4, 5, 6, 9}, "b.py": {1}}
 )
 
 
 def test_counts_and_what_is_left_out() -> None:
     FOUND.lines["b.py"] = {1}
-    ops, rules, arguments, lines, *left = exercised_lines(FOUND)
+    ops, rules, arguments, lines, *left = coverage_lines(FOUND)
     assert ops.startswith("coverage: 1 of ")
     assert " ops applied; not " in ops
     assert ops.endswith("more (-v)")
@@ -23,7 +23,7 @@ def test_counts_and_what_is_left_out() -> None:
 
 
 def test_all_is_listed_on_demand() -> None:
-    ops, rules, *_ = exercised_lines(FOUND, everything=True)
+    ops, rules, *_ = coverage_lines(FOUND, everything=True)
     assert "-v" not in ops
     assert "abs(input)" in rules
     assert "add(other)" not in rules

@@ -10,13 +10,20 @@ import pytest
 
 from gradcheck.checks.result import CaseResult, CaseStatus, Reproduction
 from gradcheck.reports import Look
-from gradcheck.reports.failed_case import FIRST_WRONG, MAX_LINES, PRINTED, WORDS, failure, indented
+from gradcheck.reports.failed_case import (
+    FIRST_WRONG,
+    MAX_LINES,
+    MAX_PRINTED_LINES,
+    STATUS_WORDS,
+    failed_case_lines,
+    indent_text,
+)
 
 ONE, TWO = np.ones((2, 2)), np.full((2, 2), 2.0)
 
 
 def told(case: CaseResult, **look: Any) -> list[str]:
-    return [line.plain for line in failure(case, Look(**look))]
+    return [line.plain for line in failed_case_lines(case, Look(**look))]
 
 
 def test_the_verdict_and_the_trial_stand_below_the_headline(case: Any, failed: Any) -> None:
@@ -44,9 +51,9 @@ def test_of_a_large_tensor_the_first_wrong_elements_are_listed(case: Any, failed
     assert f"    and {1600 - FIRST_WRONG} more" in lines
 
 
-@pytest.mark.parametrize(("verbosity", "shown"), [(0, PRINTED), (1, PRINTED + 5)])
+@pytest.mark.parametrize(("verbosity", "shown"), [(0, MAX_PRINTED_LINES), (1, MAX_PRINTED_LINES + 5)])
 def test_the_end_of_what_engines_printed(case: Any, verbosity: int, shown: int) -> None:
-    output = {"mine": "".join(f"line {i}\n" for i in range(PRINTED + 5))}
+    output = {"mine": "".join(f"line {i}\n" for i in range(MAX_PRINTED_LINES + 5))}
     lines = told(case(status="failed", output=output), verbosity=verbosity)
     assert "  mine printed:" in lines
     assert sum(line.startswith("    line ") for line in lines) == shown
@@ -77,10 +84,13 @@ def test_a_long_reproduction_is_cut(case: Any) -> None:
 
 
 def test_every_status_has_its_word() -> None:
-    assert set(WORDS) == set(get_args(CaseStatus))
-    assert all(len(word) <= 7 for word, _ in WORDS.values())
+    assert set(STATUS_WORDS) == set(get_args(CaseStatus))
+    assert all(len(word) <= 7 for word, _ in STATUS_WORDS.values())
 
 
 def test_what_is_too_wide_hangs() -> None:
-    assert [line.plain for line in indented("one two three", Look(width=9))] == ["  one two", "    three"]
-    assert [line.plain for line in indented("one two", Look(width=9), indent=4, hanging=6)] == ["    one", "      two"]
+    assert [line.plain for line in indent_text("one two three", Look(width=9))] == ["  one two", "    three"]
+    assert [line.plain for line in indent_text("one two", Look(width=9), indent=4, hanging=6)] == [
+        "    one",
+        "      two",
+    ]

@@ -8,8 +8,8 @@ import numpy as np
 
 from gradcheck.checks.result import Trial
 from gradcheck.errors import Place
-from gradcheck.reports.findings import findings, locate
-from gradcheck.reports.located_messages import Problem, problems
+from gradcheck.reports.findings import findings, place_in_case
+from gradcheck.reports.located_messages import LocatedMessage, failure_messages
 
 ONE, TWO = np.ones((2, 2)), np.full((2, 2), 2.0)
 
@@ -106,8 +106,8 @@ def test_a_consequence_of_nothing_that_is_told_stands_for_itself(failed: Any, ca
 
 
 def test_a_case_that_does_what_it_says_has_none(case: Any, failed: Any) -> None:
-    assert problems(case()) == []
-    assert problems(case(status="xfailed", comparisons=(failed(ONE, TWO),))) == []
+    assert failure_messages(case()) == []
+    assert failure_messages(case(status="xfailed", comparisons=(failed(ONE, TWO),))) == []
 
 
 def test_errors_come_first_and_findings_by_their_size(case: Any, failed: Any, error: Any) -> None:
@@ -116,29 +116,29 @@ def test_errors_come_first_and_findings_by_their_size(case: Any, failed: Any, er
         errors=(error("crash", "boom", Place("other.yaml", 3, 4)),),
         comparisons=(failed(ONE, TWO, tensor="x"),),
     )
-    first, second = problems(wrong)
-    assert first == Problem(Place("other.yaml", 3, 4), "boom", float("inf"), rule="crash", subject="boom")
-    assert (second.location, second.size) == ("cases/chain.yaml:12:3", 0.5)
+    first, second = failure_messages(wrong)
+    assert first == LocatedMessage(Place("other.yaml", 3, 4), "boom", float("inf"), rule="crash", subject="boom")
+    assert (second.location, second.relative_error) == ("cases/chain.yaml:12:3", 0.5)
     assert second.message.startswith("gradient of x: core differs from torch")
 
 
 def test_what_has_no_numbers_is_as_large_as_can_be(case: Any, comparison: Any) -> None:
-    (found,) = problems(case(status="failed", comparisons=(comparison(status="failed", max_rel=None),)))
-    assert found.size == float("inf")
+    (found,) = failure_messages(case(status="failed", comparisons=(comparison(status="failed", max_rel=None),)))
+    assert found.relative_error == float("inf")
 
 
 def test_a_case_says_why_where_no_comparison_does(case: Any) -> None:
-    assert [found.message for found in problems(case(status="failed"))] == ["no gradient was compared"]
-    (found,) = problems(case(status="xpassed", reason="a bug"))
+    assert [found.message for found in failure_messages(case(status="failed"))] == ["no gradient was compared"]
+    (found,) = failure_messages(case(status="xpassed", reason="a bug"))
     assert found.message == "passes, though it is marked xfail: a bug"
 
 
 def test_a_place_without_a_line_is_the_cases_own(case: Any) -> None:
     own = case(place=Place("a.yaml", 7, 1))
-    assert locate(own, Place()) == Place("a.yaml", 7, 1)
-    assert locate(own, Place("b.yaml", 2, 5)) == Place("b.yaml", 2, 5)
+    assert place_in_case(own, Place()) == Place("a.yaml", 7, 1)
+    assert place_in_case(own, Place("b.yaml", 2, 5)) == Place("b.yaml", 2, 5)
 
 
 def test_a_location_is_as_exact_as_it_is_known() -> None:
-    assert Problem(Place("a.yaml"), "").location == "a.yaml"
-    assert Problem(Place("a\nb.yaml", 3), "").location == "a\\nb.yaml:3"
+    assert LocatedMessage(Place("a.yaml"), "").location == "a.yaml"
+    assert LocatedMessage(Place("a\nb.yaml", 3), "").location == "a\\nb.yaml:3"

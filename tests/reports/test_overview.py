@@ -10,8 +10,8 @@ from gradcheck.checks.result import CaseResult
 from gradcheck.errors import Place
 from gradcheck.language.case import Edit
 from gradcheck.reports import Look, render
-from gradcheck.reports.causes import causes
-from gradcheck.reports.formats.full import IN_FULL
+from gradcheck.reports.causes import find_causes
+from gradcheck.reports.formats.full import MAX_FULL_CAUSES
 from gradcheck.reports.overview import MOST_LINES, overview
 from tests.reports.conftest import diagnosis, make_case, make_failed, make_run
 
@@ -24,7 +24,7 @@ def formula(name: str, **fields: Any) -> CaseResult:
 
 def lines(*cases: CaseResult, width: int = 80) -> list[str]:
     run = make_run(*cases)
-    return [line.plain for line in overview(run, causes(run), Look(width=width))]
+    return [line.plain for line in overview(run, find_causes(run), Look(width=width))]
 
 
 def test_a_cause_is_a_place_a_sentence_and_what_was_meant() -> None:
@@ -47,11 +47,11 @@ def test_it_never_takes_more_than_a_screen(number: int) -> None:
 
 
 def test_of_many_causes_the_first_are_told_in_full_the_others_in_a_line() -> None:
-    many = make_run(*(formula(f"W{i}") for i in range(IN_FULL + 30)))
+    many = make_run(*(formula(f"W{i}") for i in range(MAX_FULL_CAUSES + 30)))
     text = render(many, "full", Look())
-    assert text.count("FAIL  W") == IN_FULL
+    assert text.count("FAIL  W") == MAX_FULL_CAUSES
     assert "30 further causes; -v shows all in full:\n\n  W20.yaml:3:6: the formula of W20 is wrong\n" in text
-    assert render(many, "full", Look(verbosity=1)).count("FAIL  W") == IN_FULL + 30
+    assert render(many, "full", Look(verbosity=1)).count("FAIL  W") == MAX_FULL_CAUSES + 30
 
 
 def test_it_stands_where_not_everything_is_seen_at_once() -> None:

@@ -17,7 +17,7 @@ from tests.reports.conftest import make_case, make_comparison, make_run
 def broken() -> Any:
     """Three cases, of which the second holds a fact without what its sentence speaks of."""
     unspeakable = make_comparison("formula", "x", "failed", formula="x")
-    unspeakable = unspeakable.noted(fact("no_trial"))
+    unspeakable = unspeakable.with_notes(fact("no_trial"))
     wrong = make_case("untellable", "failed", comparisons=(unspeakable,))
     return make_run(make_case("first"), wrong, make_case("last"))
 

@@ -9,7 +9,7 @@ import pytest
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Comparison, Subject, Trial
 from gradcheck.facts import fact
-from gradcheck.reports.passed_case import achievements, table
+from gradcheck.reports.passed_case import claim_table, passed_remarks
 
 CERTIFICATE = {
     "method": "exact",
@@ -29,16 +29,16 @@ def case(*comparisons: Comparison) -> CaseResult:
 
 def test_the_line_of_the_case_says_that_it_is_proved() -> None:
     """How unlikely it is that a wrong formula passes is told by -v alone."""
-    assert achievements(case(PROVED)) == ["1 formula proved"]
+    assert passed_remarks(case(PROVED)) == ["1 formula proved"]
 
 
 def test_formulas_of_which_some_are_proved() -> None:
     held = Subject(ClaimKind.FORMULA, "y", formula="3 * y").passed()
-    assert achievements(case(PROVED, held)) == ["2 formulas hold (1 proved)"]
+    assert passed_remarks(case(PROVED, held)) == ["2 formulas hold (1 proved)"]
 
 
 def test_the_table_names_method_sizes_trials_degree_bound_and_unknowns() -> None:
-    (line,) = table(case(PROVED))
+    (line,) = claim_table(case(PROVED))
     assert (
         "proved at 2 sizes (exact, 6 trials, degree 5, a wrong one would pass with p < 1.26e-26, for any exp)"
         in line.plain
@@ -57,22 +57,22 @@ def test_the_table_names_method_sizes_trials_degree_bound_and_unknowns() -> None
     ],
 )
 def test_the_table_tells_what_numbers_confirm(certificate: dict[str, object], told: str) -> None:
-    (line,) = table(case(Subject(ClaimKind.GRADIENT, "x").passed(shape=(2,), certificate=certificate)))
+    (line,) = claim_table(case(Subject(ClaimKind.GRADIENT, "x").passed(shape=(2,), certificate=certificate)))
     assert line.plain.endswith(f"agrees; confirmed {told}")
 
 
 def test_of_an_empty_gradient_nothing_is_confirmed() -> None:
     certificate = {"method": "complex step", "elements": 0, "error": None}
-    (line,) = table(case(Subject(ClaimKind.GRADIENT, "x").passed(shape=(0,), certificate=certificate)))
+    (line,) = claim_table(case(Subject(ClaimKind.GRADIENT, "x").passed(shape=(0,), certificate=certificate)))
     assert line.plain.endswith("agrees")
 
 
 def test_a_kink_needs_no_certificate_in_words() -> None:
     certificate = {"method": "one-sided differences", "subgradients": [-1.0, 1.0]}
     at_kink = Comparison(Subject(ClaimKind.GRADIENT, "x"), "not_differentiable", certificate=certificate)
-    (line,) = table(case(at_kink))
+    (line,) = claim_table(case(at_kink))
     assert line.plain.endswith("not differentiable")
-    assert achievements(case(at_kink)) == ["1 point without a derivative, where engines differ"]
+    assert passed_remarks(case(at_kink)) == ["1 point without a derivative, where engines differ"]
 
 
 def at(number: int, **about: Any) -> Comparison:
@@ -83,10 +83,10 @@ def test_shapes_are_counted_once_and_other_points_are_what_they_are() -> None:
     here = Subject(ClaimKind.FORMULA, "y", formula="3 * y").passed()
     shapes = [at(1, sizes={"n": 2}, resized=True), at(2, sizes={"n": 7}, resized=True)]
     again = [at(3, sizes={"n": 2}, resized=True), at(4, sizes={"n": 4})]
-    assert achievements(case(here, *shapes)) == ["1 formula holds at 2 other shapes"]
-    assert achievements(case(here, *shapes, *again)) == ["1 formula holds at 2 other shapes and 2 other points"]
+    assert passed_remarks(case(here, *shapes)) == ["1 formula holds at 2 other shapes"]
+    assert passed_remarks(case(here, *shapes, *again)) == ["1 formula holds at 2 other shapes and 2 other points"]
     others = [at(5, sizes={}, kind="moved"), at(6, sizes={}, kind="incoming"), at(7, sizes={}, kind="branch")]
-    assert achievements(case(here, *others)) == [
+    assert passed_remarks(case(here, *others)) == [
         "1 formula holds at other numbers, other incoming gradients and numbers beyond 1 threshold"
     ]
 
@@ -95,7 +95,7 @@ def test_what_was_not_tried_is_named() -> None:
     stays = fact("size_stays", size="n", value=4, tensor="t")
     beyond = [fact("branch_not_visited", owner="y", op="gt", where=f"x > {n}") for n in (6, 7)]
     held = Subject(ClaimKind.FORMULA, "y", formula="3 * y").passed()
-    assert achievements(case(held.noted(stays))) == ["1 formula holds; n stays 4: t is written out"]
-    assert achievements(case(held.noted(stays, *beyond))) == [
+    assert passed_remarks(case(held.with_notes(stays))) == ["1 formula holds; n stays 4: t is written out"]
+    assert passed_remarks(case(held.with_notes(stays, *beyond))) == [
         "1 formula holds; n stays 4: t is written out; not decided for x > 6 and 1 more; -v shows them"
     ]

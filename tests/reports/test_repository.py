@@ -11,7 +11,7 @@ import pytest
 
 from gradcheck.errors import Place
 from gradcheck.reports import render
-from gradcheck.reports.repository import in_repository, is_outside
+from gradcheck.reports.repository import is_outside_repository, path_in_repository
 
 
 @pytest.fixture
@@ -36,18 +36,18 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_from_the_root(repository: Path, file: str, seen: str) -> None:
-    assert in_repository(file) == seen
-    assert in_repository(str(Path.cwd() / file)) == seen
-    assert is_outside(seen) == (file == "../../../x.yaml")
+    assert path_in_repository(file) == seen
+    assert path_in_repository(str(Path.cwd() / file)) == seen
+    assert is_outside_repository(seen) == (file == "../../../x.yaml")
 
 
 def test_links_to_the_root_lead_there(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "link").symlink_to(repository)
     (repository / "outer.yaml").symlink_to(tmp_path / "far.yaml")
-    assert in_repository(str(tmp_path / "link" / "libs" / "x.yaml")) == "libs/x.yaml"
-    assert in_repository("../../outer.yaml") == "outer.yaml"
+    assert path_in_repository(str(tmp_path / "link" / "libs" / "x.yaml")) == "libs/x.yaml"
+    assert path_in_repository("../../outer.yaml") == "outer.yaml"
     monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path / "link"))
-    assert in_repository("x.yaml") == "libs/a/x.yaml"
+    assert path_in_repository("x.yaml") == "libs/a/x.yaml"
 
 
 def test_what_lies_outside_has_a_uri_of_its_own(repository: Path, case: Any, run: Any) -> None:

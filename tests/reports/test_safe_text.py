@@ -7,7 +7,7 @@ from unicodedata import category
 
 import pytest
 
-from gradcheck.reports.safe_text import brief, count, for_log, ordinal, pair, plain, plain_lines, wrap
+from gradcheck.reports.safe_text import count, distinct_texts, for_log, ordinal, plain, plain_lines, three_digits, wrap
 
 
 @pytest.mark.parametrize(
@@ -68,17 +68,17 @@ def test_plain_lines_keep_lines_apart() -> None:
     ],
 )
 def test_pair_shows_as_few_digits_as_tell_the_two_apart(got: object, want: object, shown: tuple[str, str]) -> None:
-    assert pair(got, want) == shown  # type: ignore[arg-type]
+    assert distinct_texts(got, want) == shown  # type: ignore[arg-type]
 
 
 def test_pair_of_neighbouring_floats_differs() -> None:
-    got, want = pair(0.1, 0.1 + 2**-56)
+    got, want = distinct_texts(0.1, 0.1 + 2**-56)
     assert got != want
 
 
 def test_counts_and_errors_in_words() -> None:
     assert (count(1, "case"), count(2, "case"), count(0, "entry", "entries")) == ("1 case", "2 cases", "0 entries")
-    assert (brief(1 / 3), brief(1e-17), brief(None)) == ("0.333", "1e-17", "unknown")
+    assert (three_digits(1 / 3), three_digits(1e-17), three_digits(None)) == ("0.333", "1e-17", "unknown")
 
 
 def test_wrap_keeps_to_the_width_and_hangs() -> None:

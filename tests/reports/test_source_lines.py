@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from gradcheck.errors import Place
-from gradcheck.language.case import Edit, Part
+from gradcheck.language.case import Edit, TextSpan
 from gradcheck.language.loader import load_text
-from gradcheck.reports.source_lines import Spot, located, near, spot
+from gradcheck.reports.source_lines import SourceLocation, locate_part, location_of_claim, relative_to_cwd
 from tests.reports.conftest import diagnosis
 
 CASE = """\
@@ -27,7 +27,7 @@ graph:
 """
 
 
-def underlined(found: Spot) -> str:
+def underlined(found: SourceLocation) -> str:
     return found.line[found.start : found.start + found.length]
 
 
@@ -53,37 +53,37 @@ def test_a_part_of_an_entry_is_found_in_the_file(file: Path, name: str, part: st
     (case,), _ = load_text(CASE, str(file))
     claim = case.graph[name]
     start = claim.text.index(part)
-    found = located(claim.place, Part(claim.text, start, start + len(part)))
+    found = locate_part(claim.place, TextSpan(claim.text, start, start + len(part)))
     assert (underlined(found), found.place) == (part, Place(str(file), line, column))
 
 
 def test_what_is_no_expression_is_underlined_as_far_as_yaml_goes(file: Path) -> None:
     (case,), _ = load_text(CASE, str(file))
-    assert underlined(located(case.inputs["x"].place, None)) == "[[1, 2], [3, 4]]"
-    assert underlined(located(case.inputs["y"].place, None)) == "[1]"
-    assert underlined(located(Place(str(file), 4, 6), None)) == "x @ x + 1"
+    assert underlined(locate_part(case.inputs["x"].place, None)) == "[[1, 2], [3, 4]]"
+    assert underlined(locate_part(case.inputs["y"].place, None)) == "[1]"
+    assert underlined(locate_part(Place(str(file), 4, 6), None)) == "x @ x + 1"
 
 
 def test_a_file_that_is_gone_or_has_changed_shows_the_text_itself(file: Path) -> None:
-    part = Part("x @ y", 0, 1)
+    part = TextSpan("x @ y", 0, 1)
     for place in (Place("no/such.yaml", 4, 6), Place(str(file), 4, 6), Place(str(file), 400, 6)):
-        assert located(place, part) == Spot(place, "x @ y", 0, 1)
-    assert located(Place("no/such.yaml", 4, 6), None) == Spot(Place("no/such.yaml", 4, 6))
-    assert located(Place(), part) == Spot(Place())
+        assert locate_part(place, part) == SourceLocation(place, "x @ y", 0, 1)
+    assert locate_part(Place("no/such.yaml", 4, 6), None) == SourceLocation(Place("no/such.yaml", 4, 6))
+    assert locate_part(Place(), part) == SourceLocation(Place())
 
 
 def test_what_should_be_changed_comes_before_the_op_and_the_whole(failed: Any) -> None:
     place = Place("no/such.yaml", 3, 6)
     edit = diagnosis("did_you_mean", "x.T @ y", edit=Edit(0, 1, "x.T"))
     formula = failed([1.0], [2.0], what="formula", formula="x @ y", place=place)
-    assert underlined(spot(formula)) == "x @ y"
+    assert underlined(location_of_claim(formula)) == "x @ y"
     changed = failed([1.0], [2.0], what="formula", formula="x @ y", place=place, diagnoses=(edit,))
-    assert underlined(spot(changed)) == "x"
-    op = failed([1.0], [2.0], what="node", place=place, part=Part("a + tanh(b)", 4, 11))
-    assert underlined(spot(op)) == "tanh(b)"
+    assert underlined(location_of_claim(changed)) == "x"
+    op = failed([1.0], [2.0], what="node", place=place, part=TextSpan("a + tanh(b)", 4, 11))
+    assert underlined(location_of_claim(op)) == "tanh(b)"
 
 
 def test_a_file_below_the_working_directory_is_named_from_there(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert near(Place(str(file), 3)) == Place(str(file), 3)
+    assert relative_to_cwd(Place(str(file), 3)) == Place(str(file), 3)
     monkeypatch.chdir(file.parent)
-    assert near(Place(str(file), 3)) == Place("case.yaml", 3)
+    assert relative_to_cwd(Place(str(file), 3)) == Place("case.yaml", 3)

@@ -8,18 +8,26 @@ from typing import Any
 
 import pytest
 
-from gradcheck.checks.mutation_score import Mutant, Power
+from gradcheck.checks.mutation_score import Mutant, MutationScore
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.facts import fact
 from gradcheck.reports import Look, render
-from gradcheck.reports.summary import duration, lacking_lines, lacks, power_lines, power_summary, slowest_lines, summary
+from gradcheck.reports.summary import (
+    format_duration,
+    missing_features_text,
+    mutation_score_lines,
+    mutation_score_summary,
+    slowest_lines,
+    summary,
+    unsupported_lines,
+)
 
 
 @pytest.mark.parametrize(
     ("seconds", "text"), [(0.0, "0.00s"), (0.994, "0.99s"), (4.25, "4.2s"), (59.94, "59.9s"), (200.9, "3m 20s")]
 )
 def test_durations_are_as_exact_as_people_need(seconds: float, text: str) -> None:
-    assert duration(seconds) == text
+    assert format_duration(seconds) == text
 
 
 def test_what_is_wrong_is_counted_first(run: Any, case: Any) -> None:
@@ -45,14 +53,14 @@ def test_what_an_engine_lacks_is_said_once(run: Any, case: Any, comparison: Any)
     one = case("one", "unsupported", comparisons=lacking("softmax"))
     two = case("two", "unsupported", comparisons=lacking("softmax", "matmul"))
     fine = case("fine", comparisons=(comparison(engine="mine"),))
-    assert lacking_lines(run(one, two, fine)) == [
+    assert unsupported_lines(run(one, two, fine)) == [
         "mine cannot run 2 of 3 cases; it would run more of them with softmax (1); others take several things at once: "
         "matmul"
     ]
-    assert lacks(two) == "has no softmax, matmul"
+    assert missing_features_text(two) == "has no softmax, matmul"
     both = case("both", "failed", comparisons=lacking("cat") + lacking("stack", engine="yours"))
-    assert lacks(both) == "mine has no cat; yours has no stack"
-    assert lacks(fine) == ""
+    assert missing_features_text(both) == "mine has no cat; yours has no stack"
+    assert missing_features_text(fine) == ""
 
 
 def mutant(number: int, caught_by: str = "") -> Mutant:
@@ -61,10 +69,10 @@ def mutant(number: int, caught_by: str = "") -> Mutant:
 
 CAUGHT = tuple(mutant(number, "gradient") for number in range(5))
 SURVIVORS = tuple(mutant(number) for number in range(5))
-POWER = Power(CAUGHT, equivalent=1, smallest={"x": 2e-10, "y": 3e-10})
+POWER = MutationScore(CAUGHT, equivalent=1, smallest_seen_error={"x": 2e-10, "y": 3e-10})
 
 
-def powered(power: Power | None) -> CaseResult:
+def powered(power: MutationScore | None) -> CaseResult:
     return CaseResult("cases/a.yaml::a", "cases/a.yaml", "a", "passed", power=power)
 
 
@@ -73,37 +81,39 @@ def of(*cases: CaseResult) -> RunResult:
 
 
 def test_all_caught() -> None:
-    assert power_lines(powered(POWER)) == ["power: 5 of 5 planted faults caught; relative errors seen from 2e-10"]
-    apart = replace(POWER, smallest={"x": 2e-10, "y": 3e-6})
-    (line,) = power_lines(powered(apart))
+    assert mutation_score_lines(powered(POWER)) == [
+        "power: 5 of 5 planted faults caught; relative errors seen from 2e-10"
+    ]
+    apart = replace(POWER, smallest_seen_error={"x": 2e-10, "y": 3e-6})
+    (line,) = mutation_score_lines(powered(apart))
     assert line.endswith("caught; relative errors seen from 2e-10 (x), 3e-06 (y)")
 
 
 def test_survivors_are_listed_and_all_of_them_on_demand() -> None:
     some = replace(POWER, mutants=CAUGHT + SURVIVORS)
-    lines = power_lines(powered(some))
+    lines = mutation_score_lines(powered(some))
     assert lines[0].startswith("power: 5 of 10 planted faults caught")
     assert lines[1] == "  not caught: negated, in the rule of op0 for 'x'"
     assert lines[-1] == "  and 2 more; -v shows them all"
-    assert len(power_lines(powered(some), everything=True)) == 6
+    assert len(mutation_score_lines(powered(some), everything=True)) == 6
 
 
 def test_vacuous_cases_say_so() -> None:
-    assert power_lines(powered(Power(SURVIVORS))) == [
+    assert mutation_score_lines(powered(MutationScore(SURVIVORS))) == [
         "power: vacuous: no fault that can be planted here would be noticed"
     ]
 
 
 def test_what_was_not_measured_says_nothing() -> None:
-    assert power_lines(powered(None)) == []
-    assert power_summary(of(powered(None))) == ""
+    assert mutation_score_lines(powered(None)) == []
+    assert mutation_score_summary(of(powered(None))) == ""
     assert "power" not in json.loads(render(of(powered(None)), "json"))["cases"][0]
 
 
 def test_the_run_is_summed_up() -> None:
     seven = replace(POWER, mutants=CAUGHT + SURVIVORS[:2])
-    result = of(powered(POWER), powered(seven), powered(Power(())), powered(None))
-    said = power_summary(result)
+    result = of(powered(POWER), powered(seven), powered(MutationScore(())), powered(None))
+    said = mutation_score_summary(result)
     assert said.startswith("power: 10 of 12 planted faults caught (83.3 %); 1 case vacuous; in 5 of ")
     assert said.endswith(" rules of the table")
     text = render(result, "full", Look())

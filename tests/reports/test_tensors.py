@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from gradcheck.reports.tensors import inline, is_small, side_by_side, wrong_elements
+from gradcheck.reports.tensors import inline_text, is_small, side_by_side, wrong_elements
 
 
 def show(got: np.ndarray, want: np.ndarray | None, width: int = 80, mask: np.ndarray | None = None) -> list[str]:
@@ -98,9 +98,9 @@ def test_nothing_is_not_small() -> None:
 
 
 def test_numbers_in_a_line() -> None:
-    assert inline(np.array([[1.0, -0.5], [1e-9, 123456.789]])) == "[[1, -0.5], [1e-09, 1.235e+05]]"
-    assert inline(np.array([1 + 2j, -0.5j])) == "[1+2j, 0-0.5j]"
-    assert inline(np.array([np.nan, np.inf, True])) == "[nan, inf, 1]"
+    assert inline_text(np.array([[1.0, -0.5], [1e-9, 123456.789]])) == "[[1, -0.5], [1e-09, 1.235e+05]]"
+    assert inline_text(np.array([1 + 2j, -0.5j])) == "[1+2j, 0-0.5j]"
+    assert inline_text(np.array([np.nan, np.inf, True])) == "[nan, inf, 1]"
 
 
 def test_wrong_elements_of_large_arrays_are_listed_by_index() -> None:

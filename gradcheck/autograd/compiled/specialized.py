@@ -17,8 +17,8 @@ import numpy as np
 
 from gradcheck.autograd.compiled.array_tracing import SMALL
 from gradcheck.autograd.op import TABLE
-from gradcheck.autograd.ops.common.dims import canonical
-from gradcheck.autograd.ops.common.subscript import is_basic, split
+from gradcheck.autograd.ops.common.dims import canonical_dim
+from gradcheck.autograd.ops.common.subscript import is_basic, split_index
 
 Function = Callable[..., Any]
 #: By an op's forward, what specializes it.
@@ -75,7 +75,7 @@ def _(x: Any, index: Any, size: Any) -> Function | None:
         return put
     if any(isinstance(item, np.ndarray) for item in (index if isinstance(index, tuple) else (index,))):
         return None  # its values differ from call to call
-    basic, advanced = split(index, len(size))
+    basic, advanced = split_index(index, len(size))
     numbers = np.arange(int(np.prod(size))).reshape(size)[basic]
     places = (numbers[advanced] if advanced else numbers).reshape(-1)
 
@@ -94,7 +94,7 @@ def _flat_places(shape: tuple[int, ...], index: Any, dim: int) -> Function | Non
     """Return what gives the flat places, in an array of this shape, that an index along `dim` names, or raises."""
     if index.dtype != np.int64 or len(shape) != index.ndim or not index.size:
         return None
-    axis = canonical(dim, len(shape))
+    axis = canonical_dim(dim, len(shape))
     strides = [*accumulate(shape[:0:-1], lambda a, b: a * b, initial=1)][::-1]
     others = np.zeros(index.shape, np.int64)
     for d, coordinates in enumerate(np.ogrid[tuple(slice(n) for n in index.shape)]):
@@ -140,7 +140,7 @@ def _(x: Any, dim: int, index: Any, src: Any) -> Function | None:
 def _(x: Any, dim: int, index: Any) -> Function | None:
     if index.dtype != np.int64 or index.ndim != 1 or not index.size or not x.ndim:
         return None
-    axis = canonical(dim, x.ndim)
+    axis = canonical_dim(dim, x.ndim)
     size = x.shape[axis]
 
     def select(x: Any, index: Any) -> Any:
@@ -154,7 +154,7 @@ def _(x: Any, dim: int, index: Any) -> Function | None:
 def _(x: Any, dim: int, index: Any, source: Any, alpha: Any) -> Function | None:
     if index.dtype != np.int64 or index.ndim != 1 or not index.size or not x.ndim or source.dtype != x.dtype:
         return None
-    axis = canonical(dim, x.ndim)
+    axis = canonical_dim(dim, x.ndim)
     size = x.shape[axis]
     if type(alpha) is not int or alpha != 1 or source.shape != (*x.shape[:axis], index.size, *x.shape[axis + 1 :]):
         return None

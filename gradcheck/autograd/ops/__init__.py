@@ -1,5 +1,5 @@
 """The op table's entries, a file a family, which loads when one of its ops is first asked for: `families` says which
-has which. Those that few cases use stand in `on_demand/`.
+has which. Those that few cases use stand in `rare_ops/`.
 
 A family's file knows NumPy, dtypes and the families below it, never tensors or graphs: a rule is written in ops and
 Python's operators, and works on whatever it is given. A new op goes into the file of its family, or a new family into a

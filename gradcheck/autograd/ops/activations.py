@@ -14,8 +14,8 @@ import numpy as np
 
 from gradcheck.autograd.op import composite, elementwise
 from gradcheck.autograd.ops.comparison_where import where
-from gradcheck.autograd.ops.exp_log_pow import exp
 from gradcheck.autograd.ops.error_functions import erf
+from gradcheck.autograd.ops.exp_log_pow import exp
 from gradcheck.autograd.ops.trigonometric import tanh
 from gradcheck.errors import ArgumentError, DomainError
 

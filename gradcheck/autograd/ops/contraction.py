@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.common.dims import canonical_all, integer
+from gradcheck.autograd.ops.common.dims import canonical_dims, require_integer
 from gradcheck.autograd.ops.expansion import expand
 from gradcheck.autograd.ops.shape_casts import reshape
 from gradcheck.autograd.ops.transpose_flip import movedim, permute
@@ -23,7 +23,7 @@ _PLAIN_WORK = 4096
 
 
 @lru_cache(maxsize=1024)
-def explicit(equation: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
+def explicit_labels(equation: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
     """The labels of each operand and of the result, with letters for `...`.
 
     Without `->`, the result has the ellipsis' dimensions, then the labels used once, sorted. As in torch, dimensions
@@ -83,13 +83,13 @@ def _einsum_rule(g: Any, y: Any, equation: str, operands: Any) -> list[Any]:
 
     Source: Laue, Mitterreiter, Giesen: Computing higher order derivatives of matrix and tensor expressions, 2018.
     """
-    inputs, output = explicit(equation, tuple(x.ndim for x in operands))
+    inputs, output = explicit_labels(equation, tuple(x.ndim for x in operands))
     sizes = _sizes(inputs, [x.shape for x in operands])
     operands = [x if x.dtype == g.dtype else ops.to(x, g.dtype) for x in operands]
-    return [_einsum_share(g, inputs, output, operands, i, sizes) for i in range(len(operands))]
+    return [_einsum_cotangent(g, inputs, output, operands, i, sizes) for i in range(len(operands))]
 
 
-def _einsum_share(
+def _einsum_cotangent(
     g: Any, inputs: tuple[str, ...], output: str, operands: Any, which: int, sizes: dict[str, int]
 ) -> Any:
     others = [i for i in range(len(operands)) if i != which]
@@ -105,10 +105,10 @@ def _einsum_share(
     wanted = tuple(own[c] for c in labels)
     if share.shape != wanted:
         share = expand(share, wanted)
-    return _on_diagonals(share, labels, inputs[which])
+    return _embed_on_diagonals(share, labels, inputs[which])
 
 
-def _on_diagonals(share: Any, labels: str, wanted: str) -> Any:
+def _embed_on_diagonals(share: Any, labels: str, wanted: str) -> Any:
     """From the distinct `labels` to `wanted`, in which some are repeated: onto diagonals, with zeros around."""
     for label in dict.fromkeys(wanted):
         for _ in range(wanted.count(label) - 1):
@@ -123,7 +123,7 @@ def _on_diagonals(share: Any, labels: str, wanted: str) -> Any:
 
 def _einsum_elements(equation: str, operands: Any) -> int:
     """Of the result, or of what comes before it where operands are joined from left to right, as torch does."""
-    inputs, output = explicit(equation, tuple(x.ndim for x in operands))
+    inputs, output = explicit_labels(equation, tuple(x.ndim for x in operands))
     sizes = _sizes(inputs, [x.shape for x in operands])
     largest, joined = prod(sizes[label] for label in output), set(inputs[0])
     for place in range(1, len(inputs)):
@@ -155,7 +155,7 @@ def _einsum_elements(equation: str, operands: Any) -> int:
 )
 def einsum(equation: str, tensors: Any) -> Any:
     """Einstein's summation: products of elements, added up over the labels that the result leaves out."""
-    inputs, output = explicit(equation, tuple(x.ndim for x in tensors))
+    inputs, output = explicit_labels(equation, tuple(x.ndim for x in tensors))
     sizes = _sizes(inputs, [x.shape for x in tensors])
     if len(sizes) > len(output):
         require_one_dtype("einsum", *tensors)
@@ -168,8 +168,8 @@ def _contracted(a: Any, b: Any, dims: Any) -> tuple[tuple[int, ...], tuple[int, 
     if isinstance(dims, (tuple, list)):
         if len(dims) != 2 or not all(isinstance(listed, (tuple, list)) for listed in dims):
             raise ArgumentError(f"tensordot takes a number of dimensions or two lists of them, not {dims}")
-        return canonical_all(dims[0], a.ndim), canonical_all(dims[1], b.ndim)
-    count = integer(dims, "the number of dimensions")
+        return canonical_dims(dims[0], a.ndim), canonical_dims(dims[1], b.ndim)
+    count = require_integer(dims, "the number of dimensions")
     if not 0 <= count <= min(a.ndim, b.ndim):
         raise ShapeMismatch(f"tensordot: {count} dimensions of {list(a.shape)} and {list(b.shape)}")
     return tuple(range(a.ndim - count, a.ndim)), tuple(range(count))

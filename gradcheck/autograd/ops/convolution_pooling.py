@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
-from gradcheck.autograd.ops.common.dims import integer
-from gradcheck.autograd.ops.common.nn_functional import functional
-from gradcheck.autograd.ops.common.windows import Slide, each, padded_elements
+from gradcheck.autograd.ops.common.dims import require_integer
+from gradcheck.autograd.ops.common.nn_functional import nn_functional_op
+from gradcheck.autograd.ops.common.windows import SlidingWindow, padded_elements, per_dimension
 from gradcheck.autograd.promotion import require_one_dtype
 from gradcheck.errors import ArgumentError, ShapeMismatch
 
@@ -32,7 +32,7 @@ def _convolved_elements(input: Any, weight: Any, bias: Any, stride: Any, padding
     return batch * max(rows, int(weight.shape[0])) * padded_elements(input, sizes, padding)
 
 
-def _convolve(slide: Slide, input: Any, weight: Any, bias: Any, groups: int) -> Any:
+def _convolve(slide: SlidingWindow, input: Any, weight: Any, bias: Any, groups: int) -> Any:
     """(N, in, …) with kernels (out, in / groups, …): (N, out, …). Each group of channels meets its own kernels."""
     _check_convolution(slide.dims, input, weight, bias, groups)
     if input.ndim == slide.dims + 1:
@@ -64,11 +64,11 @@ def _check_convolution(dims: int, input: Any, weight: Any, bias: Any, groups: in
 
 
 def _convolution(dims: int, doc: str, samples: str) -> None:
-    @functional("{}", name=f"conv{dims}d", doc=doc, elements=_convolved_elements, samples=samples)
+    @nn_functional_op("{}", name=f"conv{dims}d", doc=doc, elements=_convolved_elements, samples=samples)
     def convolution(
         input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
     ) -> Any:
-        return _convolve(Slide(dims, stride, padding, dilation), input, weight, bias, groups)
+        return _convolve(SlidingWindow(dims, stride, padding, dilation), input, weight, bias, groups)
 
 
 _convolution(
@@ -104,22 +104,22 @@ _convolution(
 # Pooling -------------------------------------------------------------------------------------------
 
 
-def pooled_elements(dims: int) -> Callable[..., int]:
+def pool_elements(dims: int) -> Callable[..., int]:
     def count(input: Any, kernel_size: Any, stride: Any, padding: Any, *settings: Any) -> int:
-        sizes = each(kernel_size, dims, "kernel_size")
+        sizes = per_dimension(kernel_size, dims, "kernel_size")
         return prod(map(int, input.shape[:-dims])) * prod(sizes) * padded_elements(input, sizes, padding)
 
     return count
 
 
-def _pooled(slide: Slide, input: Any, kernel_size: Any, fill: float) -> Any:
+def _stack_windows(slide: SlidingWindow, input: Any, kernel_size: Any, fill: float) -> Any:
     """The windows of each channel, stacked in a new first dimension. Without a stride they do not overlap."""
     dims = slide.dims
     if input.ndim not in (dims + 1, dims + 2):
         raise ShapeMismatch(f"pooling over {dims} dimensions takes (N, C, …) with {dims} more, not {list(input.shape)}")
     if 0 in input.shape[-dims - 1 :]:
         raise ShapeMismatch(f"pooling over {dims} dimensions: {list(input.shape)} has no elements")
-    sizes, around = each(kernel_size, dims, "kernel_size"), each(slide.padding, dims, "padding", 0)
+    sizes, around = per_dimension(kernel_size, dims, "kernel_size"), per_dimension(slide.padding, dims, "padding", 0)
     if any(2 * p > k for p, k in zip(around, sizes, strict=True)):
         raise ShapeMismatch(f"a padding of {list(around)} is more than half of the windows of {list(sizes)}")
     if slide.stride is None:
@@ -129,45 +129,45 @@ def _pooled(slide: Slide, input: Any, kernel_size: Any, fill: float) -> Any:
     return stacked if batch is input else ops.squeeze(stacked, 1)
 
 
-def _given(stride: Any, otherwise: Any = None) -> Any:
+def _stride_or(stride: Any, otherwise: Any = None) -> Any:
     """The stride, if there is one: torch takes an empty list for none."""
     return otherwise if stride is None or stride in ((), []) else stride
 
 
-def _average(slide: Slide, input: Any, kernel_size: Any, count_include_pad: bool, divisor: int | None) -> Any:
-    windows = _pooled(slide, input, kernel_size, 0.0)
+def _average(slide: SlidingWindow, input: Any, kernel_size: Any, count_include_pad: bool, divisor: int | None) -> Any:
+    windows = _stack_windows(slide, input, kernel_size, 0.0)
     if divisor == 0:
         raise ArgumentError("the divisor must not be 0")
     if divisor is not None:
-        return ops.sum(windows, 0) / integer(divisor, "the divisor")
+        return ops.sum(windows, 0) / require_integer(divisor, "the divisor")
     if count_include_pad and not slide.ceil:
         return ops.mean(windows, 0)
     return ops.sum(windows, 0) / _counted(slide, input, kernel_size, count_include_pad)
 
 
-def _counted(slide: Slide, input: Any, kernel_size: Any, with_padding: bool) -> Any:
+def _counted(slide: SlidingWindow, input: Any, kernel_size: Any, with_padding: bool) -> Any:
     """How many elements of each window count: never what lies beyond the padding."""
     ones = ops.ones_like(ops.detach(input))
     if not with_padding:
-        return ops.sum(_pooled(slide, ones, kernel_size, 0.0), 0)
-    spatial, sizes = tuple(map(int, input.shape[-slide.dims :])), each(kernel_size, slide.dims, "kernel_size")
-    steps = each(_given(slide.stride, sizes), slide.dims, "stride")
-    around = each(slide.padding, slide.dims, "padding", 0)
+        return ops.sum(_stack_windows(slide, ones, kernel_size, 0.0), 0)
+    spatial, sizes = tuple(map(int, input.shape[-slide.dims :])), per_dimension(kernel_size, slide.dims, "kernel_size")
+    steps = per_dimension(_stride_or(slide.stride, sizes), slide.dims, "stride")
+    around = per_dimension(slide.padding, slide.dims, "padding", 0)
     counts = replace(slide, stride=steps).counts(spatial, sizes)
     ones = ops.constant_pad_nd(ones, tuple(n for size in reversed(around) for n in (size, size)), 1.0)
     rows = zip(counts, steps, sizes, ones.shape[-slide.dims :], strict=True)
     more = [max((c - 1) * s + k - int(n), 0) for c, s, k, n in rows]
     ones = ops.constant_pad_nd(ones, tuple(n for size in reversed(more) for n in (0, size)), 0.0)
-    inside = _pooled(Slide(slide.dims, steps, 0), ones, kernel_size, 0.0)
+    inside = _stack_windows(SlidingWindow(slide.dims, steps, 0), ones, kernel_size, 0.0)
     return ops.sum(inside, 0)[(..., *(slice(count) for count in counts))]
 
 
 def _average_pool(dims: int, sizes: str, samples: str, torch: str = "nn.functional.{}") -> None:
-    entry = functional(
+    entry = nn_functional_op(
         torch,
         name=f"avg_pool{dims}d",
         doc=f"The mean of each window of (N, C, {sizes}); windows do not overlap unless `stride` says so.",
-        elements=pooled_elements(dims),
+        elements=pool_elements(dims),
         samples=samples,
     )
 
@@ -175,7 +175,7 @@ def _average_pool(dims: int, sizes: str, samples: str, torch: str = "nn.function
         input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, ceil_mode: bool = False,
         count_include_pad: bool = True, divisor_override: int | None = None,
     ) -> Any:  # fmt: skip
-        slide = Slide(dims, _given(stride), padding, ceil=ceil_mode)
+        slide = SlidingWindow(dims, _stride_or(stride), padding, ceil=ceil_mode)
         return _average(slide, input, kernel_size, count_include_pad, divisor_override)
 
     def along_one(
@@ -188,12 +188,12 @@ def _average_pool(dims: int, sizes: str, samples: str, torch: str = "nn.function
 
 
 def _max_pool(dims: int, sizes: str, samples: str) -> None:
-    @functional(
+    @nn_functional_op(
         name=f"max_pool{dims}d",
         doc=f"The largest of each window of (N, C, {sizes}), the first of equals; padding is never chosen. With "
         "`return_indices`, also where it stands.",
         kinks="ties",
-        elements=pooled_elements(dims),
+        elements=pool_elements(dims),
         samples=samples,
     )
     def pool(
@@ -205,12 +205,12 @@ def _max_pool(dims: int, sizes: str, samples: str) -> None:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
-        sizes = each(kernel_size, dims, "kernel_size")
-        slide = Slide(dims, _given(stride, sizes), padding, dilation, ceil_mode)
-        values, picked = ops.max(_pooled(slide, input, sizes, -np.inf), 0)
+        sizes = per_dimension(kernel_size, dims, "kernel_size")
+        slide = SlidingWindow(dims, _stride_or(stride, sizes), padding, dilation, ceil_mode)
+        values, picked = ops.max(_stack_windows(slide, input, sizes, -np.inf), 0)
         if not return_indices:
             return values
-        places = slide.places(tuple(map(int, input.shape[-dims:])), sizes)
+        places = slide.element_indices(tuple(map(int, input.shape[-dims:])), sizes)
         lead = (1,) * (input.ndim - dims)
         table = np.broadcast_to(
             places.reshape(len(places), *lead, *places.shape[1:]), (len(places), *map(int, picked.shape))

@@ -14,7 +14,7 @@ import numpy as np
 from gradcheck.autograd.dtypes import complex_of, named
 from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.common.dims import sizes
+from gradcheck.autograd.ops.common.dims import as_shape
 from gradcheck.errors import ArgumentError, ShapeMismatch
 
 #: What is made of no other tensor is no method of one.
@@ -23,10 +23,10 @@ _MADE: dict[str, Any] = {"method": False, "rounds": True}
 
 def _elements(size: Any, *_: Any) -> int:
     """How many elements a creator of this `size` makes."""
-    return prod(sizes(size))
+    return prod(as_shape(size))
 
 
-def _natural(*numbers: Any) -> np.dtype:
+def _default_dtype_of(*numbers: Any) -> np.dtype:
     """What torch makes of Python numbers: int64, the default dtype, or its complex sibling; bool of booleans."""
     kind = np.result_type(*(np.asarray(n) for n in numbers)).kind
     if kind in "biu":
@@ -37,19 +37,19 @@ def _natural(*numbers: Any) -> np.dtype:
 @op(variadic="size", elements=_elements, samples="zeros(2, 3); zeros([2, 0]); zeros(3, dtype=torch.int64)", **_MADE)
 def zeros(size: Any, *, dtype: Any = None) -> Any:
     """Zeros, of this size."""
-    return np.zeros(sizes(size), named(dtype, default_dtype()))
+    return np.zeros(as_shape(size), named(dtype, default_dtype()))
 
 
 @op(variadic="size", elements=_elements, samples="ones(2, 3); ones([]); ones(3, dtype=torch.float32)", **_MADE)
 def ones(size: Any, *, dtype: Any = None) -> Any:
     """Ones, of this size."""
-    return np.ones(sizes(size), named(dtype, default_dtype()))
+    return np.ones(as_shape(size), named(dtype, default_dtype()))
 
 
 @op(elements=_elements, samples="full([2, 3], 1.5); full((2,), 7); full([], True)", **_MADE)
 def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
     """One number all over."""
-    return np.full(sizes(size), fill_value, named(dtype, _natural(fill_value)))
+    return np.full(as_shape(size), fill_value, named(dtype, _default_dtype_of(fill_value)))
 
 
 @op(
@@ -59,7 +59,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
 )
 def eye(n: int, m: int | None = None, *, dtype: Any = None) -> Any:
     """The identity matrix, or ones on the diagonal of an n by m matrix."""
-    rows, columns = sizes((n, n if m is None else m))
+    rows, columns = as_shape((n, n if m is None else m))
     return np.eye(rows, columns, dtype=named(dtype, default_dtype()))
 
 
@@ -79,7 +79,7 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
     """`start`, `start + step`, … below `end`; `arange(end)` starts at 0."""
     length = _arange_length(start, end, step)
     low = 0 if end is None else start
-    kind = named(dtype, _natural(start, step, 0 if end is None else end))
+    kind = named(dtype, _default_dtype_of(start, step, 0 if end is None else end))
     if (end is not None and (end - start) * step < 0) or (end is None and start * step < 0):
         raise ShapeMismatch("arange: the end lies on the other side of the start than the step leads")
     return (low + step * np.arange(length)).astype(kind)
@@ -92,13 +92,13 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
 )
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Any:
     """`steps` numbers from `start` to `end`, both included, at equal distances."""
-    return np.linspace(start, end, sizes(steps)[0]).astype(named(dtype, default_dtype()))
+    return np.linspace(start, end, as_shape(steps)[0]).astype(named(dtype, default_dtype()))
 
 
-def _plain(data: Any) -> Any:
+def _tensors_to_arrays(data: Any) -> Any:
     """Nested lists, with arrays for tensors."""
     if isinstance(data, (list, tuple)):
-        return [_plain(d) for d in data]
+        return [_tensors_to_arrays(d) for d in data]
     return np.asarray(data) if hasattr(data, "dtype") else data
 
 
@@ -106,12 +106,12 @@ def _plain(data: Any) -> Any:
 def tensor(data: Any, *, dtype: Any = None) -> Any:
     """The tensor of these numbers, nested lists of them."""
     try:
-        array = np.asarray(_plain(data))
+        array = np.asarray(_tensors_to_arrays(data))
     except ValueError as error:
         raise ShapeMismatch(f"tensor: the lists are ragged: {error}") from error
     if array.dtype.kind not in "biufcV":
         raise ArgumentError(f"tensor takes numbers, not {array.dtype}")
-    return array.astype(named(dtype, array.dtype if hasattr(data, "dtype") else _natural(array)))
+    return array.astype(named(dtype, array.dtype if hasattr(data, "dtype") else _default_dtype_of(array)))
 
 
 # Like another --------------------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def new_full(input: Any, size: Any, fill_value: Any, *, dtype: Any = None) -> An
 # Random numbers ------------------------------------------------------------------------------------
 
 
-def _stream(name: str, generator: Any) -> np.random.Generator:
+def _require_generator(name: str, generator: Any) -> np.random.Generator:
     if not isinstance(generator, np.random.Generator):
         raise ArgumentError(f"{name} draws random values", hint="draw them under inputs or constants, and use the name")
     return generator
@@ -198,13 +198,13 @@ def _integers(stream: np.random.Generator, low: Any, high: Any, shape: tuple[int
 @op(variadic="size", elements=_elements, samples="randn(2, 3); randn([]); randn(2, dtype=torch.float32)", **_MADE)
 def randn(size: Any, *, dtype: Any = None, generator: Any = None) -> Any:
     """Numbers from the standard normal distribution."""
-    return _normal(_stream("randn", generator), sizes(size), named(dtype, default_dtype()))
+    return _normal(_require_generator("randn", generator), as_shape(size), named(dtype, default_dtype()))
 
 
 @op(variadic="size", elements=_elements, samples="rand(2, 3); rand([0])", **_MADE)
 def rand(size: Any, *, dtype: Any = None, generator: Any = None) -> Any:
     """Numbers from the uniform distribution on [0, 1)."""
-    return _uniform(_stream("rand", generator), 0, 1, sizes(size), named(dtype, default_dtype()))
+    return _uniform(_require_generator("rand", generator), 0, 1, as_shape(size), named(dtype, default_dtype()))
 
 
 @op(
@@ -215,13 +215,13 @@ def rand(size: Any, *, dtype: Any = None, generator: Any = None) -> Any:
 )
 def uniform(low: float, high: float, size: Any = (), *, dtype: Any = None, generator: Any = None) -> Any:
     """Numbers from the uniform distribution on [low, high)."""
-    return _uniform(_stream("uniform", generator), low, high, sizes(size), named(dtype, default_dtype()))
+    return _uniform(_require_generator("uniform", generator), low, high, as_shape(size), named(dtype, default_dtype()))
 
 
 @op(elements=lambda mean, std, size, dtype, generator: _elements(size), samples="normal(1.0, 0.5, [2, 3])", **_MADE)
 def normal(mean: float, std: float, size: Any = (), *, dtype: Any = None, generator: Any = None) -> Any:
     """Numbers from the normal distribution of this mean and standard deviation."""
-    return mean + std * _normal(_stream("normal", generator), sizes(size), named(dtype, default_dtype()))
+    return mean + std * _normal(_require_generator("normal", generator), as_shape(size), named(dtype, default_dtype()))
 
 
 def _randint_arguments(low: Any, high: Any, size: Any) -> tuple[Any, Any, Any]:
@@ -239,35 +239,37 @@ def randint(low: Any = 0, high: Any = None, size: Any = None, *, dtype: Any = No
     low, high, size = _randint_arguments(low, high, size)
     if high is None or size is None:
         raise ArgumentError("randint needs a bound and a size", hint="write randint(low, high, size)")
-    return _integers(_stream("randint", generator), low, high, sizes(size), named(dtype, np.dtype(np.int64)))
+    return _integers(
+        _require_generator("randint", generator), low, high, as_shape(size), named(dtype, np.dtype(np.int64))
+    )
 
 
 @op(elements=lambda n, dtype, generator: _elements(n), samples="randperm(5)", **_MADE)
 def randperm(n: int, *, dtype: Any = None, generator: Any = None) -> Any:
     """The integers from 0 to n - 1 in random order."""
-    return _stream("randperm", generator).permutation(*sizes(n)).astype(named(dtype, np.dtype(np.int64)))
+    return _require_generator("randperm", generator).permutation(*as_shape(n)).astype(named(dtype, np.dtype(np.int64)))
 
 
 @op(samples="randn_like(zeros(2, 3))", **_MADE)
 def randn_like(input: Any, *, dtype: Any = None, generator: Any = None) -> Any:
     """`randn` of the shape and dtype of `input`."""
-    return _normal(_stream("randn_like", generator), input.shape, named(dtype, input.dtype))
+    return _normal(_require_generator("randn_like", generator), input.shape, named(dtype, input.dtype))
 
 
 @op(samples="rand_like(zeros(2, 3))", **_MADE)
 def rand_like(input: Any, *, dtype: Any = None, generator: Any = None) -> Any:
     """`rand` of the shape and dtype of `input`."""
-    return _uniform(_stream("rand_like", generator), 0, 1, input.shape, named(dtype, input.dtype))
+    return _uniform(_require_generator("rand_like", generator), 0, 1, input.shape, named(dtype, input.dtype))
 
 
 @op(torch="", samples="uniform_like(zeros(2, 3), -1, 1)", **_MADE)
 def uniform_like(input: Any, low: float, high: float, *, dtype: Any = None, generator: Any = None) -> Any:
     """`uniform` of the shape and dtype of `input`."""
-    return _uniform(_stream("uniform_like", generator), low, high, input.shape, named(dtype, input.dtype))
+    return _uniform(_require_generator("uniform_like", generator), low, high, input.shape, named(dtype, input.dtype))
 
 
 @op(samples="randint_like(zeros(2, 3), 5); randint_like(zeros(2, 3), 2, 5)", **_MADE)
 def randint_like(input: Any, low: int, high: int | None = None, *, dtype: Any = None, generator: Any = None) -> Any:
     """`randint` of the shape and dtype of `input`; `randint_like(input, high)` starts at 0."""
     low, high = (0, low) if high is None else (low, high)
-    return _integers(_stream("randint_like", generator), low, high, input.shape, named(dtype, input.dtype))
+    return _integers(_require_generator("randint_like", generator), low, high, input.shape, named(dtype, input.dtype))

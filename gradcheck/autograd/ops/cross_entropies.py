@@ -13,8 +13,14 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import op
-from gradcheck.autograd.ops.common.dims import integer
-from gradcheck.autograd.ops.common.nn_functional import fits_into, functional, one_dtype, reduced, same_shape
+from gradcheck.autograd.ops.common.dims import require_integer
+from gradcheck.autograd.ops.common.nn_functional import (
+    nn_functional_op,
+    reduce_loss,
+    require_broadcastable_to,
+    require_one_float_dtype,
+    require_same_shape,
+)
 from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
 
@@ -37,17 +43,17 @@ def _check_classes(name: str, input: Any, target: Any, weight: Any) -> None:
 
 
 def _check_weight(name: str, input: Any, weight: Any) -> None:
-    one_dtype(name, input, weight)
+    require_one_float_dtype(name, input, weight)
     classes = input.shape[_class_dim(input)]
     if weight is not None and list(weight.shape) != [classes]:
         needed = f"for {classes} classes it must be [{classes}]"
         raise ShapeMismatch(f"{name}: the weight has shape {list(weight.shape)}; {needed}")
 
 
-def _valid(target: Any, ignore_index: int) -> tuple[Any, Any]:
+def _valid_targets(target: Any, ignore_index: int) -> tuple[Any, Any]:
     """Which targets count, and the classes they name, as int64; those that are ignored name the first."""
     classes = target if target.dtype == np.int64 else ops.to(target, np.dtype(np.int64))
-    valid = classes != integer(ignore_index, "ignore_index")
+    valid = classes != require_integer(ignore_index, "ignore_index")
     return valid, ops.where(valid, classes, 0)
 
 
@@ -58,7 +64,7 @@ def _weights_of(weight: Any, classes: Any, valid: Any, dtype: Any) -> Any:
     return ops.where(valid, ops.reshape(ops.index_select(weight, 0, ops.reshape(classes, (-1,))), classes.shape), 0.0)
 
 
-@functional(
+@nn_functional_op(
     samples="""
         {}(randn(4, 3), tensor([0, 2, 1, 2])); {}(randn(4, 3), tensor([0, 2, 1, 2]), reduction='sum');
         {}(randn(4, 3), tensor([0, 2, 1, 2]), detach(rand(3)), reduction='none');
@@ -75,29 +81,29 @@ def nll_loss(input: Any, target: Any, weight: Any = None, *, ignore_index: int =
     """
     _check_classes("nll_loss", input, target, weight)
     dim = _class_dim(input)
-    valid, classes = _valid(target, ignore_index)
+    valid, classes = _valid_targets(target, ignore_index)
     picked = ops.squeeze(ops.gather(input, dim, ops.unsqueeze(classes, dim)), dim)
     weights = _weights_of(weight, classes, valid, input.dtype)
     loss = ops.where(valid, -picked if weight is None else -picked * weights, 0.0)
-    return ops.sum(loss) / ops.sum(weights) if reduction == "mean" else reduced(loss, reduction)
+    return ops.sum(loss) / ops.sum(weights) if reduction == "mean" else reduce_loss(loss, reduction)
 
 
-def _along(weight: Any, input: Any) -> Any:
+def _broadcast_class_weight(weight: Any, input: Any) -> Any:
     """`weight`, one for each class, shaped to broadcast along the classes of `input`."""
     dim = _class_dim(input)
     return ops.reshape(weight, (1,) * dim + tuple(weight.shape) + (1,) * (input.ndim - dim - 1))
 
 
-def _over_classes(logs: Any, weight: Any) -> Any:
+def _sum_over_classes(logs: Any, weight: Any) -> Any:
     """Minus the sum of the (weighted) log-probabilities of all classes, for each prediction."""
-    return -ops.sum(logs if weight is None else logs * _along(weight, logs), _class_dim(logs))
+    return -ops.sum(logs if weight is None else logs * _broadcast_class_weight(weight, logs), _class_dim(logs))
 
 
 def _smoothing(logs: Any, target: Any, weight: Any, ignore_index: int, reduction: str) -> Any:
-    valid, classes = _valid(target, ignore_index)
-    loss = ops.where(valid, _over_classes(logs, weight), 0.0)
+    valid, classes = _valid_targets(target, ignore_index)
+    loss = ops.where(valid, _sum_over_classes(logs, weight), 0.0)
     if reduction != "mean":
-        return reduced(loss, reduction)
+        return reduce_loss(loss, reduction)
     return ops.sum(loss) / ops.sum(_weights_of(weight, classes, valid, logs.dtype))
 
 
@@ -105,11 +111,11 @@ def _of_probabilities(logs: Any, target: Any, weight: Any, reduction: str, label
     classes = logs.shape[_class_dim(logs)]
     if label_smoothing:
         target = target * (1 - label_smoothing) + label_smoothing / classes
-    loss = _over_classes(logs * target, weight)
-    return ops.mean(loss) if reduction == "mean" else reduced(loss, reduction)
+    loss = _sum_over_classes(logs * target, weight)
+    return ops.mean(loss) if reduction == "mean" else reduce_loss(loss, reduction)
 
 
-@functional(
+@nn_functional_op(
     samples="""
         {}(randn(4, 3), tensor([0, 2, 1, 2])); {}(randn(4, 3), tensor([0, 2, 1, 2]), reduction='sum');
         {}(randn(4, 3), tensor([0, 2, 1, 2]), detach(rand(3)), reduction='none');
@@ -162,14 +168,14 @@ def cross_entropy(
 _LEAST = float(np.float32(1e-12))
 
 
-def _bce_share(g: Any, x: Any, weight: Any, reduction: str) -> Any:
+def _bce_cotangent(g: Any, x: Any, weight: Any, reduction: str) -> Any:
     """The cotangent of each element's loss, weight included; it broadcasts against x."""
     share = g / prod(x.shape) if reduction == "mean" else g
     return share if weight is None else share * weight
 
 
 def _bce_input(g: Any, y: Any, x: Any, target: Any, weight: Any, reduction: str) -> Any:
-    return _bce_share(g, x, weight, reduction) * ((x - target) / ops.clamp((1 - x) * x, min=_LEAST))
+    return _bce_cotangent(g, x, weight, reduction) * ((x - target) / ops.clamp((1 - x) * x, min=_LEAST))
 
 
 def _bce_is_bounded(input: Any, *others: Any) -> bool:
@@ -177,12 +183,12 @@ def _bce_is_bounded(input: Any, *others: Any) -> bool:
 
 
 def _bce_target(g: Any, y: Any, x: Any, target: Any, weight: Any, reduction: str) -> Any:
-    return _bce_share(g, x, weight, reduction) * (ops.log(1 - x) - ops.log(x))
+    return _bce_cotangent(g, x, weight, reduction) * (ops.log(1 - x) - ops.log(x))
 
 
 def _bce_weight(g: Any, y: Any, x: Any, target: Any, weight: Any, reduction: str) -> Any:
     loss = binary_cross_entropy(x, target, None, reduction="none")
-    return ops.sum_to_size(_bce_share(g, x, None, reduction) * loss, weight.shape)
+    return ops.sum_to_size(_bce_cotangent(g, x, None, reduction) * loss, weight.shape)
 
 
 @op(
@@ -200,19 +206,19 @@ def _bce_weight(g: Any, y: Any, x: Any, target: Any, weight: Any, reduction: str
 )
 def binary_cross_entropy(input: Any, target: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
     """`-(target * log(input) + (1 - target) * log(1 - input))`, each logarithm at least -100 as in torch."""
-    same_shape("binary_cross_entropy", input, target, "target")
-    one_dtype("binary_cross_entropy", input, target, weight)
+    require_same_shape("binary_cross_entropy", input, target, "target")
+    require_one_float_dtype("binary_cross_entropy", input, target, weight)
     if weight is not None:
-        fits_into("binary_cross_entropy", input, weight, "weight")
+        require_broadcastable_to("binary_cross_entropy", input, weight, "weight")
     if input.dtype.kind == "f" and not ((input >= 0) & (input <= 1)).all():
         raise DomainError("binary_cross_entropy takes probabilities, from 0 to 1")
     with np.errstate(divide="ignore"):
         logs = np.maximum(np.log(input), -100), np.maximum(np.log(1 - input), -100)
     loss = -(target * logs[0] + (1 - target) * logs[1])
-    return reduced(loss if weight is None else loss * weight, reduction)
+    return reduce_loss(loss if weight is None else loss * weight, reduction)
 
 
-@functional(
+@nn_functional_op(
     samples="""
         {}(randn(2, 3), rand(2, 3)); {}(randn(2, 3), rand(2, 3), reduction='sum');
         {}(randn(2, 3), rand(2, 3), detach(uniform(0.5, 2, [3])), reduction='none');
@@ -224,13 +230,13 @@ def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, *, reduction: str = "mean", pos_weight: Any = None
 ) -> Any:
     """`binary_cross_entropy` of `sigmoid(input)`, stable for large scores; `pos_weight` weighs the positive class."""
-    same_shape("binary_cross_entropy_with_logits", input, target, "target")
-    one_dtype("binary_cross_entropy_with_logits", input, target)
+    require_same_shape("binary_cross_entropy_with_logits", input, target, "target")
+    require_one_float_dtype("binary_cross_entropy_with_logits", input, target)
     for given, what in ((weight, "weight"), (pos_weight, "pos_weight")):
         if given is not None:
-            fits_into("binary_cross_entropy_with_logits", input, given, what)
+            require_broadcastable_to("binary_cross_entropy_with_logits", input, given, what)
     log_probability = ops.logsigmoid(input)
     if pos_weight is not None:
         log_probability = log_probability * (1 + (pos_weight - 1) * target)
     loss = (1 - target) * input - log_probability
-    return reduced(loss if weight is None else loss * weight, reduction)
+    return reduce_loss(loss if weight is None else loss * weight, reduction)

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcheck.autograd.op import linear, op
 from gradcheck.autograd.ops.common.arguments import accumulate
-from gradcheck.autograd.ops.common.dims import canonical
+from gradcheck.autograd.ops.common.dims import canonical_dim
 from gradcheck.autograd.ops.creation import ones_like, zeros_like
 from gradcheck.autograd.ops.indexing import narrow
 from gradcheck.autograd.ops.join_split import cat
@@ -22,8 +22,8 @@ _SAMPLES = """
 """
 
 
-def _running(function: Any, input: Any, dim: int, dtype: Any) -> Any:
-    axis = canonical(dim, input.ndim)
+def _cumulate(function: Any, input: Any, dim: int, dtype: Any) -> Any:
+    axis = canonical_dim(dim, input.ndim)
     return accumulate(lambda x: function(x, axis=axis) if x.ndim else x.copy(), input, dtype)
 
 
@@ -34,7 +34,7 @@ def _cumsum_rule(g: Any, y: Any, x: Any, dim: int, dtype: Any) -> Any:
 @linear(_cumsum_rule, rounds=True, samples=_SAMPLES)
 def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """The sums of the elements up to and with each one."""
-    return _running(np.cumsum, input, dim, dtype)
+    return _cumulate(np.cumsum, input, dim, dtype)
 
 
 def _cumprod_rule(g: Any, y: Any, x: Any, dim: int, dtype: Any) -> Any:
@@ -46,7 +46,7 @@ def _cumprod_rule(g: Any, y: Any, x: Any, dim: int, dtype: Any) -> Any:
     if x.ndim == 0 or 0 in x.shape:
         return g
     x = x if dtype is None else to(x, y.dtype)
-    return cumprod(_earlier(x, dim), dim) * _recurrence(_later(x, dim, 1), g, dim)
+    return cumprod(_shift_right(x, dim), dim) * _recurrence(_shift_left(x, dim, 1), g, dim)
 
 
 @op(
@@ -59,24 +59,24 @@ def _cumprod_rule(g: Any, y: Any, x: Any, dim: int, dtype: Any) -> Any:
 )
 def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """The products of the elements up to and with each one."""
-    return _running(np.cumprod, input, dim, dtype)
+    return _cumulate(np.cumprod, input, dim, dtype)
 
 
 def exclusive_products(x: Any, dim: int) -> Any:
     """For each element the product of all others along `dim`, without division."""
     if x.ndim == 0 or 0 in x.shape:
         return ones_like(x)
-    after = flip(cumprod(_earlier(flip(x, (dim,)), dim), dim), (dim,))
-    return cumprod(_earlier(x, dim), dim) * after
+    after = flip(cumprod(_shift_right(flip(x, (dim,)), dim), dim), (dim,))
+    return cumprod(_shift_right(x, dim), dim) * after
 
 
-def _earlier(x: Any, dim: int) -> Any:
+def _shift_right(x: Any, dim: int) -> Any:
     """Each element's predecessor; 1 for the first."""
     first = ones_like(narrow(x, dim, 0, 1))
     return cat([first, narrow(x, dim, 0, x.shape[dim] - 1)], dim)
 
 
-def _later(x: Any, dim: int, by: int) -> Any:
+def _shift_left(x: Any, dim: int, by: int) -> Any:
     """The element `by` places on; 0 past the end."""
     return cat([narrow(x, dim, by, x.shape[dim] - by), zeros_like(narrow(x, dim, 0, by))], dim)
 
@@ -85,7 +85,7 @@ def _recurrence(a: Any, b: Any, dim: int) -> Any:
     """The r with r[k] = b[k] + a[k] r[k + 1], in log2(n) steps (Hillis and Steele 1986, "Data parallel algorithms")."""
     reach, length = 1, b.shape[dim]
     while reach < length:
-        b = b + a * _later(b, dim, reach)
-        a = a * _later(a, dim, reach)
+        b = b + a * _shift_left(b, dim, reach)
+        a = a * _shift_left(a, dim, reach)
         reach *= 2
     return b

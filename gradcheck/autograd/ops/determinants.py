@@ -14,7 +14,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.common.arguments import BATCH, REGULAR, precise, square
+from gradcheck.autograd.ops.common.arguments import BATCH, REGULAR, require_full_precision, require_square
 from gradcheck.autograd.ops.inverse_solve import inv
 from gradcheck.autograd.ops.shape_casts import unsqueeze
 from gradcheck.autograd.ops.transpose_flip import mH
@@ -40,10 +40,10 @@ def _per_matrix(x: Any) -> Any:
 )
 def det(A: Any) -> Any:
     """The determinant of each square matrix. The gradient is exact for singular ones too (torch's own is not)."""
-    return np.linalg.det(precise(A, "linalg.det"))
+    return np.linalg.det(require_full_precision(A, "linalg.det"))
 
 
-def _left_out(values: np.ndarray) -> np.ndarray:
+def _products_without(values: np.ndarray) -> np.ndarray:
     """`out[..., i, j]`: the product of all `values`, (…, n), but those at i and j (of all but one on the diagonal)."""
     count = values.shape[-1]
     ones = np.ones_like(values[..., :1])
@@ -58,11 +58,11 @@ def _left_out(values: np.ndarray) -> np.ndarray:
     return both
 
 
-def _decomposed(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _svd_factors(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """U and V^H, the phase det(U) det(V^H), and the products of singular values with one or two left out."""
     u, s, vh = np.linalg.svd(A)
     phase = np.linalg.det(u) * np.linalg.det(vh)
-    return u, vh, phase[..., None, None], _left_out(s)
+    return u, vh, phase[..., None, None], _products_without(s)
 
 
 #: What torch has no op for.
@@ -78,11 +78,11 @@ def cofactors(input: Any) -> Any:
     """The matrix of cofactors of each square matrix: the gradient of its determinant."""
     if not input.size:
         return np.zeros_like(input)
-    u, vh, phase, products = _decomposed(square(input, "cofactors"))
+    u, vh, phase, products = _svd_factors(require_square(input, "cofactors"))
     return phase * (u.conj() * np.diagonal(products, 0, -2, -1)[..., None, :]) @ vh.conj()
 
 
-def _third(g: Any, y: Any, x: Any, direction: Any) -> Any:
+def _third_derivative(g: Any, y: Any, x: Any, direction: Any) -> Any:
     """The third derivative of the determinant in two directions, for regular matrices: their inverse is taken.
 
     With B = inv(A).mT, the second is det(A) (<G, B><H, B> - <H, B G^T B>), and dB = -B dA^T B.
@@ -99,7 +99,7 @@ def _inner(x: Any, y: Any) -> Any:
 
 
 @op(
-    (_third, lambda g, y, x, direction: ops.det_hessian(x, g)),  # second derivatives commute
+    (_third_derivative, lambda g, y, x, direction: ops.det_hessian(x, g)),  # second derivatives commute
     **_OWN,
     samples=f"det_hessian({REGULAR}, randn(3, 3)); det_hessian(randn(3, 1, 3, 3), randn(3, 1, 3, 3))",
 )
@@ -107,7 +107,7 @@ def det_hessian(input: Any, direction: Any) -> Any:
     """The determinant's second derivative at `input`, applied to `direction`: how the cofactors change along it."""
     if not input.size:
         return np.zeros_like(input)
-    u, vh, phase, products = _decomposed(square(input, "det_hessian"))
+    u, vh, phase, products = _svd_factors(require_square(input, "det_hessian"))
     turned = (u.conj().swapaxes(-1, -2) @ direction @ vh.conj().swapaxes(-1, -2)).swapaxes(-1, -2)
     changed = -turned * products
     on = np.arange(input.shape[-1])
@@ -122,7 +122,7 @@ _IN_PARTS: dict[str, Any] = {"holomorphic": False, "rounds": True, "samples": f"
 @op(lambda g, y, x: _per_matrix(g) * mH(inv(x)), **_IN_PARTS)
 def logabsdet(input: Any) -> Any:
     """The logarithm of the determinant's magnitude; -inf for a singular matrix."""
-    return np.linalg.slogdet(precise(input, "slogdet"))[1]
+    return np.linalg.slogdet(require_full_precision(input, "slogdet"))[1]
 
 
 def _sign_rule(g: Any, y: Any, x: Any) -> Any:
@@ -135,7 +135,7 @@ def _sign_rule(g: Any, y: Any, x: Any) -> Any:
 @op(_sign_rule, **_IN_PARTS)
 def det_sign(input: Any) -> Any:
     """The determinant divided by its magnitude; 0 for a singular matrix."""
-    return np.linalg.slogdet(precise(input, "slogdet"))[0]
+    return np.linalg.slogdet(require_full_precision(input, "slogdet"))[0]
 
 
 @composite(

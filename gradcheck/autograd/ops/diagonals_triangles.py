@@ -9,13 +9,13 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, linear
-from gradcheck.autograd.ops.common.dims import canonical
+from gradcheck.autograd.ops.common.dims import canonical_dim
 from gradcheck.autograd.ops.shape_casts import ravel
 from gradcheck.errors import DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
 
 def _plane(dim1: int, dim2: int, ndim: int, name: str) -> tuple[int, int]:
-    first, second = canonical(dim1, ndim), canonical(dim2, ndim)
+    first, second = canonical_dim(dim1, ndim), canonical_dim(dim2, ndim)
     if first == second:
         raise ShapeMismatch(f"{name}: a diagonal lies in two different dimensions, not {dim1} and {dim2} of {ndim}")
     return first, second

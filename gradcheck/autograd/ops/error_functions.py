@@ -50,7 +50,7 @@ def xlogy(input: Any, other: Any) -> Any:
 _FEW = 256
 
 
-def _each(function: Callable[[float], float], x: np.ndarray) -> Any:
+def _apply_elementwise(function: Callable[[float], float], x: np.ndarray) -> Any:
     values = x.ravel().tolist()
     return np.fromiter(map(function, values), np.float64, len(values)).reshape(x.shape).astype(x.dtype, copy=False)
 
@@ -62,7 +62,7 @@ _ERF: dict[str, Any] = {"takes": "f", "floating": True}
 def erf(input: Any) -> Any:
     """The error function, `2 / sqrt(pi)` times the integral of `exp(-t**2)` from 0 to `input`."""
     if type(input) is np.ndarray and input.size <= _FEW:
-        return _each(math.erf, input)
+        return _apply_elementwise(math.erf, input)
     pieces = (lambda x: x + x * _ratio(_SMALL, x * x), lambda s: _C + _ratio(_NEAR_ONE, s - 1), lambda s: 1 - _tail(s))
     return _piecewise(input, pieces, at_negative=lambda value: -value)
 
@@ -71,7 +71,7 @@ def erf(input: Any) -> Any:
 def erfc(input: Any) -> Any:
     """`1 - erf(input)`, precise where that is small."""
     if type(input) is np.ndarray and input.size <= _FEW:
-        return _each(math.erfc, input)
+        return _apply_elementwise(math.erfc, input)
     pieces = (_small_complement, lambda s: (1 - _C) - _ratio(_NEAR_ONE, s - 1), _tail)
     return _piecewise(input, pieces, at_negative=lambda value: 2 - value)
 

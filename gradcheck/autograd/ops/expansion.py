@@ -9,15 +9,15 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, linear
-from gradcheck.autograd.ops.common.arguments import total
-from gradcheck.autograd.ops.common.dims import canonical, integer, sizes_or_rest
+from gradcheck.autograd.ops.common.arguments import sum_over
+from gradcheck.autograd.ops.common.dims import as_partial_shape, canonical_dim, require_integer
 from gradcheck.autograd.ops.shape_casts import ravel, reshape
 from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
 
 
-def _expanded(shape: tuple[int, ...], sizes: Any) -> tuple[int, ...]:
+def _expanded_shape(shape: tuple[int, ...], sizes: Any) -> tuple[int, ...]:
     """What `sizes` make of `shape`. Raises ShapeMismatch where it cannot be expanded so."""
-    wanted = sizes_or_rest(sizes)
+    wanted = as_partial_shape(sizes)
     lead = len(wanted) - len(shape)
     if lead < 0 or -1 in wanted[:lead]:
         raise ShapeMismatch(f"expand: {list(wanted)} does not extend the shape {list(shape)}")
@@ -31,14 +31,14 @@ def _expanded(shape: tuple[int, ...], sizes: Any) -> tuple[int, ...]:
     lambda g, y, x, size: ops.sum_to_size(g, x.shape),
     variadic="size",
     torch="Tensor.expand",
-    elements=lambda input, size: prod(_expanded(input.shape, size)),
+    elements=lambda input, size: prod(_expanded_shape(input.shape, size)),
     samples="""
         {}(randn(3), 2, 3); randn(2, 1).{}(2, 4); randn(2, 1).{}([4, -1, 3]); randn(()).{}(2, 0); randn(1, 3).{}(0, 3)
     """,
 )
 def expand(input: Any, size: Any) -> Any:
     """Repeated along dimensions of size 1, and along new leading ones, to `size`; -1 keeps a size."""
-    shape = _expanded(input.shape, size)
+    shape = _expanded_shape(input.shape, size)
     return _filled(input, shape) if prod(shape) < _SMALL else np.broadcast_to(input, shape)
 
 
@@ -53,7 +53,7 @@ def _filled(input: Any, shape: tuple[int, ...]) -> Any:
 
 
 @composite(
-    elements=lambda input, size: prod(_expanded(input.shape, size)),
+    elements=lambda input, size: prod(_expanded_shape(input.shape, size)),
     samples="broadcast_to(randn(3), (2, 3)); randn(2, 1).broadcast_to([4, 2, 3])",
 )
 def broadcast_to(input: Any, size: Any) -> Any:
@@ -84,11 +84,11 @@ def sum_to_size(input: Any, size: Any) -> Any:
     axes = [i + lead for i, new in enumerate(target) if new == 1 and input.shape[i + lead] != 1]
     if input.dtype.kind == "b":
         raise DtypeMismatch("sum_to_size does not take booleans")
-    return total(input, (*range(lead), *axes), True).reshape(target)
+    return sum_over(input, (*range(lead), *axes), True).reshape(target)
 
 
 def _repeats(ndim: int, repeats: Any) -> tuple[int, ...]:
-    counts = tuple(integer(count, "a number of repeats") for count in repeats)
+    counts = tuple(require_integer(count, "a number of repeats") for count in repeats)
     if len(counts) < ndim or any(count < 0 for count in counts):
         raise ShapeMismatch(f"repeat: {list(counts)} does not say how often to repeat each of {ndim} dimensions")
     return counts
@@ -129,7 +129,7 @@ def tile(input: Any, dims: Any) -> Any:
 
 
 @composite(
-    elements=lambda input, repeats, dim, output_size: prod(input.shape) * _most(repeats),
+    elements=lambda input, repeats, dim, output_size: prod(input.shape) * _max_repeats(repeats),
     samples="""
         {}(randn(2, 3), 2); {}(randn(2, 3), 3, dim=1); {}(randn(2, 3), tensor([0, 1, 2]), 1);
         {}(randn(3), tensor([2]), output_size=6)
@@ -141,34 +141,34 @@ def repeat_interleave(input: Any, repeats: Any, dim: int | None = None, *, outpu
     if dim is None:
         input, dim = ravel(input), 0
     if output_size is not None:
-        integer(output_size, "the size")
+        require_integer(output_size, "the size")
     if hasattr(repeats, "dtype"):
-        return _as_announced(_each_repeated(input, repeats, dim), dim, output_size)
-    count = integer(repeats, "repeats")
+        return _check_output_size(_repeat_by_index(input, repeats, dim), dim, output_size)
+    count = require_integer(repeats, "repeats")
     if count < 0:
         raise ArgumentError(f"repeat_interleave: repeats must not be negative, but are {count}")
-    after = canonical(dim, input.ndim) + 1
+    after = canonical_dim(dim, input.ndim) + 1
     shape = input.shape
     copies = expand(reshape(input, (*shape[:after], 1, *shape[after:])), (*shape[:after], count, *shape[after:]))
     made = reshape(copies, (*shape[: after - 1], shape[after - 1] * count, *shape[after:]))
-    return _as_announced(made, dim, output_size)
+    return _check_output_size(made, dim, output_size)
 
 
-def _as_announced(made: Any, dim: int, size: int | None) -> Any:
+def _check_output_size(made: Any, dim: int, size: int | None) -> Any:
     if size not in (None, made.shape[dim if made.ndim else 0]):
         raise ShapeMismatch(f"repeat_interleave: {list(made.shape)}, where {size} were announced")
     return made
 
 
-def _most(repeats: Any) -> int:
+def _max_repeats(repeats: Any) -> int:
     """The largest number of copies of any element."""
     return int(np.max(np.asarray(repeats), initial=0)) if hasattr(repeats, "dtype") else repeats
 
 
-def _each_repeated(input: Any, repeats: Any, dim: int) -> Any:
+def _repeat_by_index(input: Any, repeats: Any, dim: int) -> Any:
     """One number of copies for each slice along `dim`, or one for all; the copies are picked by an index."""
     counts = np.asarray(repeats)
-    where = canonical(dim, input.ndim)
+    where = canonical_dim(dim, input.ndim)
     size = input.shape[where] if input.ndim else 1
     if counts.dtype.kind not in "iu" or counts.ndim > 1 or (counts.size and counts.min() < 0):
         raise ArgumentError("repeat_interleave takes a tensor of integers from 0 up, of at most 1 dimension")

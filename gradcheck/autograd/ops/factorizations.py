@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import op
-from gradcheck.autograd.ops.common.arguments import matrices, precise, require_floating
+from gradcheck.autograd.ops.common.arguments import require_floating, require_full_precision, require_matrices
 from gradcheck.autograd.ops.complex_numbers import real
 from gradcheck.autograd.ops.creation import ones_like
 from gradcheck.autograd.ops.diagonals_triangles import diag_embed, diagonal, tril
@@ -44,7 +44,7 @@ def cholesky(input: Any, *, upper: bool = False) -> Any:
     Only the lower (or upper) triangle is read, but the gradient is the symmetric one, as in torch: that for
     changes that keep the matrix symmetric.
     """
-    return np.linalg.cholesky(precise(input, "linalg.cholesky"), upper=upper)
+    return np.linalg.cholesky(require_full_precision(input, "linalg.cholesky"), upper=upper)
 
 
 def svd_parts(packed: Any, A: Any) -> tuple[Any, Any, Any]:
@@ -54,7 +54,7 @@ def svd_parts(packed: Any, A: Any) -> tuple[Any, Any, Any]:
     return mT(narrow(packed, -1, 0, rows)), values, narrow(packed, -1, rows + 1, columns)
 
 
-def _skew(x: Any) -> Any:
+def _minus_adjoint(x: Any) -> Any:
     return x - mH(x)
 
 
@@ -67,8 +67,8 @@ def _packed_rule(g: Any, y: Any, A: Any) -> Any:
     rows, columns = A.shape[-2:]
     (u, s, vh), (gu, gs, gvh) = svd_parts(y, A), svd_parts(g, A)
     gaps = unsqueeze(s * s, -2) - unsqueeze(s * s, -1) + diag_embed(ones_like(s))
-    turned = _skew(mH(u) @ gu)
-    inner = diag_embed(gs) + turned / gaps * unsqueeze(s, -2) + unsqueeze(s, -1) * (_skew(vh @ mH(gvh)) / gaps)
+    turned = _minus_adjoint(mH(u) @ gu)
+    inner = diag_embed(gs) + turned / gaps * unsqueeze(s, -2) + unsqueeze(s, -1) * (_minus_adjoint(vh @ mH(gvh)) / gaps)
     if A.dtype.kind == "c":
         inner = inner + diag_embed(diagonal(turned, 0, -2, -1) / (2 * s))
     total = u @ inner @ vh
@@ -106,5 +106,5 @@ def _values_rule(g: Any, y: Any, A: Any) -> Any:
 )
 def svdvals(A: Any) -> Any:
     """The singular values of each matrix, largest first."""
-    require_floating("linalg.svdvals", matrices(A, "linalg.svdvals").dtype)
+    require_floating("linalg.svdvals", require_matrices(A, "linalg.svdvals").dtype)
     return np.linalg.svd(A, compute_uv=False)

@@ -9,14 +9,14 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, linear
-from gradcheck.autograd.ops.common.dims import broadcast_shape, canonical
+from gradcheck.autograd.ops.common.dims import broadcast_shape, canonical_dim
 from gradcheck.autograd.ops.expansion import expand
 from gradcheck.autograd.ops.indexing import index_adjoint
 from gradcheck.autograd.ops.shape_casts import ravel
 from gradcheck.errors import DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
 
-def _checked(index: Any, size: int, name: str) -> np.ndarray:
+def _checked_index(index: Any, size: int, name: str) -> np.ndarray:
     """The index array, of integers from 0 to size - 1. Raises DtypeMismatch, IndexOutOfRange."""
     array = np.asarray(index)
     if array.dtype not in (np.int64, np.int32):
@@ -27,7 +27,7 @@ def _checked(index: Any, size: int, name: str) -> np.ndarray:
     return array
 
 
-def _within(inner: tuple[int, ...], outer: tuple[int, ...], dim: int | None, name: str) -> None:
+def _require_fits(inner: tuple[int, ...], outer: tuple[int, ...], dim: int | None, name: str) -> None:
     """Raise ShapeMismatch unless `inner` is no larger than `outer`, apart from `dim`."""
     same_count = len(inner) == len(outer)
     if not same_count or any(a > b and d != dim for d, (a, b) in enumerate(zip(inner, outer, strict=True))):
@@ -35,7 +35,7 @@ def _within(inner: tuple[int, ...], outer: tuple[int, ...], dim: int | None, nam
         raise ShapeMismatch(f"{name}: an index of shape {list(inner)} does not fit into {list(outer)}{apart}")
 
 
-def _places(dim: int, index: np.ndarray) -> tuple[Any, ...]:
+def _full_index(dim: int, index: np.ndarray) -> tuple[Any, ...]:
     """What indexes the elements that `index` names: its own place, but along `dim` what it says."""
     grid = list(np.ogrid[tuple(slice(size) for size in index.shape)])
     grid[dim] = index
@@ -61,21 +61,21 @@ def _gather_rule(g: Any, y: Any, x: Any, dim: int, index: Any, sparse_grad: bool
 )
 def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
     """`out[i, j] = input[index[i, j], j]` for `dim` 0, and so on; `index` may be smaller than `input`."""
-    where = canonical(dim, input.ndim)
+    where = canonical_dim(dim, input.ndim)
     if not index.size and (input.ndim or index.ndim):  # torch asks nothing of an index that names nothing
         return np.zeros(index.shape, input.dtype)
     if not input.ndim:
-        _within(np.atleast_1d(_checked(index, 1, "gather")).shape, (1,), 0, "gather")
+        _require_fits(np.atleast_1d(_checked_index(index, 1, "gather")).shape, (1,), 0, "gather")
         return np.broadcast_to(input, index.shape).copy()
     if not index.ndim:
         index = np.atleast_1d(index)
-        _within(index.shape, input.shape, where, "gather")
-        return input[_checked(index, input.shape[where], "gather")][0]
-    _within(index.shape, input.shape, where, "gather")
-    return input[_places(where, _checked(index, input.shape[where], "gather"))]
+        _require_fits(index.shape, input.shape, where, "gather")
+        return input[_checked_index(index, input.shape[where], "gather")][0]
+    _require_fits(index.shape, input.shape, where, "gather")
+    return input[_full_index(where, _checked_index(index, input.shape[where], "gather"))]
 
 
-def _spread_rule(g: Any, y: Any, x: Any, dim: int, index: Any, src: Any) -> Any:
+def _scatter_source_rule(g: Any, y: Any, x: Any, dim: int, index: Any, src: Any) -> Any:
     """What flows back to `src`: all that was spread, and zeros for elements beyond the index."""
     back = gather(g, dim, index)
     if src.shape == back.shape:
@@ -84,7 +84,7 @@ def _spread_rule(g: Any, y: Any, x: Any, dim: int, index: Any, src: Any) -> Any:
 
 
 @linear(
-    (lambda g, y, x, dim, index, src: g, None, None, _spread_rule),
+    (lambda g, y, x, dim, index, src: g, None, None, _scatter_source_rule),
     samples="""
         {}(randn(3, 4), 0, tensor([[0, 2, 1, 0], [2, 2, 0, 0]]), randn(2, 4));
         randn(3, 4).{}(1, tensor([[0, 0, 3], [1, 1, 1], [2, 0, 2]]), randn(3, 3));
@@ -105,7 +105,7 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
 
 
 @linear(
-    (lambda g, y, x, dim, index, src: ops.scatter(g, dim, index, 0), None, None, _spread_rule),
+    (lambda g, y, x, dim, index, src: ops.scatter(g, dim, index, 0), None, None, _scatter_source_rule),
     samples="""
         {}(randn(3, 4), 0, tensor([[0, 2, 1, 0], [2, 1, 0, 1]]), randn(2, 4));
         randn(3, 4).{}(1, tensor([[0, 3], [1, 2]]), 2.5); {}(randn(3, 4), 1, tensor([[0], [3]]), randn(3, 4)[:2, :1])
@@ -123,26 +123,26 @@ def scatter(input: Any, dim: int, index: Any, src: Any) -> Any:
 
 def _prepared(input: Any, dim: int, index: Any, src: Any, name: str) -> tuple[np.ndarray, Any, Any]:
     """A copy of `input`, the places to write to (None for 0-d), and what to write there."""
-    where = canonical(dim, input.ndim)
+    where = canonical_dim(dim, input.ndim)
     part = src
     if isinstance(src, np.ndarray):
         if src.dtype != input.dtype:
             raise DtypeMismatch(f"{name}: a source of {src.dtype} for a tensor of {input.dtype}")
-        _within(index.shape, src.shape, None, name)
+        _require_fits(index.shape, src.shape, None, name)
         part = src[tuple(slice(size) for size in index.shape)]
-    _within(index.shape, input.shape, where, name)
-    checked = _checked(index, input.shape[where] if input.ndim else 1, name)
-    return np.array(input), _places(where, checked) if input.ndim else None, part
+    _require_fits(index.shape, input.shape, where, name)
+    checked = _checked_index(index, input.shape[where] if input.ndim else 1, name)
+    return np.array(input), _full_index(where, checked) if input.ndim else None, part
 
 
-def _without(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
+def _shape_without(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
     """The shape with size 1 along `dim`."""
     return (*shape[:dim], 1, *shape[dim + 1 :]) if shape else ()
 
 
 @linear(
     lambda g, y, x, dim, index: ops.index_add(ops.zeros_like(x), dim, index, g),
-    elements=lambda input, dim, index: prod(_without(input.shape, canonical(dim, input.ndim))) * index.size,
+    elements=lambda input, dim, index: prod(_shape_without(input.shape, canonical_dim(dim, input.ndim))) * index.size,
     samples="{}(randn(3, 4), 0, tensor([0, 2, 0])); randn(3, 4).{}(-1, tensor([1])); {}(randn(3, 4), 0, tensor(1))",
 )
 def index_select(input: Any, dim: int, index: Any) -> Any:
@@ -152,10 +152,10 @@ def index_select(input: Any, dim: int, index: Any) -> Any:
 
 
 def _vector(input: Any, dim: int, index: Any, name: str) -> tuple[int, np.ndarray]:
-    where = canonical(dim, input.ndim)
+    where = canonical_dim(dim, input.ndim)
     if np.ndim(index) > 1:
         raise IndexOutOfRange(f"{name} takes a 1-d index, not {np.ndim(index)} dimensions")
-    return where, np.atleast_1d(_checked(index, input.shape[where] if input.ndim else 1, name))
+    return where, np.atleast_1d(_checked_index(index, input.shape[where] if input.ndim else 1, name))
 
 
 def _index_add_source(g: Any, y: Any, x: Any, dim: int, index: Any, source: Any, alpha: Any) -> Any:
@@ -196,8 +196,10 @@ def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
         return gather(ravel(input), 0, ravel(indices))
     if indices.ndim != input.ndim:
         raise ShapeMismatch(f"take_along_dim: indices with {indices.ndim} dimensions for a tensor with {input.ndim}")
-    where = canonical(dim, input.ndim)
-    common = list(broadcast_shape("take_along_dim", _without(input.shape, where), _without(indices.shape, where)))
+    where = canonical_dim(dim, input.ndim)
+    common = list(
+        broadcast_shape("take_along_dim", _shape_without(input.shape, where), _shape_without(indices.shape, where))
+    )
     sizes = [(*common[:where], v.shape[where], *common[where + 1 :]) for v in (input, indices)]
     wrapped = ops.remainder(indices, max(input.shape[where], 1)) if input.ndim else indices  # as torch does, here
     return gather(expand(input, sizes[0]), where, expand(wrapped, sizes[1]))

@@ -9,8 +9,8 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, linear
-from gradcheck.autograd.ops.common.dims import broadcast_shape, canonical, integer
-from gradcheck.autograd.ops.common.subscript import add_at, is_basic, result_size, split
+from gradcheck.autograd.ops.common.dims import broadcast_shape, canonical_dim, require_integer
+from gradcheck.autograd.ops.common.subscript import add_at, is_basic, result_size, split_index
 from gradcheck.autograd.ops.expansion import expand
 from gradcheck.autograd.ops.shape_casts import ravel
 from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
@@ -38,7 +38,7 @@ def getitem(input: Any, index: Any) -> Any:
     """`input[index]`: integers, slices, `None`, `...`, index tensors and masks, mixed as in torch."""
     if is_basic(index):
         return input[index]
-    basic, advanced = split(index, input.ndim)
+    basic, advanced = split_index(index, input.ndim)
     part = input[basic]
     return part[advanced] if advanced else part
 
@@ -60,7 +60,7 @@ def index_adjoint(input: Any, index: Any, size: Any) -> Any:
     if is_basic(index):
         out[index] = input
         return out
-    basic, advanced = split(index, len(size))
+    basic, advanced = split_index(index, len(size))
     if advanced:
         add_at(out[basic], advanced, input)
     else:
@@ -87,7 +87,7 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
         raise DtypeMismatch(f"index_put: values of {values.dtype} for a tensor of {input.dtype}")
     if not indices or not all(hasattr(index, "dtype") for index in indices):
         raise ArgumentError("index_put takes index tensors, one a dimension", hint="(tensor([0, 2]), tensor([1, 1]))")
-    basic, advanced = split(tuple(indices), input.ndim)
+    basic, advanced = split_index(tuple(indices), input.ndim)
     out = input.copy()
     part = out[basic]
     if values.ndim > part[advanced].ndim:
@@ -104,8 +104,8 @@ def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -
 @composite(samples="select(randn(2, 3), 0, 1); randn(2, 3).select(-1, -3)")
 def select(input: Any, dim: int, index: int) -> Any:
     """The slice at `index` of dimension `dim`, which goes."""
-    where = canonical(dim, input.ndim)
-    return getitem(input, (*[_ALL] * where, integer(index, "an index")))
+    where = canonical_dim(dim, input.ndim)
+    return getitem(input, (*[_ALL] * where, require_integer(index, "an index")))
 
 
 @composite(
@@ -113,12 +113,12 @@ def select(input: Any, dim: int, index: int) -> Any:
 )
 def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
     """The `length` slices from `start` on, along `dim`."""
-    where = canonical(dim, input.ndim)
+    where = canonical_dim(dim, input.ndim)
     size = input.shape[where] if input.ndim else 0
     if hasattr(start, "ndim"):  # a tensor of one integer
         if start.dtype.kind not in "iu":
             raise DtypeMismatch(f"narrow takes an integer as the start, not {start.dtype}")
-        start = integer(int(np.asarray(start)), "the start")
+        start = require_integer(int(np.asarray(start)), "the start")
     if not -size <= start <= size:
         raise IndexOutOfRange(f"narrow: start {start} of a dimension of size {size}")
     first = start + size if start < 0 else start

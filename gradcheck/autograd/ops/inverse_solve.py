@@ -12,8 +12,15 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.common.arguments import BATCH, REGULAR, matrices, precise, require_floating, square
-from gradcheck.autograd.ops.common.dims import folded, integer
+from gradcheck.autograd.ops.common.arguments import (
+    BATCH,
+    REGULAR,
+    require_floating,
+    require_full_precision,
+    require_matrices,
+    require_square,
+)
+from gradcheck.autograd.ops.common.dims import require_integer, unbroadcast
 from gradcheck.autograd.ops.diagonals_triangles import diag_embed, diagonal, tril, triu
 from gradcheck.autograd.ops.matrix_products import matmul
 from gradcheck.autograd.ops.shape_casts import reshape, squeeze, unsqueeze
@@ -31,7 +38,7 @@ from gradcheck.errors import ShapeMismatch
 )
 def inv(A: Any) -> Any:
     """The inverse of each square matrix. Raises DomainError for a singular one."""
-    return np.linalg.inv(precise(A, "linalg.inv"))
+    return np.linalg.inv(require_full_precision(A, "linalg.inv"))
 
 
 @composite(name="inv", torch="linalg.inv", samples=f"inv({REGULAR})")
@@ -61,7 +68,7 @@ def _pinv_rule(g: Any, y: Any, x: Any, atol: Any, rtol: Any, hermitian: bool) ->
 )
 def pinv(input: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
     """Moore and Penrose's pseudo-inverse; singular values below `atol`, or `rtol` times the largest, count as 0."""
-    require_floating("linalg.pinv", matrices(input, "linalg.pinv").dtype)
+    require_floating("linalg.pinv", require_matrices(input, "linalg.pinv").dtype)
     if atol is None:
         return np.linalg.pinv(input, rtol=rtol, hermitian=hermitian)
     largest = np.max(np.linalg.svd(input, compute_uv=False), axis=-1, initial=np.finfo(input.dtype).tiny)
@@ -78,8 +85,8 @@ def pinv(input: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = Fa
 )
 def matrix_power(input: Any, n: int) -> Any:
     """The product of n copies of a square matrix, for negative n of its inverse; for 0 the identity."""
-    exponent = integer(n, "the exponent")
-    square(input, "linalg.matrix_power")
+    exponent = require_integer(n, "the exponent")
+    require_square(input, "linalg.matrix_power")
     if exponent == 0:
         identity = diag_embed(ops.ones_like(diagonal(input, 0, -2, -1)))
         return ops.where(identity == identity, identity, input)  # the gradient is zeros, as in torch, not none
@@ -100,13 +107,13 @@ def _is_vector(A: Any, B: Any) -> bool:
 
 
 def _solve_A(g: Any, y: Any, A: Any, B: Any, left: bool) -> Any:
-    back = _solve_back(g, A, B, left)
+    back = _solve_adjoint(g, A, B, left)
     if _is_vector(A, B):
-        return -folded(unsqueeze(back, -1) * unsqueeze(y, -2), A)
-    return -folded(back @ y.mT if left else y.mT @ back, A)
+        return -unbroadcast(unsqueeze(back, -1) * unsqueeze(y, -2), A)
+    return -unbroadcast(back @ y.mT if left else y.mT @ back, A)
 
 
-def _solve_back(g: Any, A: Any, B: Any, left: bool) -> Any:
+def _solve_adjoint(g: Any, A: Any, B: Any, left: bool) -> Any:
     """The cotangent of `B`, as broadcast: the solution of the transposed system."""
     if _is_vector(A, B):
         return squeeze(solve(A.mT, unsqueeze(g, -1)), -1)
@@ -114,7 +121,7 @@ def _solve_back(g: Any, A: Any, B: Any, left: bool) -> Any:
 
 
 @op(
-    (_solve_A, lambda g, y, A, B, left: folded(_solve_back(g, A, B, left), B)),
+    (_solve_A, lambda g, y, A, B, left: unbroadcast(_solve_adjoint(g, A, B, left), B)),
     name="linalg.solve",
     rounds=True,
     method=False,
@@ -129,7 +136,7 @@ def _solve_back(g: Any, A: Any, B: Any, left: bool) -> Any:
 )
 def solve(A: Any, B: Any, *, left: bool = True) -> Any:
     """The X with `A @ X = B` (`X @ A = B` unless `left`); `B` holds matrices or vectors. DomainError if singular."""
-    precise(A, "linalg.solve")
+    require_full_precision(A, "linalg.solve")
     vector = _is_vector(A, B)
     right = B[..., None] if vector else B
     if vector and not left:
@@ -152,7 +159,7 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
 )
 def solve_triangular(input: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
     """The X with `input @ X = B` (`X @ input = B` unless `left`), for a triangle of `input`."""
-    square(input, "linalg.solve_triangular")
+    require_square(input, "linalg.solve_triangular")
     if B.ndim < 2:
         raise ShapeMismatch(f"linalg.solve_triangular takes matrices B, not a shape of {list(B.shape)}")
     matrices = reshape(B, (1,) * (input.ndim - B.ndim) + tuple(B.shape)) if B.ndim < input.ndim else B

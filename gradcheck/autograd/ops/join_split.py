@@ -10,23 +10,23 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, linear
-from gradcheck.autograd.ops.common.dims import canonical, integer
+from gradcheck.autograd.ops.common.dims import canonical_dim, require_integer
 from gradcheck.autograd.ops.indexing import narrow, select
 from gradcheck.autograd.ops.shape_casts import atleast_1d, atleast_2d, atleast_3d, reshape
 from gradcheck.autograd.promotion import result_dtype
 from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
 
-def _counts(tensor: Any, ndim: int) -> bool:
+def _takes_part(tensor: Any, ndim: int) -> bool:
     """Whether `cat` looks at a tensor: torch skips those of shape (0,) among others with more dimensions."""
     return tensor.ndim == ndim or tuple(tensor.shape) != (0,)
 
 
 def _cat_rule(g: Any, y: Any, tensors: Any, dim: int) -> list[Any]:
-    where, start = canonical(dim, y.ndim), 0
+    where, start = canonical_dim(dim, y.ndim), 0
     shares = []
     for tensor in tensors:
-        if not _counts(tensor, y.ndim):
+        if not _takes_part(tensor, y.ndim):
             shares.append(ops.zeros_like(tensor))
             continue
         shares.append(narrow(g, where, start, tensor.shape[where]))
@@ -51,9 +51,9 @@ def cat(tensors: Any, dim: int = 0) -> Any:
     if any(tensor.ndim == 0 for tensor in tensors):
         raise ShapeMismatch("cat takes tensors with at least 1 dimension", hint="stack takes 0-d tensors")
     ndim = max(tensor.ndim for tensor in tensors)
-    parts = [tensor for tensor in tensors if _counts(tensor, ndim)]
+    parts = [tensor for tensor in tensors if _takes_part(tensor, ndim)]
     try:
-        joined = np.concatenate(parts, canonical(dim, ndim))
+        joined = np.concatenate(parts, canonical_dim(dim, ndim))
     except ValueError as error:
         shapes = " and ".join(str(list(tensor.shape)) for tensor in parts[:8])
         raise ShapeMismatch(f"cat: shapes {shapes} differ, apart from dimension {dim}") from error
@@ -76,7 +76,7 @@ def stack(tensors: Any, dim: int = 0) -> Any:
     shapes = dict.fromkeys(tuple(tensor.shape) for tensor in tensors)
     if len(shapes) > 1:
         raise ShapeMismatch(f"stack takes tensors of one shape, not {' and '.join(str(list(s)) for s in shapes)}")
-    return np.stack(tensors, canonical(dim, tensors[0].ndim + 1)).astype(result_dtype(tensors), copy=False)
+    return np.stack(tensors, canonical_dim(dim, tensors[0].ndim + 1)).astype(result_dtype(tensors), copy=False)
 
 
 @composite(method=False, samples="hstack([randn(2, 3), randn(2, 1)]); hstack([randn(2), randn(())])")
@@ -114,7 +114,7 @@ def _dimension(tensor: Any, dim: int, name: str) -> tuple[int, int]:
     """`dim` counted from the front, and its size."""
     if not tensor.ndim:
         raise ShapeMismatch(f"{name} takes at least 1 dimension, not 0")
-    where = canonical(dim, tensor.ndim)
+    where = canonical_dim(dim, tensor.ndim)
     return where, tensor.shape[where]
 
 
@@ -146,11 +146,11 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
     """Pieces along `dim`, all of one size but perhaps the last, or of the sizes listed."""
     where, size = _dimension(tensor, dim, "split")
     if isinstance(split_size_or_sections, (tuple, list)):
-        lengths = [integer(length, "a size") for length in split_size_or_sections]
+        lengths = [require_integer(length, "a size") for length in split_size_or_sections]
         if sum(lengths) != size or any(length < 0 for length in lengths):
             raise ShapeMismatch(f"split: sizes {lengths} do not add up to {size}, the size of dimension {dim}")
         return _pieces(tensor, where, lengths)
-    step = integer(split_size_or_sections, "a size")
+    step = require_integer(split_size_or_sections, "a size")
     if step < 0 or (step == 0 and size):
         raise ShapeMismatch(f"split: pieces of size {step}, of a dimension of size {size}")
     return _pieces(tensor, where, [min(step, size - start) for start in range(0, size, step or 1)] or [0])
@@ -160,7 +160,7 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
 def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
     """At most `chunks` pieces along `dim`, all of one size but perhaps the last."""
     where, size = _dimension(input, dim, "chunk")
-    if integer(chunks, "the number of chunks") < 1:
+    if require_integer(chunks, "the number of chunks") < 1:
         raise ShapeMismatch(f"chunk makes at least 1 piece, not {chunks}")
     return split(input, -(-size // chunks), where) if size else _pieces(input, where, [0] * chunks)
 
@@ -183,7 +183,7 @@ def tensor_split(input: Any, sections: Any, dim: int = 0) -> Any:
         ends = [slice(end).indices(size)[1] for end in sections]
         bounds = [0, *ends, size]
         return tuple(narrow(input, where, a, max(b - a, 0)) for a, b in pairwise(bounds))
-    count = integer(sections, "the number of sections")
+    count = require_integer(sections, "the number of sections")
     if count < 1:
         raise ShapeMismatch(f"tensor_split makes at least 1 piece, not {count}")
     return _pieces(input, where, [size // count + (i < size % count) for i in range(count)])

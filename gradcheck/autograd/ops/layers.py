@@ -13,13 +13,13 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.common.dims import integer
-from gradcheck.autograd.ops.common.nn_functional import fits_into, functional
+from gradcheck.autograd.ops.common.dims import require_integer
+from gradcheck.autograd.ops.common.nn_functional import nn_functional_op, require_broadcastable_to
 from gradcheck.autograd.promotion import require_one_dtype
 from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch, Unsupported
 
 
-@functional(
+@nn_functional_op(
     elements=lambda input, weight, bias=None: prod(input.shape[:-1]) * prod(weight.shape[:-1]),
     samples="""
         {}(randn(2, 3), randn(4, 3)); {}(randn(2, 3), randn(4, 3), randn(4));
@@ -56,7 +56,7 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
     found = ops.reshape(rows, (*input.shape, weight.shape[1]))
     if padding_idx is None:
         return found
-    padding_idx = integer(padding_idx, "padding_idx")
+    padding_idx = require_integer(padding_idx, "padding_idx")
     if not -weight.shape[0] <= padding_idx < weight.shape[0]:
         raise IndexOutOfRange(f"embedding: there is no row {padding_idx} among {weight.shape[0]} to pad with")
     padding = padding_idx + weight.shape[0] if padding_idx < 0 else padding_idx
@@ -73,7 +73,7 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
     """1 at the class, 0 elsewhere, in a new last dimension; as many classes as the largest asks for, unless said."""
     if input.dtype != np.int64:
         raise DtypeMismatch(f"one_hot takes int64, not {input.dtype}")
-    num_classes = integer(num_classes, "num_classes")
+    num_classes = require_integer(num_classes, "num_classes")
     if num_classes < 0:
         if not input.size:
             raise ShapeMismatch("one_hot of an empty tensor needs num_classes")
@@ -118,7 +118,7 @@ def _masked(scores: Any, attn_mask: Any, is_causal: bool) -> Any:
     if attn_mask.dtype.kind in "iu":
         raise DtypeMismatch(f"the attention mask must be bool or floating, not {attn_mask.dtype}")
     if not is_causal:
-        fits_into("scaled_dot_product_attention", scores, attn_mask, "mask")
+        require_broadcastable_to("scaled_dot_product_attention", scores, attn_mask, "mask")
     if attn_mask.dtype.kind == "b":
         return ops.where(attn_mask, scores, -np.inf)
     if attn_mask.dtype != np.float32:
@@ -141,7 +141,7 @@ def _attention_elements(query: Any, key: Any, value: Any, *settings: Any) -> int
     return batch * int(query.shape[-2]) * max(int(key.shape[-2]), int(value.shape[-1]))
 
 
-def _for_groups(query: Any, shared: Any) -> Any:
+def _repeat_heads(query: Any, shared: Any) -> Any:
     """Heads of keys or values, repeated for the heads of queries."""
     heads, others = query.shape[-3], shared.shape[-3]
     if others == 0 or heads % others:
@@ -149,7 +149,7 @@ def _for_groups(query: Any, shared: Any) -> Any:
     return ops.repeat_interleave(shared, heads // others, -3)
 
 
-@functional(
+@nn_functional_op(
     elements=_attention_elements,
     samples="""
         {}(randn(3, 4), randn(5, 4), randn(5, 2)); {}(randn(2, 3, 4), randn(2, 5, 4), randn(2, 5, 4), scale=0.3);
@@ -178,7 +178,7 @@ def scaled_dot_product_attention(
     `enable_gqa` as many heads of queries, the last dimension before these, share a head of keys as there are to each.
     """
     if enable_gqa:
-        key, value = _for_groups(query, key), _for_groups(query, value)
+        key, value = _repeat_heads(query, key), _repeat_heads(query, value)
     _check(query, key, value)
     if dropout_p:
         raise Unsupported("attention with dropout is random, so no two engines can agree on it")

@@ -13,25 +13,25 @@ from typing import Any
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.ops.common.nn_functional import (
-    fits_into,
-    floating_one_of,
-    functional,
-    joint_elements,
-    reduced,
-    same_shape,
+    count_broadcast_elements,
+    nn_functional_op,
+    reduce_loss,
+    require_any_floating,
+    require_broadcastable_to,
+    require_same_shape,
 )
 from gradcheck.errors import ArgumentError, ShapeMismatch
 
-_loss = partial(functional, elements=joint_elements)
+_loss = partial(nn_functional_op, elements=count_broadcast_elements)
 
 
-def _weighted(name: str, loss: Any, input: Any, weight: Any, reduction: str) -> Any:
+def _reduce_weighted(name: str, loss: Any, input: Any, weight: Any, reduction: str) -> Any:
     """The loss reduced, each element times its weight; the mean then divides by the sum of the weights."""
     if weight is None:
-        return reduced(loss, reduction)
-    same_shape(name, input, weight, "weight")
+        return reduce_loss(loss, reduction)
+    require_same_shape(name, input, weight, "weight")
     weighted = loss * weight
-    return ops.sum(weighted) / ops.sum(weight) if reduction == "mean" else reduced(weighted, reduction)
+    return ops.sum(weighted) / ops.sum(weight) if reduction == "mean" else reduce_loss(weighted, reduction)
 
 
 @_loss(
@@ -44,8 +44,8 @@ def _weighted(name: str, loss: Any, input: Any, weight: Any, reduction: str) -> 
 )
 def mse_loss(input: Any, target: Any, *, reduction: str = "mean", weight: Any = None) -> Any:
     """The squared error; with `weight` the mean divides by the sum of the weights."""
-    floating_one_of("mse_loss", input, target)
-    return _weighted("mse_loss", ops.square(input - target), input, weight, reduction)
+    require_any_floating("mse_loss", input, target)
+    return _reduce_weighted("mse_loss", ops.square(input - target), input, weight, reduction)
 
 
 @_loss(
@@ -57,7 +57,7 @@ def mse_loss(input: Any, target: Any, *, reduction: str = "mean", weight: Any = 
 )
 def l1_loss(input: Any, target: Any, *, reduction: str = "mean", weight: Any = None) -> Any:
     """The absolute error; with `weight` the mean divides by the sum of the weights."""
-    return _weighted("l1_loss", ops.abs(input - target), input, weight, reduction)
+    return _reduce_weighted("l1_loss", ops.abs(input - target), input, weight, reduction)
 
 
 def _huber(error: Any, delta: Any) -> Any:
@@ -76,9 +76,9 @@ def smooth_l1_loss(input: Any, target: Any, *, reduction: str = "mean", beta: fl
     """The squared error over `2 * beta` where it is below `beta`, the absolute error less `beta / 2` beyond."""
     if not beta >= 0:
         raise ArgumentError(f"smooth_l1_loss takes a beta of at least 0, not {beta}")
-    floating_one_of("smooth_l1_loss", input, target)
+    require_any_floating("smooth_l1_loss", input, target)
     error = input - target
-    return reduced(_huber(error, beta) / beta if beta else ops.abs(error), reduction)
+    return reduce_loss(_huber(error, beta) / beta if beta else ops.abs(error), reduction)
 
 
 @_loss(
@@ -97,9 +97,9 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
         raise ArgumentError(f"huber_loss takes a delta above 0, not {delta}")
     loss = _huber(input - target, delta)
     if weight is not None:
-        same_shape("huber_loss", input, weight, "weight")
+        require_same_shape("huber_loss", input, weight, "weight")
         loss = loss * weight
-    return reduced(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
 @_loss(
@@ -119,7 +119,7 @@ def kl_div(input: Any, target: Any, *, reduction: str = "mean", log_target: bool
     else:
         loss = ops.xlogy(target, target) - target * input
     if reduction != "batchmean":
-        return reduced(loss, reduction)
+        return reduce_loss(loss, reduction)
     total = ops.sum(loss)
     return total / input.shape[0] if input.ndim else total
 
@@ -142,7 +142,7 @@ def poisson_nll_loss(
         safe = ops.where(large, target, 2.0)
         stirling = safe * ops.log(safe) - safe + 0.5 * ops.log(2 * pi * safe)
         loss = loss + ops.where(large, stirling, 0.0)
-    return reduced(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
 @_loss(
@@ -164,7 +164,7 @@ def gaussian_nll_loss(
             raise ShapeMismatch(f"gaussian_nll_loss: a variance of shape {list(var.shape)} for {list(input.shape)}")
     bounded = var + ops.detach(ops.clamp(var, min=eps) - var)  # the gradient passes the bound, as in torch
     loss = 0.5 * (ops.log(bounded) + ops.square(input - target) / bounded)
-    return reduced(loss + 0.5 * log(2 * pi) if full else loss, reduction)
+    return reduce_loss(loss + 0.5 * log(2 * pi) if full else loss, reduction)
 
 
 # Margins -------------------------------------------------------------------------------------------
@@ -175,8 +175,8 @@ def gaussian_nll_loss(
 )
 def soft_margin_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     """`log(1 + exp(-target * input))`, for targets of -1 and 1."""
-    fits_into("soft_margin_loss", input, target, "target")
-    return reduced(ops.log1p(ops.exp(-target * input)), reduction)
+    require_broadcastable_to("soft_margin_loss", input, target, "target")
+    return reduce_loss(ops.log1p(ops.exp(-target * input)), reduction)
 
 
 @_loss(
@@ -191,7 +191,7 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
     if not input1.ndim == input2.ndim == target.ndim:
         found = f"{input1.ndim}, {input2.ndim} and {target.ndim}"
         raise ShapeMismatch(f"margin_ranking_loss takes three tensors of as many dimensions, not {found}")
-    return reduced(ops.clamp(-target * (input1 - input2) + margin, min=0), reduction)
+    return reduce_loss(ops.clamp(-target * (input1 - input2) + margin, min=0), reduction)
 
 
 @_loss(
@@ -204,10 +204,10 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
 def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, *, reduction: str = "mean") -> Any:
     """The distance `input` where the target is 1; what it lacks to the margin where it is -1."""
     apart = ops.where(target != 1, ops.clamp(margin - input, min=0), 0.0)
-    return reduced(apart + ops.where(target != -1, input, 0.0), reduction)
+    return reduce_loss(apart + ops.where(target != -1, input, 0.0), reduction)
 
 
-@functional(
+@nn_functional_op(
     kinks="the margin",
     samples="""
         {}(randn(3, 4), randn(3, 4), tensor([1.0, -1.0, 1.0]));
@@ -225,7 +225,7 @@ def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float =
     squares = [ops.sum(x * x, -1) + 1e-12 for x in (input1, input2)]
     cosine = product / ops.sqrt(squares[0] * squares[1])
     loss = ops.where(target == 1, 1 - cosine, 0.0) + ops.where(target == -1, ops.clamp(cosine - margin, min=0), 0.0)
-    return reduced(loss, reduction)
+    return reduce_loss(loss, reduction)
 
 
 @_loss(
@@ -260,4 +260,4 @@ def triplet_margin_loss(
     far = ops.pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = ops.minimum(far, ops.pairwise_distance(positive, negative, p, eps))
-    return reduced(ops.clamp(margin + near - far, min=0), reduction)
+    return reduce_loss(ops.clamp(margin + near - far, min=0), reduction)

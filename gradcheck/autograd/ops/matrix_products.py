@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.common.dims import folded
+from gradcheck.autograd.ops.common.dims import unbroadcast
 from gradcheck.autograd.ops.expansion import expand
 from gradcheck.autograd.ops.shape_casts import reshape, squeeze, unsqueeze
 from gradcheck.autograd.promotion import require_one_dtype
@@ -20,10 +20,10 @@ from gradcheck.errors import ArgumentError, ShapeMismatch
 def _matmul_left(g: Any, y: Any, a: Any, b: Any) -> Any:
     """The cotangent of `a`: `g @ b.mT`, with the dimensions that `a` or `b` lacks put in and dropped again."""
     if a.ndim > 1 and b.ndim > 1:
-        return folded(g @ _transposed(b), a)
+        return unbroadcast(g @ _transposed(b), a)
     if b.ndim == 1:
         return g * b if a.ndim == 1 else unsqueeze(g, -1) * b
-    return b @ g if b.ndim == 2 else folded(squeeze(b @ unsqueeze(g, -1), -1), a)
+    return b @ g if b.ndim == 2 else unbroadcast(squeeze(b @ unsqueeze(g, -1), -1), a)
 
 
 def _matmul_right(g: Any, y: Any, a: Any, b: Any) -> Any:
@@ -32,7 +32,7 @@ def _matmul_right(g: Any, y: Any, a: Any, b: Any) -> Any:
         return g * a if b.ndim == 1 else unsqueeze(a, -1) * unsqueeze(g, -2)
     if b.ndim == 1:
         return _rows(a).T @ reshape(g, (prod(g.shape),)) if a.ndim > 2 else a.T @ g
-    return _rows(a).T @ _rows(g) if b.ndim == 2 and a.ndim > 2 else folded(_transposed(a) @ g, b)
+    return _rows(a).T @ _rows(g) if b.ndim == 2 and a.ndim > 2 else unbroadcast(_transposed(a) @ g, b)
 
 
 def _transposed(x: Any) -> Any:
@@ -73,7 +73,7 @@ def matmul(input: Any, other: Any) -> Any:
         raise ShapeMismatch(f"shapes {list(input.shape)} and {list(other.shape)} cannot be multiplied") from error
 
 
-def _expect(name: str, **tensors: tuple[Any, int]) -> None:
+def _require_ndim(name: str, **tensors: tuple[Any, int]) -> None:
     """Raise unless each tensor has so many dimensions: `_expect("mm", input=(input, 2))`."""
     for parameter, (tensor, ndim) in tensors.items():
         if getattr(tensor, "ndim", None) is None:
@@ -85,14 +85,14 @@ def _expect(name: str, **tensors: tuple[Any, int]) -> None:
 @composite(elements=_product_elements, samples="mm(randn(2, 3), randn(3, 4)); randn(2, 3).mm(randn(3, 0))")
 def mm(input: Any, mat2: Any) -> Any:
     """The product of two matrices."""
-    _expect("mm", input=(input, 2), mat2=(mat2, 2))
+    _require_ndim("mm", input=(input, 2), mat2=(mat2, 2))
     return matmul(input, mat2)
 
 
 @composite(elements=_product_elements, samples="bmm(randn(5, 2, 3), randn(5, 3, 4))")
 def bmm(input: Any, mat2: Any) -> Any:
     """The products of two batches of matrices, of one size."""
-    _expect("bmm", input=(input, 3), mat2=(mat2, 3))
+    _require_ndim("bmm", input=(input, 3), mat2=(mat2, 3))
     if input.shape[0] != mat2.shape[0]:
         raise ShapeMismatch(f"bmm: batches of {list(input.shape)} and {list(mat2.shape)} differ in number")
     return matmul(input, mat2)
@@ -101,21 +101,21 @@ def bmm(input: Any, mat2: Any) -> Any:
 @composite(samples="mv(randn(2, 3), randn(3))")
 def mv(input: Any, vec: Any) -> Any:
     """A matrix times a vector."""
-    _expect("mv", input=(input, 2), vec=(vec, 1))
+    _require_ndim("mv", input=(input, 2), vec=(vec, 1))
     return matmul(input, vec)
 
 
 @composite(samples="dot(randn(3), randn(3)); randn(0).dot(randn(0))")
 def dot(input: Any, tensor: Any) -> Any:
     """The sum of the products of two vectors; nothing is conjugated."""
-    _expect("dot", input=(input, 1), tensor=(tensor, 1))
+    _require_ndim("dot", input=(input, 1), tensor=(tensor, 1))
     return matmul(input, tensor)
 
 
 @composite(samples="vdot(randn(3), randn(3))")
 def vdot(input: Any, other: Any) -> Any:
     """The inner product of two vectors: the first is conjugated."""
-    _expect("vdot", input=(input, 1), other=(other, 1))
+    _require_ndim("vdot", input=(input, 1), other=(other, 1))
     return matmul(ops.conj(input) if input.dtype.kind == "c" else input, other)
 
 
@@ -137,14 +137,14 @@ def _outer_elements(input: Any, vec2: Any) -> int:
 @composite(aliases=("ger",), elements=_outer_elements, samples="outer(randn(2), randn(3)); randn(2).outer(randn(0))")
 def outer(input: Any, vec2: Any) -> Any:
     """`out[i, j] = input[i] * vec2[j]`."""
-    _expect("outer", input=(input, 1), vec2=(vec2, 1))
+    _require_ndim("outer", input=(input, 1), vec2=(vec2, 1))
     return unsqueeze(input, 1) * vec2
 
 
 # Products added to something -----------------------------------------------------------------------
 
 
-def _plus(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
+def _add_scaled(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
     """`beta * input + alpha * product`; for beta = 0 without `input`, whose NaNs then do not count."""
     require_one_dtype(name, input, product)
     scaled = product if alpha == 1 else product * alpha
@@ -167,13 +167,13 @@ def _sum_elements(input: Any, left: Any, right: Any, beta: Any, alpha: Any) -> i
 )
 def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * (mat1 @ mat2)`; `input` is expanded."""
-    return _plus("addmm", input, mm(mat1, mat2), beta, alpha)
+    return _add_scaled("addmm", input, mm(mat1, mat2), beta, alpha)
 
 
 @composite(samples="addmv(randn(2), randn(2, 3), randn(3)); addmv(randn(1), randn(2, 3), randn(3), beta=2, alpha=0.5)")
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * (mat @ vec)`; `input` is expanded."""
-    return _plus("addmv", input, mv(mat, vec), beta, alpha)
+    return _add_scaled("addmv", input, mv(mat, vec), beta, alpha)
 
 
 @composite(
@@ -182,7 +182,7 @@ def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> A
 )
 def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * outer(vec1, vec2)`; `input` is expanded."""
-    return _plus("addr", input, outer(vec1, vec2), beta, alpha)
+    return _add_scaled("addr", input, outer(vec1, vec2), beta, alpha)
 
 
 @composite(
@@ -194,13 +194,13 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
 )
 def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * bmm(batch1, batch2)`; `input` is expanded."""
-    return _plus("baddbmm", input, bmm(batch1, batch2), beta, alpha)
+    return _add_scaled("baddbmm", input, bmm(batch1, batch2), beta, alpha)
 
 
 @composite(elements=_sum_elements, samples="addbmm(randn(2, 4), randn(5, 2, 3), randn(5, 3, 4), beta=2, alpha=0.5)")
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)`; `input` is expanded."""
-    return _plus("addbmm", input, ops.sum(bmm(batch1, batch2), 0), beta, alpha)
+    return _add_scaled("addbmm", input, ops.sum(bmm(batch1, batch2), 0), beta, alpha)
 
 
 # Chains --------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import numpy as np
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import Op, Rule, composite, elementwise, op, row
 from gradcheck.autograd.ops.common.arguments import refuse_complex
-from gradcheck.autograd.ops.common.dims import any_empty, axes, canonical, restored
+from gradcheck.autograd.ops.common.dims import any_empty, canonical_dim, reduced_axes, restore_reduced_dims
 from gradcheck.autograd.ops.comparison_where import where
 from gradcheck.autograd.ops.gather_scatter import gather
 from gradcheck.autograd.ops.shape_casts import squeeze
@@ -27,7 +27,7 @@ _TWO = ((-3.0, 3.0), (-3.0, 3.0))
 _TIES = "ties, which share the gradient"
 
 
-def _shared(loses: Rule) -> tuple[Rule, Rule]:
+def _tie_sharing_rules(loses: Rule) -> tuple[Rule, Rule]:
     """The cotangent goes to the one that does not lose against the other; equal ones share it."""
     return (
         lambda g, y, a, b: where(loses(a, b), 0, where(a == b, g / 2, g)),
@@ -35,7 +35,7 @@ def _shared(loses: Rule) -> tuple[Rule, Rule]:
     )
 
 
-def _first(wins: Rule, wins_or_equals: Rule) -> tuple[Rule, Rule]:
+def _first_wins_rules(wins: Rule, wins_or_equals: Rule) -> tuple[Rule, Rule]:
     """The cotangent goes to the first where that wins, or where the second is NaN. Equal ones share it, or the first
     has it, as in the installed torch."""
 
@@ -57,12 +57,12 @@ _of_two = partial(row, kinks=_TIES, samples=_EITHER_NAN, takes="bif", domain=_TW
 _but_nan = partial(_of_two, kinks="ties", samples="{}(tensor([1.0, nan, 3.0, nan]), tensor([1.0, 5.0, nan, nan]))")
 
 _MAX, _MIN = "The larger of two; NaN where either is.", "The smaller of two; NaN where either is."
-maximum = _of_two("maximum", _MAX, lambda input, other: np.maximum(input, other), _shared(lt))
-minimum = _of_two("minimum", _MIN, lambda input, other: np.minimum(input, other), _shared(gt))
+maximum = _of_two("maximum", _MAX, lambda input, other: np.maximum(input, other), _tie_sharing_rules(lt))
+minimum = _of_two("minimum", _MIN, lambda input, other: np.minimum(input, other), _tie_sharing_rules(gt))
 _FMAX = "The larger of two; a NaN counts only against another."
-_but_nan("fmax", _FMAX, lambda input, other: np.fmax(input, other), _first(gt, ge))
+_but_nan("fmax", _FMAX, lambda input, other: np.fmax(input, other), _first_wins_rules(gt, ge))
 _FMIN = "The smaller of two; a NaN counts only against another."
-_but_nan("fmin", _FMIN, lambda input, other: np.fmin(input, other), _first(lt, le))
+_but_nan("fmin", _FMIN, lambda input, other: np.fmin(input, other), _first_wins_rules(lt, le))
 
 
 def _clamp_input(g: Any, y: Any, x: Any, low: Any, high: Any) -> Any:
@@ -145,8 +145,8 @@ def clamp_max(input: Any, max: Any) -> Any:
 
 def _share_ties(g: Any, y: Any, x: Any, dim: Any, keepdim: bool) -> Any:
     """Equal extremes share the cotangent evenly."""
-    tied = x == restored(y, x, dim, keepdim)
-    return where(tied, restored(g, x, dim, keepdim), 0) / ops.sum(tied, dim, True)
+    tied = x == restore_reduced_dims(y, x, dim, keepdim)
+    return where(tied, restore_reduced_dims(g, x, dim, keepdim), 0) / ops.sum(tied, dim, True)
 
 
 _SAMPLES = """
@@ -158,7 +158,7 @@ _SAMPLES = """
 
 def _extreme(name: str, function: Any, input: Any, dim: Any, keepdim: bool) -> Any:
     refuse_complex(name, input.dtype)
-    run = axes(dim, input.ndim)
+    run = reduced_axes(dim, input.ndim)
     if any_empty(input, run):
         kind = ShapeMismatch if len(run) == input.ndim else IndexOutOfRange  # as torch tells them apart
         raise kind(f"{name}: there is no element along {list(run)} of a tensor of shape {list(input.shape)}")
@@ -177,13 +177,13 @@ def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
     return _extreme("amin", np.min, input, dim, keepdim)
 
 
-def _place(name: str, function: Any, input: Any, dim: int | None, keepdim: bool) -> Any:
+def _arg_extreme(name: str, function: Any, input: Any, dim: int | None, keepdim: bool) -> Any:
     refuse_complex(name, input.dtype)
-    if any_empty(input, axes(dim, input.ndim)):
+    if any_empty(input, reduced_axes(dim, input.ndim)):
         raise IndexOutOfRange(f"there is no element to find in a tensor of shape {list(input.shape)}")
     if input.ndim == 0:
         return np.zeros((), np.int64)
-    axis = None if dim is None else canonical(dim, input.ndim)
+    axis = None if dim is None else canonical_dim(dim, input.ndim)
     return function(input, axis=axis, keepdims=keepdim).astype(np.int64, copy=False)
 
 
@@ -197,20 +197,20 @@ _PLACE_SAMPLES = """
 def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """Where the largest element stands, the first of several; a NaN is larger than all. Without `dim`, in row-major
     order."""
-    return _place("argmax", np.argmax, input, dim, keepdim)
+    return _arg_extreme("argmax", np.argmax, input, dim, keepdim)
 
 
 @op(samples=_PLACE_SAMPLES)
 def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """Where the smallest element stands, the first of several; a NaN is smaller than all. Without `dim`, in row-major
     order."""
-    return _place("argmin", np.argmin, input, dim, keepdim)
+    return _arg_extreme("argmin", np.argmin, input, dim, keepdim)
 
 
 # max and min, in torch's three forms ---------------------------------------------------------------
 
 
-def _along(places: Op, input: Any, dim: Any, keepdim: bool) -> Any:
+def _extreme_along_dim(places: Op, input: Any, dim: Any, keepdim: bool) -> Any:
     """The elements whose `places` along one dimension are these, and the places."""
     if isinstance(dim, (tuple, list)):
         raise ArgumentError("max and min find places along one dimension", hint="amax and amin take several")
@@ -226,7 +226,7 @@ _FORM_SAMPLES = """
 """
 
 
-def _second(name: str, dim: Any, other: Any) -> Any:
+def _dim_or_other(name: str, dim: Any, other: Any) -> Any:
     """What stands beside the tensor: a dimension, another tensor or nothing."""
     if other is None:
         return dim
@@ -239,20 +239,20 @@ def _second(name: str, dim: Any, other: Any) -> Any:
 def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element, `max(x)`; the largest along a dimension and where they stand, `max(x, dim)`; or the larger
     of two tensors, `max(x, y)`."""
-    second = _second("max", dim, other)
+    second = _dim_or_other("max", dim, other)
     if hasattr(second, "shape"):
         return maximum(input, second)
-    return amax(input) if second is None else _along(argmax, input, dim, keepdim)
+    return amax(input) if second is None else _extreme_along_dim(argmax, input, dim, keepdim)
 
 
 @composite(kinks="ties", samples=_FORM_SAMPLES)
 def min(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element, `min(x)`; the smallest along a dimension and where they stand, `min(x, dim)`; or the
     smaller of two tensors, `min(x, y)`."""
-    second = _second("min", dim, other)
+    second = _dim_or_other("min", dim, other)
     if hasattr(second, "shape"):
         return minimum(input, second)
-    return amin(input) if second is None else _along(argmin, input, dim, keepdim)
+    return amin(input) if second is None else _extreme_along_dim(argmin, input, dim, keepdim)
 
 
 @composite(samples="aminmax(randn(2, 3)); aminmax(randn(2, 3), dim=1, keepdim=True)")

@@ -13,22 +13,22 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
-from gradcheck.autograd.ops.common.dims import integer
-from gradcheck.autograd.ops.common.nn_functional import functional, one_dtype
+from gradcheck.autograd.ops.common.dims import require_integer
+from gradcheck.autograd.ops.common.nn_functional import nn_functional_op, require_one_float_dtype
 from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch
 
 
-def _scaled(normal: Any, weight: Any, bias: Any) -> Any:
+def _scale_and_shift(normal: Any, weight: Any, bias: Any) -> Any:
     if weight is not None:
         normal = normal * weight
     return normal if bias is None else normal + bias
 
 
-def _trailing(name: str, input: Any, normalized_shape: Any, **parameters: Any) -> tuple[int, ...]:
+def _normalized_dims(name: str, input: Any, normalized_shape: Any, **parameters: Any) -> tuple[int, ...]:
     """The dimensions that `normalized_shape` covers, once all shapes are checked."""
     if not isinstance(normalized_shape, (tuple, list)):
         raise ArgumentError(f"{name}: normalized_shape must be a list of sizes, not {normalized_shape!r}")
-    sizes = [integer(size, "a size") for size in normalized_shape]
+    sizes = [require_integer(size, "a size") for size in normalized_shape]
     if not sizes or list(input.shape[-len(sizes) :]) != sizes:
         raise ShapeMismatch(f"{name}: an input of shape {list(input.shape)} does not end in {sizes}")
     for title, parameter in parameters.items():
@@ -43,7 +43,7 @@ def _standardized(input: Any, dims: tuple[int, ...], eps: float) -> Any:
     return centered * ops.rsqrt(ops.mean(ops.square(centered), dims, True) + eps)
 
 
-@functional(
+@nn_functional_op(
     samples="""
         {}(randn(2, 5), [5]); {}(randn(2, 5), (5,), randn(5), randn(5));
         {}(randn(2, 3, 4), [3, 4], weight=randn(3, 4), eps=0.1); {}(randn(2, 5), [5], None, randn(5));
@@ -52,21 +52,21 @@ def _standardized(input: Any, dims: tuple[int, ...], eps: float) -> Any:
 )
 def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """Mean 0 and variance 1 over the last dimensions, then scaled and shifted element by element."""
-    one_dtype("layer_norm", input, weight, bias)
-    dims = _trailing("layer_norm", input, normalized_shape, weight=weight, bias=bias)
-    return _scaled(_standardized(input, dims, eps), weight, bias)
+    require_one_float_dtype("layer_norm", input, weight, bias)
+    dims = _normalized_dims("layer_norm", input, normalized_shape, weight=weight, bias=bias)
+    return _scale_and_shift(_standardized(input, dims, eps), weight, bias)
 
 
-@functional(
+@nn_functional_op(
     samples="""
         {}(randn(2, 5), [5]); {}(randn(2, 3, 4), (3, 4), randn(3, 4), 0.1); {}(randn(2, 5), [5], weight=randn(5))
     """,
 )
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
     """Divided by the root of the mean square over the last dimensions; `eps` is the dtype's unless given."""
-    dims = _trailing("rms_norm", input, normalized_shape, weight=weight)
+    dims = _normalized_dims("rms_norm", input, normalized_shape, weight=weight)
     small = float(np.finfo(input.dtype).eps) if eps is None else eps
-    return _scaled(input * ops.rsqrt(ops.mean(ops.square(input), dims, True) + small), weight, None)
+    return _scale_and_shift(input * ops.rsqrt(ops.mean(ops.square(input), dims, True) + small), weight, None)
 
 
 def _channels(value: Any, input: Any, what: str) -> Any:
@@ -89,7 +89,7 @@ def _move_statistics(running: Any, batch: Any, moment: Callable[[np.ndarray], An
         known[...] = (1 - momentum) * known + momentum * moment(values).reshape(known.shape)
 
 
-@functional(
+@nn_functional_op(
     samples="""
         {}(randn(4, 3), None, None, training=True);
         {}(randn(4, 3), detach(zeros(3)), detach(ones(3)), randn(3), randn(3), True);
@@ -118,7 +118,7 @@ def batch_norm(
         raise IndexOutOfRange(f"batch_norm takes at least 2 dimensions, (N, C, …), not {input.ndim}")
     if (running_mean is None) != (running_var is None):
         raise ArgumentError("batch_norm takes both running_mean and running_var, or neither")
-    one_dtype("batch_norm", input, running_mean, running_var, weight, bias)
+    require_one_float_dtype("batch_norm", input, running_mean, running_var, weight, bias)
     if eps < 0 or (training and eps == 0):
         raise ArgumentError(f"batch_norm takes an eps of at least 0, and above 0 in training, not {eps}")
     weight, bias = _channels(weight, input, "weight"), _channels(bias, input, "bias")
@@ -126,16 +126,16 @@ def batch_norm(
     if not training:
         if mean is None or var is None:
             raise ArgumentError("batch_norm outside of training needs running_mean and running_var")
-        return _scaled((input - mean) * ops.rsqrt(var + eps), weight, bias)
+        return _scale_and_shift((input - mean) * ops.rsqrt(var + eps), weight, bias)
     dims = (0, *range(2, input.ndim))
     if prod(int(input.shape[d]) for d in dims) == 1:
         raise ShapeMismatch(f"batch_norm in training needs more than 1 value a channel, not shape {list(input.shape)}")
     _move_statistics(running_mean, ops.detach(input), lambda x: x.mean(dims), momentum)
     _move_statistics(running_var, ops.detach(input), lambda x: x.var(dims, ddof=1), momentum)
-    return _scaled(_standardized(input, dims, eps), weight, bias)
+    return _scale_and_shift(_standardized(input, dims, eps), weight, bias)
 
 
-@functional(
+@nn_functional_op(
     samples="""
         {}(randn(2, 6), 2); {}(randn(2, 4, 3), 2, randn(4), randn(4));
         {}(randn(2, 4, 3), num_groups=1, weight=randn(4), eps=0.1)
@@ -145,14 +145,14 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
     """Mean 0 and variance 1 over each of `num_groups` groups of channels, then scaled and shifted by channel."""
     if input.ndim < 2 or num_groups < 1 or input.shape[1] % num_groups:
         raise ShapeMismatch(f"group_norm: {num_groups} groups of the channels of {list(input.shape)}")
-    one_dtype("group_norm", input, weight, bias)
+    require_one_float_dtype("group_norm", input, weight, bias)
     rest = 0 if 0 in input.shape else -1
     parted = ops.reshape(input, (input.shape[0], num_groups, rest))
     normal = ops.reshape(_standardized(parted, (2,), eps), input.shape)
-    return _scaled(normal, _channels(weight, input, "weight"), _channels(bias, input, "bias"))
+    return _scale_and_shift(normal, _channels(weight, input, "weight"), _channels(bias, input, "bias"))
 
 
-@functional(
+@nn_functional_op(
     samples="""
         {}(randn(2, 3, 4)); {}(randn(2, 3, 4), weight=randn(3), bias=randn(3));
         {}(randn(2, 3, 4), detach(zeros(3)), detach(ones(3)), randn(3));
@@ -177,7 +177,7 @@ def instance_norm(
         raise ShapeMismatch(f"instance_norm takes at least 3 dimensions, (N, C, …), not {input.ndim}")
     if (running_mean is None) != (running_var is None):
         raise ArgumentError("instance_norm takes both running_mean and running_var, or neither")
-    one_dtype("instance_norm", input, running_mean, running_var, weight, bias)
+    require_one_float_dtype("instance_norm", input, running_mean, running_var, weight, bias)
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     if prod(int(size) for size in input.shape[2:]) == 1:
@@ -186,10 +186,10 @@ def instance_norm(
     _move_statistics(running_mean, ops.detach(input), lambda x: x.mean(inside).mean(0), momentum)
     _move_statistics(running_var, ops.detach(input), lambda x: x.var(inside, ddof=1).mean(0), momentum)
     normal = _standardized(input, inside, eps)
-    return _scaled(normal, _channels(weight, input, "weight"), _channels(bias, input, "bias"))
+    return _scale_and_shift(normal, _channels(weight, input, "weight"), _channels(bias, input, "bias"))
 
 
-@functional(
+@nn_functional_op(
     kinks="0",
     samples="{}(randn(2, 3)); {}(randn(2, 3), p=1, dim=0); {}(randn(2, 3, 2), 3.0, -1, 1e-5); {}(randn(4), dim=0)",
 )

@@ -16,8 +16,18 @@ from gradcheck.autograd import ops
 from gradcheck.autograd.dtypes import HALVES, named, real_of
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.common.arguments import accumulate, require_floating
-from gradcheck.autograd.ops.common.dims import any_empty, axes, canonical, canonical_all, restored
-from gradcheck.autograd.ops.common.nn_functional import functional, joint_elements, one_dtype
+from gradcheck.autograd.ops.common.dims import (
+    any_empty,
+    canonical_dim,
+    canonical_dims,
+    reduced_axes,
+    restore_reduced_dims,
+)
+from gradcheck.autograd.ops.common.nn_functional import (
+    count_broadcast_elements,
+    nn_functional_op,
+    require_one_float_dtype,
+)
 from gradcheck.autograd.ops.comparison_where import isnan, where
 from gradcheck.autograd.ops.creation import zeros_like
 from gradcheck.autograd.ops.factorizations import svdvals
@@ -31,7 +41,7 @@ from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
 
 def _norm_rule(g: Any, y: Any, x: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     """x |x|^(p - 2) / norm^(p - 1), in forms that no zero spoils; where the norm is 0, so is the gradient."""
-    g, y = restored(g, x, dim, keepdim), restored(y, x, dim, keepdim)
+    g, y = restore_reduced_dims(g, x, dim, keepdim), restore_reduced_dims(y, x, dim, keepdim)
     if ord == 0:
         return zeros_like(x)
     if ord == 1:
@@ -74,7 +84,7 @@ def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False, 
     _check_dtype("linalg.vector_norm", x.dtype, target)
     work = np.dtype(np.float32) if target in HALVES else target
     size = np.abs(x.astype(work, copy=False))
-    run = axes(dim, x.ndim)
+    run = reduced_axes(dim, x.ndim)
     if any_empty(x, run) and (ord < 0 or math.isinf(ord)):
         raise ShapeMismatch(f"linalg.vector_norm: no elements have no norm of order {ord}")
     return accumulate(lambda a: _norm_of_sizes(a, ord, run, keepdim), size, real_of(target))
@@ -103,7 +113,7 @@ def _norm_of_sizes(size: Any, ord: float, run: tuple[int, ...], keepdim: bool) -
 
 
 def _plane(name: str, dim: Any, ndim: int) -> tuple[int, int]:
-    found = canonical_all(dim, ndim) if ndim > 1 else ()
+    found = canonical_dims(dim, ndim) if ndim > 1 else ()
     if len(found) != 2:
         raise ShapeMismatch(f"{name} runs over two dimensions, not over {dim} of {ndim}")
     return found[0], found[1]
@@ -205,7 +215,7 @@ def dist(input: Any, other: Any, p: float = 2) -> Any:
     return vector_norm(input - other, p)
 
 
-def _joint(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+def _broadcast_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that both are broadcast to, made of their own sizes."""
     if len(a) < len(b):
         a, b = b, a
@@ -213,10 +223,10 @@ def _joint(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return (*a[: len(a) - len(b)], *(n if m == 1 else m for n, m in pairs))
 
 
-@functional(
+@nn_functional_op(
     torch="cosine_similarity",
     kinks="0",
-    elements=joint_elements,
+    elements=count_broadcast_elements,
     samples="""
         {}(randn(2, 3), randn(2, 3)); {}(randn(2, 3), randn(3), dim=-1); {}(randn(2, 3, 2), randn(2, 1, 2), 0);
         {}(randn(3), randn(3), dim=0, eps=1e-6)
@@ -224,8 +234,8 @@ def _joint(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 )
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine of the angle between vectors along `dim`; norms count as at least `eps`."""
-    shape = _joint(x1.shape, x2.shape)
-    axis = canonical(dim, len(shape)) - len(shape)
+    shape = _broadcast_shape(x1.shape, x2.shape)
+    axis = canonical_dim(dim, len(shape)) - len(shape)
     if not eps >= 0:
         raise ArgumentError(f"cosine_similarity takes an eps of at least 0, not {eps}")
     spread = [x if tuple(x.shape) == shape else ops.broadcast_to(x, shape) for x in (x1, x2)]
@@ -233,8 +243,8 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     return ops.sum((x1 / norms[0]) * (x2 / norms[1]), axis)
 
 
-@functional(
-    elements=joint_elements,
+@nn_functional_op(
+    elements=count_broadcast_elements,
     kinks="equal vectors",
     samples="""
         {}(randn(2, 3), randn(2, 3)); {}(randn(2, 3), randn(3), 1.0, keepdim=True);
@@ -257,7 +267,7 @@ _COMPUTE_MODES = tuple(
 )
 
 
-@functional(
+@nn_functional_op(
     torch="cdist",
     kinks="equal vectors",
     samples="""
@@ -270,7 +280,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = "use_mm_f
 
     How torch computes it (`compute_mode`) changes no more than how it rounds.
     """
-    one_dtype("cdist", x1, x2)
+    require_one_float_dtype("cdist", x1, x2)
     if compute_mode not in _COMPUTE_MODES:
         raise ArgumentError(f"cdist has no compute_mode {compute_mode!r}")
     if not p >= 0:

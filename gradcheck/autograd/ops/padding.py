@@ -9,13 +9,13 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, linear
-from gradcheck.autograd.ops.common.dims import integer
+from gradcheck.autograd.ops.common.dims import require_integer
 from gradcheck.errors import ArgumentError, ShapeMismatch
 
 
 def _pairs(name: str, ndim: int, pad: Any) -> list[tuple[int, int]]:
     """How much goes before and after each dimension; torch lists the last dimension first."""
-    sizes = [integer(size, "a padding") for size in pad]
+    sizes = [require_integer(size, "a padding") for size in pad]
     if len(sizes) % 2 or len(sizes) > 2 * ndim:
         raise ShapeMismatch(f"{name}: {len(sizes)} paddings for {ndim} dimensions; expected a pair for each")
     pairs = [(before, after) for before, after in zip(sizes[::2], sizes[1::2], strict=True)]
@@ -78,14 +78,14 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
     return input
 
 
-def _reflected(place: Any, last: Any) -> Any:
+def _reflect_index(place: Any, last: Any) -> Any:
     """Back and forth between 0 and `last`."""
     return last - ops.abs(last - ops.remainder(place, 2 * last))
 
 
 #: Where each place, from before the first to after the last, finds its element.
 _PLACES = {
-    "reflect": lambda place, size: _reflected(place, size - 1),
+    "reflect": lambda place, size: _reflect_index(place, size - 1),
     "replicate": lambda place, size: ops.clamp(place, 0, size - 1),
     "circular": lambda place, size: ops.remainder(place, size),
 }

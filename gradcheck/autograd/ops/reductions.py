@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import composite, linear, op
-from gradcheck.autograd.ops.common.arguments import accumulate, refuse_complex, require_floating, total
-from gradcheck.autograd.ops.common.dims import axes, count, restored
+from gradcheck.autograd.ops.common.arguments import accumulate, refuse_complex, require_floating, sum_over
+from gradcheck.autograd.ops.common.dims import count_reduced, reduced_axes, restore_reduced_dims
 from gradcheck.autograd.ops.comparison_where import where
 from gradcheck.autograd.ops.cumulative_sums import exclusive_products
 from gradcheck.autograd.ops.expansion import expand
@@ -20,8 +20,8 @@ from gradcheck.autograd.ops.shape_casts import reshape, to
 from gradcheck.errors import ArgumentError
 
 
-def _spread(g: Any, x: Any, dim: Any, keepdim: bool) -> Any:
-    return expand(restored(g, x, dim, keepdim), x.shape)
+def _expand_cotangent(g: Any, x: Any, dim: Any, keepdim: bool) -> Any:
+    return expand(restore_reduced_dims(g, x, dim, keepdim), x.shape)
 
 
 #: Calls that cover the forms of `dim` and `keepdim`, and empty and 0-d tensors.
@@ -37,7 +37,7 @@ _SEVERAL = "{}(randn(2, 3, 2), (0, -1)); {}(randn(2, 3), axis=[0, 1], keepdims=T
 
 
 @linear(
-    lambda g, y, x, dim, keepdim, dtype: _spread(g, x, dim, keepdim),
+    lambda g, y, x, dim, keepdim, dtype: _expand_cotangent(g, x, dim, keepdim),
     rounds=True,
     samples=f"""{_SAMPLES}; {_SEVERAL};
         sum(randint(0, 5, [2, 3])); sum(randn(2, 3) > 0); sum(randn(2, 3), dtype=torch.float32);
@@ -46,12 +46,12 @@ _SEVERAL = "{}(randn(2, 3, 2), (0, -1)); {}(randn(2, 3), axis=[0, 1], keepdims=T
 )
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The sum over the dimensions of `dim`, or over all; integers and booleans count in int64."""
-    run = axes(dim, input.ndim)
-    return accumulate(lambda x: total(x, run, keepdim), input, dtype)
+    run = reduced_axes(dim, input.ndim)
+    return accumulate(lambda x: sum_over(x, run, keepdim), input, dtype)
 
 
 @linear(
-    lambda g, y, x, dim, keepdim, dtype: _spread(g, x, dim, keepdim) / count(x, dim),
+    lambda g, y, x, dim, keepdim, dtype: _expand_cotangent(g, x, dim, keepdim) / count_reduced(x, dim),
     rounds=True,
     samples=f"""{_SAMPLES}; {_SEVERAL};
         mean(randint(0, 5, [2, 3]), dtype=torch.float64); mean(randn(2, 3), dtype=torch.float64);
@@ -60,10 +60,10 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 )
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The mean over the dimensions of `dim`, or over all, of floating or complex numbers; NaN of none."""
-    run, number = axes(dim, input.ndim), count(input, dim)
+    run, number = reduced_axes(dim, input.ndim), count_reduced(input, dim)
     if dtype is None:
         require_floating("mean", input.dtype)
-    return accumulate(lambda x: np.true_divide(total(x, run, keepdim), number), input, dtype)
+    return accumulate(lambda x: np.true_divide(sum_over(x, run, keepdim), number), input, dtype)
 
 
 @composite(samples="nansum(tensor([[1.0, nan], [2.0, 3.0]]), 1); nansum(randn(2, 3))")
@@ -86,9 +86,11 @@ def _prod_rule(g: Any, y: Any, x: Any, dim: Any, keepdim: bool, dtype: Any) -> A
     """The cotangent times the product of all other elements, which no zero can spoil."""
     x = x if dtype is None else to(x, y.dtype)
     if dim is None:
-        flat = reshape(x, (count(x, None),))
+        flat = reshape(x, (count_reduced(x, None),))
         return g * reshape(exclusive_products(flat, 0), x.shape)
-    return restored(g, x, dim, keepdim) * exclusive_products(x, axes(dim, x.ndim)[0] if x.ndim else 0)
+    return restore_reduced_dims(g, x, dim, keepdim) * exclusive_products(
+        x, reduced_axes(dim, x.ndim)[0] if x.ndim else 0
+    )
 
 
 @op(
@@ -105,7 +107,7 @@ def prod(input: Any, dim: int | None = None, keepdim: bool = False, *, dtype: An
     """The product over one dimension, or of all elements."""
     if isinstance(dim, (tuple, list)):
         raise ArgumentError("prod takes one dimension, not several")
-    run = axes(dim, input.ndim)
+    run = reduced_axes(dim, input.ndim)
     keep = keepdim and dim is not None
     return accumulate(lambda x: np.prod(x, axis=run, keepdims=keep), input, dtype)
 
@@ -113,7 +115,7 @@ def prod(input: Any, dim: int | None = None, keepdim: bool = False, *, dtype: An
 # Variances -----------------------------------------------------------------------------------------
 
 
-def _forms(dim: Any, unbiased: bool | None, correction: float | None) -> tuple[Any, float]:
+def _dim_and_correction(dim: Any, unbiased: bool | None, correction: float | None) -> tuple[Any, float]:
     """The dimensions and the correction, from torch's old and new ways to say them: `std(False)`, `std(0, False)`."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
@@ -123,9 +125,9 @@ def _forms(dim: Any, unbiased: bool | None, correction: float | None) -> tuple[A
 
 
 def _var_rule(g: Any, y: Any, x: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any) -> Any:
-    dim, correction = _forms(dim, unbiased, correction)
-    freedom = max(0, count(x, dim) - correction)
-    return restored(g, x, dim, keepdim) * (x - mean(x, dim, True)) * 2 / freedom
+    dim, correction = _dim_and_correction(dim, unbiased, correction)
+    freedom = max(0, count_reduced(x, dim) - correction)
+    return restore_reduced_dims(g, x, dim, keepdim) * (x - mean(x, dim, True)) * 2 / freedom
 
 
 def _std_rule(g: Any, y: Any, x: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any) -> Any:
@@ -148,9 +150,9 @@ def var(
 ) -> Any:
     """The variance: squared distances to the mean, added up and divided by the count less `correction`, 1."""
     require_floating("var", input.dtype)
-    dim, correction = _forms(dim, unbiased, correction)
-    run, freedom = axes(dim, input.ndim), max(0, count(input, dim) - correction)
-    centre = np.true_divide(np.sum(input, axis=run, keepdims=True), count(input, dim))
+    dim, correction = _dim_and_correction(dim, unbiased, correction)
+    run, freedom = reduced_axes(dim, input.ndim), max(0, count_reduced(input, dim) - correction)
+    centre = np.true_divide(np.sum(input, axis=run, keepdims=True), count_reduced(input, dim))
     squares = np.square(np.abs(input - centre))
     return np.true_divide(np.sum(squares, axis=run, keepdims=keepdim), freedom).astype(squares.dtype, copy=False)
 
@@ -169,7 +171,7 @@ def var_mean(
     input: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None
 ) -> Any:
     """The variance and the mean."""
-    run, _ = _forms(dim, unbiased, correction)
+    run, _ = _dim_and_correction(dim, unbiased, correction)
     return var(input, dim, unbiased, keepdim, correction=correction), mean(input, run, keepdim)
 
 
@@ -178,7 +180,7 @@ def std_mean(
     input: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None
 ) -> Any:
     """The standard deviation and the mean."""
-    run, _ = _forms(dim, unbiased, correction)
+    run, _ = _dim_and_correction(dim, unbiased, correction)
     return std(input, dim, unbiased, keepdim, correction=correction), mean(input, run, keepdim)
 
 
@@ -194,16 +196,16 @@ _TEST_SAMPLES = """
 @op(samples=_TEST_SAMPLES)
 def any(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Whether any element is true, that is not 0."""
-    return np.any(input, axis=axes(dim, input.ndim), keepdims=keepdim)
+    return np.any(input, axis=reduced_axes(dim, input.ndim), keepdims=keepdim)
 
 
 @op(samples=_TEST_SAMPLES)
 def all(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """Whether every element is true, that is not 0."""
-    return np.all(input, axis=axes(dim, input.ndim), keepdims=keepdim)
+    return np.all(input, axis=reduced_axes(dim, input.ndim), keepdims=keepdim)
 
 
 @op(samples="count_nonzero(tensor([[0.0, 2.0], [nan, 0.0]])); count_nonzero(randint(0, 2, [2, 3]), dim=1)")
 def count_nonzero(input: Any, dim: Any = None) -> Any:
     """How many elements are not 0."""
-    return np.asarray(np.count_nonzero(input, axis=axes(dim, input.ndim)), np.int64)
+    return np.asarray(np.count_nonzero(input, axis=reduced_axes(dim, input.ndim)), np.int64)

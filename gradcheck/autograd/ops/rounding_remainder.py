@@ -12,15 +12,15 @@ from gradcheck.autograd.op import elementwise, row
 from gradcheck.errors import DomainError, DtypeMismatch
 
 
-def _of_floats(rounded: Any, input: Any) -> Any:
+def _round_floats(rounded: Any, input: Any) -> Any:
     """Integers are whole already, and keep their dtype."""
     return rounded(input) if input.dtype.kind == "f" else input
 
 
 _step = partial(row, rules=(None,), takes="if", kinks="integers; the gradient is 0")
-_step("floor", "Rounded down.", lambda input: _of_floats(np.floor, input), samples="floor(tensor([1, 2]))")
-_step("ceil", "Rounded up.", lambda input: _of_floats(np.ceil, input))
-_step("trunc", "Rounded toward 0.", lambda input: _of_floats(np.trunc, input), aliases=("fix",))
+_step("floor", "Rounded down.", lambda input: _round_floats(np.floor, input), samples="floor(tensor([1, 2]))")
+_step("ceil", "Rounded up.", lambda input: _round_floats(np.ceil, input))
+_step("trunc", "Rounded toward 0.", lambda input: _round_floats(np.trunc, input), aliases=("fix",))
 row(
     "frac",
     "What `trunc` takes away.",

@@ -10,8 +10,8 @@ import numpy as np
 from gradcheck.autograd import ops
 from gradcheck.autograd.dtypes import ALIASES, BY_NAME, named
 from gradcheck.autograd.op import composite, linear, op
-from gradcheck.autograd.ops.common.arguments import converted
-from gradcheck.autograd.ops.common.dims import canonical, canonical_all, sizes_or_rest
+from gradcheck.autograd.ops.common.arguments import cast_array
+from gradcheck.autograd.ops.common.dims import as_partial_shape, canonical_dim, canonical_dims
 from gradcheck.errors import ShapeMismatch
 
 
@@ -27,7 +27,7 @@ from gradcheck.errors import ShapeMismatch
 )
 def to(input: Any, dtype: Any) -> Any:
     """The values in this dtype, or in that of another tensor; floats lose their fraction in integers."""
-    return converted(input, named(getattr(dtype, "dtype", dtype), input.dtype))
+    return cast_array(input, named(getattr(dtype, "dtype", dtype), input.dtype))
 
 
 def _cast(name: str, dtype: str) -> None:
@@ -83,7 +83,7 @@ def contiguous(input: Any) -> Any:
 )
 def reshape(input: Any, shape: Any) -> Any:
     """The same elements, in row-major order, in another shape; one size may be -1: whatever is left."""
-    sizes = sizes_or_rest(shape)
+    sizes = as_partial_shape(shape)
     if -1 in sizes and 0 in sizes:
         raise ShapeMismatch(f"reshape: -1 could be any size in {list(sizes)}, since another size is 0")
     try:
@@ -122,7 +122,7 @@ def reshape_as(input: Any, other: Any) -> Any:
 )
 def flatten(input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """The dimensions from `start_dim` to `end_dim` as one."""
-    first, last = canonical(start_dim, input.ndim), canonical(end_dim, input.ndim)
+    first, last = canonical_dim(start_dim, input.ndim), canonical_dim(end_dim, input.ndim)
     if first > last:
         raise ShapeMismatch(f"flatten: start_dim {start_dim} comes after end_dim {end_dim}")
     shape = input.shape
@@ -138,7 +138,7 @@ def ravel(input: Any) -> Any:
 @composite(samples="unflatten(randn(6, 2), 0, (2, 3)); randn(2, 6).unflatten(-1, [3, -1])")
 def unflatten(input: Any, dim: int, sizes: Any) -> Any:
     """One dimension written as several, whose sizes multiply to its own; one may be -1."""
-    where, shape, parts = canonical(dim, input.ndim), input.shape, sizes_or_rest(sizes)
+    where, shape, parts = canonical_dim(dim, input.ndim), input.shape, as_partial_shape(sizes)
     if parts.count(-1) == 1 and 0 not in parts:
         parts = tuple(shape[where] // -prod(parts) if size == -1 else size for size in parts)
     if prod(parts) != shape[where] or -1 in parts:
@@ -157,7 +157,7 @@ def squeeze(input: Any, dim: Any = None) -> Any:
     """Without its dimensions of size 1, or without those of `dim` that are."""
     if dim is None:
         return np.squeeze(input)
-    return np.squeeze(input, tuple(d for d in canonical_all(dim, input.ndim) if input.ndim and input.shape[d] == 1))
+    return np.squeeze(input, tuple(d for d in canonical_dims(dim, input.ndim) if input.ndim and input.shape[d] == 1))
 
 
 @linear(
@@ -166,7 +166,7 @@ def squeeze(input: Any, dim: Any = None) -> Any:
 )
 def unsqueeze(input: Any, dim: int) -> Any:
     """With a dimension of size 1 put in at `dim`."""
-    return np.expand_dims(input, canonical(dim, input.ndim + 1))
+    return np.expand_dims(input, canonical_dim(dim, input.ndim + 1))
 
 
 def _atleast(input: Any, count: int, order: tuple[tuple[int | None, ...], ...]) -> Any:

@@ -15,17 +15,17 @@ from gradcheck.autograd import ops
 from gradcheck.autograd.dtypes import HALVES
 from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.common.arguments import total
-from gradcheck.autograd.ops.common.dims import axes, canonical, restored
+from gradcheck.autograd.ops.common.arguments import sum_over
+from gradcheck.autograd.ops.common.dims import canonical_dim, reduced_axes, restore_reduced_dims
 from gradcheck.errors import DtypeMismatch, ShapeMismatch
 
 
-def _along(name: str, compute: Callable[[Any, int], Any], input: Any, dim: int, dtype: Any) -> Any:
+def _apply_to_shifted(name: str, compute: Callable[[Any, int], Any], input: Any, dim: int, dtype: Any) -> Any:
     """`compute(scores less their largest, axis)` in at least float32 and rounded to `dtype`, or to the input's.
 
     A row that is all -inf becomes NaN, as in torch.
     """
-    axis, target = canonical(dim, input.ndim), input.dtype if dtype is None else dtype
+    axis, target = canonical_dim(dim, input.ndim), input.dtype if dtype is None else dtype
     if target.kind in "biu":
         raise DtypeMismatch(f"{name} takes floating tensors, not {target}", hint="give it dtype=torch.float64")
     if input.dtype.kind == "c" and target.kind != "c":
@@ -38,11 +38,11 @@ def _along(name: str, compute: Callable[[Any, int], Any], input: Any, dim: int, 
 
 def _normalized(scores: Any, axis: int) -> Any:
     raised = np.exp(scores)
-    return raised / total(raised, axis, True)
+    return raised / sum_over(raised, axis, True)
 
 
 def _log_normalized(scores: Any, axis: int) -> Any:
-    return scores - np.log(total(np.exp(scores), axis, True))
+    return scores - np.log(sum_over(np.exp(scores), axis, True))
 
 
 @op(
@@ -57,7 +57,7 @@ def _log_normalized(scores: Any, axis: int) -> Any:
 )
 def softmax(input: Any, dim: int, dtype: Any = None) -> Any:
     """Exponentials that add up to 1 along `dim`, in `dtype` if given."""
-    return _along("softmax", _normalized, input, dim, dtype)
+    return _apply_to_shifted("softmax", _normalized, input, dim, dtype)
 
 
 @op(
@@ -71,7 +71,7 @@ def softmax(input: Any, dim: int, dtype: Any = None) -> Any:
 )
 def log_softmax(input: Any, dim: int, dtype: Any = None) -> Any:
     """The logarithm of `softmax`, without computing either alone."""
-    return _along("log_softmax", _log_normalized, input, dim, dtype)
+    return _apply_to_shifted("log_softmax", _log_normalized, input, dim, dtype)
 
 
 @composite(
@@ -85,7 +85,9 @@ def softmin(input: Any, dim: int, *, dtype: Any = None) -> Any:
 
 
 @op(
-    lambda g, y, x, dim, keepdim: restored(g, x, dim, keepdim) * ops.exp(x - restored(y, x, dim, keepdim)),
+    lambda g, y, x, dim, keepdim: (
+        restore_reduced_dims(g, x, dim, keepdim) * ops.exp(x - restore_reduced_dims(y, x, dim, keepdim))
+    ),
     aliases=("special.logsumexp",),
     samples="""
         {}(randn(2, 3), 1); randn(2, 3).{}(dim=0, keepdim=True); {}(randn(2, 3, 2), (0, 2)); {}(randn(()), 0);
@@ -98,7 +100,7 @@ def logsumexp(input: Any, dim: Any, keepdim: bool = False) -> Any:
     """`log(sum(exp(input)))` over `dim`, without overflow."""
     if isinstance(dim, (tuple, list)) and not dim and not keepdim and input.ndim:
         raise ShapeMismatch("logsumexp over no dimension in particular", hint="write logsumexp(x.flatten(), dim=0)")
-    run = axes(dim, input.ndim)
+    run = reduced_axes(dim, input.ndim)
     x = input.astype(default_dtype()) if input.dtype.kind in "biu" else input
     largest = np.max(x.real, axis=run, keepdims=True, initial=-np.inf)
     shift = np.where(np.isfinite(largest), largest, 0).astype(largest.dtype, copy=False)

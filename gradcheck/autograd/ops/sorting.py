@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.common.arguments import refuse_complex
-from gradcheck.autograd.ops.common.dims import canonical, integer
+from gradcheck.autograd.ops.common.dims import canonical_dim, require_integer
 from gradcheck.autograd.ops.gather_scatter import gather
 from gradcheck.autograd.ops.indexing import narrow
 from gradcheck.errors import ShapeMismatch
@@ -24,7 +24,7 @@ _SAMPLES = """
 def argsort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
     """Where the elements of the sorted tensor stand. Equal ones keep their order; NaN counts as the largest."""
     refuse_complex("argsort", input.dtype)
-    axis = canonical(dim, input.ndim)
+    axis = canonical_dim(dim, input.ndim)
     if input.ndim == 0:
         return np.zeros((), np.int64)
     if not descending:
@@ -49,7 +49,7 @@ def sort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool = 
 )
 def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
     """The `k` largest elements, or smallest, in order, and where they stood."""
-    axis, count = canonical(dim, input.ndim), integer(k, "k")
+    axis, count = canonical_dim(dim, input.ndim), require_integer(k, "k")
     if not 0 <= count <= (input.shape[axis] if input.ndim else 1):
         raise ShapeMismatch(f"topk: there are no {count} elements along dimension {dim} of {list(input.shape)}")
     indices = argsort(input, dim, largest, stable=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, linear
-from gradcheck.autograd.ops.common.dims import canonical, canonical_all, integer
+from gradcheck.autograd.ops.common.dims import canonical_dim, canonical_dims, require_integer
 from gradcheck.autograd.ops.shape_casts import reshape
 from gradcheck.errors import ArgumentError, ShapeMismatch
 
@@ -64,7 +64,7 @@ def t(input: Any) -> Any:
 )
 def transpose(input: Any, dim0: int, dim1: int) -> Any:
     """Two dimensions exchanged."""
-    first, second = canonical(dim0, input.ndim), canonical(dim1, input.ndim)
+    first, second = canonical_dim(dim0, input.ndim), canonical_dim(dim1, input.ndim)
     return np.swapaxes(input, first, second) if input.ndim else input
 
 
@@ -81,14 +81,14 @@ def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
 )
 def permute(input: Any, dims: Any) -> Any:
     """The dimensions in the order `dims`."""
-    order = canonical_all(dims, input.ndim)
+    order = canonical_dims(dims, input.ndim)
     if len(order) != input.ndim:
         raise ShapeMismatch(f"permute: {list(dims)} does not order the dimensions of a tensor with {input.ndim}")
     return np.transpose(input, order)
 
 
 def _inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
-    order = canonical_all(dims, len(dims))
+    order = canonical_dims(dims, len(dims))
     return tuple(sorted(range(len(order)), key=order.__getitem__))
 
 
@@ -103,7 +103,7 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
     """The dimensions `source` moved to `destination`, the others in their order."""
     if isinstance(source, (tuple, list)) != isinstance(destination, (tuple, list)):
         raise ArgumentError(f"movedim takes two dimensions or two lists of them, not {source} and {destination}")
-    here, there = canonical_all(source, input.ndim), canonical_all(destination, input.ndim)
+    here, there = canonical_dims(source, input.ndim), canonical_dims(destination, input.ndim)
     if len(here) != len(there):
         raise ShapeMismatch(f"movedim: {len(here)} dimensions {source} to move to {len(there)} places {destination}")
     return np.moveaxis(input, here, there) if input.ndim else input
@@ -116,7 +116,7 @@ def movedim(input: Any, source: Any, destination: Any) -> Any:
 )
 def flip(input: Any, dims: Any) -> Any:
     """The elements in reverse order along `dims`."""
-    order = canonical_all(dims, input.ndim)
+    order = canonical_dims(dims, input.ndim)
     return np.flip(input, order) if input.ndim else input
 
 
@@ -139,12 +139,12 @@ def flipud(input: Any) -> Any:
 @composite(samples="rot90(randn(2, 3)); rot90(randn(2, 3), 2); rot90(randn(2, 3, 2), -1, (1, 2))")
 def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
     """Turned by `k` quarters, from the first of the two `dims` towards the second."""
-    plane = canonical_all(dims, input.ndim)
+    plane = canonical_dims(dims, input.ndim)
     if len(plane) != 2:
         raise ShapeMismatch(f"rot90 turns in a plane of 2 dimensions, not {list(dims)}")
     first, second = plane
     flipped = {0: (), 1: (second,), 2: plane, 3: (first,)}
-    quarters = integer(k, "a number of quarters") % 4
+    quarters = require_integer(k, "a number of quarters") % 4
     turned = flip(input, flipped[quarters])
     return transpose(turned, first, second) if quarters % 2 else turned
 
@@ -159,7 +159,7 @@ def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
 def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     """Shifted along `dims`, what falls off the end coming in again at the front; without `dims`, flattened first."""
     listed = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
-    steps = tuple(integer(shift, "a shift") for shift in listed)
+    steps = tuple(require_integer(shift, "a shift") for shift in listed)
     if dims is None or dims == ():
         if len(steps) != 1:
             raise ShapeMismatch(f"roll: {len(steps)} shifts but no dimensions")
@@ -167,7 +167,7 @@ def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
     along = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
     if len(along) != len(steps):
         raise ShapeMismatch(f"roll: {len(steps)} shifts for {len(along)} dimensions")
-    return np.roll(input, steps, tuple(canonical(dim, input.ndim) for dim in along))
+    return np.roll(input, steps, tuple(canonical_dim(dim, input.ndim) for dim in along))
 
 
 def _negated(shifts: Any) -> Any:

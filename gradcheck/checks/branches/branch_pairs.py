@@ -10,18 +10,18 @@ from itertools import combinations, islice
 
 import numpy as np
 
-from gradcheck.checks.branches.search_targets import Goal, are_on
-from gradcheck.checks.branches.branch_sites import Margin, Site
-from gradcheck.checks.branches.incoming_gradients import opposite_incoming
 from gradcheck.checks.branches.branch_search import BranchSearch
-from gradcheck.checks.branches.margin_recording import margins_at, rounds
+from gradcheck.checks.branches.branch_sites import BranchSite, Margin
+from gradcheck.checks.branches.incoming_gradients import opposite_incoming
+from gradcheck.checks.branches.margin_recording import has_rounding_op, margins_at
+from gradcheck.checks.branches.search_targets import Goal, are_goals_met
 from gradcheck.checks.points.point import Point
 from gradcheck.errors import GradcheckError
 from gradcheck.language.problem import Problem
 
 #: So many pairs of sides are looked for; comparisons beyond these are left out. What claims spell out comes first.
 _MOST, _SITES = 24, 12
-Margins = Mapping[Site, Margin]
+Margins = Mapping[BranchSite, Margin]
 
 
 def unvisited_pairs(points: Sequence[Point], owners: Collection[str], claims: Collection[str]) -> Iterator[Problem]:
@@ -38,19 +38,19 @@ def unvisited_pairs(points: Sequence[Point], owners: Collection[str], claims: Co
     for one, other in combinations(sites, 2):
         if one.owner not in claims and other.owner not in claims:
             continue
-        for pair in _missing(seen, one, other):
+        for pair in _missing_pairs(seen, one, other):
             tried += 1
             if tried > _MOST:
                 return
             found = [problem for search in searches if (problem := search.find(*pair)) is not None]
             if not found and all(seen[0][site].is_stated for site, _ in pair):
-                found = [*_one_by_one(searches[0], points[0], pair)]
-            if not found and any(rounds(points[0].problem.case, site) for site, _ in pair):
-                found = [problem for problem in (searches[0].along(*pair),) if problem is not None]
-            yield from found or _otherwise_incoming(places, pair)
+                found = [*_search_one_by_one(searches[0], points[0], pair)]
+            if not found and any(has_rounding_op(points[0].problem.case, site) for site, _ in pair):
+                found = [problem for problem in (searches[0].find_on_paths(*pair),) if problem is not None]
+            yield from found or _with_opposite_incoming(places, pair)
 
 
-def _one_by_one(search: BranchSearch, point: Point, pair: tuple[Goal, Goal]) -> Iterator[Problem]:
+def _search_one_by_one(search: BranchSearch, point: Point, pair: tuple[Goal, Goal]) -> Iterator[Problem]:
     """Both, from where one of them is met: from elsewhere they may pull in opposite ways, as `abs(x) > 20` and `x < 0`
     do."""
     for goal in pair:
@@ -61,7 +61,7 @@ def _one_by_one(search: BranchSearch, point: Point, pair: tuple[Goal, Goal]) -> 
             return
 
 
-def _otherwise_incoming(places: Sequence[tuple[Point, Margins]], pair: tuple[Goal, Goal]) -> Iterator[Problem]:
+def _with_opposite_incoming(places: Sequence[tuple[Point, Margins]], pair: tuple[Goal, Goal]) -> Iterator[Problem]:
     """Under the opposite incoming gradients, a point on one of the sides: claims may ask for the signs of gradients."""
     for site, side in pair:
         on = (point.problem for point, found in places if site.is_on(found[site].numbers, side))
@@ -69,7 +69,7 @@ def _otherwise_incoming(places: Sequence[tuple[Point, Margins]], pair: tuple[Goa
 
 
 def _gradients(point: Point) -> Mapping[str, np.ndarray]:
-    return point.scope(point.last).gradients
+    return point.scope(point.last_step).gradients
 
 
 def _margins(point: Point, owners: Collection[str]) -> Margins:
@@ -79,18 +79,18 @@ def _margins(point: Point, owners: Collection[str]) -> Margins:
         return {}
 
 
-def _missing(seen: Sequence[Margins], one: Site, other: Site) -> Iterator[tuple[Goal, Goal]]:
+def _missing_pairs(seen: Sequence[Margins], one: BranchSite, other: BranchSite) -> Iterator[tuple[Goal, Goal]]:
     """The pairs of sides of two comparisons that were not met together, and may be."""
-    shift = _shift([found[one].numbers for found in seen], [found[other].numbers for found in seen])
+    shift = _linear_relation([found[one].numbers for found in seen], [found[other].numbers for found in seen])
     for side in one.sides:
         for another in other.sides:
             pair = ((one, side), (other, another))
-            met = any(are_on(pair, (found[one], found[other])) for found in seen)
-            if not met and (shift is None or _goes_together(pair, *shift)):
+            met = any(are_goals_met(pair, (found[one], found[other])) for found in seen)
+            if not met and (shift is None or _is_compatible(pair, *shift)):
                 yield pair
 
 
-def _shift(left: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> tuple[int, float] | None:
+def _linear_relation(left: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> tuple[int, float] | None:
     """The sign and the number by which one margin is another everywhere; None where it is not."""
     if any(a.shape != b.shape for a, b in zip(left, right, strict=True)):
         return None
@@ -102,7 +102,7 @@ def _shift(left: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> tuple[int
     return None
 
 
-def _goes_together(pair: tuple[Goal, Goal], sign: int, shift: float) -> bool:
+def _is_compatible(pair: tuple[Goal, Goal], sign: int, shift: float) -> bool:
     """Whether both can hold where the second margin is the first, or its opposite, and a number."""
     (one, side), (other, another) = pair
     wanted, then = one.sign_of(side), sign * other.sign_of(another)

@@ -9,7 +9,7 @@ import numpy as np
 from gradcheck.autograd.tensor import Tensor
 
 #: What asks whether numbers are equal, or whether they are 0.
-EQUAL = frozenset(
+EQUALITY_OPS = frozenset(
     (
         "eq",
         "ne",
@@ -28,37 +28,37 @@ EQUAL = frozenset(
 _GUARD = 1e-5
 
 
-class Site(NamedTuple):
+class BranchSite(NamedTuple):
     """One comparison: of an entry of the graph or a claim, the how-manieth there, and by which op."""
 
     owner: str
     number: int
     op: str
     #: Whether what is asked may be about all elements at once: `(x > 0).all()`.
-    together: bool = False
+    is_reduced: bool = False
     #: Whether whole numbers are compared, `x.argmax() == 2`, which no slope leads to.
-    whole: bool = False
+    compares_integers: bool = False
 
     @property
     def sides(self) -> tuple[int, ...]:
         """Which are to be visited: where some element is below or above 0 (-1, 1), or equal and not (0, 1); together,
         where all are below, above or equal (-2, 2)."""
-        some = (0, 1) if self.op in EQUAL else (-1, 1)
-        return some if not self.together else (*some, 2) if self.op in EQUAL else (-2, *some, 2)
+        some = (0, 1) if self.op in EQUALITY_OPS else (-1, 1)
+        return some if not self.is_reduced else (*some, 2) if self.op in EQUALITY_OPS else (-2, *some, 2)
 
     def sign_of(self, side: int) -> int:
         """The sign of the margin on this side."""
-        return (1 if side == 1 else 0) if self.op in EQUAL else int(np.sign(side))
+        return (1 if side == 1 else 0) if self.op in EQUALITY_OPS else int(np.sign(side))
 
     def is_on(self, numbers: np.ndarray, side: int) -> bool:
         """Whether a margin of these numbers is on this side; those that are not finite say nothing."""
         known = numbers[np.isfinite(numbers)]
-        are = self.are_on(known, side)
+        are = self.elements_on(known, side)
         return bool(known.size and (np.all(are) if abs(side) == 2 else np.any(are)))
 
-    def are_on(self, numbers: np.ndarray, side: int) -> np.ndarray:
+    def elements_on(self, numbers: np.ndarray, side: int) -> np.ndarray:
         """Which elements are."""
-        signs = np.abs(np.sign(numbers)) if self.op in EQUAL else np.sign(numbers)
+        signs = np.abs(np.sign(numbers)) if self.op in EQUALITY_OPS else np.sign(numbers)
         return np.asarray(signs == self.sign_of(side))
 
 

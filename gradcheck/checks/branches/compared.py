@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 #: What comes to booleans, element by element, and can be turned.
-TURNED = frozenset(("gt", "ge", "lt", "le", "eq", "ne", "isclose", "signbit", "logical_not", "to"))
+FLIPPABLE_OPS = frozenset(("gt", "ge", "lt", "le", "eq", "ne", "isclose", "signbit", "logical_not", "to"))
 #: What is flat nearly everywhere.
-ROUNDING = frozenset(("round", "floor", "ceil", "trunc", "floor_divide", "to", "int", "long", "short", "type"))
+ROUNDING_OPS = frozenset(("round", "floor", "ceil", "trunc", "floor_divide", "to", "int", "long", "short", "type"))
 #: What compares whole numbers, too.
-WHOLE = frozenset(("gt", "ge", "lt", "le", "maximum", "minimum", "fmax", "fmin", "eq", "ne"))
-_PAIRED = WHOLE | {"isclose"}
+INTEGER_COMPARISONS = frozenset(("gt", "ge", "lt", "le", "maximum", "minimum", "fmax", "fmin", "eq", "ne"))
+_PAIRED = INTEGER_COMPARISONS | {"isclose"}
 _SIGN = frozenset(("sign", "sgn", "abs", "signbit"))
 #: What asks of numbers whether they are 0.
 _TRUTH = frozenset(("logical_not", "logical_and", "logical_or", "logical_xor", "any", "all", "count_nonzero"))
@@ -21,10 +21,10 @@ _EDGES = {
     "log1p": lambda x: x + 1, "asin": lambda x: 1 - x * x, "acos": lambda x: 1 - x * x, "atanh": lambda x: 1 - x * x,
     "acosh": lambda x: x - 1,
 }  # fmt: skip
-BRANCHING = _PAIRED | _SIGN | _TRUTH | {"to", "copysign"} | _EDGES.keys()
+BRANCHING_OPS = _PAIRED | _SIGN | _TRUTH | {"to", "copysign"} | _EDGES.keys()
 
 
-def compared(name: str, args: tuple[Any, ...], result: Any, is_claim: bool) -> Iterator[tuple[Any, Any]]:
+def compared_operands(name: str, args: tuple[Any, ...], result: Any, is_claim: bool) -> Iterator[tuple[Any, Any]]:
     """The pairs of which one is of floating numbers that an op of this name compares."""
     if name in _PAIRED:
         if is_real(args[0]) or is_real(args[1]):
@@ -39,7 +39,7 @@ def compared(name: str, args: tuple[Any, ...], result: Any, is_claim: bool) -> I
         yield _EDGES[name](args[0]), 0.0
 
 
-def cuts(name: str, args: tuple[Any, ...], result: Any) -> bool:
+def truncates_to_integers(name: str, args: tuple[Any, ...], result: Any) -> bool:
     """Whether floating numbers lose their fractions in integers."""
     return name == "to" and is_real(args[0]) and result.dtype.kind in "iu"
 
@@ -49,6 +49,6 @@ def is_real(value: Any) -> bool:
     return getattr(getattr(value, "dtype", None), "kind", "") == "f"
 
 
-def is_whole(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
     """Whether it is of integers."""
     return isinstance(value, int) or getattr(getattr(value, "dtype", None), "kind", "") in ("i", "u")

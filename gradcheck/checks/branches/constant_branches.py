@@ -11,12 +11,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from gradcheck.checks.branches.size_branches import choosing, claimed_in, outcomes
+from gradcheck.checks.branches.size_branches import choice_nodes, formula_expressions, node_outcomes
+from gradcheck.language.array_structures import STRUCTURES, Structure
 from gradcheck.language.expr.nodes import Literal
 from gradcheck.language.expr.traverse import free_names, ops_in, postorder
 from gradcheck.language.problem import Problem
-from gradcheck.language.random_streams import RANDOM
-from gradcheck.language.array_structures import STRUCTURES, Structure
+from gradcheck.language.random_streams import RANDOM_OPS
 from gradcheck.language.trial_draws import symbolic_sizes
 
 #: A problem of these sizes, with a structure or without, for an attempt; None where there is none.
@@ -32,19 +32,19 @@ class ConstantBranches:
     def __init__(self, problem: Problem) -> None:
         self.case, self._own = problem.case, problem.sizes
         self.words = symbolic_sizes(self.case)
-        drawn = drawn_whole(problem)
-        nodes = choosing(claimed_in(self.case), {*self.words, *drawn}) if drawn else []
+        drawn = drawn_integers(problem)
+        nodes = choice_nodes(formula_expressions(self.case), {*self.words, *drawn}) if drawn else []
         self.nodes = [node for node in nodes if not drawn.isdisjoint(free_names(node))]
         self._seen: set[tuple[int, Any]] = set()
-        self._silent: set[tuple[int, Any]] = set()
+        self._uninformative: set[tuple[int, Any]] = set()
 
-    def see(self, problem: Problem, tells: bool = True) -> None:
+    def mark_seen(self, problem: Problem, tells: bool = True) -> None:
         """Note what comes out there; where all gradients are 0, which may be for what comes out, the second time."""
         found = self._outcomes(problem)
-        self._seen |= found if tells else found & self._silent
-        self._silent |= found
+        self._seen |= found if tells else found & self._uninformative
+        self._uninformative |= found
 
-    def unseen(self, visited: Sequence[Problem], draw: Draw) -> Iterator[Problem]:
+    def unseen_problems(self, visited: Sequence[Problem], draw: Draw) -> Iterator[Problem]:
         """Problems at which something comes out that was not seen until then."""
         for sizes in self._sizes(visited) if self.nodes else ():
             for structure, attempt in _draws():
@@ -53,7 +53,7 @@ class ConstantBranches:
                     yield found
 
     def _outcomes(self, problem: Problem) -> set[tuple[int, Any]]:
-        return outcomes(self.nodes, {**problem.sizes, **problem.constants})
+        return node_outcomes(self.nodes, {**problem.sizes, **problem.constants})
 
     def _sizes(self, visited: Sequence[Problem]) -> list[Mapping[str, int]]:
         """Those of the case, small ones, those of its trials, and one beyond each number that is written beside
@@ -62,13 +62,13 @@ class ConstantBranches:
         small = [{word: max(size, stated.get(word, (1, 0))[0]) for word in self.words} for size in (2, 1)]
         found: list[Mapping[str, int]] = [self._own, *({**self._own, **sizes} for sizes in small)]
         found += [problem.sizes for problem in visited]
-        for number in sorted(self._written()):
+        for number in sorted(self._literal_integers()):
             low_high = {word: stated.get(word, (1, _LARGEST)) for word in self.words}
             found.append({**self._own, **{w: min(max(number + 2, low), high) for w, (low, high) in low_high.items()}})
         unlike = [sizes for i, sizes in enumerate(found) if sizes not in found[:i]]
         return unlike[: _SIZES + 3]
 
-    def _written(self) -> set[int]:
+    def _literal_integers(self) -> set[int]:
         parts = [part for node in self.nodes for part in postorder(node) if isinstance(part, Literal)]
         return {int(p.value) for p in parts if isinstance(p.value, (int, float)) and 1 < p.value < _LARGEST}
 
@@ -81,7 +81,7 @@ def _draws() -> Iterator[tuple[Structure | None, int]]:
         yield "equal", 2 * number + 3
 
 
-def drawn_whole(problem: Problem) -> set[str]:
+def drawn_integers(problem: Problem) -> set[str]:
     """The integers and booleans among a problem's constants that are drawn, or made of what is."""
     case = problem.case
     random = {name for name in (*case.inputs, *case.constants) if name in case.shapes}
@@ -89,7 +89,7 @@ def drawn_whole(problem: Problem) -> set[str]:
     for _ in waiting:  # in any order of the file
         before = len(random)
         for name, expr in waiting:
-            if expr is not None and not (RANDOM.isdisjoint(ops_in(expr)) and random.isdisjoint(free_names(expr))):
+            if expr is not None and not (RANDOM_OPS.isdisjoint(ops_in(expr)) and random.isdisjoint(free_names(expr))):
                 random.add(name)
         if len(random) == before:
             break

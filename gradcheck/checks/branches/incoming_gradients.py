@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradcheck.checks.branches.search_variables import varies
+from gradcheck.checks.branches.search_variables import is_incoming_free
 from gradcheck.language.case import Case, Value
 from gradcheck.language.problem import Problem
-from gradcheck.language.trial_draws import is_rigid
+from gradcheck.language.trial_draws import is_fixed_incoming
 
 #: By what incoming gradients are multiplied.
 _FACTORS = (30.0, 1e3, 1e-3)
@@ -36,7 +36,7 @@ def _multiplied(problem: Problem, factors: Sequence[float]) -> Iterator[Problem]
 
 
 def _is_drawn(case: Case, incoming: Value | None) -> bool:
-    return varies(case, incoming) and not is_rigid(case, incoming)
+    return is_incoming_free(case, incoming) and not is_fixed_incoming(case, incoming)
 
 
 def _times(factor: float, array: np.ndarray | None) -> np.ndarray | None:

@@ -12,15 +12,15 @@ from itertools import islice, pairwise
 
 import numpy as np
 
-from gradcheck.checks.branches.search_targets import Goal, are_on
 from gradcheck.checks.branches.branch_sites import Margin
-from gradcheck.checks.branches.search_variables import Part
+from gradcheck.checks.branches.search_targets import Goal, are_goals_met
+from gradcheck.checks.branches.search_variables import SearchVariable
 
-Arrays = Mapping[Part, np.ndarray]
+Arrays = Mapping[SearchVariable, np.ndarray]
 #: Numbers at a place of it; what has moved rounded to multiples of one over the second number, if that is not 0.
 Path = Callable[[float, int], Arrays]
 #: The margins of what is asked for, none where there are none.
-Look = Callable[[Arrays], Sequence[Margin]]
+MarginsAt = Callable[[Arrays], Sequence[Margin]]
 
 _OUTWARDS = (0.001, 0.1, 0.3, 0.6, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0, 100.0, 1000.0)
 _PLACES = (*(-place for place in reversed(_OUTWARDS)), 0.0, *_OUTWARDS)
@@ -33,33 +33,33 @@ _INSIDE = (0.9, 0.7, 0.5, 0.3, 0.2, 0.1, 0.05, 0.02)
 _GRIDS = (1, 2, 4, 8, 16, 10, 100, 1000)
 
 
-def along(goals: Sequence[Goal], paths: Iterable[Path], look: Look) -> Arrays | None:
+def search_paths(goals: Sequence[Goal], paths: Iterable[Path], look: MarginsAt) -> Arrays | None:
     """Numbers on one of the paths at which all comparisons are on their sides; None where none is found."""
-    walks = (_Walk(goals, path, look) for path in paths)
+    walks = (_PathSearch(goals, path, look) for path in paths)
     return next((found for walk in walks if (found := walk.find()) is not None), None)
 
 
-class _Walk:
-    def __init__(self, goals: Sequence[Goal], path: Path, look: Look) -> None:
-        self._goals, self._path, self._look = goals, path, look
+class _PathSearch:
+    def __init__(self, goals: Sequence[Goal], path: Path, look: MarginsAt) -> None:
+        self._goals, self._path, self._margins_at = goals, path, look
 
     def find(self) -> Arrays | None:
-        met = [(place, self._look(self._path(place, 0))) for place in _PLACES]
+        met = [(place, self._margins_at(self._path(place, 0))) for place in _PLACES]
         steps = sorted(pairwise(met), key=lambda step: abs(abs(step[0][0] + step[1][0]) / 2 - 1))
         for (one, here), (other, there) in steps:
             if self._is_on(here) != self._is_on(there):
-                return self._edge(*((one, other) if self._is_on(there) else (other, one)))
+                return self._bisect_edge(*((one, other) if self._is_on(there) else (other, one)))
         crossings = islice(self._crossings(steps), _CROSSINGS)
-        return next((found for crossing in crossings if (found := self._zero(*crossing)) is not None), None)
+        return next((found for crossing in crossings if (found := self._bisect_zero(*crossing)) is not None), None)
 
     def _is_on(self, met: Sequence[Margin]) -> bool:
-        return bool(met) and are_on(self._goals, met)
+        return bool(met) and are_goals_met(self._goals, met)
 
-    def _edge(self, off: float, on: float) -> Arrays:
+    def _bisect_edge(self, off: float, on: float) -> Arrays:
         """Numbers on the side, and near to where it begins."""
         for _ in range(_TO_EDGE):
             middle = (off + on) / 2
-            off, on = (off, middle) if self._is_on(self._look(self._path(middle, 0))) else (middle, on)
+            off, on = (off, middle) if self._is_on(self._margins_at(self._path(middle, 0))) else (middle, on)
         return self._path(on, 0)
 
     def _crossings(
@@ -73,31 +73,31 @@ class _Walk:
                 if a.shape == b.shape and np.any(changed := np.sign(a) * np.sign(b) < 0):
                     yield one, other, number, int(np.argmax(changed))
 
-    def _zero(self, one: float, other: float, number: int, element: int) -> Arrays | None:
+    def _bisect_zero(self, one: float, other: float, number: int, element: int) -> Arrays | None:
         sign = 0.0
         for step in range(_TO_ZERO):
             middle = (one + other) / 2
-            met = self._look(self._path(middle, 0))
+            met = self._margins_at(self._path(middle, 0))
             if self._is_on(met):
                 return self._path(middle, 0)
             if met and len(self._goals) > 1 and met[number].numbers.flat[element] == 0:
-                return self._inside(one, middle, other)
-            if step in _ROUND_AT and (found := self._round(middle)) is not None:
+                return self._find_inside(one, middle, other)
+            if step in _ROUND_AT and (found := self._try_round_numbers(middle)) is not None:
                 return found
             at = met[number].numbers.flat[element] if met else np.nan
             if not np.isfinite(at) or middle in (one, other):
                 return None
             if not sign:
-                sign = float(np.sign(self._look(self._path(one, 0))[number].numbers.flat[element]))
+                sign = float(np.sign(self._margins_at(self._path(one, 0))[number].numbers.flat[element]))
             one, other = (middle, other) if np.sign(at) == sign else (one, middle)
         return None
 
-    def _inside(self, one: float, middle: float, other: float) -> Arrays | None:
+    def _find_inside(self, one: float, middle: float, other: float) -> Arrays | None:
         """Where one margin is 0 at a place, and may be so around it: another of these places."""
         places = (middle + share * (end - middle) for end in (one, other) for share in _INSIDE)
-        return next((self._path(p, 0) for p in places if self._is_on(self._look(self._path(p, 0)))), None)
+        return next((self._path(p, 0) for p in places if self._is_on(self._margins_at(self._path(p, 0)))), None)
 
-    def _round(self, place: float) -> Arrays | None:
+    def _try_round_numbers(self, place: float) -> Arrays | None:
         """Round numbers there."""
         rounded = (self._path(place, grid) for grid in _GRIDS)
-        return next((arrays for arrays in rounded if self._is_on(self._look(arrays))), None)
+        return next((arrays for arrays in rounded if self._is_on(self._margins_at(arrays))), None)

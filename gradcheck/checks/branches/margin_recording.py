@@ -19,9 +19,17 @@ from gradcheck.autograd.modes import no_grad, quiet
 from gradcheck.autograd.op import Op, lookup
 from gradcheck.autograd.operators import Operators
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.branches.compared import BRANCHING, ROUNDING, TURNED, WHOLE, compared, cuts, is_whole
-from gradcheck.checks.branches.branch_sites import Margin, Site, as_array
-from gradcheck.engines.double_precision import raise_array, raise_precision
+from gradcheck.checks.branches.branch_sites import BranchSite, Margin, as_array
+from gradcheck.checks.branches.compared import (
+    BRANCHING_OPS,
+    FLIPPABLE_OPS,
+    INTEGER_COMPARISONS,
+    ROUNDING_OPS,
+    compared_operands,
+    is_integer,
+    truncates_to_integers,
+)
+from gradcheck.engines.double_precision import double_precision_array, double_precision_problem
 from gradcheck.engines.recording import convert
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Claim
@@ -35,49 +43,51 @@ _REDUCING = frozenset(("all", "any", "amax", "amin", "max", "min", "prod", "coun
 
 
 @dataclass(slots=True)
-class Log:
+class MarginLog:
     """The margins met so far, by site. `owner` is what is being evaluated."""
 
-    margins: dict[Site, Margin] = field(default_factory=dict)
+    margins: dict[BranchSite, Margin] = field(default_factory=dict)
     owner: str = ""
     is_claim: bool = False
     is_in_rule: bool = False
     #: The number of a comparison, and a side of it: what is there is to come out otherwise.
-    turned: tuple[int, int] | None = None
-    _together: bool = False
+    flipped: tuple[int, int] | None = None
+    _is_reduced: bool = False
     count: int = 0
 
     def enter(self, owner: str, claim: Claim, is_claim: bool) -> None:
         """Evaluate an entry, or a claim, from here on."""
         self.owner, self.is_claim, self.count = owner, is_claim, 0
-        self._together = is_claim and not _REDUCING.isdisjoint(ops_in(claim.expr))
+        self._is_reduced = is_claim and not _REDUCING.isdisjoint(ops_in(claim.expr))
 
-    def turn(self, before: int, op: str, result: Any) -> Any:
+    def flip(self, before: int, op: str, result: Any) -> Any:
         """What a comparison comes to, turned on one side if that is asked for; `before` it so many were noted."""
-        if self.turned is None or op not in TURNED or self.is_in_rule:
+        if self.flipped is None or op not in FLIPPABLE_OPS or self.is_in_rule:
             return result
-        number, side = self.turned
+        number, side = self.flipped
         if before != number or self.count != number + 1:  # another one, or one that was not noted
             return result
         site = next(reversed(self.margins))
-        return Tensor.wrap(as_array(result) ^ site.are_on(self.margins[site].numbers, side))
+        return Tensor.wrap(as_array(result) ^ site.elements_on(self.margins[site].numbers, side))
 
     def add(self, op: str, left: Any, right: Any, whole: bool = False) -> None:
         """Note that two are compared."""
         scale = np.minimum(np.abs(as_array(left)), np.abs(as_array(right)))
-        is_stated = self.is_claim and not self.is_in_rule and op in TURNED
-        self.margins[Site(self.owner, self.count, op, self._together, whole)] = Margin(left - right, scale, is_stated)
+        is_stated = self.is_claim and not self.is_in_rule and op in FLIPPABLE_OPS
+        self.margins[BranchSite(self.owner, self.count, op, self._is_reduced, whole)] = Margin(
+            left - right, scale, is_stated
+        )
         self.count += 1
 
 
-class Watched(Operators):
+class MarginTensor(Operators):
     """A tensor whose ops log the margins of all comparisons, those within rules included."""
 
-    __slots__ = ("is_cut", "log", "tensor")
+    __slots__ = ("is_truncated", "log", "tensor")
 
-    def __init__(self, tensor: Any, log: Log, is_cut: bool = False) -> None:
-        """`is_cut` of integers that floating numbers were cut to, and of what is made of them."""
-        self.tensor, self.log, self.is_cut = tensor, log, is_cut
+    def __init__(self, tensor: Any, log: MarginLog, is_cut: bool = False) -> None:
+        """`is_truncated` of integers that floating numbers were cut to, and of what is made of them."""
+        self.tensor, self.log, self.is_truncated = tensor, log, is_cut
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -94,57 +104,57 @@ class Watched(Operators):
 
     @classmethod
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
-        found: list[Watched] = []
+        found: list[MarginTensor] = []
 
-        def plain(value: Watched) -> Any:
+        def plain(value: MarginTensor) -> Any:
             found.append(value)
             return value.tensor
 
-        given = tuple(convert(arg, Watched, plain) for arg in args)
-        log, before, is_cut = found[0].log, found[0].log.count, any(value.is_cut for value in found)
+        given = tuple(convert(arg, MarginTensor, plain) for arg in args)
+        log, before, is_cut = found[0].log, found[0].log.count, any(value.is_truncated for value in found)
         result = Tensor.__apply_op__(op, given) if any(map(_holds_tensor, given)) else op.compute(given)
-        _note(log, op, given, result, is_cut)
+        _note_margins(log, op, given, result, is_cut)
         if op.kinks and op.elementwise and not log.is_in_rule:
-            _ask_rules(log, op, result, given)
-        return _watched(log.turn(before, op.name, result), log, is_cut or cuts(op.name, given, result))
+            _run_rules(log, op, result, given)
+        return _wrap(log.flip(before, op.name, result), log, is_cut or truncates_to_integers(op.name, given, result))
 
 
 def _holds_tensor(value: Any) -> bool:
     return any(map(_holds_tensor, value)) if isinstance(value, (list, tuple)) else isinstance(value, Tensor)
 
 
-def _watched(value: Any, log: Log, is_cut: bool = False) -> Any:
+def _wrap(value: Any, log: MarginLog, is_cut: bool = False) -> Any:
     if isinstance(value, tuple):
-        return tuple(_watched(part, log, is_cut) for part in value)
-    return Watched(value, log, is_cut) if isinstance(value, (Tensor, np.ndarray, np.generic)) else value
+        return tuple(_wrap(part, log, is_cut) for part in value)
+    return MarginTensor(value, log, is_cut) if isinstance(value, (Tensor, np.ndarray, np.generic)) else value
 
 
-def _note(log: Log, op: Op, args: tuple[Any, ...], result: Any, is_cut: bool) -> None:
-    pairs = [*compared(op.name, args, result, log.is_claim)]
+def _note_margins(log: MarginLog, op: Op, args: tuple[Any, ...], result: Any, is_cut: bool) -> None:
+    pairs = [*compared_operands(op.name, args, result, log.is_claim)]
     for left, right in pairs:
         log.add(op.name, left, right)
-    asks_wholes = not pairs and op.name in WHOLE and (is_cut or log.is_claim) and not log.is_in_rule
-    if asks_wholes and is_whole(args[0]) and is_whole(args[1]):
+    asks_wholes = not pairs and op.name in INTEGER_COMPARISONS and (is_cut or log.is_claim) and not log.is_in_rule
+    if asks_wholes and is_integer(args[0]) and is_integer(args[1]):
         log.add(op.name, as_array(args[0]), as_array(args[1]), whole=True)
 
 
-def _ask_rules(log: Log, op: Op, result: Any, args: tuple[Any, ...]) -> None:
+def _run_rules(log: MarginLog, op: Op, result: Any, args: tuple[Any, ...]) -> None:
     """Run the rules, for the comparisons in them."""
-    ones = Watched(Tensor.wrap(np.ones(result.shape, result.dtype)), log)
-    seen = tuple(Watched(arg, log) if isinstance(arg, Tensor) else arg for arg in args)
+    ones = MarginTensor(Tensor.wrap(np.ones(result.shape, result.dtype)), log)
+    seen = tuple(MarginTensor(arg, log) if isinstance(arg, Tensor) else arg for arg in args)
     log.is_in_rule = True
     for rule, arg in zip(op.rules, args, strict=False):
         if rule is not None and isinstance(arg, Tensor):
-            rule(ones, Watched(result, log), *seen)
+            rule(ones, MarginTensor(result, log), *seen)
     log.is_in_rule = False
 
 
 # A problem's -----------------------------------------------------------------------------------------
 
 
-def branching(case: Case) -> frozenset[str]:
+def branching_owners(case: Case) -> frozenset[str]:
     """The entries of the graph and the general claims that may compare numbers, as `Site.owner` calls them."""
-    stated = [*case.graph.items(), *claims_of(case)]
+    stated = [*case.graph.items(), *named_claims(case)]
     return frozenset(name for name, claim in stated if any(map(_may_branch, ops_in(claim.expr))))
 
 
@@ -152,10 +162,10 @@ def branching(case: Case) -> frozenset[str]:
 def _may_branch(name: str) -> bool:
     """Whether an op compares numbers, or may be composed of others that do."""
     op = lookup(name)
-    return name in BRANCHING or (op is not None and (op.composite or bool(op.kinks and op.elementwise)))
+    return name in BRANCHING_OPS or (op is not None and (op.composite or bool(op.kinks and op.elementwise)))
 
 
-def claims_of(case: Case) -> Iterator[tuple[str, Claim]]:
+def named_claims(case: Case) -> Iterator[tuple[str, Claim]]:
     """Steps of a derivation and formulas, each with what it is called in `Site.owner`. What a check compares is what it
     states, and no branch."""
     yield from case.let.items()
@@ -163,17 +173,19 @@ def claims_of(case: Case) -> Iterator[tuple[str, Claim]]:
         yield from ((claim.text, claim) for claim in listed)
 
 
-def has_no_slope(case: Case, site: Site) -> bool:
+def has_no_slope(case: Case, site: BranchSite) -> bool:
     """Whether what is compared may be flat, or its slope lead astray: in claims anything may be composed."""
-    stated = None if site.owner in case.graph else dict(claims_of(case)).get(site.owner)
-    is_spelled_out = stated is not None and (site.op == "to" or site.op in TURNED.intersection(ops_in(stated.expr)))
-    return is_spelled_out or rounds(case, site)
+    stated = None if site.owner in case.graph else dict(named_claims(case)).get(site.owner)
+    is_spelled_out = stated is not None and (
+        site.op == "to" or site.op in FLIPPABLE_OPS.intersection(ops_in(stated.expr))
+    )
+    return is_spelled_out or has_rounding_op(case, site)
 
 
-def rounds(case: Case, site: Site) -> bool:
+def has_rounding_op(case: Case, site: BranchSite) -> bool:
     """Whether something is rounded, or cut to integers, where it is compared."""
-    claim = case.graph.get(site.owner) or dict(claims_of(case)).get(site.owner)
-    return claim is not None and not ROUNDING.isdisjoint(ops_in(claim.expr))
+    claim = case.graph.get(site.owner) or dict(named_claims(case)).get(site.owner)
+    return claim is not None and not ROUNDING_OPS.isdisjoint(ops_in(claim.expr))
 
 
 def margins(
@@ -181,34 +193,34 @@ def margins(
     leaves: Mapping[str, Any],
     gradients: Mapping[str, Any],
     owners: Container[str],
-) -> dict[Site, Margin]:
+) -> dict[BranchSite, Margin]:
     """The margins of the comparisons in these entries and claims, tensors or arrays, where `leaves` are the inputs and
     constants as tensors.
 
     A claim that cannot be evaluated has none. Raises GradcheckError where the graph cannot be.
     """
-    return _evaluated(problem, leaves, gradients, owners, Log())[0].margins
+    return _log_margins(problem, leaves, gradients, owners, MarginLog())[0].margins
 
 
-def _evaluated(
+def _log_margins(
     problem: Problem,
     leaves: Mapping[str, Any],
     gradients: Mapping[str, Any],
     owners: Container[str],
-    log: Log,
+    log: MarginLog,
     values: Mapping[str, Any] | None = None,
-) -> tuple[Log, dict[str, Any], dict[str, Any]]:
+) -> tuple[MarginLog, dict[str, Any], dict[str, Any]]:
     """What is logged, and the names and gradients that claims speak of; `values` is what entries of the graph are known
     to come to, for claims."""
     names: dict[str, Any] = {**problem.sizes, **leaves}
     known = {n: g if isinstance(g, Tensor) else Tensor.wrap(g) for n, g in gradients.items() if g is not None}
-    watched, watched_gradients = Watching(names, log), Watching(known, log)
+    watched, watched_gradients = WrappedNames(names, log), WrappedNames(known, log)
     with quiet():
         for name, claim in problem.case.graph.items():
             log.enter(name, claim, False)
-            names[name] = plain_of(evaluate(claim.expr, watched if name in owners else names))
+            names[name] = unwrap(evaluate(claim.expr, watched if name in owners else names))
         names |= values or {}
-        for name, claim in claims_of(problem.case):
+        for name, claim in named_claims(problem.case):
             if name not in owners and name not in problem.case.let:
                 continue
             log.enter(name, claim, True)
@@ -218,18 +230,18 @@ def _evaluated(
             except (GradcheckError, TypeError, ValueError):
                 continue
             if name in problem.case.let:
-                names[name] = plain_of(value)
+                names[name] = unwrap(value)
     return log, names, known
 
 
-class Watching(Mapping[str, Any]):
+class WrappedNames(Mapping[str, Any]):
     """The same names, for what is watched."""
 
-    def __init__(self, names: Mapping[str, Any], log: Log) -> None:
+    def __init__(self, names: Mapping[str, Any], log: MarginLog) -> None:
         self._names, self._log = names, log
 
     def __getitem__(self, name: str) -> Any:
-        return _watched(self._names[name], self._log)
+        return _wrap(self._names[name], self._log)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -238,48 +250,50 @@ class Watching(Mapping[str, Any]):
         return len(self._names)
 
 
-def plain_of(value: Any) -> Any:
-    return convert(value, Watched, lambda watched: watched.tensor)
+def unwrap(value: Any) -> Any:
+    return convert(value, MarginTensor, lambda watched: watched.tensor)
 
 
 def margins_at(
     problem: Problem, gradients: Mapping[str, Any], owners: Container[str], known: Mapping[str, Any] | None = None
-) -> dict[Site, Margin]:
+) -> dict[BranchSite, Margin]:
     """The margins at this problem's own numbers, claims being about `known` values of the graph, if there are any.
     Raises GradcheckError."""
     with no_grad():
-        return logged_at(problem, gradients, owners, known)[0].margins
+        return log_margins_at(problem, gradients, owners, known)[0].margins
 
 
-def logged_at(
+def log_margins_at(
     problem: Problem, gradients: Mapping[str, Any], owners: Container[str], known: Mapping[str, Any] | None
-) -> tuple[Log, dict[str, Any], dict[str, Any]]:
+) -> tuple[MarginLog, dict[str, Any], dict[str, Any]]:
     """What is logged there, and the names and gradients that claims speak of."""
     exact = known if known is not None and problem.dtype not in HALVES else {}
     values = {n: Tensor.wrap(exact[n]) for n in problem.case.graph if isinstance(exact.get(n), np.ndarray)}
-    problem, gradients = in_enough_digits(problem.latest(), gradients)
+    problem, gradients = in_double_precision(problem.with_latest_inputs(), gradients)
     leaves = {n: Tensor.wrap(a) for n, a in (*problem.inputs.items(), *problem.constants.items())}
-    return _evaluated(problem, leaves, gradients, owners, Log(), values)
+    return _log_margins(problem, leaves, gradients, owners, MarginLog(), values)
 
 
-def in_enough_digits(problem: Problem, gradients: Mapping[str, Any]) -> tuple[Problem, Mapping[str, Any]]:
+def in_double_precision(problem: Problem, gradients: Mapping[str, Any]) -> tuple[Problem, Mapping[str, Any]]:
     """The same in double precision, if the problem is in half: there differences are too coarse to be followed."""
     if problem.dtype not in HALVES:
         return problem, gradients
-    return raise_precision(problem), {n: None if g is None else raise_array(g) for n, g in gradients.items()}
+    return double_precision_problem(problem), {
+        n: None if g is None else double_precision_array(g) for n, g in gradients.items()
+    }
 
 
-def sides(found: Mapping[Site, Margin], near: bool = True) -> dict[Site, set[int]]:
+def sides_met(found: Mapping[BranchSite, Margin], near: bool = True) -> dict[BranchSite, set[int]]:
     """On which sides of each comparison some element is, `near` the threshold."""
-    return {site: _signs(site, margin, near) for site, margin in found.items() if not margin.is_guard}
+    return {site: _sides_of_margin(site, margin, near) for site, margin in found.items() if not margin.is_guard}
 
 
-def touches(found: Mapping[Site, Margin], graph: Container[str]) -> bool:
+def touches_kink(found: Mapping[BranchSite, Margin], graph: Container[str]) -> bool:
     """Whether some element is at a threshold of the graph itself, neither above nor below."""
     return any(site.owner in graph and bool(np.any(margin.numbers == 0)) for site, margin in found.items())
 
 
-def _signs(site: Site, margin: Margin, is_near: bool) -> set[int]:
+def _sides_of_margin(site: BranchSite, margin: Margin, is_near: bool) -> set[int]:
     """Numbers far beyond a threshold say nothing of those near it, where another may hold sway."""
     numbers = margin.numbers
     near = numbers if not is_near else numbers[np.abs(numbers) <= _NEAR * np.maximum(1, margin.scale)]

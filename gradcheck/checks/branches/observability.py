@@ -12,40 +12,40 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.modes import no_grad, quiet
-from gradcheck.checks.branches.branch_sites import Margin, Site, as_array
-from gradcheck.checks.branches.margin_recording import Log, Watching, claims_of, logged_at, plain_of
+from gradcheck.checks.branches.branch_sites import BranchSite, Margin, as_array
+from gradcheck.checks.branches.margin_recording import MarginLog, WrappedNames, log_margins_at, named_claims, unwrap
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.problem import Problem
 
 
-def showing(
+def observable_sides(
     problem: Problem, gradients: Mapping[str, Any], owners: Container[str], known: Mapping[str, Any] | None = None
-) -> dict[Site, set[int]]:
+) -> dict[BranchSite, set[int]]:
     """Of each comparison that these claims state the sides that show, `known` being values of the graph. Raises
     GradcheckError where the graph cannot be evaluated."""
-    found: dict[Site, set[int]] = {}
+    found: dict[BranchSite, set[int]] = {}
     with no_grad(), quiet():
-        log, names, held = logged_at(problem, gradients, owners, known)
-        for name, claim in claims_of(problem.case):
+        log, names, held = log_margins_at(problem, gradients, owners, known)
+        for name, claim in named_claims(problem.case):
             stated = [(s, m) for s, m in log.margins.items() if s.owner == name and m.is_stated and name in owners]
             if stated:
-                found |= _Turned(name, claim, names, held).showing(stated)
+                found |= _FlippedClaim(name, claim, names, held).observable_sides(stated)
     return found
 
 
-class _Turned:
+class _FlippedClaim:
     """One claim, with comparisons in it turned."""
 
     def __init__(self, name: str, claim: Claim, names: Mapping[str, Any], gradients: Mapping[str, Any]) -> None:
         self._name, self._claim, self._names, self._gradients = name, claim, names, gradients
 
-    def showing(self, stated: list[tuple[Site, Margin]]) -> dict[Site, set[int]]:
+    def observable_sides(self, stated: list[tuple[BranchSite, Margin]]) -> dict[BranchSite, set[int]]:
         as_it_is = self._value(None)
         if as_it_is is None:
             return {}
-        found: dict[Site, set[int]] = {}
+        found: dict[BranchSite, set[int]] = {}
         for site, margin in stated:
             on = [side for side in site.sides if abs(side) < 2 and site.is_on(margin.numbers, side)]
             turned = ((side, self._value((site.number, side))) for side in on)
@@ -53,12 +53,14 @@ class _Turned:
         return found
 
     def _value(self, turned: tuple[int, int] | None) -> np.ndarray | None:
-        log = Log(turned=turned)
+        log = MarginLog(flipped=turned)
         log.enter(self._name, self._claim, True)
         try:
-            value = evaluate(self._claim.expr, Watching(self._names, log), gradients=Watching(self._gradients, log))
+            value = evaluate(
+                self._claim.expr, WrappedNames(self._names, log), gradients=WrappedNames(self._gradients, log)
+            )
         except (GradcheckError, TypeError, ValueError):
             return None
-        plain = plain_of(value)
+        plain = unwrap(value)
         parts = plain if isinstance(plain, (tuple, list)) else (plain,)  # a step may come to several tensors
         return np.concatenate([as_array(part).astype(np.complex128).ravel() for part in parts])

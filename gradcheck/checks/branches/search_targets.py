@@ -7,18 +7,18 @@ from typing import TypeAlias
 
 import numpy as np
 
-from gradcheck.checks.branches.branch_sites import Margin, Site
+from gradcheck.checks.branches.branch_sites import BranchSite, Margin
 from gradcheck.language.random_streams import stream
 
 #: A comparison, and a side of it.
-Goal: TypeAlias = tuple[Site, int]
+Goal: TypeAlias = tuple[BranchSite, int]
 
 
-class Aims:
+class SearchTargets:
     """Which elements of margins are to move, all or half of them, the nearest included; and to what numbers."""
 
     def __init__(self, seed: int, goals: Sequence[Goal], beyond: Sequence[float]) -> None:
-        self.seed, self.goals, self.beyond = seed, goals, beyond
+        self.seed, self.goals, self.offsets = seed, goals, beyond
         self._chosen: list[np.ndarray] = []
         self._targets: list[np.ndarray] = []
 
@@ -34,7 +34,7 @@ class Aims:
             found.append(np.where(chosen & np.isfinite(n) & ~np.asarray(is_beyond), n - target, 0.0))
         return found
 
-    def are_met(self, residuals: Sequence[np.ndarray]) -> bool:
+    def are_reached(self, residuals: Sequence[np.ndarray]) -> bool:
         """Whether they are as close to what they are to be as counts."""
         for residual, chosen, target in zip(residuals, self._chosen, self._targets, strict=True):
             least = float(np.abs(target).min(initial=np.inf, where=chosen))
@@ -49,24 +49,24 @@ class Aims:
             sizes = np.where(np.isfinite(margin.numbers), np.abs(margin.numbers), np.inf)
             generator = stream(self.seed, "branch", *site[:4], side)
             chosen = (generator.random(sizes.shape) < 0.5) | (abs(side) == 2)
-            turn = np.arange(sizes.size).reshape(sizes.shape) % len(self.beyond)
+            turn = np.arange(sizes.size).reshape(sizes.shape) % len(self.offsets)
             if sizes.size:
                 nearest = sizes == sizes.min()
                 turn = np.where(nearest, 0, turn) if len(self.goals) == 1 else turn  # just beyond
-                chosen = chosen | nearest if len(self.beyond) > 1 or abs(side) == 2 else nearest
+                chosen = chosen | nearest if len(self.offsets) > 1 or abs(side) == 2 else nearest
             self._chosen.append(masks.setdefault(sizes.shape, chosen) | (abs(side) == 2))
             scale = np.where(margin.scale > 0, margin.scale, 1.0)
-            shares = [share * (np.maximum(scale, 1) if share > 1 else scale) for share in self.beyond]
+            shares = [share * (np.maximum(scale, 1) if share > 1 else scale) for share in self.offsets]
             self._targets.append(site.sign_of(side) * np.choose(turn, shares))
 
 
-def are_on(goals: Sequence[Goal], met: Sequence[Margin]) -> bool:
+def are_goals_met(goals: Sequence[Goal], met: Sequence[Margin]) -> bool:
     """Whether each margin is on its side, and of those of one shape some element in all of them."""
     if not all(site.is_on(margin.numbers, side) for (site, side), margin in zip(goals, met, strict=True)):
         return False
     together: dict[tuple[int, ...], np.ndarray] = {}
     for (site, side), margin in zip(goals, met, strict=True):
         if abs(side) != 2:
-            on = site.are_on(margin.numbers, side)
+            on = site.elements_on(margin.numbers, side)
             together[on.shape] = together.get(on.shape, True) & on
     return all(bool(on.any()) for on in together.values())

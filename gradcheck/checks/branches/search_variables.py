@@ -14,15 +14,15 @@ from gradcheck.checks.branches.branch_sites import as_array
 from gradcheck.language.case import Case, Value
 from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.nodes import Call
-from gradcheck.language.random_streams import RANDOM, is_free
-from gradcheck.language.trial_draws import is_rigid
+from gradcheck.language.random_streams import RANDOM_OPS, is_one_random_creator
+from gradcheck.language.trial_draws import is_fixed_incoming
 
 #: Creators whose elements lie between 0 and 1, and those that state their bounds.
 _UNIT, _BOUNDED = ("rand", "rand_like"), ("uniform", "uniform_like")
-STATED = frozenset((*_UNIT, *_BOUNDED))
+BOUNDED_CREATORS = frozenset((*_UNIT, *_BOUNDED))
 
 
-class Part(NamedTuple):
+class SearchVariable(NamedTuple):
     """What can move: the how-manieth random creator of a leaf, a literal input, or the incoming gradient of a root."""
 
     name: str
@@ -30,18 +30,20 @@ class Part(NamedTuple):
     is_incoming: bool = False
 
 
-class Parts(NumPy):
+class VariableHost(NumPy):
     """NumPy and the core, with given tensors for what the random creators of one leaf make."""
 
-    def __init__(self, name: str, tensors: Mapping[Part, Tensor], bounds: dict[Part, tuple[float, float]]) -> None:
+    def __init__(
+        self, name: str, tensors: Mapping[SearchVariable, Tensor], bounds: dict[SearchVariable, tuple[float, float]]
+    ) -> None:
         self._name, self._tensors, self._bounds = name, tensors, bounds
         self._count = 0
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The op's result."""
-        if op.name not in RANDOM:
+        if op.name not in RANDOM_OPS:
             return op(*args, **kwargs)
-        part = Part(self._name, self._count)
+        part = SearchVariable(self._name, self._count)
         self._count += 1
         if op.name in _UNIT:
             self._bounds[part] = (0.0, 1.0)
@@ -52,9 +54,9 @@ class Parts(NumPy):
         return self._tensors[part]
 
 
-def varies(case: Case, incoming: Value | None) -> bool:
+def is_incoming_free(case: Case, incoming: Value | None) -> bool:
     """Whether an incoming gradient is drawn at random by itself, or written out, so that a claim must hold for all."""
     if incoming is None or incoming.expr is None:
-        return is_rigid(case, incoming)
-    is_drawn = isinstance(incoming.expr, Call) and incoming.expr.op in RANDOM and incoming.expr.op.endswith("_like")
-    return is_free(incoming) or is_drawn or is_rigid(case, incoming)
+        return is_fixed_incoming(case, incoming)
+    is_drawn = isinstance(incoming.expr, Call) and incoming.expr.op in RANDOM_OPS and incoming.expr.op.endswith("_like")
+    return is_one_random_creator(incoming) or is_drawn or is_fixed_incoming(case, incoming)

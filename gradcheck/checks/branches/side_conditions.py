@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gradcheck.checks.branches.branch_sites import EQUAL, Site
-from gradcheck.checks.branches.margin_recording import claims_of, margins_at
+from gradcheck.checks.branches.branch_sites import EQUALITY_OPS, BranchSite
+from gradcheck.checks.branches.margin_recording import margins_at, named_claims
 from gradcheck.checks.points.point import Point
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
@@ -23,28 +23,28 @@ _POINTS, _MOST = 3, 64
 _RELATIONS = {-2: "<", -1: "<", 0: "==", 1: ">", 2: ">"}
 
 
-def condition(points: Sequence[Point], site: Site, side: int) -> str:
+def side_condition(points: Sequence[Point], site: BranchSite, side: int) -> str:
     """`x > 6`, or as much of it as is known: the comparison as it is written; empty if not even that."""
-    seen = [found for found in (_seen(point, site) for point in points[:_POINTS]) if found is not None]
-    for name, sign in _names(seen):
+    seen = [found for found in (_margin_at(point, site) for point in points[:_POINTS]) if found is not None]
+    for name, sign in _candidate_names(seen):
         threshold = _threshold(seen, name, sign)
         if threshold is not None:
-            relation = "!=" if site.op in EQUAL and side == 1 else _RELATIONS[side * sign]
+            relation = "!=" if site.op in EQUALITY_OPS and side == 1 else _RELATIONS[side * sign]
             return f"{name} {relation} {threshold:.6g}{' everywhere' if abs(side) == 2 else ''}"
     return _as_written(points[0].problem.case, site)
 
 
-class _Seen:
+class _PointMargin:
     """One point: the margin of a comparison, and the tensors that it may be made of."""
 
     def __init__(self, margin: np.ndarray, tensors: dict[str, np.ndarray]) -> None:
         self.margin, self.tensors = margin, tensors
 
 
-def _seen(point: Point, site: Site) -> _Seen | None:
+def _margin_at(point: Point, site: BranchSite) -> _PointMargin | None:
     if not point.is_complete:
         return None
-    problem, scope = point.problem, point.scope(point.last)
+    problem, scope = point.problem, point.scope(point.last_step)
     try:
         found = margins_at(problem, scope.gradients, (site.owner,)).get(site)
     except GradcheckError:
@@ -54,16 +54,16 @@ def _seen(point: Point, site: Site) -> _Seen | None:
     named = {n: v for n, v in scope.items() if isinstance(v, np.ndarray) and v.dtype.kind == "f"}
     named |= {f"grad({n})": g for n, g in scope.gradients.items() if g.dtype.kind == "f"}
     fitting = {n: v for n, v in list(named.items())[:_MOST] if v.shape == found.numbers.shape}
-    return _Seen(found.numbers, fitting | {f"abs({n})": np.abs(v) for n, v in fitting.items()})
+    return _PointMargin(found.numbers, fitting | {f"abs({n})": np.abs(v) for n, v in fitting.items()})
 
 
-def _names(seen: Sequence[_Seen]) -> Iterator[tuple[str, int]]:
+def _candidate_names(seen: Sequence[_PointMargin]) -> Iterator[tuple[str, int]]:
     """Tensors, and whether they stand on the left of the comparison or on its right."""
     for name in seen[0].tensors if seen else ():
         yield from ((name, 1), (name, -1))
 
 
-def _threshold(seen: Sequence[_Seen], name: str, sign: int) -> float | None:
+def _threshold(seen: Sequence[_PointMargin], name: str, sign: int) -> float | None:
     """The number that the tensor is compared with, if it is the same wherever it was looked at."""
     rests = [one.tensors[name] - sign * one.margin for one in seen if name in one.tensors]
     rest = np.concatenate([np.ravel(each) for each in rests])
@@ -77,9 +77,9 @@ def _threshold(seen: Sequence[_Seen], name: str, sign: int) -> float | None:
     return 0.0 if abs(threshold) < 1e-12 * scale else threshold
 
 
-def _as_written(case: Case, site: Site) -> str:
+def _as_written(case: Case, site: BranchSite) -> str:
     """The comparison as the graph or the claim has it, where there is only one by this op."""
-    stated = {**dict(case.graph), **dict(claims_of(case))}
+    stated = {**dict(case.graph), **dict(named_claims(case))}
     claim = stated.get(site.owner)
     calls = [] if claim is None else [n for n in claim.expr.walk() if isinstance(n, Call) and n.op == site.op]
     return f"the other side of `{to_text(calls[0])}`" if len(calls) == 1 else ""

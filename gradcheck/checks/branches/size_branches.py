@@ -28,7 +28,7 @@ Sizes = Mapping[str, int]
 #: combinations of them.
 _PLAIN, _LARGEST, _MOST = range(1, 13), 64, 3000
 #: Sizes that are looked at wherever claims choose among sizes, in the words' order.
-_APART = ((7, 4, 9, 5), (5, 3, 8, 7), (9, 6, 4, 11))
+_GENERIC_SIZES = ((7, 4, 9, 5), (5, 3, 8, 7), (9, 6, 4, 11))
 #: Ops that choose nothing.
 _SMOOTH = frozenset(
     (
@@ -47,49 +47,49 @@ class SizeBranches:
 
     def __init__(self, case: Case) -> None:
         self.case, self.words = case, symbolic_sizes(case)
-        claimed, words = claimed_in(case) if self.words else [], {*self.words}
-        self._choices = choosing(claimed, words)
-        self.nodes = [*self._choices, *vanishing(claimed, words)]
-        self._shapes = Shapes(case) if any(_asks_for_shapes(node) for node in self.nodes) else None
-        self._asked = self._asked_for()
+        claimed, words = formula_expressions(case) if self.words else [], {*self.words}
+        self._choices = choice_nodes(claimed, words)
+        self.nodes = [*self._choices, *zero_tests(claimed, words)]
+        self._shapes = LinearShapes(case) if any(_asks_for_shapes(node) for node in self.nodes) else None
+        self._relevant_words = self._find_relevant_words()
         self._seen: set[tuple[int, Any]] = set()
 
-    def see(self, sizes: Sizes) -> bool:
+    def mark_seen(self, sizes: Sizes) -> bool:
         """Note what comes out at these sizes; whether something does that has not before."""
         new = self._outcomes(sizes) - self._seen
         self._seen |= new
         return bool(new)
 
-    def unlike(self, listed: Sequence[Sizes]) -> list[Sizes]:
+    def distinct_kinds(self, listed: Sequence[Sizes]) -> list[Sizes]:
         """The first sizes of each kind: those at which everything comes out alike are of one."""
         kinds: dict[frozenset[tuple[int, Any]], Sizes] = {}
         for sizes in listed:
             kinds.setdefault(frozenset(self._outcomes(sizes)), sizes)
         return list(kinds.values())
 
-    def unseen(self, own: Sizes, held: Collection[str]) -> Iterator[dict[str, int]]:
+    def unseen_sizes(self, own: Sizes, held: Collection[str]) -> Iterator[dict[str, int]]:
         """Sizes at which something comes out that was not seen until then, the smallest first; `held` words stay, and
         those that nothing asks for."""
         for sizes in self._candidates(own, held) if self.nodes else ():
             if self._outcomes(sizes) - self._seen:
                 yield sizes
 
-    def apart(self, own: Sizes, held: Collection[str]) -> Iterator[dict[str, int]]:
+    def generic_sizes(self, own: Sizes, held: Collection[str]) -> Iterator[dict[str, int]]:
         """Sizes of which none is 1, another one's multiple or equal to it, as far as they may be: what is alike where
         they are so (`roll(x, n, 0)` of n numbers) is told apart there. `held` words stay."""
         stated = {} if self.case.generalize is None else self.case.generalize.dims
-        for listed in _APART if self._choices else ():
+        for listed in _GENERIC_SIZES if self._choices else ():
             drawn = {word: listed[place % len(listed)] for place, word in enumerate(self.words)}
             fitting = {w: min(max(s, stated.get(w, (1, s))[0]), stated.get(w, (1, s))[1]) for w, s in drawn.items()}
             yield {**own, **{word: size for word, size in fitting.items() if word not in held}}
 
-    def _asked_for(self) -> set[str]:
+    def _find_relevant_words(self) -> set[str]:
         """The words that what comes out may depend on."""
         named = {part.name for node in self.nodes for part in postorder(node) if isinstance(part, (Name, Gradient))}
         return {w for w in self.words if w in named or (self._shapes and self._shapes.depend_on(w, named))}
 
     def _outcomes(self, sizes: Sizes) -> set[tuple[int, Any]]:
-        return outcomes(self.nodes, sizes, {} if self._shapes is None else self._shapes.at(sizes))
+        return node_outcomes(self.nodes, sizes, {} if self._shapes is None else self._shapes.at(sizes))
 
     def _candidates(self, own: Sizes, held: Collection[str]) -> list[dict[str, int]]:
         written = {
@@ -102,7 +102,7 @@ class SizeBranches:
         stated = {} if self.case.generalize is None else self.case.generalize.dims
         choices = [
             _within(listed, *stated.get(word, (1, max(listed))))
-            if word in self._asked and word not in held
+            if word in self._relevant_words and word not in held
             else [own[word]]
             for word in self.words
         ]
@@ -120,15 +120,15 @@ def _within(listed: Sequence[int], low: int, high: int) -> list[int]:
     return [size for size in listed if low <= size <= high] or [low]
 
 
-def claimed_in(case: Case) -> list[Expr]:
+def formula_expressions(case: Case) -> list[Expr]:
     """The formulas, the steps of the derivation that they are made of first."""
     listed = [claims for section in (case.formulas, case.wrong_formulas) for claims in section.values()]
     exprs = [claim.expr for claims in listed for claim in claims]
-    steps = dict.fromkeys(step for expr in exprs for step in case.steps_of(expr))
+    steps = dict.fromkeys(step for expr in exprs for step in case.let_steps_of(expr))
     return [*(case.let[step].expr for step in steps), *exprs]
 
 
-def choosing(exprs: Sequence[Expr], words: Collection[str]) -> list[Expr]:
+def choice_nodes(exprs: Sequence[Expr], words: Collection[str]) -> list[Expr]:
     """The parts that are made of sizes, shapes and these words alone and choose among them, or are made of parts that
     do."""
     chooses: dict[int, bool] = {}
@@ -143,7 +143,7 @@ def choosing(exprs: Sequence[Expr], words: Collection[str]) -> list[Expr]:
     return list(found)
 
 
-def vanishing(exprs: Sequence[Expr], words: Collection[str]) -> list[Expr]:
+def zero_tests(exprs: Sequence[Expr], words: Collection[str]) -> list[Expr]:
     """Whether what is made of sizes alone and divided by, or put into what is defined for some numbers only, is 0 or
     less: `n - 7`."""
     static: dict[int, bool] = {}
@@ -180,7 +180,7 @@ def _asks_for_shapes(node: Expr) -> bool:
     return any(isinstance(part, Attribute) for part in node.walk())
 
 
-def outcomes(
+def node_outcomes(
     nodes: Sequence[Expr], names: Mapping[str, Any], gradients: Mapping[str, Any] | None = None
 ) -> set[tuple[int, Any]]:
     """What each node, by its number, comes to there. Where there are `gradients` they, and names beside, have shapes
@@ -190,17 +190,17 @@ def outcomes(
     for number, node in enumerate(nodes):
         try:
             value = evaluate(node, scope, gradients=gradients)
-            found.add((number, (_outcome(value), _chosen(node, value, scope))))
+            found.add((number, (_outcome(value), _chosen_arguments(node, value, scope))))
         except (GradcheckError, TypeError, ValueError, ArithmeticError):
             continue
     return found
 
 
-class Shapes:
+class LinearShapes:
     """The shapes of a case's tensors at any sizes, where they are sums and multiples of sizes: read off a few."""
 
     def __init__(self, case: Case) -> None:
-        own = {**case.words, **case.dims}
+        own = {**case.symbol_sizes, **case.dims}
         self._own, self._words = own, symbolic_sizes(case)
         self._base = _shapes_at(case, own)
         self._slopes: dict[str, dict[str, np.ndarray]] = {}
@@ -242,7 +242,7 @@ def _shapes_at(case: Case, sizes: Sizes) -> dict[str, np.ndarray]:
     return {name: np.array(v.shape, dtype=int) for name, v in values.items() if isinstance(v, np.ndarray)}
 
 
-def _chosen(node: Expr, value: Any, scope: Mapping[str, Any]) -> tuple[bool, ...]:
+def _chosen_arguments(node: Expr, value: Any, scope: Mapping[str, Any]) -> tuple[bool, ...]:
     """Which of two numbers the larger or the smaller one is."""
     if not isinstance(node, Call) or node.op not in _OF_TWO or len(node.args) != 2 or np.size(value) != 1:
         return ()

@@ -20,7 +20,7 @@ def is_smooth(problem: Problem) -> bool:
     kink."""
     met: set[Op] = set()
     names: dict[str, Any] = {**problem.sizes, **problem.constants}
-    names |= {name: _Watched(array, met) for name, array in problem.inputs.items()}
+    names |= {name: _OpRecordingArray(array, met) for name, array in problem.inputs.items()}
     try:
         with quiet():
             for name, claim in problem.case.graph.items():
@@ -30,7 +30,7 @@ def is_smooth(problem: Problem) -> bool:
     return all(op.analytic and not op.kinks for op in met)
 
 
-class _Watched(Operators):
+class _OpRecordingArray(Operators):
     """An array that notes which ops it goes through."""
 
     __slots__ = ("array", "met")
@@ -54,16 +54,16 @@ class _Watched(Operators):
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
         found: list[set[Op]] = []
 
-        def plain(value: _Watched) -> np.ndarray:
+        def plain(value: _OpRecordingArray) -> np.ndarray:
             found.append(value.met)
             return value.array
 
-        result = op.compute(tuple(convert(arg, _Watched, plain) for arg in args))
+        result = op.compute(tuple(convert(arg, _OpRecordingArray, plain) for arg in args))
         found[0].add(op)
-        return _watched(result, found[0])
+        return _wrap(result, found[0])
 
 
-def _watched(value: Any, met: set[Op]) -> Any:
+def _wrap(value: Any, met: set[Op]) -> Any:
     if isinstance(value, tuple):
-        return tuple(_watched(part, met) for part in value)
-    return _Watched(np.asarray(value), met)
+        return tuple(_wrap(part, met) for part in value)
+    return _OpRecordingArray(np.asarray(value), met)

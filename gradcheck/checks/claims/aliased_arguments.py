@@ -31,7 +31,7 @@ _FAR = 0.05
 _NEAR = Tolerance(_FAR)
 
 
-def wrong_where_shared(
+def wrong_where_aliased(
     applications: Sequence[Application],
     cotangents: Sequence[Cotangents],
     apart: Sequence[Pullback],
@@ -40,7 +40,7 @@ def wrong_where_shared(
     """The graph entry and the number of each op that the engine gets wrong where arguments are shared. `apart` is what
     is right where each argument is a tensor of its own, `asked` the engine and the case's dtype."""
     engine, dtype = asked
-    groups = dict(_shared(applications))
+    groups = dict(_aliased_applications(applications))
     if not groups:
         return
     shared = [replace(applications[n], shared=True, recorded=None) for n in groups]
@@ -49,24 +49,24 @@ def wrong_where_shared(
         number
         for number, again, one in zip(groups, shared, found, strict=True)
         if _is_wrong(groups[number], one, apart[number])
-        and _is_wrong(groups[number], one, apart[number], _explained(again, cotangents[number], dtype))
+        and _is_wrong(groups[number], one, apart[number], _rounding_allowances(again, cotangents[number], dtype))
     ]
-    if wrong and _adds_uses_up(engine):
+    if wrong and _sums_gradients_of_uses(engine):
         yield from ((applications[number].owner, number) for number in wrong)
 
 
-def _shared(applications: Sequence[Application]) -> Iterator[tuple[int, tuple[int, ...]]]:
+def _aliased_applications(applications: Sequence[Application]) -> Iterator[tuple[int, tuple[int, ...]]]:
     """The first of each op with the same arguments shared, by its number, and which are: its groups."""
     seen: set[tuple[str, tuple[int, ...]]] = set()
     for number, application in enumerate(applications):
-        groups = _groups(application)
+        groups = _alias_groups(application)
         key = (application.op.name, groups)
         if len(set(groups)) < len(groups) and key not in seen:
             seen.add(key)
             yield number, groups
 
 
-def _groups(application: Application) -> tuple[int, ...]:
+def _alias_groups(application: Application) -> tuple[int, ...]:
     """For each array that gets a gradient the place of the first that is the same object."""
     tracked = application.tracked
     found = [
@@ -77,7 +77,9 @@ def _groups(application: Application) -> tuple[int, ...]:
     return tuple(found.index(one) for one in found)
 
 
-def _explained(application: Application, cotangents: Cotangents, dtype: np.dtype) -> Sequence[np.ndarray | None]:
+def _rounding_allowances(
+    application: Application, cotangents: Cotangents, dtype: np.dtype
+) -> Sequence[np.ndarray | None]:
     """How far rounding may take the gradients: the cosine of a tensor with itself is 1, and its gradient noise."""
 
     def run(core: Core) -> Sequence[np.ndarray | None]:
@@ -116,7 +118,7 @@ def _is_wrong(
     return False
 
 
-def _adds_uses_up(engine: Engine) -> bool:
+def _sums_gradients_of_uses(engine: Engine) -> bool:
     """Whether a tensor that two ops use gets the gradients of both uses; not, where the engine cannot say."""
     evaluation = engine.evaluate(_two_uses(own_dtype(engine)))
     if evaluation.error is not None or not evaluation.states:

@@ -12,127 +12,133 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from gradcheck.checks.branches.search_targets import Goal
-from gradcheck.checks.branches.side_conditions import condition
-from gradcheck.checks.branches.branch_coverage import BranchCoverage, has_lost_squares
+from gradcheck.checks.branches.branch_coverage import BranchCoverage, has_underflowing_squares
 from gradcheck.checks.branches.incoming_gradients import scaled_incoming
-from gradcheck.checks.claims.certificates import proved
+from gradcheck.checks.branches.search_targets import Goal
+from gradcheck.checks.branches.side_conditions import side_condition
+from gradcheck.checks.claims.certificates import proved_formulas
 from gradcheck.checks.context import Context
+from gradcheck.checks.points.admissible import is_informative, rejection_reason
 from gradcheck.checks.points.degenerate import is_finite
 from gradcheck.checks.points.point import Point
-from gradcheck.checks.points.admissible import is_telling, unusable
 from gradcheck.facts import Fact, fact
+from gradcheck.language.array_structures import DISTINCT_STRUCTURES, STRUCTURES, Structure
 from gradcheck.language.problem import Problem
-from gradcheck.language.array_structures import APART, STRUCTURES, Structure
-from gradcheck.language.trial_draws import Variation, varies_incoming
+from gradcheck.language.trial_draws import Variation, needs_varied_incoming
 
 #: So often numbers are drawn without a structure; at so many sizes that claims choose among; the last attempt at a
 #: structure.
-_PLAIN, _SIZES, _AGAIN = 24, 3, 13
+_PLAIN, _SIZES, _LAST_ATTEMPT = 24, 3, 13
 #: Structures that are looked at in any case where a claim asks whether numbers are equal.
-_EXACT: tuple[Structure, ...] = (*APART, "equal", "mirrored", "whole", "zero")
+_EXACT: tuple[Structure, ...] = (*DISTINCT_STRUCTURES, "equal", "mirrored", "whole", "zero")
 
 #: Of these, those of as many positive numbers as negative ones, where their count is even: at small sizes, too.
 _PAIRED: tuple[Structure, ...] = ("mirrored", "alternating")
 
 
-class Known(NamedTuple):
+class DecidedFormulas(NamedTuple):
     """The formulas that have failed somewhere, by tensor and text; and the wrong ones that are refuted, by text."""
 
     failed: Collection[tuple[str, str]]
     refuted: Collection[str]
 
 
-class OtherSides:
+class BranchCoverageTrials:
     """The sides of one case's comparisons. `look` compares what is claimed at a point, and says whether it says
     anything; the points are counted from `count`."""
 
-    def __init__(self, context: Context, known: Known, look: Callable[[Point], bool], count: int) -> None:
+    def __init__(self, context: Context, known: DecidedFormulas, look: Callable[[Point], bool], count: int) -> None:
         self.context, self.case, self.points = context, context.case, context.points
-        self._look, self._count = look, count
-        self._hidden: list[Goal] = []  # sides on which some point is, and nothing has shown
-        self._settled, self._has_open = self._of(known)
+        self._compare, self._count = look, count
+        self._unobserved: list[Goal] = []  # sides on which some point is, and nothing has shown
+        self._decided, self._has_undecided = self._find_decided(known)
 
-    def _of(self, known: Known) -> tuple[set[str], bool]:
+    def _find_decided(self, known: DecidedFormulas) -> tuple[set[str], bool]:
         """The formulas that the exact oracle proves, wrong ones that are refuted, and the steps that no other claim is
         made of; and whether some formula is none of these."""
         case = self.case
-        settled = {claim.text for claim in proved(self.context, known.failed)} | {*known.refuted}
+        settled = {claim.text for claim in proved_formulas(self.context, known.failed)} | {*known.refuted}
         listed = [claims for section in (case.formulas, case.wrong_formulas) for claims in section.values()]
         open_formulas = [claim for several in listed for claim in several if claim.text not in settled]
-        needed = {step for claim in (*open_formulas, *case.checks) for step in case.steps_of(claim.expr)}
+        needed = {step for claim in (*open_formulas, *case.checks) for step in case.let_steps_of(claim.expr)}
         return settled | (case.let.keys() - needed), bool(open_formulas)
 
     def visit(self, of_sizes: Sequence[Mapping[str, int]]) -> list[Fact]:
         """Points on each side, at these sizes too; a note for each side that is not reached."""
-        coverage = BranchCoverage(self.case, self._settled)
-        known = [self.points.own, *self.points.elsewhere]
+        coverage = BranchCoverage(self.case, self._decided)
+        known = [self.points.own, *self.points.other_points]
         coverage.visit(known)
         own = self.points.own.problem.sizes
-        left = self._drawn(coverage, [*self._searched(coverage)], own, self._small(own))
-        self._under_incoming(coverage)
+        left = self._draw_for_goals(coverage, [*self._unreached_goals(coverage)], own, self._small_sizes(own))
+        self._try_incoming(coverage)
         for sizes in of_sizes[:_SIZES]:
-            of_size = BranchCoverage(self.case, {*self._settled, *self.case.graph})
+            of_size = BranchCoverage(self.case, {*self._decided, *self.case.graph})
             of_size.visit([p for p in known if p.problem.sizes == sizes])
-            self._drawn(of_size, [*self._searched(of_size)], sizes, sizes)
-        self.points.at_kinks = coverage.at_kinks
-        seen = [self.points.own, *self.points.elsewhere]
-        told = ((site, condition(seen, site, side)) for site, side in (*left, *self._hidden))
+            self._draw_for_goals(of_size, [*self._unreached_goals(of_size)], sizes, sizes)
+        self.points.kink_points = coverage.kink_points
+        seen = [self.points.own, *self.points.other_points]
+        told = ((site, side_condition(seen, site, side)) for site, side in (*left, *self._unobserved))
         return [fact("branch_not_visited", owner=site.owner, op=site.op, where=where) for site, where in told]
 
-    def _searched(self, coverage: BranchCoverage) -> Iterator[Goal]:
+    def _unreached_goals(self, coverage: BranchCoverage) -> Iterator[Goal]:
         """The sides that a search does not reach."""
-        for goal in coverage.missing():
-            for problem in chain(coverage.reach(*goal), self._from_tiny(coverage, goal), self._louder(coverage, goal)):
-                if self._looked_at(self.points.branch(problem, self._count + 1)) and coverage.visit(
-                    [self.points.elsewhere[-1]], goal
+        for goal in coverage.missing_goals():
+            for problem in chain(
+                coverage.reach(*goal),
+                self._problems_from_tiny(coverage, goal),
+                self._with_scaled_incoming(coverage, goal),
+            ):
+                if self._compare_at(self.points.branch_point(problem, self._count + 1)) and coverage.visit(
+                    [self.points.other_points[-1]], goal
                 ):
                     break
             else:
                 if not coverage.is_visited(*goal):
                     yield goal
-                elif coverage.is_hidden(*goal):
-                    self._hidden.append(goal)
+                elif coverage.is_unobserved(*goal):
+                    self._unobserved.append(goal)
 
-    def _from_tiny(self, coverage: BranchCoverage, goal: Goal) -> Iterator[Problem]:
+    def _problems_from_tiny(self, coverage: BranchCoverage, goal: Goal) -> Iterator[Problem]:
         """From numbers so small that nothing is saturated but by what is compared, where nothing has shown; also where
         no point is on that side but such at which rounding or an overflow may explain all."""
         if coverage.is_visited(*goal):
-            is_wanted = coverage.is_hidden(*goal)
+            is_wanted = coverage.is_unobserved(*goal)
         else:
-            is_wanted = self._is_stated(goal) and any(point.is_blurred for point in self.points.elsewhere)
+            is_wanted = self._is_stated(goal) and any(
+                point.may_be_off_by_rounding for point in self.points.other_points
+            )
         if is_wanted:
             sizes = self.points.own.problem.sizes
-            point = self.points.sized(sizes, self._count + 1, 1, "tiny")
-            if point is not None and not unusable(point):
-                yield from (p for p in coverage.reach_from(point, *goal) if not has_lost_squares(p))
+            point = self.points.point_of_sizes(sizes, self._count + 1, 1, "tiny")
+            if point is not None and not rejection_reason(point):
+                yield from (p for p in coverage.reach_from(point, *goal) if not has_underflowing_squares(p))
 
-    def _louder(self, coverage: BranchCoverage, goal: Goal) -> Iterator[Problem]:
+    def _with_scaled_incoming(self, coverage: BranchCoverage, goal: Goal) -> Iterator[Problem]:
         """Under incoming gradients of other sizes, where that brings a claim to the side."""
         if self._is_stated(goal):
             for problem in scaled_incoming(self.points.own.problem):
-                point = self.points.branch(problem, self._count + 1)
-                if not unusable(point) and goal[1] in coverage.sides_at(point).get(goal[0], ()):
+                point = self.points.branch_point(problem, self._count + 1)
+                if not rejection_reason(point) and goal[1] in coverage.sides_at(point).get(goal[0], ()):
                     yield problem
 
     def _is_stated(self, goal: Goal) -> bool:
         """Whether a claim compares element by element there, and not the graph."""
-        return goal[0].owner not in self.case.graph and not goal[0].whole
+        return goal[0].owner not in self.case.graph and not goal[0].compares_integers
 
-    def _small(self, sizes: Mapping[str, int]) -> dict[str, int]:
+    def _small_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """Sizes of at most 2, at which much is met by luck."""
         return {word: size if word in self.points.fixed_sizes else min(size, 2) for word, size in sizes.items()}
 
-    def _under_incoming(self, coverage: BranchCoverage) -> None:
+    def _try_incoming(self, coverage: BranchCoverage) -> None:
         """The case's own numbers under incoming gradients of each structure, where the file writes out others."""
-        if self._has_open and coverage.is_open and varies_incoming(self.case):
-            for structure in APART:
+        if self._has_undecided and coverage.has_undecided_claims and needs_varied_incoming(self.case):
+            for structure in DISTINCT_STRUCTURES:
                 varied = Variation(incoming=True, structure=structure)
-                point = self.points.redrawn(self.points.own, varied, self._count + 1)
-                if point is not None and not unusable(point):
-                    self._looked_at(point)
+                point = self.points.redraw(self.points.own, varied, self._count + 1)
+                if point is not None and not rejection_reason(point):
+                    self._compare_at(point)
 
-    def _drawn(
+    def _draw_for_goals(
         self, coverage: BranchCoverage, goals: Sequence[Goal], sizes: Mapping[str, int], small: Mapping[str, int]
     ) -> list[Goal]:
         """The sides of claims that numbers which are drawn, at these sizes or at `small` ones, are not on either, and
@@ -140,8 +146,8 @@ class OtherSides:
         in any case: sides that no point is on together are met there. Where they are on a side that tells nothing
         there, for gradients are 0, others of that structure are."""
         left = [goal for goal in goals if goal[0].owner not in self.case.graph]
-        is_open = self._has_open and coverage.is_open  # at structures, formulas alone are looked at
-        always = () if not is_open else _EXACT if coverage.asks_for_equality else APART
+        is_open = self._has_undecided and coverage.has_undecided_claims  # at structures, formulas alone are looked at
+        always = () if not is_open else _EXACT if coverage.asks_for_equality else DISTINCT_STRUCTURES
         draws = deque(_draws())
         while draws:
             structure, attempt = draws.popleft()
@@ -150,21 +156,23 @@ class OtherSides:
                 break
             if not left and not in_any_case:
                 continue
-            point = self.points.sized(sizes if attempt % 4 == 1 else small, self._count + 1, attempt, structure)
-            if point is None or unusable(point) or not is_finite(point):
+            point = self.points.point_of_sizes(
+                sizes if attempt % 4 == 1 else small, self._count + 1, attempt, structure
+            )
+            if point is None or rejection_reason(point) or not is_finite(point):
                 continue
             met = coverage.sides_at(point) if left else {}
             now = [(site, side) for site, side in left if side not in met.get(site, ())]
             if not in_any_case and len(now) == len(left):
                 continue
-            if self._looked_at(point) and is_telling(point):
+            if self._compare_at(point) and is_informative(point):
                 left = now
-            elif structure is not None and len(now) < len(left) and attempt < _AGAIN:
+            elif structure is not None and len(now) < len(left) and attempt < _LAST_ATTEMPT:
                 draws.appendleft((structure, attempt + 2))
         return [goal for goal in goals if goal in left or goal[0].owner in self.case.graph]
 
-    def _looked_at(self, point: Point) -> bool:
-        says = self._look(point)
+    def _compare_at(self, point: Point) -> bool:
+        says = self._compare(point)
         self._count += says
         return says
 

@@ -16,12 +16,12 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.formulas import difference_of, explained
+from gradcheck.checks.claims.formulas import difference_of, formula_allowance
 from gradcheck.checks.claims.near_misses import near_miss
-from gradcheck.checks.closeness.tolerance import base, of_claim
+from gradcheck.checks.closeness.tolerance import base, claim_tolerance
 from gradcheck.checks.context import Context
-from gradcheck.checks.reuse.cached_reference import about_claims, recall
-from gradcheck.checks.result import UNSETTLED, Comparison
+from gradcheck.checks.result import FAILING_STATUSES, Comparison
+from gradcheck.checks.reuse.cached_reference import cached_answer, claims_key
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, StatedTolerance
 from gradcheck.language.problem import Problem
@@ -37,7 +37,7 @@ _SMALL = 1e-6
 
 def applies(context: Context) -> bool:
     """Where formulas are to hold in general."""
-    return context.case.generalize is not None and bool(context.case.formulas) and context.can_be_judged
+    return context.case.generalize is not None and bool(context.case.formulas) and context.can_be_checked
 
 
 def check(context: Context) -> Iterable[Comparison]:
@@ -50,7 +50,7 @@ def check(context: Context) -> Iterable[Comparison]:
     return ()
 
 
-def excused(context: Context, failed: Collection[tuple[str, str]]) -> None:
+def certify_failed(context: Context, failed: Collection[tuple[str, str]]) -> None:
     """Decide those that have failed, by tensor and text, and do so no more: what excuses a formula at one point says
     nothing of others."""
     if applies(context):
@@ -77,26 +77,28 @@ def proofs_of(
     problems = [point.problem for point in (context.points.own, *context.points.trials)]
     if not claims or (len(case.graph) + len(case.let)) * (len(claims) + 1) * len(problems) > MAX_WORK:
         return []
-    failed = {(c.tensor, c.formula) for c in context.found if c.what is ClaimKind.FORMULA and c.status in UNSETTLED}
+    failed = {
+        (c.tensor, c.formula) for c in context.found if c.what is ClaimKind.FORMULA and c.status in FAILING_STATUSES
+    }
     given_up: set[tuple[str, str]] = set()
     for problem in problems:
         known = context.proofs.setdefault(id(problem), {})
         asked = [(n, claim) for n, claim in claims if (n, claim.text) not in known.keys() | given_up]
         if asked:
-            question, ask = partial(about_claims, problem, asked), partial(_ask, problem, asked)
-            found: list[Proof] = recall(context.engines.reference, question, ask)
+            question, ask = partial(claims_key, problem, asked), partial(_prove, problem, asked)
+            found: list[Proof] = cached_answer(context.engines.reference, question, ask)
             known |= {(name, claim.text): proof for (name, claim), proof in zip(asked, found, strict=True)}
         given_up |= {key for key, proof in known.items() if key in failed and proof.status != "proved"}
     return [(context.proofs[id(problem)], problem) for problem in problems]
 
 
-def _ask(problem: Problem, claims: Sequence[tuple[str, Claim]]) -> list[Proof]:
+def _prove(problem: Problem, claims: Sequence[tuple[str, Claim]]) -> list[Proof]:
     from gradcheck.oracles.exact.prove import prove  # not for cases without formulas, nor where it is known
 
     return prove(problem, claims, problem.seed)
 
 
-def proved(context: Context, failed: Collection[tuple[str, str]]) -> list[Claim]:
+def proved_formulas(context: Context, failed: Collection[tuple[str, str]]) -> list[Claim]:
     """The formulas that are proved without a condition, among those that have not `failed`."""
     listed = [(name, claim) for name, claims in context.case.formulas.items() for claim in claims]
     asked = [(name, claim) for name, claim in listed if (name, claim.text) not in failed]
@@ -119,18 +121,18 @@ def _amend(
     def is_it(c: Comparison) -> bool:
         return c.what is ClaimKind.FORMULA and (c.tensor, c.formula) == key
 
-    off = [c for c in context.found if is_it(c) and c.status in UNSETTLED]
+    off = [c for c in context.found if is_it(c) and c.status in FAILING_STATUSES]
     if off:
-        if any(proof.status != "proved" for proof, _ in proofs) or not all(_rounds(context, c) for c in off):
+        if any(proof.status != "proved" for proof, _ in proofs) or not all(_may_be_rounding(context, c) for c in off):
             return
-        context.amend(lambda c: is_it(c) and c.status in UNSETTLED, lambda c: _off_by_rounding(context, c))
+        context.amend(lambda c: is_it(c) and c.status in FAILING_STATUSES, lambda c: _pass_by_rounding(context, c))
     verdicts = [c.verdict for c in context.found if is_it(c) and c.verdict is not None]
     repeated = next((verdict for verdict in verdicts if verdict.kind == "repeats_reference"), None)
     unproved = not lenient and any(proof.status == "unsupported" for proof, _ in proofs)
     missed = near_miss(context, *formula) if unproved and not repeated else None
     context.amend(
         lambda c: is_it(c) and c.trial is None,
-        lambda c: c.noted(repeated) if repeated else _judged(c, proofs, lenient, missed),
+        lambda c: c.with_notes(repeated) if repeated else _with_proofs(c, proofs, lenient, missed),
     )
 
 
@@ -140,15 +142,15 @@ def _passed_or_rounded(context: Context) -> list[tuple[str, Claim]]:
     proved."""
     first_off: dict[tuple[str, str], Comparison] = {}
     for c in context.found:
-        if c.what is ClaimKind.FORMULA and c.status in UNSETTLED:
+        if c.what is ClaimKind.FORMULA and c.status in FAILING_STATUSES:
             first_off.setdefault((c.tensor, c.formula), c)
-    failed = {key for key, c in first_off.items() if not _rounds(context, c)}
+    failed = {key for key, c in first_off.items() if not _may_be_rounding(context, c)}
     own = {(c.tensor, c.formula) for c in context.found if c.what is ClaimKind.FORMULA and c.trial is None} - failed
     listed = [(name, claim) for name, claims in context.case.formulas.items() for claim in claims]
     return [(name, claim) for name, claim in listed if (name, claim.text) in own]
 
 
-def _rounds(context: Context, c: Comparison) -> bool:
+def _may_be_rounding(context: Context, c: Comparison) -> bool:
     """Whether a formula that is off may be so by rounding, however far: where rounding moves nothing, or at a kink, it
     may not."""
     if c.status == "undecided":
@@ -161,10 +163,10 @@ def _rounds(context: Context, c: Comparison) -> bool:
         return False
     claim = next(claim for claim in context.case.formulas[c.tensor] if claim.text == c.formula)
     point = context.points.at(c.trial)
-    is_moved = point.conditioning.rough.moves_claim(c, difference_of(c.tensor, claim))
+    is_moved = point.conditioning.rough_rounding.moves_claim(c, difference_of(c.tensor, claim))
     if is_moved is not None:
         return is_moved
-    moves = explained(point, c.step, c.tensor, claim)
+    moves = formula_allowance(point, c.step, c.tensor, claim)
     return moves is not None and moves.shape == c.mask.shape and bool((moves[c.mask] > 0).all())
 
 
@@ -174,10 +176,10 @@ def _is_small(c: Comparison) -> bool:
     return bool(np.all(np.abs(got - want) <= _SMALL * (1 + np.abs(want).max(initial=0.0))))
 
 
-def _off_by_rounding(context: Context, c: Comparison) -> Comparison:
+def _pass_by_rounding(context: Context, c: Comparison) -> Comparison:
     """Passed, with a note on who is off by how much: the formula, if another engine says what the reference says."""
     note = fact("off_by_rounding", who=_who_is_off(context, c), by=abs(complex(c.got or 0) - complex(c.want or 0)))
-    return replace(_without_numbers(c), status="passed").noted(note)
+    return replace(_without_numbers(c), status="passed").with_notes(note)
 
 
 def _without_numbers(c: Comparison) -> Comparison:
@@ -199,16 +201,16 @@ def _who_is_off(context: Context, c: Comparison) -> str:
 def _is_looser(case: Case, tensor: str, run: StatedTolerance | None) -> bool:
     """Whether more is allowed than the dtype's own tolerance."""
     dtype = dtypes.BY_NAME[case.dtype]
-    allowed, own = of_claim(case.tolerance, tensor, dtype, run), base(dtype)
+    allowed, own = claim_tolerance(case.tolerance, tensor, dtype, run), base(dtype)
     return allowed.rtol > own.rtol or allowed.atol > own.atol
 
 
-def _judged(
+def _with_proofs(
     comparison: Comparison, proofs: Sequence[tuple[Proof, Problem]], lenient: bool, missed: Fact | None
 ) -> Comparison:
     for proof, problem in proofs:
         if proof.status == "refuted" and lenient:
-            return comparison.noted(fact("within_tolerance_not_exact"))
+            return comparison.with_notes(fact("within_tolerance_not_exact"))
         if proof.status == "refuted":
             refuted = fact("refuted_by_proof", sizes=tuple(problem.sizes.items()))
             return replace(_without_numbers(comparison), status="failed", mismatch=refuted, certificate=None)
@@ -216,14 +218,14 @@ def _judged(
         return replace(_without_numbers(comparison), status="failed", mismatch=missed, certificate=None)
     unproved = [proof for proof, _ in proofs if proof.status != "proved"]
     if unproved:
-        return comparison.noted(fact("not_proved", why=unproved[0].why))
+        return comparison.with_notes(fact("not_proved", why=unproved[0].unsupported_reason))
     decided = tuple(note for note in comparison.notes if note.kind != "branch_not_visited")
     if comparison.status != "passed":  # at a kink, of which its own certificate speaks
         return replace(comparison, notes=decided)
     return replace(comparison, certificate=_certificate(proofs), notes=decided)
 
 
-def _held(proved: Sequence[tuple[Proof, Problem]]) -> dict[str, Any]:
+def _fixed_in_proof(proved: Sequence[tuple[Proof, Problem]]) -> dict[str, Any]:
     """What stays as it is in the proof: constants that are written out, sizes, an incoming gradient."""
     case = proved[0][1].case
     sizes = {name: {problem.sizes[name] for _, problem in proved} for name in proved[0][1].sizes}
@@ -246,6 +248,6 @@ def _certificate(proved: Sequence[tuple[Proof, Problem]]) -> Mapping[str, Any]:
         "degree": max(proof.degree for proof, _ in proved),
         "bound": max(proof.bound for proof, _ in proved),
         "where": list(dict.fromkeys(condition for proof, _ in proved for condition in proof.conditions)),
-        "held": _held(proved),
+        "held": _fixed_in_proof(proved),
         "unknowns": sorted({name for proof, _ in proved for name in proof.uninterpreted}),
     }

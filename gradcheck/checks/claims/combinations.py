@@ -9,14 +9,14 @@ import numpy as np
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.formulas import check_formula
-from gradcheck.checks.claims.stated_claims import Claims
+from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.context import Context
-from gradcheck.checks.points.degenerate import hopeless, is_finite
+from gradcheck.checks.points.admissible import rejection_reason
+from gradcheck.checks.points.degenerate import degeneracy, is_finite
 from gradcheck.checks.points.point import Point
-from gradcheck.checks.result import UNSETTLED, Comparison
-from gradcheck.checks.points.admissible import unusable
+from gradcheck.checks.result import FAILING_STATUSES, Comparison
 from gradcheck.language.case import Claim
-from gradcheck.language.trial_draws import speaks_of_root
+from gradcheck.language.trial_draws import mentions_root_gradient
 
 
 def applies(context: Context) -> bool:
@@ -28,41 +28,45 @@ def applies(context: Context) -> bool:
 def check(context: Context) -> Iterator[Comparison]:
     """Each such formula at these numbers, until it fails."""
     from gradcheck.checks.branches.branch_pairs import unvisited_pairs
-    from gradcheck.checks.branches.margin_recording import branching
+    from gradcheck.checks.branches.margin_recording import branching_owners
 
-    owners = branching(context.case)
+    owners = branching_owners(context.case)
     for name, listed in context.case.formulas.items() if owners else ():
         for claim in listed:
-            of_claim = {*context.case.steps_of(claim.expr), claim.text} & owners
-            if not of_claim or not _is_open(context, name, claim):
+            of_claim = {*context.case.let_steps_of(claim.expr), claim.text} & owners
+            if not of_claim or not _is_unproved(context, name, claim):
                 continue
-            known = [p for p in (context.points.own, *context.points.elsewhere) if p.is_complete]
+            known = [p for p in (context.points.own, *context.points.other_points) if p.is_complete]
             places = [p for p in known if p.problem.sizes == context.points.own.problem.sizes or p.trial is None]
             among = {*of_claim, *(owners & context.case.graph.keys())}
             for problem in unvisited_pairs([*places, *known[len(places) :]][:12], among, of_claim):
-                found = _at(context, problem, name, claim)
+                found = _check_at(context, problem, name, claim)
                 if found is not None and found.status == "failed":
                     yield found
                     break
 
 
-def _is_open(context: Context, name: str, claim: Claim) -> bool:
+def _is_unproved(context: Context, name: str, claim: Claim) -> bool:
     of_it = [c for c in context.found if c.what is ClaimKind.FORMULA and (c.tensor, c.formula) == (name, claim.text)]
-    return any(c.has_note("not_proved") for c in of_it) and not any(c.status in UNSETTLED for c in of_it)
+    return any(c.has_note("not_proved") for c in of_it) and not any(c.status in FAILING_STATUSES for c in of_it)
 
 
-def _at(context: Context, problem: object, name: str, claim: Claim) -> Comparison | None:
+def _check_at(context: Context, problem: object, name: str, claim: Claim) -> Comparison | None:
     """The formula there; None where the point says nothing, or the formula is only undefined."""
     points = context.points
-    number = 1 + max((point.trial.number for point in points.elsewhere if point.trial), default=0)
-    point: Point = points.branch(problem, number)  # type: ignore[arg-type]
-    moved = point.problem.drawn.variation.incoming
-    if unusable(point) or not is_finite(point) or (moved and not speaks_of_root(context.case, claim.expr)):
+    number = 1 + max((point.trial.number for point in points.other_points if point.trial), default=0)
+    point: Point = points.branch_point(problem, number)  # type: ignore[arg-type]
+    moved = point.problem.draw_settings.variation.incoming
+    if (
+        rejection_reason(point)
+        or not is_finite(point)
+        or (moved and not mentions_root_gradient(context.case, claim.expr))
+    ):
         return None
-    found = check_formula(Claims(point, point.last, context.options.tolerance), name, claim)
-    if found.status != "failed" or hopeless(point, [found]) is not None:
+    found = check_formula(StepClaims(point, point.last_step, context.options.tolerance), name, claim)
+    if found.status != "failed" or degeneracy(point, [found]) is not None:
         return None
     if found.mask is None or found.got_array is None or np.isnan(wide(found.got_array)[found.mask]).all():
         return None
-    points.others.append(point)
+    points.variants.append(point)
     return found

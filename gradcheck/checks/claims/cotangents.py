@@ -14,9 +14,9 @@ from gradcheck.engines.base import Application
 
 def operations_of(applications: Sequence[Application], seed: int) -> list[Operation]:
     """Each application with random incoming gradients."""
-    source = Normal(seed)
+    source = NormalPool(seed)
     return [
-        Operation(application, tuple([output and cotangent(source, *output) for output in application.outputs]))
+        Operation(application, tuple([output and draw_cotangent(source, *output) for output in application.outputs]))
         for application in applications
     ]
 
@@ -32,7 +32,7 @@ def is_of_ones(operation: Operation) -> bool:
     return all(given is None or bool(np.all(given == 1)) for given in operation.cotangents)
 
 
-class Normal:
+class NormalPool:
     """Standard normal numbers, in turn from one pool; making a generator would cost more than most cases' ops."""
 
     _pool = np.random.Generator(np.random.PCG64(0)).standard_normal(1 << 14)
@@ -52,7 +52,7 @@ class Normal:
         return self._pool[start : start + size].reshape(shape)
 
 
-def cotangent(source: Normal, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+def draw_cotangent(source: NormalPool, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     drawn = source.draw(shape)
     if dtype.kind == "c":
         drawn = np.asarray(drawn + 1j * source.draw(shape))  # a sum of 0-d arrays is a NumPy scalar, which is no array

@@ -15,11 +15,11 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import real_of, wide
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.jvp_points import Forward
-from gradcheck.checks.claims.tangent_comparison import settled
-from gradcheck.checks.closeness.agreement import Allowance, Answer, blames, who_is_wrong
+from gradcheck.checks.claims.jvp_points import JvpPoint
+from gradcheck.checks.claims.tangent_comparison import as_passed
+from gradcheck.checks.closeness.agreement import Allowance, Answer, is_found_wrong, who_is_wrong
 from gradcheck.checks.closeness.compare import compare
-from gradcheck.checks.closeness.rounding import at_most
+from gradcheck.checks.closeness.rounding import capped_allowance
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Engine
@@ -36,16 +36,16 @@ class _Product:
     size: float
 
 
-def check_dot_product(forward: Forward, engine: Engine) -> Iterator[Comparison]:
+def check_dot_product(forward: JvpPoint, engine: Engine) -> Iterator[Comparison]:
     """One comparison; nothing where the last pass raises, or a number is not finite."""
-    gradients = _added(forward, engine)
+    gradients = _last_pass_gradients(forward, engine)
     if gradients is None:
         return
     source, tangents = _tangents(forward, engine)
     if tangents is None:
         return
     reverse = _product((gradients.get(name), direction) for name, direction in forward.directions.items())
-    ahead = _product(_roots(forward, tangents))
+    ahead = _product(_root_pairs(forward, tangents))
     if not np.isfinite([reverse.size, ahead.size]).all():
         return
     subject = replace(forward.subject(ClaimKind.DOT_PRODUCT, "", engine), reference=source)
@@ -53,13 +53,13 @@ def check_dot_product(forward: Forward, engine: Engine) -> Iterator[Comparison]:
     slack = np.asarray(rtol * (reverse.size + ahead.size))
     got, want = np.asarray(reverse.value), np.asarray(ahead.value)
     found = compare(got, want, Tolerance(rtol, 0.0), subject, slack)
-    yield _judged(found, forward, gradients) if found.status == "failed" else found
+    yield _explain_failure(found, forward, gradients) if found.status == "failed" else found
 
 
-def _added(forward: Forward, engine: Engine) -> Arrays | None:
+def _last_pass_gradients(forward: JvpPoint, engine: Engine) -> Arrays | None:
     """What the last pass has added to the gradients of inputs; None where there is none."""
     states, step = forward.point.evaluation(engine).states, forward.step
-    if not forward.is_pass or step >= len(states) or states[step].error is not None:
+    if not forward.has_pass or step >= len(states) or states[step].error is not None:
         return None
     before: Arrays = states[step - 1].gradients if step else {}
     found: dict[str, np.ndarray | None] = {}
@@ -72,18 +72,18 @@ def _added(forward: Forward, engine: Engine) -> Arrays | None:
     return found
 
 
-def _tangents(forward: Forward, engine: Engine) -> tuple[str, Arrays | None]:
+def _tangents(forward: JvpPoint, engine: Engine) -> tuple[str, Arrays | None]:
     """Whose tangents there are, and these."""
     for one in (engine, forward.reference):
-        pushed = forward.pushed(one)
+        pushed = forward.pushforward(one)
         if pushed is not None and pushed.error is None:
             return one.name, pushed.tangents
-    known = forward.oracle
+    known = forward.oracle_tangents
     method = next((one.method for one in known.values()), "differences")
     return method, {name: one.value for name, one in known.items()} if known else None
 
 
-def _roots(forward: Forward, tangents: Arrays) -> Iterator[tuple[np.ndarray | None, np.ndarray]]:
+def _root_pairs(forward: JvpPoint, tangents: Arrays) -> Iterator[tuple[np.ndarray | None, np.ndarray]]:
     """For each root its tangent and its incoming gradient."""
     for name, seed in forward.problem.seeds[forward.step].items():
         tangent = forward.directions.get(name, tangents.get(name))
@@ -103,26 +103,28 @@ def _product(pairs: Iterable[tuple[np.ndarray | None, np.ndarray]]) -> _Product:
 # Where they differ ---------------------------------------------------------------------------------
 
 
-def _judged(failed: Comparison, forward: Forward, gradients: Arrays) -> Comparison:
+def _explain_failure(failed: Comparison, forward: JvpPoint, gradients: Arrays) -> Comparison:
     """With what rounding explains, where there is no derivative, and who is wrong."""
-    allowed, explained = _explained(forward, gradients)
+    allowed, explained = _rounding_allowances(forward, gradients)
     if failed.max_abs is not None and failed.max_abs <= allowed:
-        return settled(failed).noted(fact("within_rounding", beyond=failed.max_abs))
+        return as_passed(failed).with_notes(fact("within_rounding", beyond=failed.max_abs))
     if failed.max_abs is not None and failed.max_abs <= explained:
         return replace(failed, status="undecided", mismatch=fact("too_ill_conditioned", extent=explained))
-    roots = [forward.oracle[name] for name in forward.problem.seeds[forward.step] if name in forward.oracle]
+    roots = [
+        forward.oracle_tangents[name] for name in forward.problem.seeds[forward.step] if name in forward.oracle_tangents
+    ]
     if any(root.kinked.any() for root in roots):
         return replace(failed, status="not_differentiable", verdict=fact("convention_of_tangents"))
     verdict, reference = _verdict(failed, forward), forward.reference.name
     modes = [fact("forward_mode_of", engine=reference)] if failed.reference == reference else []
     if failed.engine == reference:
         modes.append(fact("reverse_mode_of", engine=reference))
-    if verdict is not None and any(blames(verdict, mode) for mode in modes):
-        return settled(failed, verdict=fact("reference_wrong", reference=reference, what=verdict))
-    return settled(failed, verdict) if failed.engine == reference else replace(failed, verdict=verdict)
+    if verdict is not None and any(is_found_wrong(verdict, mode) for mode in modes):
+        return as_passed(failed, verdict=fact("reference_wrong", reference=reference, what=verdict))
+    return as_passed(failed, verdict) if failed.engine == reference else replace(failed, verdict=verdict)
 
 
-def _explained(forward: Forward, gradients: Arrays) -> tuple[float, float]:
+def _rounding_allowances(forward: JvpPoint, gradients: Arrays) -> tuple[float, float]:
     """What is allowed of what rounding explains of both sides, and all that it explains."""
     conditioning = forward.point.conditioning
     allowed = explained = 0.0
@@ -134,17 +136,17 @@ def _explained(forward: Forward, gradients: Arrays) -> tuple[float, float]:
         factors.append((forward.allowance(name), 1.0 if seed is None else np.abs(wide(seed))))
     for known, factor in factors:
         if known is not None:
-            allowed += float(np.sum(at_most(known, conditioning.limit) * factor))
+            allowed += float(np.sum(capped_allowance(known, conditioning.limit) * factor))
             explained += float(np.sum(np.where(factor == 0.0, 0.0, known) * factor))
     return allowed, explained
 
 
-def _verdict(failed: Comparison, forward: Forward) -> Fact | None:
+def _verdict(failed: Comparison, forward: JvpPoint) -> Fact | None:
     """Which of the two modes the numeric oracle sides with."""
-    known = forward.oracle
+    known = forward.oracle_tangents
     if not known:
         return None
-    ahead = _product(_roots(forward, {name: one.value for name, one in known.items()}))
+    ahead = _product(_root_pairs(forward, {name: one.value for name, one in known.items()}))
     bar = sum(float(np.sum(known[name].error)) for name in forward.problem.seeds[forward.step] if name in known)
     method = next(iter(known.values())).method
     got = Answer(fact("reverse_mode_of", engine=failed.engine), np.array([failed.got]))

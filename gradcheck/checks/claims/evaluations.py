@@ -9,11 +9,11 @@ import numpy as np
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.outcomes import compare_outcomes, compare_with_case, place_of
-from gradcheck.checks.closeness.compare import Pair, all_agree, compare_quietly, holds
+from gradcheck.checks.closeness.compare import Pair, all_agree, compare_quietly, passed_comparison
 from gradcheck.checks.closeness.rounding import allow_rounding
-from gradcheck.checks.closeness.tolerance import EXACT, Tolerance, base, between_engines
+from gradcheck.checks.closeness.tolerance import EXACT, Tolerance, base, engine_tolerance
 from gradcheck.checks.context import Context
-from gradcheck.checks.points.degenerate import is_nowhere_defined, nothing_claimed
+from gradcheck.checks.points.degenerate import is_nowhere_defined, pass_as_undefined
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Subject, Trial
 from gradcheck.engines.base import Evaluation, State
@@ -39,12 +39,12 @@ def check(context: Context) -> Iterator[Comparison]:
 def check_engine(point: Point, got: Evaluation, run: StatedTolerance | None) -> list[Comparison]:
     """What one engine's evaluation claims at one point, against the reference's, rounding allowed for."""
     found = compare_evaluations(point.problem, got, point.want, run, point.trial)
-    return [_where_defined(point, c) for c in allow_rounding(found, point.conditioning)]
+    return [_pass_if_undefined(point, c) for c in allow_rounding(found, point.conditioning)]
 
 
-def _where_defined(point: Point, c: Comparison) -> Comparison:
+def _pass_if_undefined(point: Point, c: Comparison) -> Comparison:
     is_gradient = c.status == "failed" and c.what is ClaimKind.GRADIENT
-    return nothing_claimed(c) if is_gradient and is_nowhere_defined(point, c.step) else c
+    return pass_as_undefined(c) if is_gradient and is_nowhere_defined(point, c.step) else c
 
 
 def compare_evaluations(
@@ -59,10 +59,10 @@ def compare_evaluations(
     NumPy's warnings are expected to be off.
     """
     case = problem.case
-    held = _Held(case, got.engine, want.engine, trial, run)
-    found = [*compare_outcomes(case, got, want), *_changed(problem, got, held)]
+    held = _EngineComparison(case, got.engine, want.engine, trial, run)
+    found = [*compare_outcomes(case, got, want), *_changed_inputs(problem, got, held)]
     for index, (mine, theirs) in enumerate(zip(got.states, want.states, strict=False)):
-        held.agrees = all_agree(_both_have(mine, theirs), held.tolerance)
+        held.agrees = all_agree(_common_arrays(mine, theirs), held.tolerance)
         is_forward = case.steps[index].action == "forward"
         one_raised = bool(mine.error) != bool(theirs.error)
         if (index == 0 and not is_forward) or (is_forward and not one_raised):
@@ -72,7 +72,7 @@ def compare_evaluations(
     return found
 
 
-def _both_have(mine: State, theirs: State) -> list[Pair]:
+def _common_arrays(mine: State, theirs: State) -> list[Pair]:
     """Every array that two states have both; what is one array, as inputs are, left out."""
     return [
         (array, other)
@@ -82,7 +82,7 @@ def _both_have(mine: State, theirs: State) -> list[Pair]:
     ]
 
 
-def _changed(problem: Problem, got: Evaluation, held: _Held) -> Iterator[Comparison]:
+def _changed_inputs(problem: Problem, got: Evaluation, held: _EngineComparison) -> Iterator[Comparison]:
     """Inputs and constants are nobody's to change."""
     if not got.changed:
         return
@@ -93,7 +93,7 @@ def _changed(problem: Problem, got: Evaluation, held: _Held) -> Iterator[Compari
 
 
 @dataclass(slots=True)
-class _Held:
+class _EngineComparison:
     """An engine and the reference, and what they are held to."""
 
     case: Case
@@ -103,26 +103,26 @@ class _Held:
     run: StatedTolerance | None
     agrees: bool = False  # whether all that both have at a step does: then nothing is compared one by one
     _tolerances: dict[np.dtype, Tolerance] = field(default_factory=dict)
-    _any: Subject = field(init=False)
+    _base_subject: Subject = field(init=False)
 
     def __post_init__(self) -> None:
         place = self.case.place
-        self._any = Subject(ClaimKind.VALUE, "", 0, self.engine, self.reference, place, "", self.trial)
+        self._base_subject = Subject(ClaimKind.VALUE, "", 0, self.engine, self.reference, place, "", self.trial)
 
-    def _compared(self, got: np.ndarray | None, want: np.ndarray | None, subject: Subject) -> Comparison:
+    def _compare(self, got: np.ndarray | None, want: np.ndarray | None, subject: Subject) -> Comparison:
         if self.agrees and got is not None and want is not None:
-            return holds(want, subject)
+            return passed_comparison(want, subject)
         return compare_quietly(got, want, self.tolerance(want), subject)
 
     def subject(self, what: ClaimKind, name: str, step: int) -> Subject:
-        return self._any.of(name, what=what, step=step, place=place_of(self.case, name))
+        return self._base_subject.of(name, what=what, step=step, place=place_of(self.case, name))
 
     def tolerance(self, array: np.ndarray | None) -> Tolerance:
         if array is None:
             return base(np.dtype(np.float64))
         known = self._tolerances.get(array.dtype)
         if known is None:
-            known = between_engines(array.dtype, self.case.engine_tolerance, self.run)
+            known = engine_tolerance(array.dtype, self.case.engine_tolerance, self.run)
             self._tolerances[array.dtype] = known
         return known
 
@@ -131,7 +131,7 @@ class _Held:
         for name in {**mine.values, **theirs.values}:
             if name not in self.case.inputs and name not in self.case.constants:
                 subject = self.subject(ClaimKind.VALUE, name, step)
-                yield self._compared(mine.values.get(name), theirs.values.get(name), subject)
+                yield self._compare(mine.values.get(name), theirs.values.get(name), subject)
 
     def gradients(self, step: int, mine: State, theirs: State) -> Iterator[Comparison]:
         """A gradient that only one of the two speaks of cannot be compared, and that is a failure."""
@@ -144,4 +144,4 @@ class _Held:
                 silent = self.reference if name in got else self.engine
                 yield subject.failed(fact("not_compared", engine=silent))
             else:
-                yield self._compared(got.get(name), want.get(name), subject)
+                yield self._compare(got.get(name), want.get(name), subject)

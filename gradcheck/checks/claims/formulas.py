@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.stated_claims import Claims, aligned, check_identity
+from gradcheck.checks.claims.stated_claims import StepClaims, align_dtypes, check_identity
 from gradcheck.checks.closeness.overflow import leaves_range
-from gradcheck.checks.closeness.rounding import allow_in_double_precision, judged, roughly_judged
+from gradcheck.checks.closeness.rounding import recheck_in_double_precision, recheck_roughly, recheck_with_rounding
 from gradcheck.checks.context import Context
-from gradcheck.checks.points.degenerate import is_nowhere_defined, nothing_claimed, without_range
+from gradcheck.checks.points.degenerate import is_nowhere_defined, pass_as_out_of_range, pass_as_undefined
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
@@ -23,56 +23,56 @@ from gradcheck.language.case import Claim
 
 def applies(context: Context) -> bool:
     """Where there are formulas, and the reference has run every step."""
-    return bool(context.case.formulas) and context.can_be_judged and context.points.own.is_complete
+    return bool(context.case.formulas) and context.can_be_checked and context.points.own.is_complete
 
 
 def check(context: Context) -> Iterator[Comparison]:
     """Each formula at the case's own numbers."""
-    yield from check_formulas(Claims(context.points.own, context.points.own.last, context.options.tolerance))
+    yield from check_formulas(StepClaims(context.points.own, context.points.own.last_step, context.options.tolerance))
 
 
-def check_formulas(claims: Claims) -> Iterator[Comparison]:
+def check_formulas(claims: StepClaims) -> Iterator[Comparison]:
     """Each formula at the claims' point."""
     for name, listed in claims.case.formulas.items():
         for claim in listed:
             yield check_formula(claims, name, claim)
 
 
-def check_general(claims: Claims) -> Iterator[Comparison]:
+def check_general(claims: StepClaims) -> Iterator[Comparison]:
     """The claims that must hold at any numbers: formulas and checks at the top level."""
     yield from check_formulas(claims)
     for claim in claims.case.checks:
         yield check_identity(claims, claim)
 
 
-def check_formula(claims: Claims, name: str, claim: Claim, what: ClaimKind = ClaimKind.FORMULA) -> Comparison:
+def check_formula(claims: StepClaims, name: str, claim: Claim, what: ClaimKind = ClaimKind.FORMULA) -> Comparison:
     """One formula for the gradient of a tensor; where it fails, once more with the allowance for rounding in it and in
     the gradient. One that has failed elsewhere gets none where none could be large enough."""
-    found = _compared(claims, name, claim, what)
+    found = _compare_formula(claims, name, claim, what)
     if found.status != "failed" or found.mask is None:
         return found
     conditioning = claims.point.conditioning
     if is_nowhere_defined(claims.point, claims.step):
-        return nothing_claimed(found)
-    if (name, claim.text) in claims.failed and not conditioning.may_explain(found):
+        return pass_as_undefined(found)
+    if (name, claim.text) in claims.known_failures and not conditioning.may_explain(found):
         return found
-    noise = conditioning.rough.noise_of_claim(claims.step, difference_of(name, claim))
-    known = roughly_judged(found, noise, conditioning)
+    noise = conditioning.rough_rounding.noise_of_claim(claims.step, difference_of(name, claim))
+    known = recheck_roughly(found, noise, conditioning)
     if known is not None:
         return known
     if what is ClaimKind.FORMULA or conditioning.may_explain(found):
-        found = judged(found, explained(claims.point, claims.step, name, claim), conditioning)
+        found = recheck_with_rounding(found, formula_allowance(claims.point, claims.step, name, claim), conditioning)
     if found.status != "passed" and what is ClaimKind.FORMULA and conditioning.is_of_low_precision:
-        return allow_in_double_precision(found, conditioning.in_double_precision(), difference_of(name, claim))
+        return recheck_in_double_precision(found, conditioning.in_double_precision(), difference_of(name, claim))
     if found.status == "undecided" and leaves_range(claims.point.problem):
-        return without_range(found, found.reference)
+        return pass_as_out_of_range(found, found.reference)
     return found
 
 
-def explained(point: Point, step: int, name: str, claim: Claim) -> np.ndarray | None:
+def formula_allowance(point: Point, step: int, name: str, claim: Claim) -> np.ndarray | None:
     """How far rounding may take each element of a formula from the gradient that it is for; None where that is
     unknown."""
-    found = point.conditioning.of_claim(step, difference_of(name, claim))
+    found = point.conditioning.claim_allowances(step, difference_of(name, claim))
     return found[0] if found else None
 
 
@@ -80,13 +80,13 @@ def difference_of(name: str, claim: Claim) -> Callable[[Scope], list[np.ndarray]
     """What a formula is off by, of any scope."""
 
     def difference(scope: Scope) -> list[np.ndarray]:
-        got, want = aligned(scope.array_of(claim.expr), scope.gradients[name])
+        got, want = align_dtypes(scope.array_of(claim.expr), scope.gradients[name])
         return [got - want]
 
     return difference
 
 
-def _compared(claims: Claims, name: str, claim: Claim, what: ClaimKind) -> Comparison:
+def _compare_formula(claims: StepClaims, name: str, claim: Claim, what: ClaimKind) -> Comparison:
     """One that cannot be evaluated has failed, and says why."""
     subject = claims.subject(what, name, claim.place, formula=claim.text)
     want = claims.scope.gradients.get(name)
@@ -97,4 +97,4 @@ def _compared(claims: Claims, name: str, claim: Claim, what: ClaimKind) -> Compa
     except GradcheckError as error:
         failed = subject.failed(fact("claim_raised", error=error.kind, text=str(error), told=None), want_array=want)
         return replace(failed, shape=want.shape, dtype=want.dtype.name, elements=want.size, mismatched=want.size)
-    return claims.compare(*aligned(got, want), subject)
+    return claims.compare(*align_dtypes(got, want), subject)

@@ -13,21 +13,25 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.outcomes import place_of
-from gradcheck.checks.claims.tangent_comparison import Judge
-from gradcheck.checks.closeness.rounding import allow
-from gradcheck.checks.closeness.tolerance import Tolerance, between_engines
+from gradcheck.checks.claims.tangent_comparison import TangentComparison
+from gradcheck.checks.closeness.rounding import recheck_with_allowance
+from gradcheck.checks.closeness.tolerance import Tolerance, engine_tolerance
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Engine
 from gradcheck.engines.core import Core
-from gradcheck.engines.define_by_run import DefineByRun, last_pass
-from gradcheck.engines.jvp import Pushforward, at_step, push_forward
-from gradcheck.engines.double_precision import raise_array, raise_precision, raised
+from gradcheck.engines.define_by_run import DefineByRun, last_backward_step
+from gradcheck.engines.double_precision import (
+    double_precision_array,
+    double_precision_backend,
+    double_precision_problem,
+)
+from gradcheck.engines.jvp import Pushforward, problem_at_step, push_forward
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import StatedTolerance
 from gradcheck.language.problem import Problem
-from gradcheck.language.random_streams import directions, stream
+from gradcheck.language.random_streams import random_directions, stream
 from gradcheck.oracles.numeric.numeric_tangents import Tangent, tangents_of_graph
 
 Arrays = Mapping[str, np.ndarray | None]
@@ -36,42 +40,42 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 @dataclass
-class Forward:
+class JvpPoint:
     """One point's tangents at its last backward pass, along random directions of each input's shape and dtype: by
     engines, by the reference, by the numeric oracle."""
 
     point: Point
     run: StatedTolerance | None
-    oracle_is_asked: bool
+    uses_oracle: bool
 
     def __post_init__(self) -> None:
         problem = self.point.problem
-        last = last_pass(problem)
-        self.is_pass, self.step = last is not None, last or 0
-        self.problem = at_step(problem, self.step)
-        self.directions = directions(self.problem.inputs, stream(self.problem.seed, "directions of inputs"))
-        self._pushed: dict[str, Pushforward] = {}
+        last = last_backward_step(problem)
+        self.has_pass, self.step = last is not None, last or 0
+        self.problem = problem_at_step(problem, self.step)
+        self.directions = random_directions(self.problem.inputs, stream(self.problem.seed, "directions of inputs"))
+        self._pushforwards: dict[str, Pushforward] = {}
 
     @property
     def reference(self) -> Engine:
         """The engine that others are compared with."""
         return self.point.engines.reference
 
-    def pushed(self, engine: Engine) -> Pushforward | None:
+    def pushforward(self, engine: Engine) -> Pushforward | None:
         """An engine's tangents; None for one that has no forward mode at all."""
         if not isinstance(engine, DefineByRun):
             return None
-        if engine.name not in self._pushed:
-            self._pushed[engine.name] = push_forward(engine, self.problem, self.directions)
-        return self._pushed[engine.name]
+        if engine.name not in self._pushforwards:
+            self._pushforwards[engine.name] = push_forward(engine, self.problem, self.directions)
+        return self._pushforwards[engine.name]
 
     @cached_property
-    def oracle(self) -> Mapping[str, Tangent]:
+    def oracle_tangents(self) -> Mapping[str, Tangent]:
         """The numeric oracle's tangents; none where it is not to be asked, or the forward cannot be evaluated."""
-        if not self.oracle_is_asked:
+        if not self.uses_oracle:
             return {}
-        problem = raise_precision(self.problem)
-        directions = {name: raise_array(direction) for name, direction in self.directions.items()}
+        problem = double_precision_problem(self.problem)
+        directions = {name: double_precision_array(direction) for name, direction in self.directions.items()}
         try:
             with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
                 return tangents_of_graph(problem, directions)
@@ -82,22 +86,22 @@ class Forward:
 
     def check(self, engine: Engine) -> Iterator[Comparison]:
         """A comparison for each tensor of the graph; one that tells where the engine has none."""
-        mine = self.pushed(engine)
+        mine = self.pushforward(engine)
         if mine is None or mine.error is not None:
-            yield self._without(engine, mine)
+            yield self._without_tangents(engine, mine)
             return
-        theirs = self.pushed(self.reference)
+        theirs = self.pushforward(self.reference)
         known = theirs.tangents if theirs is not None and theirs.error is None else None
         for name, tangent in mine.tangents.items():
             subject = self.subject(ClaimKind.JVP, name, engine)
-            judge = self._judge(tangent if known is None or known.get(name) is None else known[name], name)
-            oracle = self.oracle.get(name)
+            judge = self._comparison(tangent if known is None or known.get(name) is None else known[name], name)
+            oracle = self.oracle_tangents.get(name)
             if known is not None:
                 yield judge.compare(tangent, known.get(name), oracle, subject)
             elif oracle is not None:
                 yield judge.compare_with_oracle(tangent, oracle, subject)
 
-    def _without(self, engine: Engine, pushed: Pushforward | None) -> Comparison:
+    def _without_tangents(self, engine: Engine, pushed: Pushforward | None) -> Comparison:
         subject = self.subject(ClaimKind.JVP, "", engine)
         error = None if pushed is None else pushed.error
         if error is None or error.kind == "unsupported":
@@ -113,22 +117,22 @@ class Forward:
 
     def tolerance(self, dtype: np.dtype) -> Tolerance:
         """What engines are held to."""
-        return between_engines(dtype, self.problem.case.engine_tolerance, self.run)
+        return engine_tolerance(dtype, self.problem.case.engine_tolerance, self.run)
 
     # Rounding ------------------------------------------------------------------------------------
 
-    def _judge(self, array: np.ndarray | None, name: str) -> Judge:
+    def _comparison(self, array: np.ndarray | None, name: str) -> TangentComparison:
         conditioning = self.point.conditioning
 
         def again(failed: Comparison) -> Comparison:
             explained = self.allowance(name)
-            found = allow(failed, explained, conditioning.limit, self._precise.get(name))
+            found = recheck_with_allowance(failed, explained, conditioning.limit, self._precise.get(name))
             if found.status == "failed" and explained is None and conditioning.why_not:
-                return found.noted(conditioning.why_not)
+                return found.with_notes(conditioning.why_not)
             return found
 
         tolerance = self.tolerance(_FLOAT64 if array is None else array.dtype)
-        return Judge(tolerance, conditioning.is_of_low_precision, lambda: self.allowance(name), again)
+        return TangentComparison(tolerance, conditioning.is_of_low_precision, lambda: self.allowance(name), again)
 
     def allowance(self, name: str) -> np.ndarray | None:
         """What rounding explains of a tangent; None where that is unknown."""
@@ -150,13 +154,15 @@ class Forward:
         if not self.point.conditioning.is_of_low_precision or not isinstance(self.reference, DefineByRun):
             return {}
         try:
-            return self._tangents(raised(self.reference), raise_precision(self.point.problem))
+            return self._tangents(
+                double_precision_backend(self.reference), double_precision_problem(self.point.problem)
+            )
         except GradcheckError:
             return {}
 
     def _tangents(self, engine: DefineByRun, problem: Problem) -> Arrays:
         """An engine's, of the point's problem in some precision. Raises TensorError."""
-        here = at_step(problem, self.step)
+        here = problem_at_step(problem, self.step)
         ways = {name: way.astype(here.inputs[name].dtype, copy=False) for name, way in self.directions.items()}
         pushed = push_forward(engine, here, ways)
         if pushed.error is not None:

@@ -14,21 +14,21 @@ from gradcheck.checks.result import Comparison
 
 def applies(context: Context) -> bool:
     """Where the run asks for it."""
-    return context.options.mode != "reverse" and context.can_be_judged
+    return context.options.mode != "reverse" and context.can_be_checked
 
 
 def check(context: Context) -> Iterator[Comparison]:
     """Ops alone, then every tensor of the graph, then, in the mode "both", forward against reverse mode; the last two
     at each point that was drawn, too."""
     from gradcheck.checks.claims.dot_product import check_dot_product  # not for runs that do not ask for it
-    from gradcheck.checks.claims.op_jvps import check_operations
-    from gradcheck.checks.claims.jvp_points import Forward
+    from gradcheck.checks.claims.jvp_points import JvpPoint
+    from gradcheck.checks.claims.op_jvps import check_op_jvps
 
     points, options = context.points, context.options
     asked = options.oracle != "none"
-    yield from check_operations(points.own, context.engines.tested, options.tolerance, asked)
+    yield from check_op_jvps(points.own, context.engines.tested, options.tolerance, asked)
     for point in (points.own, *points.trials):
-        forward = Forward(point, options.tolerance, asked)
+        forward = JvpPoint(point, options.tolerance, asked)
         if not forward.directions:
             return
         for engine in context.engines.tested:

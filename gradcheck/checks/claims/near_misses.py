@@ -12,12 +12,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from gradcheck.autograd.dtypes import HALVES
-from gradcheck.checks.claims.formulas import difference_of, explained
-from gradcheck.checks.closeness.rough_rounding import surely_allowed
+from gradcheck.checks.claims.formulas import difference_of, formula_allowance
+from gradcheck.checks.closeness.rough_rounding import sure_allowance
 from gradcheck.checks.context import Context
+from gradcheck.checks.points.admissible import rejection_reason
 from gradcheck.checks.points.degenerate import is_finite
 from gradcheck.checks.points.point import Point
-from gradcheck.checks.points.admissible import unusable
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim
@@ -37,39 +37,39 @@ def near_miss(context: Context, name: str, claim: Claim) -> Fact | None:
     if context.case.dtype != "float64":
         return _in_double_precision(context, name, claim)
     points = [point for point in (context.points.own, *context.points.trials) if point.is_complete][:_MOST]
-    points += _large(context)
+    points += _points_of_large_numbers(context)
     found: list[tuple[float, float]] = []
     for point in points:
-        found += _beyond(context, point, name, claim)
+        found += _worst_unexplained(context, point, name, claim)
         if len(found) >= min(_POINTS, len(points)):
             part, times = max(found)
             return fact("beyond_rounding", part=part, times=times)
     return None
 
 
-def _large(context: Context) -> list[Point]:
+def _points_of_large_numbers(context: Context) -> list[Point]:
     """Points of large numbers: what is near to 1 for small ones, as `cos(1e-7 * x)` is, is further from it there."""
     sizes = context.points.own.problem.sizes
-    made = [context.points.sized(sizes, _UNKEPT, attempt, "huge") for attempt in (1, 3)]
-    return [point for point in made if point is not None and not unusable(point) and is_finite(point)]
+    made = [context.points.point_of_sizes(sizes, _UNKEPT, attempt, "huge") for attempt in (1, 3)]
+    return [point for point in made if point is not None and not rejection_reason(point) and is_finite(point)]
 
 
 def _in_double_precision(context: Context, name: str, claim: Claim) -> Fact | None:
     """Where a formula of less precision is off in double precision, by more than the numbers that people write out: the
     roundings of the case's own dtype may hide that. At kinks it may be a convention."""
-    kinks = {id(point) for point in context.points.at_kinks}
+    kinks = {id(point) for point in context.points.kink_points}
     difference = difference_of(name, claim)
-    for point in [p for p in context.points.elsewhere if p.is_complete and id(p) not in kinks][:_MOST_THERE]:
+    for point in [p for p in context.points.other_points if p.is_complete and id(p) not in kinks][:_MOST_THERE]:
         if point.problem.dtype.kind != "f" and point.problem.dtype not in HALVES:
             return None
         precise = point.conditioning.in_double_precision()
-        off, want = precise.plain(point.last, difference), precise.gradient(point.last, name)
+        off, want = precise.unrounded_difference(point.last_step, difference), precise.gradient(point.last_step, name)
         if off is None or want is None or off.shape != want.shape or not np.isfinite(off).all():
             continue
         far = np.abs(off) > _VISIBLE_THERE * np.abs(want)
         if not far.any() or not (want != 0)[far].all():
             continue
-        moves = precise.of_claim(point.last, difference)
+        moves = precise.claim_allowances(point.last_step, difference)
         if not moves or moves[0] is None or moves[0].shape != off.shape:
             continue
         beyond = far & (moves[0] > 0) & (np.abs(off) > _TIMES * moves[0])
@@ -79,9 +79,9 @@ def _in_double_precision(context: Context, name: str, claim: Claim) -> Fact | No
     return None
 
 
-def _beyond(context: Context, point: Point, name: str, claim: Claim) -> Iterator[tuple[float, float]]:
+def _worst_unexplained(context: Context, point: Point, name: str, claim: Claim) -> Iterator[tuple[float, float]]:
     """The worst element that rounding does not explain, if there is one."""
-    scope = point.scope(point.last)
+    scope = point.scope(point.last_step)
     want = scope.gradients.get(name)
     try:
         got = scope.array_of(claim.expr)
@@ -97,7 +97,7 @@ def _beyond(context: Context, point: Point, name: str, claim: Claim) -> Iterator
     suspected = visible & (off > _TIMES * between)
     if not suspected.any() or _is_surely_rounding(point, name, claim, off[suspected], suspected):
         return
-    moves = explained(point, point.last, name, claim)
+    moves = formula_allowance(point, point.last_step, name, claim)
     if moves is None or moves.shape != off.shape:
         return
     explains = np.maximum(moves, between)
@@ -109,10 +109,10 @@ def _beyond(context: Context, point: Point, name: str, claim: Claim) -> Iterator
 
 def _is_surely_rounding(point: Point, name: str, claim: Claim, off: np.ndarray, where: np.ndarray) -> bool:
     """Whether two runs are sure that rounding explains all of what these elements are off by."""
-    noise = point.conditioning.rough.noise_of_claim(point.last, difference_of(name, claim))
+    noise = point.conditioning.rough_rounding.noise_of_claim(point.last_step, difference_of(name, claim))
     if noise is None or noise.shape != where.shape:
         return False
-    allowed = _TIMES * surely_allowed(noise, point.conditioning.limit)
+    allowed = _TIMES * sure_allowance(noise, point.conditioning.limit)
     return bool((off <= allowed[where]).all())
 
 
@@ -121,7 +121,7 @@ def _between_engines(context: Context, point: Point, name: str, want: np.ndarray
     apart = np.full(want.shape, -1.0)
     for engine in context.engines.tested:
         states = point.evaluation(engine).states
-        gradient = states[point.last].gradients.get(name) if point.last < len(states) else None
+        gradient = states[point.last_step].gradients.get(name) if point.last_step < len(states) else None
         if gradient is not None and gradient.shape == want.shape:
             apart = np.maximum(apart, np.abs(gradient - want))
     return np.where(apart < 0, np.inf, apart)

@@ -13,13 +13,13 @@ from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.closeness.overflow import leaves_range
-from gradcheck.checks.closeness.tolerance import Tolerance, between_engines
+from gradcheck.checks.closeness.tolerance import Tolerance, engine_tolerance
 from gradcheck.checks.context import Context
-from gradcheck.checks.points.degenerate import is_nowhere_defined, without_range
+from gradcheck.checks.points.degenerate import is_nowhere_defined, pass_as_out_of_range
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
-from gradcheck.engines.double_precision import raise_precision
+from gradcheck.engines.double_precision import double_precision_problem
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.oracles.numeric.audit import Audit, audit
@@ -28,14 +28,14 @@ from gradcheck.oracles.numeric.numeric_gradient import NumericGradient, numeric_
 
 def applies(context: Context) -> bool:
     """Where the run asks for it, and there is something to differentiate."""
-    is_asked = context.options.oracle == "numeric" and context.can_be_judged
-    return is_asked and not is_nowhere_defined(context.points.own, context.points.own.last)
+    is_asked = context.options.oracle == "numeric" and context.can_be_checked
+    return is_asked and not is_nowhere_defined(context.points.own, context.points.own.last_step)
 
 
 def check(context: Context) -> Iterator[Comparison]:
     """A comparison for each gradient that each engine holds after the last step."""
     point = context.points.own
-    raised = raise_precision(point.problem)
+    raised = double_precision_problem(point.problem)
     oracles: dict[tuple[str, int], NumericGradient | GradcheckError] = {}
 
     def oracle(tensor: str, step: int) -> NumericGradient | GradcheckError:
@@ -53,7 +53,7 @@ def check(context: Context) -> Iterator[Comparison]:
             for name, gradient in evaluation.states[step].gradients.items() if evaluation.states else ():
                 if gradient is not None:  # None was compared already: nothing flows, nothing is to be differentiated
                     subject = _subject(context, evaluation, name, step)
-                    yield _audited(context, point, subject, gradient, oracle(name, step))
+                    yield _audit_gradient(context, point, subject, gradient, oracle(name, step))
 
 
 def _subject(context: Context, evaluation: Evaluation, name: str, step: int) -> Subject:
@@ -61,13 +61,13 @@ def _subject(context: Context, evaluation: Evaluation, name: str, step: int) -> 
     return Subject(ClaimKind.GRADIENT, name, step, evaluation.engine, "numeric", place)
 
 
-def _audited(
+def _audit_gradient(
     context: Context, point: Point, subject: Subject, gradient: np.ndarray, oracle: NumericGradient | GradcheckError
 ) -> Comparison:
     known = (gradient.shape, gradient.dtype.name, gradient.size)
     if isinstance(oracle, GradcheckError):
         return Comparison(subject, "unsupported", *known, mismatch=fact("said", text=str(oracle)))
-    tolerance = between_engines(gradient.dtype, context.case.engine_tolerance, context.options.tolerance)
+    tolerance = engine_tolerance(gradient.dtype, context.case.engine_tolerance, context.options.tolerance)
     room = tolerance.allowed(np.abs(wide(gradient)))
     try:
         result = audit(oracle, wide(gradient), room)
@@ -78,7 +78,7 @@ def _audited(
     except GradcheckError as error:
         return Comparison(subject, "unsupported", *known, mismatch=fact("said", text=str(error)))
     if result.status in ("failed", "undecided") and leaves_range(point.problem):
-        return without_range(Comparison(subject, "failed", *known), "differences")
+        return pass_as_out_of_range(Comparison(subject, "failed", *known), "differences")
     return replace(_comparison(result, subject, gradient, tolerance), atol=tolerance.atol)
 
 

@@ -14,30 +14,30 @@ from gradcheck.autograd.dtypes import RAISED, wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import Op
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.operations import positions
+from gradcheck.checks.claims.operations import gradient_positions
 from gradcheck.checks.claims.outcomes import outcome, place_of
-from gradcheck.checks.claims.tangent_comparison import Judge
-from gradcheck.checks.closeness.conditioning import allowances, is_low, most_allowed
-from gradcheck.checks.closeness.rounding import allow
-from gradcheck.checks.closeness.tolerance import between_engines, epsilon
+from gradcheck.checks.claims.tangent_comparison import TangentComparison
+from gradcheck.checks.closeness.conditioning import allowances, is_low_precision, max_allowance
+from gradcheck.checks.closeness.rounding import recheck_with_allowance
+from gradcheck.checks.closeness.tolerance import engine_tolerance, epsilon
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.double_precision import double_precision_array, double_precision_backend
 from gradcheck.engines.jvp import Directions, Pushforward, push_operations
-from gradcheck.engines.double_precision import raise_array, raised
 from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import StatedTolerance
-from gradcheck.language.random_streams import direction, stream
+from gradcheck.language.random_streams import random_direction, stream
 from gradcheck.oracles.numeric.numeric_tangents import Tangent, tangents_of_operation
 
 _FLOAT64 = np.dtype(np.float64)
 
 
-def check_operations(
+def check_op_jvps(
     point: Point, engines: Sequence[Engine], run: StatedTolerance | None, oracle_is_asked: bool
 ) -> Iterator[Comparison]:
     """For each engine a comparison a graph entry whose ops all agree, and one for each output that does not."""
@@ -47,7 +47,7 @@ def check_operations(
     directions = directions_of(applications, point.problem.seed)
     want = push_operations(reference, applications, directions, point.problem.dtype)
     listed = [
-        _Operation(point, place, *one, run, oracle_is_asked)
+        _OpJvp(point, place, *one, run, oracle_is_asked)
         for place, one in enumerate(zip(applications, directions, strict=True))
     ]
     for engine in engines:
@@ -66,10 +66,13 @@ def check_operations(
 def directions_of(applications: Sequence[Application], seed: int) -> list[Directions]:
     """For each application random directions of its tracked arrays."""
     generator = stream(seed, "directions of operations")
-    return [_allowed(one.op, [direction(array, generator) for array in _tracked(one)]) for one in applications]
+    return [
+        _allowed_directions(one.op, [random_direction(array, generator) for array in _tracked_arrays(one)])
+        for one in applications
+    ]
 
 
-def _allowed(op: Op, directions: list[np.ndarray]) -> list[np.ndarray]:
+def _allowed_directions(op: Op, directions: list[np.ndarray]) -> list[np.ndarray]:
     """A symmetric matrix moves among symmetric ones."""
     if not op.symmetric or not directions:
         return directions
@@ -77,9 +80,9 @@ def _allowed(op: Op, directions: list[np.ndarray]) -> list[np.ndarray]:
     return [np.asarray((first + np.swapaxes(first.conj(), -1, -2)) / 2), *others]
 
 
-def _tracked(application: Application) -> list[np.ndarray]:
+def _tracked_arrays(application: Application) -> list[np.ndarray]:
     flat = list(arrays(application.args, application.kwargs))
-    return [flat[position] for position in positions(application)]
+    return [flat[position] for position in gradient_positions(application)]
 
 
 def subject_of(point: Point, owner: str, engine: Engine) -> Subject:
@@ -90,17 +93,17 @@ def subject_of(point: Point, owner: str, engine: Engine) -> Subject:
 
 
 @dataclass
-class _Operation:
+class _OpJvp:
     """One op alone, and how its tensors move."""
 
     point: Point
-    place: int  # among the applications
+    op_index: int  # among the applications
     application: Application
     directions: Directions
     run: StatedTolerance | None
-    oracle_is_asked: bool
-    _known: dict[str, Tangent] | None = field(default=None)
-    _measured: dict[str, np.ndarray | None] | None = field(default=None)
+    uses_oracle: bool
+    _oracle_tangents: dict[str, Tangent] | None = field(default=None)
+    _allowances: dict[str, np.ndarray | None] | None = field(default=None)
 
     def compare(self, engine: Engine, mine: Pushforward, theirs: Pushforward) -> Iterator[Comparison]:
         """What is wrong, or worth a note; nothing where all agree."""
@@ -109,7 +112,7 @@ class _Operation:
         if mine.error is not None:
             differ = fact("outcomes_differ", got=subject.engine, got_outcome=outcome(mine.error),
                           want=subject.reference, want_outcome=outcome(theirs.error))  # fmt: skip
-            failed = subject.failed(fact("jvp_fails", op=op, place=self.place, what=differ), lacks=mine.error.lacks)
+            failed = subject.failed(fact("jvp_fails", op=op, place=self.op_index, what=differ), lacks=mine.error.lacks)
             kinds = [error.kind for error in (mine.error, theirs.error) if error is not None]
             if "unsupported" in kinds:
                 yield replace(failed, status="unsupported")
@@ -117,7 +120,7 @@ class _Operation:
                 yield failed
             return
         for number, tangent in mine.tangents.items():
-            judge, oracle = self._judge(tangent, number), self.oracle.get(number)
+            judge, oracle = self._comparison(tangent, number), self.oracle_tangents.get(number)
             if known is not None:
                 found = judge.compare(tangent, known.get(number), oracle, subject)
             elif oracle is not None:
@@ -125,46 +128,48 @@ class _Operation:
             else:
                 continue
             if found.status != "passed" or found.verdict:
-                which = fact("jvp_of_op", op=op, number=int(number), place=self.place, mismatch=found.mismatch)
+                which = fact("jvp_of_op", op=op, number=int(number), place=self.op_index, mismatch=found.mismatch)
                 yield replace(found, mismatch=which)
 
     @property
-    def oracle(self) -> dict[str, Tangent]:
+    def oracle_tangents(self) -> dict[str, Tangent]:
         """What the numeric oracle says; nothing where it is not to be asked, or cannot evaluate the op."""
-        if self._known is None:
-            self._known = {}
-            moving = [wide(array) for array in _tracked(self.application)]
+        if self._oracle_tangents is None:
+            self._oracle_tangents = {}
+            moving = [wide(array) for array in _tracked_arrays(self.application)]
             ways = [wide(direction) for direction in self.directions]
-            if self.oracle_is_asked:
+            if self.uses_oracle:
                 try:
                     with using_default_dtype(_FLOAT64), np.errstate(all="ignore"):
-                        self._known = tangents_of_operation(self.application.op, self._arguments, moving, ways)
+                        self._oracle_tangents = tangents_of_operation(
+                            self.application.op, self._arguments, moving, ways
+                        )
                 except (GradcheckError, ValueError, TypeError, LookupError):
                     pass
-        return self._known
+        return self._oracle_tangents
 
     def _arguments(self, moved: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The op's arguments in double precision, with these in the place of what moves."""
-        places = dict(zip(positions(self.application), moved, strict=True))
+        places = dict(zip(gradient_positions(self.application), moved, strict=True))
         position = iter(range(len(list(arrays(self.application.args, self.application.kwargs)))))
 
         def chosen(array: np.ndarray) -> Any:
             at = next(position)
-            return places[at] if at in places else raise_array(array).copy()
+            return places[at] if at in places else double_precision_array(array).copy()
 
         return rebuild(self.application.args, self.application.kwargs, chosen, _raised_dtype)
 
     # Rounding ------------------------------------------------------------------------------------
 
-    def _judge(self, tangent: np.ndarray | None, number: str) -> Judge:
+    def _comparison(self, tangent: np.ndarray | None, number: str) -> TangentComparison:
         dtype = _FLOAT64 if tangent is None else tangent.dtype
-        tolerance = between_engines(dtype, self.point.problem.case.engine_tolerance, self.run)
+        tolerance = engine_tolerance(dtype, self.point.problem.case.engine_tolerance, self.run)
 
         def again(failed: Comparison) -> Comparison:
-            limit = most_allowed(self._unit, [one for one in (*self.directions, failed.want_array) if one is not None])
-            return allow(failed, self._allowance(number), limit, self._precise(number))
+            limit = max_allowance(self._unit, [one for one in (*self.directions, failed.want_array) if one is not None])
+            return recheck_with_allowance(failed, self._allowance(number), limit, self._precise(number))
 
-        return Judge(tolerance, is_low(self._unit), lambda: self._allowance(number), again)
+        return TangentComparison(tolerance, is_low_precision(self._unit), lambda: self._allowance(number), again)
 
     @property
     def _unit(self) -> float:
@@ -174,12 +179,12 @@ class _Operation:
 
     def _allowance(self, number: str) -> np.ndarray | None:
         """What rounding explains of one output's tangent; None where that is unknown."""
-        if self._measured is None:
+        if self._allowances is None:
             here = replace(self.application, recorded=None, outputs=())
-            numbers = list(self._pushed(Core(), here, self.directions))
+            numbers = list(self._tangents(Core(), here, self.directions))
 
             def run(core: Core) -> list[np.ndarray | None]:
-                known = self._pushed(core, here, self.directions)
+                known = self._tangents(core, here, self.directions)
                 return [known.get(one) for one in numbers]
 
             def precise() -> list[np.ndarray | None]:
@@ -187,23 +192,25 @@ class _Operation:
                 return [known.get(one) for one in numbers]
 
             found = allowances(run, precise, self._unit, self.point.problem.seed)
-            self._measured = dict(zip(numbers, found, strict=True))
-        return self._measured.get(number)
+            self._allowances = dict(zip(numbers, found, strict=True))
+        return self._allowances.get(number)
 
     def _precise(self, number: str) -> np.ndarray | None:
         """The reference's answer in double precision, where the op is in less."""
         reference = self.point.engines.reference
-        if not is_low(self._unit) or not isinstance(reference, DefineByRun):
+        if not is_low_precision(self._unit) or not isinstance(reference, DefineByRun):
             return None
         return self._in_double_precision(reference).get(number)
 
     def _in_double_precision(self, engine: DefineByRun) -> Mapping[str, np.ndarray | None]:
-        flat = iter([raise_array(array) for array in arrays(self.application.args, self.application.kwargs)])
+        flat = iter([double_precision_array(array) for array in arrays(self.application.args, self.application.kwargs)])
         args, kwargs = rebuild(self.application.args, self.application.kwargs, lambda _: next(flat), _raised_dtype)
         again = replace(self.application, recorded=None, outputs=(), args=args, kwargs=kwargs)
-        return self._pushed(raised(engine), again, [raise_array(way) for way in self.directions], _FLOAT64)
+        return self._tangents(
+            double_precision_backend(engine), again, [double_precision_array(way) for way in self.directions], _FLOAT64
+        )
 
-    def _pushed(
+    def _tangents(
         self, engine: DefineByRun, application: Application, ways: Directions, dtype: np.dtype | None = None
     ) -> Mapping[str, np.ndarray | None]:
         return push_operations(engine, [application], [ways], dtype or self.point.problem.dtype)[0].tangents

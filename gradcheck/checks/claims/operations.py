@@ -15,15 +15,15 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import RAISED
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.recorded_ops import as_recorded
+from gradcheck.checks.claims.aliased_arguments import wrong_where_aliased
 from gradcheck.checks.claims.cotangents import is_of_ones, operations_of, with_ones
-from gradcheck.checks.claims.outcomes import lack_of, outcome, place_of
-from gradcheck.checks.claims.aliased_arguments import wrong_where_shared
-from gradcheck.checks.closeness.rough_rounding import is_beyond_rounding, roughly, surely_allowed
+from gradcheck.checks.claims.outcomes import missing_feature_fields, outcome, place_of
+from gradcheck.checks.claims.recorded_ops import compare_recorded
 from gradcheck.checks.closeness.compare import agree, compare
-from gradcheck.checks.closeness.conditioning import allowances, is_low, most_allowed
-from gradcheck.checks.closeness.rounding import allow
-from gradcheck.checks.closeness.tolerance import Tolerance, between_engines, epsilon
+from gradcheck.checks.closeness.conditioning import allowances, is_low_precision, max_allowance
+from gradcheck.checks.closeness.rough_rounding import is_beyond_rounding, rough_noise, sure_allowance
+from gradcheck.checks.closeness.rounding import recheck_with_allowance
+from gradcheck.checks.closeness.tolerance import Tolerance, engine_tolerance, epsilon
 from gradcheck.checks.context import Context
 from gradcheck.checks.points.degenerate import is_all_nan
 from gradcheck.checks.points.point import Point
@@ -31,8 +31,8 @@ from gradcheck.checks.result import Comparison, Operation, Status, Subject, Wron
 from gradcheck.engines.base import ILL_DEFINED, Application, Engine, Pullback
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.double_precision import double_precision_array, double_precision_backend
 from gradcheck.engines.fast_path_audit import difference
-from gradcheck.engines.double_precision import raise_array, raised
 from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.facts import Fact, fact
 from gradcheck.forks import end_fork
@@ -43,7 +43,7 @@ _FLOAT64 = np.dtype(np.float64)
 
 def applies(context: Context) -> bool:
     """Where the graph can be evaluated, unless the run is about forward mode alone."""
-    return context.can_be_judged and context.options.mode != "forward"
+    return context.can_be_checked and context.options.mode != "forward"
 
 
 def check(context: Context) -> Iterator[Comparison]:
@@ -55,17 +55,17 @@ def check_operations(
     point: Point, engines: Sequence[Engine], run: StatedTolerance | None = None
 ) -> Iterator[Comparison]:
     """For each engine a comparison a graph entry whose ops all agree, and one for each gradient that does not."""
-    alone = _Alone(point)
+    alone = _PointOperations(point)
     for engine in engines:
-        known = as_recorded(point, engine, run)
-        if known is not None and not _unsettled(point, engine, known.rest, run):
-            pair = _Pair(point, engine, run)
+        known = compare_recorded(point, engine, run)
+        if known is not None and not _not_agreeing(point, engine, known.unrecorded, run):
+            pair = _OpComparison(point, engine, run)
             yield from [pair.subject(owner).passed() for owner in known.owners]
         elif point.applications:
-            yield from _one_by_one(alone, engine, run)
+            yield from _compare_one_by_one(alone, engine, run)
 
 
-class _Alone:
+class _PointOperations:
     """The ops of a point, with incoming gradients, and what the reference makes of them."""
 
     def __init__(self, point: Point) -> None:
@@ -81,15 +81,15 @@ class _Alone:
         return self.point.engines.reference.pull_back(self.point.applications, cotangents, self.point.problem.dtype)
 
 
-def _one_by_one(alone: _Alone, engine: Engine, run: StatedTolerance | None) -> Iterator[Comparison]:
+def _compare_one_by_one(alone: _PointOperations, engine: Engine, run: StatedTolerance | None) -> Iterator[Comparison]:
     point, applications, operations = alone.point, alone.point.applications, alone.operations
-    pair = _Pair(point, engine, run)
+    pair = _OpComparison(point, engine, run)
     wrong: dict[str, list[Comparison]] = {application.owner: [] for application in applications}
     for comparison in pair.compare_all(operations, alone.want):
         if not is_all_nan(_value_of(point, comparison.tensor)):
             wrong[comparison.tensor].append(comparison)
     cotangents = [operation.cotangents for operation in operations]
-    for owner, number in wrong_where_shared(applications, cotangents, alone.want, (engine, point.problem.dtype)):
+    for owner, number in wrong_where_aliased(applications, cotangents, alone.want, (engine, point.problem.dtype)):
         if not wrong[owner]:
             wrong[owner].append(pair.subject(owner).failed(fact("wrong_where_shared", op=applications[number].op.name)))
     for owner, found in wrong.items():
@@ -100,28 +100,28 @@ def _value_of(point: Point, entry: str) -> np.ndarray | None:
     return next((state.values[entry] for state in point.want.states if entry in state.values), None)
 
 
-def wrong_alone(
+def wrong_op_gradients(
     point: Point, engine: Engine, applications: Sequence[Application], run: StatedTolerance | None
 ) -> list[Comparison]:
     """The gradients of these ops, each alone, that are wrong in an engine."""
-    return wrong_with(point, engine, operations_of(applications, point.problem.seed), run)
+    return wrong_with_cotangents(point, engine, operations_of(applications, point.problem.seed), run)
 
 
-def wrong_with(
+def wrong_with_cotangents(
     point: Point, engine: Engine, operations: Sequence[Operation], run: StatedTolerance | None
 ) -> list[Comparison]:
     """The same with incoming gradients that are given."""
-    return [c for c in _compared(point, engine, operations, run) if c.status == "failed"]
+    return [c for c in _compare_operations(point, engine, operations, run) if c.status == "failed"]
 
 
-def _unsettled(
+def _not_agreeing(
     point: Point, engine: Engine, applications: Sequence[Application], run: StatedTolerance | None
 ) -> list[Comparison]:
     """Those that did not agree, whatever became of that."""
-    return _compared(point, engine, operations_of(applications, point.problem.seed), run)
+    return _compare_operations(point, engine, operations_of(applications, point.problem.seed), run)
 
 
-def _compared(
+def _compare_operations(
     point: Point, engine: Engine, operations: Sequence[Operation], run: StatedTolerance | None
 ) -> list[Comparison]:
     if not operations:
@@ -129,11 +129,11 @@ def _compared(
     applications = [operation.application for operation in operations]
     cotangents = [operation.cotangents for operation in operations]
     want = point.engines.reference.pull_back(applications, cotangents, point.problem.dtype)
-    return list(_Pair(point, engine, run).compare_all(operations, want))
+    return list(_OpComparison(point, engine, run).compare_all(operations, want))
 
 
 @dataclass(frozen=True, slots=True)
-class _Pair:
+class _OpComparison:
     """An engine and the reference, asked about one op at a time."""
 
     point: Point
@@ -151,7 +151,7 @@ class _Pair:
         return Subject(ClaimKind.NODE, owner, 0, self.engine.name, self.reference.name, place, "", self.point.trial)
 
     def tolerance(self, dtype: np.dtype) -> Tolerance:
-        return between_engines(dtype, self.point.problem.case.engine_tolerance, self.run)
+        return engine_tolerance(dtype, self.point.problem.case.engine_tolerance, self.run)
 
     def compare_all(self, operations: Sequence[Operation], want: Sequence[Pullback]) -> Iterator[Comparison]:
         """What is wrong, or worth a note, with these ops."""
@@ -160,12 +160,12 @@ class _Pair:
         got = self.engine.pull_back(applications, cotangents, self.point.problem.dtype)
         end_fork()
         for number, asked in enumerate(zip(operations, got, want, strict=True)):
-            operation, mine, theirs = self._as_can_be_asked(*asked)
+            operation, mine, theirs = self._with_usable_cotangents(*asked)
             for index, comparison in self.compare(operation, mine, theirs):
                 known = WrongOperation(number, operation, index, self.engine, mine, theirs)
                 yield replace(comparison, operation=known)
 
-    def _as_can_be_asked(
+    def _with_usable_cotangents(
         self, operation: Operation, mine: Pullback, theirs: Pullback
     ) -> tuple[Operation, Pullback, Pullback]:
         """The same, or with incoming gradients of ones where the engine can be given no others: a class of sums alone
@@ -196,19 +196,19 @@ class _Pair:
                     continue
             elif got is None and want is None:
                 continue
-            found = self._examined(operation, index, mine, theirs)
+            found = self._compare_closely(operation, index, mine, theirs)
             if found.status != "passed":
                 yield index, found
 
-    def _examined(self, operation: Operation, index: int, mine: Pullback, theirs: Pullback) -> Comparison:
+    def _compare_closely(self, operation: Operation, index: int, mine: Pullback, theirs: Pullback) -> Comparison:
         got, want = mine.gradients[index], theirs.gradients[index]
         dtype = want.dtype if want is not None else got.dtype if got is not None else _FLOAT64
         found = compare(got, want, self.tolerance(dtype), self.subject(operation.application.owner))
         if found.status == "failed" and found.mask is not None:
-            found = self._allowed(found, operation, index)
+            found = self._recheck_with_rounding(found, operation, index)
         if found.status == "passed":
             return found
-        return replace(found, mismatch=_alone(operation, index, found.mismatch))
+        return replace(found, mismatch=_gradient_of_op(operation, index, found.mismatch))
 
     def _outcomes(self, operation: Operation, mine: Pullback, theirs: Pullback) -> Iterator[Comparison]:
         kinds = [side.error.kind if side.error else "" for side in (mine, theirs)]
@@ -219,10 +219,10 @@ class _Pair:
                       want=self.reference.name, want_outcome=outcome(theirs.error))  # fmt: skip
         text = fact("op_alone", op=application.op.name, what=differ)
         status: Status = "unsupported" if "unsupported" in kinds else "failed"
-        lack = lack_of(status, mine.error, theirs.error)
+        lack = missing_feature_fields(status, mine.error, theirs.error)
         yield Comparison(self.subject(application.owner), status, mismatch=text, **lack)
 
-    def _allowed(self, failed: Comparison, operation: Operation, index: int) -> Comparison:
+    def _recheck_with_rounding(self, failed: Comparison, operation: Operation, index: int) -> Comparison:
         """The failed comparison of one of the op's gradients again, with what rounding explains of it."""
         application, incoming = operation.application, operation.cotangents
         flat = list(arrays(application.args, application.kwargs))
@@ -232,29 +232,29 @@ class _Pair:
             return core.pull_back([replace(application, recorded=None)], [incoming], dtype)[0].gradients
 
         def precise(engine: DefineByRun) -> Sequence[np.ndarray | None]:
-            again = _with_arrays(application, [raise_array(array) for array in flat])
-            cotangents = [None if c is None else raise_array(c) for c in incoming]
-            return raised(engine).pull_back([again], [cotangents], _FLOAT64)[0].gradients
+            again = _with_arrays(application, [double_precision_array(array) for array in flat])
+            cotangents = [None if c is None else double_precision_array(c) for c in incoming]
+            return double_precision_backend(engine).pull_back([again], [cotangents], _FLOAT64)[0].gradients
 
         unit = max([epsilon(array.dtype) for array in flat] + [epsilon(dtype)])
-        limit = most_allowed(unit, [c for c in (*incoming, failed.want_array) if c is not None])
-        noise = None if is_low(unit) else _at(roughly(run, self.point.problem.seed), index)
+        limit = max_allowance(unit, [c for c in (*incoming, failed.want_array) if c is not None])
+        noise = None if is_low_precision(unit) else _gradient_at(rough_noise(run, self.point.problem.seed), index)
         if noise is not None:
             if is_beyond_rounding(failed, noise):
                 return failed
-            again = allow(failed, surely_allowed(noise, limit), limit)
+            again = recheck_with_allowance(failed, sure_allowance(noise, limit), limit)
             if again.status == "passed":
                 return again
         found = allowances(run, lambda: precise(Core()), unit, self.point.problem.seed)
         truth: Sequence[np.ndarray | None] = ()
-        if is_low(unit) and isinstance(self.reference, DefineByRun):
+        if is_low_precision(unit) and isinstance(self.reference, DefineByRun):
             truth = precise(self.reference)
-        again = allow(failed, _at(found, index), limit, _at(truth, index))
+        again = recheck_with_allowance(failed, _gradient_at(found, index), limit, _gradient_at(truth, index))
         audited = difference(application) if again.status == "undecided" else None
-        return again if audited is None else failed.noted(audited)
+        return again if audited is None else failed.with_notes(audited)
 
 
-def _at(found: Sequence[np.ndarray | None], index: int) -> np.ndarray | None:
+def _gradient_at(found: Sequence[np.ndarray | None], index: int) -> np.ndarray | None:
     return found[index] if index < len(found) else None
 
 
@@ -268,14 +268,14 @@ def _raised_dtype(name: str) -> np.dtype:
     return dtypes.BY_NAME[RAISED.get(name, name)]
 
 
-def _alone(operation: Operation, index: int, mismatch: Fact | None) -> Fact:
+def _gradient_of_op(operation: Operation, index: int, mismatch: Fact | None) -> Fact:
     """Which gradient of which op is wrong; `mismatch` says how, where numbers do not."""
     application, ones = operation.application, is_of_ones(operation)
-    number = positions(application)[index] + 1
+    number = gradient_positions(application)[index] + 1
     return fact("gradient_of_op", op=application.op.name, number=number, mismatch=mismatch, ones=ones)
 
 
-def positions(application: Application) -> list[int]:
+def gradient_positions(application: Application) -> list[int]:
     """Where, among the arrays of its arguments, those stand that get a gradient, in order."""
     tracked = application.tracked or (True,) * sum(1 for _ in arrays(application.args, application.kwargs))
     return [

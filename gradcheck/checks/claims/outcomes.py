@@ -52,12 +52,12 @@ def _outcomes_of(case: Case, index: int, got: Evaluation, want: Evaluation) -> C
     status: Status = "unsupported" if "unsupported" in kinds else "passed" if kinds[0] == kinds[1] else "failed"
     differ = fact("outcomes_differ", got=got.engine, got_outcome=outcome(mine), want=want.engine,
                   want_outcome=outcome(theirs))  # fmt: skip
-    notes = (fact("reference_would_go_on", engine=want.engine),) if theirs and theirs.would_go_on else ()
+    notes = (fact("reference_would_go_on", engine=want.engine),) if theirs and theirs.library_would_continue else ()
     mismatch = None if status == "passed" else differ
-    return Comparison(subject, status, mismatch=mismatch, notes=notes, **lack_of(status, mine, theirs))
+    return Comparison(subject, status, mismatch=mismatch, notes=notes, **missing_feature_fields(status, mine, theirs))
 
 
-def lack_of(status: Status, mine: TensorError | None, theirs: TensorError | None) -> dict[str, Any]:
+def missing_feature_fields(status: Status, mine: TensorError | None, theirs: TensorError | None) -> dict[str, Any]:
     """What an engine lacks, or else its reference, as a comparison of this status has it."""
     if status != "unsupported":
         return {}
@@ -95,18 +95,18 @@ def compare_with_case(case: Case, evaluation: Evaluation) -> Iterator[Comparison
             yield subject.failed(fact("not_as_asked", engine=evaluation.engine, came=came, step=index + 1, asked=asked))
 
 
-def unexpected(case: Case, evaluations: Mapping[str, Evaluation]) -> Iterator[Failure]:
+def unexpected_errors(case: Case, evaluations: Mapping[str, Evaluation]) -> Iterator[Failure]:
     """Errors that the case does not ask for, and those that it asks for in vain; each once, with all its engines."""
     raised: dict[tuple[int, str], list[tuple[str, Failure]]] = {}
     for name, evaluation in evaluations.items():
-        for step, failure in _surprises(case, evaluation):
+        for step, failure in _unexpected_steps(case, evaluation):
             raised.setdefault((step, failure.kind), []).append((name, failure))
     for found in raised.values():
         engines = tuple(name for name, _ in found)
         yield replace(found[0][1], message=fact("in_engines", what=found[0][1].message, engines=engines))
 
 
-def _surprises(case: Case, evaluation: Evaluation) -> Iterator[tuple[int, Failure]]:
+def _unexpected_steps(case: Case, evaluation: Evaluation) -> Iterator[tuple[int, Failure]]:
     """The step, and what came of it, where that is not what the case says."""
     if not evaluation.states and evaluation.error:
         yield from _broken_forward(case, evaluation, evaluation.error)

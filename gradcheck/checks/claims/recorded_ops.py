@@ -14,30 +14,30 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.claims.cotangents import Normal
+from gradcheck.checks.claims.cotangents import NormalPool
 from gradcheck.checks.closeness.compare import all_agree
-from gradcheck.checks.closeness.tolerance import between_engines
+from gradcheck.checks.closeness.tolerance import engine_tolerance
 from gradcheck.checks.points.point import Point
 from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
-from gradcheck.engines.recording import Call, application_of, flat
+from gradcheck.engines.recording import RecordedCall, application_of, flat
 from gradcheck.language.case import StatedTolerance
 
 #: Dtypes in which sums of gradients may be compared without a thought.
-_PLAIN = (np.dtype(np.float64), np.dtype(np.float32))
+_PLAIN_DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 #: Beyond so many elements the comparison costs, and not the asking.
-_MOST = 4_000
+_MAX_ELEMENTS = 4_000
 
 
-class Agreeing(NamedTuple):
+class RecordedAgreement(NamedTuple):
     """The graph entries that ops stand in, all of which agree but for the `rest`, of which the records do not tell."""
 
     owners: tuple[str, ...]
-    rest: list[Application]
+    unrecorded: list[Application]
 
 
-def as_recorded(point: Point, engine: Engine, run: StatedTolerance | None) -> Agreeing | None:
+def compare_recorded(point: Point, engine: Engine, run: StatedTolerance | None) -> RecordedAgreement | None:
     """Return what agrees in the records of the core and the reference; None if they have none, or something differs."""
     reference = point.engines.reference
     if not isinstance(engine, Core) or not isinstance(reference, DefineByRun) or engine is reference:
@@ -45,19 +45,19 @@ def as_recorded(point: Point, engine: Engine, run: StatedTolerance | None) -> Ag
     mine, theirs = point.record(engine), point.record(reference)
     if mine is None or theirs is None or len(mine.calls) != len(theirs.calls):
         return None
-    flowing = mine.flowing()
-    numbers = [n for n in flowing if _can_tell(mine.calls[n], theirs.calls[n], (engine, reference))]
-    source = Normal(point.problem.seed)
+    flowing = mine.differentiable_indices()
+    numbers = [n for n in flowing if _is_comparable(mine.calls[n], theirs.calls[n], (engine, reference))]
+    source = NormalPool(point.problem.seed)
     results = [mine.calls[n].result for n in numbers]
     cotangents = [source.draw(one.shape).astype(one.dtype, copy=False) for one in results]
-    got = engine.through_record([mine.calls[n] for n in numbers], cotangents)
-    want = reference.through_record([theirs.calls[n] for n in numbers], cotangents)
+    got = engine.pull_back_recorded([mine.calls[n] for n in numbers], cotangents)
+    want = reference.pull_back_recorded([theirs.calls[n] for n in numbers], cotangents)
     pairs = zip(numbers, got, want, strict=True)
     both = {n: (one, other) for n, one, other in pairs if one is not None and other is not None}
     if not _agree(list(both.values()), point, run):
         return None
     rest = [application_of(mine.calls[n]) for n in flowing if n not in both]
-    return Agreeing(tuple(dict.fromkeys([mine.calls[n].owner for n in flowing])), rest)
+    return RecordedAgreement(tuple(dict.fromkeys([mine.calls[n].owner for n in flowing])), rest)
 
 
 def _agree(
@@ -68,21 +68,21 @@ def _agree(
         return False
     stated = point.problem.case.engine_tolerance
     pairs = [pair for one, another in both for pair in zip(one, another, strict=True)]
-    return all_agree(pairs, lambda want: between_engines(want.dtype, stated, run))
+    return all_agree(pairs, lambda want: engine_tolerance(want.dtype, stated, run))
 
 
-def _can_tell(mine: Call, theirs: Call, engines: tuple[DefineByRun, DefineByRun]) -> bool:
+def _is_comparable(mine: RecordedCall, theirs: RecordedCall, engines: tuple[DefineByRun, DefineByRun]) -> bool:
     """Whether it is the same call, of one plain result, at numbers that do not matter or are the same."""
     op, result = mine.op, mine.result
     if type(result) is not Tensor or op is not theirs.op:
         return False
     data = result.data
-    if data.dtype not in _PLAIN or data.size > _MOST:
+    if data.dtype not in _PLAIN_DTYPES or data.size > _MAX_ELEMENTS:
         return False
     return op.analytic or not op.kinks or _same_numbers(mine, theirs, engines)
 
 
-def _same_numbers(mine: Call, theirs: Call, engines: tuple[DefineByRun, DefineByRun]) -> bool:
+def _same_numbers(mine: RecordedCall, theirs: RecordedCall, engines: tuple[DefineByRun, DefineByRun]) -> bool:
     """Whether both were given the very same."""
     found = [
         [engine.array(value).tobytes() for value in flat((*call.args, *call.kwargs.values())) if _is_tensor(value)]

@@ -15,26 +15,26 @@ import numpy as np
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.outcomes import place_of
-from gradcheck.checks.claims.tangent_comparison import settled
-from gradcheck.checks.closeness.agreement import Allowance, Answer, blames, who_is_wrong
+from gradcheck.checks.claims.tangent_comparison import as_passed
+from gradcheck.checks.closeness.agreement import Allowance, Answer, is_found_wrong, who_is_wrong
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.conditioning import Conditioning
 from gradcheck.checks.closeness.overflow import leaves_range
-from gradcheck.checks.closeness.rounding import judged
-from gradcheck.checks.closeness.tolerance import Tolerance, base, between_engines
+from gradcheck.checks.closeness.rounding import recheck_with_rounding
+from gradcheck.checks.closeness.tolerance import Tolerance, base, engine_tolerance
 from gradcheck.checks.context import Context
-from gradcheck.checks.points.degenerate import is_nowhere_defined, without_range
+from gradcheck.checks.points.degenerate import is_nowhere_defined, pass_as_out_of_range
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Engine
 from gradcheck.engines.core import Core
-from gradcheck.engines.define_by_run import DefineByRun, Gradients, SecondOrder, last_pass
-from gradcheck.engines.double_precision import raise_precision, raised
+from gradcheck.engines.define_by_run import DefineByRun, Gradients, SecondOrder, last_backward_step
+from gradcheck.engines.double_precision import double_precision_backend, double_precision_problem
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import StatedTolerance
 from gradcheck.language.expr.traverse import ops_in
 from gradcheck.language.problem import Problem
-from gradcheck.language.random_streams import directions, stream
+from gradcheck.language.random_streams import random_directions, stream
 from gradcheck.oracles.numeric.finite_differences import array_derivative
 
 #: An error bar wider than this, relative to the largest element, confirms nothing.
@@ -50,10 +50,10 @@ _FLOAT64 = np.dtype(np.float64)
 
 def applies(context: Context) -> bool:
     """Where the run asks for it, and the case has a backward pass."""
-    if context.options.order != 2 or not context.can_be_judged:
+    if context.options.order != 2 or not context.can_be_checked:
         return False
     own = context.points.own
-    return last_pass(own.problem) is not None and not is_nowhere_defined(own, own.last)
+    return last_backward_step(own.problem) is not None and not is_nowhere_defined(own, own.last_step)
 
 
 def check(context: Context, confirmed: bool = True) -> Iterable[Comparison]:
@@ -61,31 +61,33 @@ def check(context: Context, confirmed: bool = True) -> Iterable[Comparison]:
     order: that is not the case's claim. Unless answers that agree are to be confirmed, differences are asked of those
     alone that do not."""
     reference, point = context.engines.reference, context.points.own
-    step = last_pass(point.problem)
+    step = last_backward_step(point.problem)
     if step is None or not isinstance(reference, DefineByRun):
         return
-    second = _Reference(point.problem, step, reference)
+    second = _ReferenceSecondOrder(point.problem, step, reference)
     if second.want.error is not None:
         return
     for engine in context.engines.tested:
         if isinstance(engine, DefineByRun):
-            yield from _Pair(second, engine, context.options.tolerance, point.conditioning, confirmed).compare()
+            yield from _SecondOrderComparison(
+                second, engine, context.options.tolerance, point.conditioning, confirmed
+            ).compare()
 
 
-class _Reference:
+class _ReferenceSecondOrder:
     """What one backward pass of a problem comes to in second order: by the reference, and by differences of first
     gradients. `probes` are the random v, of each input's shape and dtype."""
 
     def __init__(self, problem: Problem, step: int, reference: DefineByRun) -> None:
         self.problem, self.step, self.reference = problem, step, reference
-        self.probes = directions(_leaves(problem, step), stream(problem.seed, "probes"))
+        self.probes = random_directions(_leaves(problem, step), stream(problem.seed, "probes"))
         self.want = reference.second_order(problem, step, self.probes)
         self._oracle: dict[str, Answer] | None = None
         self._allowances: dict[str, np.ndarray | None] | None = None
 
-    def way(self) -> _Way:
+    def path(self) -> _ProbePath:
         """First gradients on the way along the probes, by the reference."""
-        return _Way(self.reference, self.problem, self.step, self.probes)
+        return _ProbePath(self.reference, self.problem, self.step, self.probes)
 
     def oracle(self, name: str) -> Answer | None:
         """How first gradients, in double precision, change along the probes; None where that cannot be computed, or
@@ -98,11 +100,11 @@ class _Reference:
         if any("detach" in ops_in(claim.expr) for claim in self.problem.case.graph.values()):
             return {}
         try:
-            way = self.way()
-            flat, bar = array_derivative(way.at, way.first, 2.0**-50)
+            way = self.path()
+            flat, bar = array_derivative(way.at, way.first_step, 2.0**-50)
         except GradcheckError:
             return {}
-        values, bars = way.parts(flat), way.parts(bar)
+        values, bars = way.split_by_input(flat), way.split_by_input(bar)
         return {name: Answer("differences", values[name], bars[name].real, independent=True) for name in values}
 
     def allowance(self, conditioning: Conditioning, name: str) -> np.ndarray | None:
@@ -127,21 +129,23 @@ def _leaves(problem: Problem, step: int) -> dict[str, np.ndarray]:
     return arrays
 
 
-class _Way:
+class _ProbePath:
     """First gradients, in double precision, on the way that the inputs take along the probes."""
 
     def __init__(self, tape: DefineByRun, problem: Problem, step: int, probes: Mapping[str, np.ndarray]) -> None:
-        self.tape, self.problem, self.step = tape, raise_precision(problem), step
+        self.engine, self.problem, self.step = tape, double_precision_problem(problem), step
         self.leaves = {n: wide(array) for n, array in _leaves(self.problem, step).items() if n in probes}
         self.probes = {name: wide(probe) for name, probe in probes.items()}
         self.shapes = {name: leaf.shape for name, leaf in self.leaves.items()}
-        self.first = _step(self.leaves, self.probes)
+        self.first_step = _first_step_size(self.leaves, self.probes)
 
     def at(self, t: float) -> np.ndarray:
         """All of them, flat, where the inputs have gone so far."""
-        return _flat(_first(self.tape, self.problem, self.step, _moved(self.leaves, self.probes, t)), self.shapes)
+        return _flatten(
+            _first_gradients(self.engine, self.problem, self.step, _moved(self.leaves, self.probes, t)), self.shapes
+        )
 
-    def parts(self, flat: np.ndarray) -> dict[str, np.ndarray]:
+    def split_by_input(self, flat: np.ndarray) -> dict[str, np.ndarray]:
         """Each input's own."""
         found, start = {}, 0
         for name, shape in self.shapes.items():
@@ -153,31 +157,31 @@ class _Way:
     def sides(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], float]:
         """How they change to the left and to the right, the two sides of a kink in them, to about seven digits; and
         what of that may be rounding."""
-        t = self.first * _SIDE
+        t = self.first_step * _SIDE
         rest = self.at(0.0)
         rounding = _ROUNDINGS * float(np.max(np.abs(rest), initial=0.0)) / t
-        return self.parts((self.at(-t) - rest) / -t), self.parts((self.at(t) - rest) / t), rounding
+        return self.split_by_input((self.at(-t) - rest) / -t), self.split_by_input((self.at(t) - rest) / t), rounding
 
 
 def _moved(leaves: Mapping[str, np.ndarray], ways: Mapping[str, np.ndarray], t: float) -> dict[str, np.ndarray]:
     return {name: np.asarray(leaf + t * ways[name]) for name, leaf in leaves.items()}
 
 
-def _first(tape: DefineByRun, problem: Problem, step: int, leaves: Mapping[str, np.ndarray]) -> Gradients:
+def _first_gradients(tape: DefineByRun, problem: Problem, step: int, leaves: Mapping[str, np.ndarray]) -> Gradients:
     """The first gradients where the inputs are these."""
     steps = problem.case.steps
     alone = replace(problem.case, steps=(steps[step],))
     moved = replace(
         problem, case=alone, inputs={**problem.inputs, **leaves}, seeds=(problem.seeds[step],), forwards=({},)
     )
-    evaluation = raised(tape).evaluate(moved)
+    evaluation = double_precision_backend(tape).evaluate(moved)
     error = evaluation.error or (evaluation.states[-1].error if evaluation.states else None)
     if error is not None:
         raise error
     return evaluation.states[-1].gradients
 
 
-def _flat(gradients: Gradients, shapes: Mapping[str, tuple[int, ...]]) -> np.ndarray:
+def _flatten(gradients: Gradients, shapes: Mapping[str, tuple[int, ...]]) -> np.ndarray:
     parts = []
     for name, shape in shapes.items():
         gradient = gradients.get(name)
@@ -185,7 +189,7 @@ def _flat(gradients: Gradients, shapes: Mapping[str, tuple[int, ...]]) -> np.nda
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def _step(leaves: Mapping[str, np.ndarray], ways: Mapping[str, np.ndarray]) -> float:
+def _first_step_size(leaves: Mapping[str, np.ndarray], ways: Mapping[str, np.ndarray]) -> float:
     """A first step that moves every input by no more than an eighth of its usual size."""
     ratios = []
     for name, leaf in leaves.items():
@@ -200,22 +204,22 @@ def _step(leaves: Mapping[str, np.ndarray], ways: Mapping[str, np.ndarray]) -> f
 
 
 @dataclass(slots=True)
-class _Pair:
+class _SecondOrderComparison:
     """One engine's second order, and the reference's."""
 
-    second: _Reference
+    reference_result: _ReferenceSecondOrder
     engine: Engine
     run: StatedTolerance | None
     conditioning: Conditioning
-    confirmed: bool = True
+    must_confirm: bool = True
     _names: tuple[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._names = (self.engine.name, self.second.reference.name)
+        self._names = (self.engine.name, self.reference_result.reference.name)
 
     def compare(self) -> Iterator[Comparison]:
         """A comparison for each input; nothing where the engine has no second order."""
-        second = self.second
+        second = self.reference_result
         assert isinstance(self.engine, DefineByRun)
         got = self.engine.second_order(second.problem, second.step, second.probes)
         if got.error is not None:
@@ -227,24 +231,26 @@ class _Pair:
             yield self._compare(name, got)
 
     def _subject(self, name: str) -> Subject:
-        problem = self.second.problem
+        problem = self.reference_result.problem
         place = place_of(problem.case, name)
-        return Subject(ClaimKind.GRADIENT2, name, self.second.step, *self._names, place)
+        return Subject(ClaimKind.GRADIENT2, name, self.reference_result.step, *self._names, place)
 
     def _compare(self, name: str, got: SecondOrder) -> Comparison:
-        mine, theirs = got.second.get(name), self.second.want.second.get(name)
+        mine, theirs = got.second.get(name), self.reference_result.want.second.get(name)
         either = theirs if theirs is not None else mine
         dtype = either.dtype if either is not None else _FLOAT64
-        stated = self.second.problem.case.engine_tolerance
-        allowed = between_engines(dtype, stated, self.run) if either is not None else base(_FLOAT64)
+        stated = self.reference_result.problem.case.engine_tolerance
+        allowed = engine_tolerance(dtype, stated, self.run) if either is not None else base(_FLOAT64)
         found = compare(mine, theirs, allowed, self._subject(name))
         if found.status == "failed" and found.mask is not None:
-            if leaves_range(self.second.problem):
-                return without_range(found, *self._names)
-            found = judged(found, self.second.allowance(self.conditioning, name), self.conditioning)
-        if found.status == "passed" and not self.confirmed:
+            if leaves_range(self.reference_result.problem):
+                return pass_as_out_of_range(found, *self._names)
+            found = recheck_with_rounding(
+                found, self.reference_result.allowance(self.conditioning, name), self.conditioning
+            )
+        if found.status == "passed" and not self.must_confirm:
             return found
-        oracle = self.second.oracle(name)
+        oracle = self.reference_result.oracle(name)
         if oracle is None or not oracle.values.size:
             return found
         flat = [np.zeros(oracle.values.shape) if one is None else wide(one).ravel() for one in (mine, theirs)]
@@ -252,10 +258,10 @@ class _Pair:
             return found
         answers = Answer(self._names[0], flat[0]), Answer(self._names[1], flat[1])
         if found.status == "failed":
-            return self._arbitrated(found, answers, oracle, base(dtype))
-        return self._confirmed(found, answers, oracle, base(dtype))
+            return self._resolve_difference(found, answers, oracle, base(dtype))
+        return self._confirm_agreement(found, answers, oracle, base(dtype))
 
-    def _arbitrated(
+    def _resolve_difference(
         self, failed: Comparison, answers: tuple[Answer, Answer], oracle: Answer, tolerance: Tolerance
     ) -> Comparison:
         """With what differences of first gradients say of two who differ."""
@@ -263,17 +269,17 @@ class _Pair:
         allowance = _allowance(want, tolerance)
         if self.conditioning.is_of_low_precision and oracle.agrees(got, allowance):
             note = fact("differences_side_with", engine=self._names[0], reference=self._names[1])
-            return replace(failed, status="passed", mismatched=0).noted(note)
+            return replace(failed, status="passed", mismatched=0).with_notes(note)
         if self._is_convention(failed, got, want):
             return replace(failed, status="not_differentiable", verdict=fact("convention_at_first_kink"))
         verdict = who_is_wrong(got, want, [oracle], allowance)
-        if verdict is not None and blames(verdict, want.name) and failed.mask is not None:
+        if verdict is not None and is_found_wrong(verdict, want.name) and failed.mask is not None:
             gap = np.nan_to_num(np.abs(got.values - want.values), nan=np.inf)
             if np.all((oracle.error <= _OF_GAP * gap)[failed.mask.ravel()]):
-                return settled(failed, fact("reference_wrong", reference=want.name, what=verdict))
+                return as_passed(failed, fact("reference_wrong", reference=want.name, what=verdict))
         return replace(failed, verdict=verdict)
 
-    def _confirmed(
+    def _confirm_agreement(
         self, found: Comparison, answers: tuple[Answer, Answer], oracle: Answer, tolerance: Tolerance
     ) -> Comparison:
         """With what they say of two who agree."""
@@ -282,15 +288,15 @@ class _Pair:
         scale = float(np.max(np.abs(want.values), initial=0.0))
         bar = float(np.max(oracle.error, initial=0.0))
         if not bar <= _BLURRED * scale:
-            return found.noted(fact("differences_cannot_confirm", error=bar)) if scale else found
+            return found.with_notes(fact("differences_cannot_confirm", error=bar)) if scale else found
         if not oracle.agrees(got, allowance):
-            slack = self.second.allowance(self.conditioning, found.tensor)
+            slack = self.reference_result.allowance(self.conditioning, found.tensor)
             if slack is not None and slack.size == allowance.absolute.size:
                 allowance = Allowance(allowance.absolute + slack.ravel(), allowance.relative)
         if oracle.agrees(got, allowance):
             return replace(found, certificate={"method": "differences", "error": bar})
-        if leaves_range(self.second.problem):
-            return without_range(found, "differences")
+        if leaves_range(self.reference_result.problem):
+            return pass_as_out_of_range(found, "differences")
         return replace(found, status="failed", mismatch=fact("differences_disagree", got=got.name, want=want.name))
 
     def _is_convention(self, found: Comparison, got: Answer, want: Answer) -> bool:
@@ -298,7 +304,7 @@ class _Pair:
         if np.iscomplexobj(got.values) or np.iscomplexobj(want.values) or found.mask is None:
             return False
         try:
-            before, behind, rounding = self.second.way().sides()
+            before, behind, rounding = self.reference_result.path().sides()
         except GradcheckError:
             return False
         left, right = before[found.tensor], behind[found.tensor]

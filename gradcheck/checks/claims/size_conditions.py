@@ -27,7 +27,7 @@ class _Condition(NamedTuple):
     edge: Callable[[Sizes], Sizes]
 
 
-def needed(accepted: Sequence[Sizes], rejected: Sequence[Sizes], says: Callable[[Sizes], bool | None]) -> str:
+def size_condition(accepted: Sequence[Sizes], rejected: Sequence[Sizes], says: Callable[[Sizes], bool | None]) -> str:
     """The simplest condition that holds at all sizes that were accepted and at none that was rejected, or nothing.
     `says` tells whether other sizes would be accepted, None where that cannot be known."""
     if not rejected or not accepted:

@@ -12,11 +12,11 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.outcomes import place_of
-from gradcheck.checks.closeness.rough_rounding import surely_allowed
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.conditioning import Conditioning
-from gradcheck.checks.closeness.rounding import allow_rounding, at_most
-from gradcheck.checks.closeness.tolerance import Tolerance, base, of_claim
+from gradcheck.checks.closeness.rough_rounding import sure_allowance
+from gradcheck.checks.closeness.rounding import allow_rounding, capped_allowance
+from gradcheck.checks.closeness.tolerance import Tolerance, base, claim_tolerance
 from gradcheck.checks.context import Context
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Subject
@@ -26,7 +26,7 @@ from gradcheck.errors import GradcheckError, Place
 from gradcheck.facts import fact
 from gradcheck.language.case import Case, Claim, StatedTolerance, Step, Value
 from gradcheck.language.evaluation.host import NUMPY, Host
-from gradcheck.language.sampling import claimed
+from gradcheck.language.sampling import claimed_array
 
 _FLOAT64, _COMPLEX128 = np.dtype(np.float64), np.dtype(np.complex128)
 
@@ -39,23 +39,23 @@ def applies(context: Context) -> bool:
 def check(context: Context) -> Iterator[Comparison]:
     """The claims in steps, then those at the top level, which are about the last step."""
     want = context.points.own.want
-    if context.can_be_judged:
-        yield from _of_steps(context)
+    if context.can_be_checked:
+        yield from _check_steps(context)
     elif not want.states and want.error:
-        yield from not_compared(context.case, want)
+        yield from uncompared_claims(context.case, want)
 
 
-def _of_steps(context: Context) -> Iterator[Comparison]:
+def _check_steps(context: Context) -> Iterator[Comparison]:
     case, point, run = context.case, context.points.own, context.options.tolerance
     for index in range(len(point.want.states)):
         levels: list[Step | Case] = [case.steps[index]]
-        levels += [case] if index == point.last else []
+        levels += [case] if index == point.last_step else []
         for level in levels:
             if not (level.values or level.expected or level.checks):
                 continue
-            claims = Claims(point, index, run)
+            claims = StepClaims(point, index, run)
             states = {name: e.states[index] for name, e in point.evaluations().items() if _has_state(e, index)}
-            yield from allow_rounding(known(claims, level, states), point.conditioning)
+            yield from allow_rounding(compare_stated(claims, level, states), point.conditioning)
             for claim in level.checks:
                 yield check_identity(claims, claim)
 
@@ -67,14 +67,14 @@ def _has_state(evaluation: Evaluation, index: int) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Claims:
+class StepClaims:
     """The claims about one step at one point, and the run's tolerance, if it has one. `failed` are formulas, by tensor
     and text, that are known to be wrong at other numbers."""
 
     point: Point
     step: int
     run: StatedTolerance | None = None
-    failed: Collection[tuple[str, str]] = ()
+    known_failures: Collection[tuple[str, str]] = ()
 
     @property
     def case(self) -> Case:
@@ -93,7 +93,7 @@ class Claims:
 
     def tolerance(self, tensor: str, dtype: np.dtype) -> Tolerance:
         """What the case states for the tensor ("" for none in particular), else the dtype's own."""
-        return of_claim(self.case.tolerance, tensor, dtype, self.run)
+        return claim_tolerance(self.case.tolerance, tensor, dtype, self.run)
 
     def compare(self, got: np.ndarray | None, want: np.ndarray | None, subject: Subject) -> Comparison:
         """One comparison at the tolerance of the subject's tensor."""
@@ -105,11 +105,11 @@ class Claims:
 # Known values and gradients ------------------------------------------------------------------------
 
 
-def known(claims: Claims, level: Step | Case, states: Mapping[str, State]) -> Iterator[Comparison]:
+def compare_stated(claims: StepClaims, level: Step | Case, states: Mapping[str, State]) -> Iterator[Comparison]:
     """Every engine's values and gradients against those that the file gives."""
     for engine, state in states.items():
         for name, value in level.values.items():
-            yield _known(claims, ClaimKind.EXPECTED_VALUE, name, value, (engine, state.values.get(name)))
+            yield _compare_stated_value(claims, ClaimKind.EXPECTED_VALUE, name, value, (engine, state.values.get(name)))
         for name, stated in level.expected.items():
             if name in state.unread:
                 continue
@@ -121,18 +121,18 @@ def known(claims: Claims, level: Step | Case, states: Mapping[str, State]) -> It
             elif stated is None:
                 yield compare_with_none(actual, subject)
             else:
-                yield _known(claims, ClaimKind.EXPECTED, name, stated, (engine, actual))
+                yield _compare_stated_value(claims, ClaimKind.EXPECTED, name, stated, (engine, actual))
 
 
-def _known(
-    claims: Claims, what: ClaimKind, name: str, value: Value, answer: tuple[str, np.ndarray | None]
+def _compare_stated_value(
+    claims: StepClaims, what: ClaimKind, name: str, value: Value, answer: tuple[str, np.ndarray | None]
 ) -> Comparison:
     """Raises InvalidCase where what is stated has no value."""
     engine, actual = answer
     subject = claims.subject(what, name, value.place, engine)
-    stated = claimed(claims.point.problem, value)
+    stated = claimed_array(claims.point.problem, value)
     if actual is not None:
-        stated, actual = aligned(stated, actual)
+        stated, actual = align_dtypes(stated, actual)
     return claims.compare(actual, stated, subject)
 
 
@@ -143,7 +143,7 @@ def compare_with_none(actual: np.ndarray | None, subject: Subject) -> Comparison
     return compare(actual, None, base(actual.dtype), subject)
 
 
-def not_compared(case: Case, evaluation: Evaluation) -> Iterator[Comparison]:
+def uncompared_claims(case: Case, evaluation: Evaluation) -> Iterator[Comparison]:
     """All that a case claims, where its graph could not be evaluated: failed, since nothing was compared; unsupported
     where the engine lacks what that takes. That there is no gradient (`null`) is true then."""
     last = len(case.steps) - 1
@@ -165,7 +165,7 @@ def not_compared(case: Case, evaluation: Evaluation) -> Iterator[Comparison]:
             yield from (of(what, last, name, claim) for claim in claims)
 
 
-def aligned(stated: np.ndarray, actual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def align_dtypes(stated: np.ndarray, actual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Both in one dtype. What a person writes has none of its own: it takes the tensor's, unless that would lose
     an imaginary part or a fraction."""
     if stated.dtype == actual.dtype:
@@ -187,37 +187,37 @@ class CheckHost:
 
     def __init__(self, equal: Callable[[np.ndarray, np.ndarray, int], np.ndarray], host: Host = NUMPY) -> None:
         self._host, self._equal = host, equal
-        self.sides: list[tuple[np.ndarray, np.ndarray]] = []
+        self.compared_pairs: list[tuple[np.ndarray, np.ndarray]] = []
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The op's result, or for `==` the elements that agree."""
         if op.name != "eq" or len(args) != 2:
             return self._host.call(op, args, kwargs)
         exact = self._host.call(op, args, kwargs)  # shapes that do not broadcast raise here
-        left, right = _pair(*(np.asarray(arg) if hasattr(arg, "dtype") else arg for arg in args))
+        left, right = _align_sides(*(np.asarray(arg) if hasattr(arg, "dtype") else arg for arg in args))
         left, right = np.broadcast_arrays(left, right)
-        self.sides.append((left, right))
-        return exact | self._equal(left, right, len(self.sides) - 1)
+        self.compared_pairs.append((left, right))
+        return exact | self._equal(left, right, len(self.compared_pairs) - 1)
 
     def dtype(self, name: str) -> Any:
         """The dtype of this torch name."""
         return self._host.dtype(name)
 
 
-def _pair(left: Any, right: Any) -> tuple[np.ndarray, np.ndarray]:
+def _align_sides(left: Any, right: Any) -> tuple[np.ndarray, np.ndarray]:
     """Both sides in one dtype; a Python number takes the tensor's."""
     if isinstance(left, np.ndarray) and not isinstance(right, np.ndarray):
-        return aligned(np.asarray(right), left)[::-1]
+        return align_dtypes(np.asarray(right), left)[::-1]
     if not isinstance(left, np.ndarray):
-        return aligned(np.asarray(left), np.asarray(right))
+        return align_dtypes(np.asarray(left), np.asarray(right))
     if left.dtype.kind in "fV" and right.dtype.kind in "fV" and right.dtype.itemsize < left.dtype.itemsize:
         return left.astype(right.dtype), right  # no closer than the coarser of the two
-    return aligned(left, right)
+    return align_dtypes(left, right)
 
 
-def check_identity(claims: Claims, claim: Claim) -> Comparison:
+def check_identity(claims: StepClaims, claim: Claim) -> Comparison:
     """One check; where it fails, once more with the allowance for rounding on both sides of each `==`."""
-    found = _identity(claims, claim)
+    found = _evaluate_identity(claims, claim)
     conditioning = claims.point.conditioning
     if found.status != "failed" or not conditioning.may_explain(found):
         return found
@@ -226,13 +226,14 @@ def check_identity(claims: Claims, claim: Claim) -> Comparison:
         host = CheckHost(lambda left, right, index: np.ones(right.shape, bool), scope.host)
         scope.value_of(claim.expr, host)
         return [
-            left - right if dtypes.is_differentiable(left.dtype) else np.zeros(left.shape) for left, right in host.sides
+            left - right if dtypes.is_differentiable(left.dtype) else np.zeros(left.shape)
+            for left, right in host.compared_pairs
         ]
 
     for slacks in _slacks(conditioning, claims.step, differences):
-        again = _identity(claims, claim, slacks)
+        again = _evaluate_identity(claims, claim, slacks)
         if again.status == "passed":
-            return again.noted(fact("check_within_rounding"))
+            return again.with_notes(fact("check_within_rounding"))
     return found
 
 
@@ -241,13 +242,16 @@ def _slacks(
 ) -> Iterator[list[np.ndarray | None]]:
     """What rounding explains of each of the differences: what two runs are sure of, then what is measured."""
     limit = conditioning.limit
-    for noises, most in ((conditioning.rough.noises_of_claim, surely_allowed), (conditioning.of_claim, at_most)):
+    for noises, most in (
+        (conditioning.rough_rounding.noises_of_claim, sure_allowance),
+        (conditioning.claim_allowances, capped_allowance),
+    ):
         found = [None if noise is None else most(noise, limit) for noise in noises(step, differences)]
         if found:
             yield found
 
 
-def _identity(claims: Claims, claim: Claim, slacks: list[np.ndarray | None] | None = None) -> Comparison:
+def _evaluate_identity(claims: StepClaims, claim: Claim, slacks: list[np.ndarray | None] | None = None) -> Comparison:
     """One identity: true everywhere, `==` within the tolerance and the slack of each `==`."""
     subject = claims.subject(ClaimKind.CHECK, "", claim.place, formula=claim.text)
     compared: list[Comparison] = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.closeness.agreement import Allowance, Answer, blames, who_is_wrong
+from gradcheck.checks.closeness.agreement import Allowance, Answer, is_found_wrong, who_is_wrong
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.result import Comparison, Subject
@@ -22,29 +22,29 @@ _KINK = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class TangentComparison:
     """What two tangents are held to. `slack()` is what rounding explains of an element, asked only where they differ;
     `again` judges a failed comparison by that."""
 
     tolerance: Tolerance
     is_low: bool  # whether something is rounded to less than double precision, in which the oracle answers
     slack: Callable[[], np.ndarray | None]
-    again: Callable[[Comparison], Comparison]
+    recheck: Callable[[Comparison], Comparison]
 
     def compare(
         self, mine: np.ndarray | None, theirs: np.ndarray | None, oracle: Tangent | None, subject: Subject
     ) -> Comparison:
         """An engine's tangent against another's; what did not move is zeros."""
-        mine, theirs = _filled(mine, theirs), _filled(theirs, mine)
+        mine, theirs = _zeros_if_missing(mine, theirs), _zeros_if_missing(theirs, mine)
         found = compare(mine, theirs, self.tolerance, subject)
         if found.status == "failed" and found.mask is not None:
-            found = self.again(found)
+            found = self.recheck(found)
         if oracle is None or mine is None or theirs is None or mine.shape != theirs.shape != oracle.value.shape:
             return found
-        got, want = (Answer(name, wide(one).ravel()) for name, one in _named(subject, mine, theirs))
+        got, want = (Answer(name, wide(one).ravel()) for name, one in _with_names(subject, mine, theirs))
         if found.status == "failed":
-            return self._arbitrated(found, got, want, oracle)
-        return self._confirmed(found, got, want, oracle)
+            return self._resolve_difference(found, got, want, oracle)
+        return self._confirm_agreement(found, got, want, oracle)
 
     def compare_with_oracle(self, mine: np.ndarray | None, oracle: Tangent, subject: Subject) -> Comparison:
         """An engine's tangent against the numeric oracle alone, where the reference has none."""
@@ -52,21 +52,21 @@ class Judge:
         subject = replace(subject, reference=oracle.method)
         right = np.where(oracle.kinked, wide(mine), oracle.value).astype(mine.dtype)
         found = compare(mine, right, self.tolerance, subject, np.where(oracle.kinked, 0.0, oracle.error))
-        return self.again(found) if found.status == "failed" and found.mask is not None else found
+        return self.recheck(found) if found.status == "failed" and found.mask is not None else found
 
-    def _arbitrated(self, failed: Comparison, got: Answer, want: Answer, oracle: Tangent) -> Comparison:
+    def _resolve_difference(self, failed: Comparison, got: Answer, want: Answer, oracle: Tangent) -> Comparison:
         """With what the oracle says of two who differ."""
         if failed.mask is not None and _is_convention(failed.mask.ravel(), got, want, oracle):
             return replace(failed, status="not_differentiable", verdict=fact("convention_of_tangents"))
         judge = Answer(oracle.method, oracle.value.ravel(), oracle.error.ravel(), independent=True)
         if self.is_low and judge.agrees(got, self._allowance(want)):
-            return settled(failed).noted(fact("differences_side_with", engine=got.name, reference=want.name))
+            return as_passed(failed).with_notes(fact("differences_side_with", engine=got.name, reference=want.name))
         verdict = who_is_wrong(got, want, [judge], self._allowance(want))
-        if verdict is not None and blames(verdict, want.name):
-            return settled(failed, verdict=fact("reference_wrong", reference=want.name, what=verdict))
+        if verdict is not None and is_found_wrong(verdict, want.name):
+            return as_passed(failed, verdict=fact("reference_wrong", reference=want.name, what=verdict))
         return replace(failed, verdict=verdict)
 
-    def _confirmed(self, found: Comparison, got: Answer, want: Answer, oracle: Tangent) -> Comparison:
+    def _confirm_agreement(self, found: Comparison, got: Answer, want: Answer, oracle: Tangent) -> Comparison:
         """With what it says of two who agree."""
         judge = Answer(oracle.method, oracle.value.ravel(), oracle.error.ravel(), independent=True)
         allowance = self._allowance(got)
@@ -89,17 +89,17 @@ class Judge:
         return Allowance(np.full(answer.values.shape, self.tolerance.atol), self.tolerance.rtol)
 
 
-def settled(failed: Comparison, verdict: Fact | None = None) -> Comparison:
+def as_passed(failed: Comparison, verdict: Fact | None = None) -> Comparison:
     """A failed comparison, passed after all."""
     kept = replace(failed, status="passed", mismatched=0, got_array=None, want_array=None, mask=None)
     return replace(kept, verdict=verdict)
 
 
-def _filled(one: np.ndarray | None, other: np.ndarray | None) -> np.ndarray | None:
+def _zeros_if_missing(one: np.ndarray | None, other: np.ndarray | None) -> np.ndarray | None:
     return np.zeros_like(other) if one is None and other is not None else one
 
 
-def _named(subject: Subject, *both: np.ndarray) -> list[tuple[str, np.ndarray]]:
+def _with_names(subject: Subject, *both: np.ndarray) -> list[tuple[str, np.ndarray]]:
     return list(zip((subject.engine, subject.reference), both, strict=True))
 
 

@@ -10,38 +10,38 @@ from dataclasses import replace
 from functools import partial
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.undefined_formulas import is_undefined, is_unstable
 from gradcheck.checks.claims.evaluations import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
-from gradcheck.checks.claims.stated_claims import Claims, check_identity
-from gradcheck.checks.claims.wrong_formulas import WrongFormula, says_nothing, try_to_refute
+from gradcheck.checks.claims.size_conditions import size_condition
+from gradcheck.checks.claims.stated_claims import StepClaims, check_identity
+from gradcheck.checks.claims.undefined_formulas import is_undefined, is_unstable
+from gradcheck.checks.claims.wrong_formulas import WrongFormula, is_all_nan_or_empty, try_to_refute
 from gradcheck.checks.context import Context
-from gradcheck.checks.points.degenerate import hopeless, inside, is_finite, says_something
+from gradcheck.checks.points.admissible import is_informative, rejection_reason
+from gradcheck.checks.points.degenerate import are_sizes_informative, degeneracy, is_finite, point_in_domain
+from gradcheck.checks.points.free_sizes import unvaried_sizes
 from gradcheck.checks.points.point import Point
-from gradcheck.checks.result import UNSETTLED, Comparison
-from gradcheck.checks.claims.size_conditions import needed
-from gradcheck.checks.points.free_sizes import sizes_that_stay
-from gradcheck.checks.points.admissible import is_telling, unusable
+from gradcheck.checks.result import FAILING_STATUSES, Comparison
 from gradcheck.facts import Fact, fact
 from gradcheck.language.array_structures import Structure
 from gradcheck.language.trial_draws import (
     Variation,
+    mentions_root_gradient,
     moves_literals,
-    speaks_of_root,
-    spread_of,
+    needs_varied_incoming,
+    trial_spread,
     trials,
-    varies_incoming,
 )
 
 #: So often literals are moved anywhere, until the graph is defined there.
-_ANYWHERE = 6
+_MAX_ATTEMPTS = 6
 #: What numbers are made to be, besides, for somebody's own code.
-_OF_CODE: tuple[Structure, ...] = ("whole", "tiny", "huge", "ascending")
+_CODE_STRUCTURES: tuple[Structure, ...] = ("whole", "tiny", "huge", "ascending")
 
 
 def applies(context: Context) -> bool:
     """Where something is to hold at other numbers, or to be refuted."""
-    return (context.case.generalize is not None or bool(context.case.wrong_formulas)) and context.can_be_judged
+    return (context.case.generalize is not None or bool(context.case.wrong_formulas)) and context.can_be_checked
 
 
 def check(context: Context) -> Iterator[Comparison]:
@@ -53,21 +53,21 @@ def check(context: Context) -> Iterator[Comparison]:
     wrong = [WrongFormula(name, claim) for name, listed in case.wrong_formulas.items() for claim in listed]
     if own.is_complete:
         try_to_refute(wrong, own, context.options.tolerance)
-    elsewhere = _Elsewhere(context, wrong)
+    elsewhere = _OtherPoints(context, wrong)
     if case.generalize is not None or wrong:
         elsewhere.run()
-    found = [one.verdict() for one in wrong if one.last is not None]
-    notes = (*elsewhere.notes, *sizes_that_stay(own.problem, [p.problem for p in context.points.trials]))
-    if notes or elsewhere.unvisited:
-        context.amend(lambda c: c.what.is_general, lambda c: c.noted(*notes, *elsewhere.unvisited_by(c)))
-    yield from (c.noted(*notes, *elsewhere.unvisited_by(c)) for c in found)
+    found = [one.verdict() for one in wrong if one.last_comparison is not None]
+    notes = (*elsewhere.notes, *unvaried_sizes(own.problem, [p.problem for p in context.points.trials]))
+    if notes or elsewhere.unvisited_sides:
+        context.amend(lambda c: c.what.is_general, lambda c: c.with_notes(*notes, *elsewhere.unvisited_sides_of(c)))
+    yield from (c.with_notes(*notes, *elsewhere.unvisited_sides_of(c)) for c in found)
     yield from elsewhere.found
 
 
 # Elsewhere -------------------------------------------------------------------------------------------
 
 
-class _Elsewhere:
+class _OtherPoints:
     """All other points of one case. They are counted from 1: what is drawn first, then what varies besides."""
 
     def __init__(self, context: Context, wrong: Sequence[WrongFormula]) -> None:
@@ -77,10 +77,10 @@ class _Elsewhere:
         self.failed = {(c.tensor, c.formula) for c in context.found if c.status == "failed"}
         self.found: list[Comparison] = []
         self.notes: list[Fact] = []  # why trials say nothing
-        self.unvisited: list[Fact] = []  # sides of branches that no point is on
-        self.accepted: list[Mapping[str, int]] = [self.points.own.problem.sizes]
-        self.rejected: list[Mapping[str, int]] = []  # the sizes at which no numbers say anything
-        self.of_sizes: list[Mapping[str, int]] = []  # at which claims choose otherwise among them
+        self.unvisited_sides: list[Fact] = []  # sides of branches that no point is on
+        self.accepted_sizes: list[Mapping[str, int]] = [self.points.own.problem.sizes]
+        self.rejected_sizes: list[Mapping[str, int]] = []  # the sizes at which no numbers say anything
+        self.choice_sizes: list[Mapping[str, int]] = []  # at which claims choose otherwise among them
         self.count = 0
 
     @property
@@ -91,194 +91,228 @@ class _Elsewhere:
     def run(self) -> None:
         """Every trial; other incoming gradients; the literals moved; the other sides of branches."""
         numbers = trials(self.case, self.context.options.trials)
-        outside = [self._trial(number) for number in numbers]
+        outside = [self._run_trial(number) for number in numbers]
         self.count = len(numbers)
-        others = sum(map(self._inside, filter(None, outside)))
+        others = sum(map(self._try_in_domain, filter(None, outside)))
         if self.case.generalize is not None and self.context.options.trials != 0:
-            others += self._choices() + self._incoming() + self._literals() + self._branches()
-            others += self._structures() if self.is_thorough else 0
+            others += self._try_choices() + self._try_incoming() + self._try_literals() + self._try_branches()
+            others += self._try_structures() if self.is_thorough else 0
         if len(self.notes) == len(numbers) and self.case.generalize is not None and not others:
             self.notes.append(fact("at_these_numbers_only"))
-        condition = needed(self.accepted, self.rejected, partial(says_something, self.points))
+        condition = size_condition(
+            self.accepted_sizes, self.rejected_sizes, partial(are_sizes_informative, self.points)
+        )
         if condition:
             self.notes.append(fact("needs_sizes", condition=condition))
 
-    def unvisited_by(self, c: Comparison) -> list[Fact]:
+    def unvisited_sides_of(self, c: Comparison) -> list[Fact]:
         """The sides that no point is on, of the graph and of what this claim is made of."""
         listed = (*self.case.formulas.get(c.tensor, ()), *self.case.wrong_formulas.get(c.tensor, ()), *self.case.checks)
-        steps = {step for claim in listed if claim.text == c.formula for step in self.case.steps_of(claim.expr)}
+        steps = {step for claim in listed if claim.text == c.formula for step in self.case.let_steps_of(claim.expr)}
         owners = {*self.case.graph, *steps, c.formula}
-        return list({n["where"] or n: n for n in self.unvisited if n["owner"] in owners}.values())
+        return list({n["where"] or n: n for n in self.unvisited_sides if n["owner"] in owners}.values())
 
-    def _trial(self, number: int) -> Mapping[str, int] | None:
+    def _run_trial(self, number: int) -> Mapping[str, int] | None:
         """One trial, drawn again until it says something; or why it does not. The sizes at which numbers were outside
         of the graph's domain, if no other was found at which none is."""
         found: list[Comparison] = []
         outside: list[Point] = []
-        before = [one.refuted for one in self.wrong]
+        before = [one.refutation for one in self.wrong]
 
         def accept(point: Point) -> Fact | None:
-            why = unusable(point)
-            drawn = point.problem.drawn
+            why = rejection_reason(point)
+            drawn = point.problem.draw_settings
             if why is None and not is_finite(point):
                 outside.append(point)
-                if spread_of(drawn.trial, drawn.attempt) != "ordinary":
+                if trial_spread(drawn.trial, drawn.attempt) != "ordinary":
                     why = fact("not_finite_here")
             if why is None:
-                found[:] = self._at(point)
-                empty = any(says_nothing(c) for c in found if c.what.is_general)
+                found[:] = self._compare_all(point)
+                empty = any(is_all_nan_or_empty(c) for c in found if c.what.is_general)
                 if empty and all(c.status == "passed" for c in found):
                     why = fact("all_is_nan")
-                why = why or self._hopeless(point, found, before)
+                why = why or self._degeneracy(point, found, before)
             elif point.want.error is not None and point.want.error.kind == "domain_error":
-                self.rejected.append(point.problem.sizes)
+                self.rejected_sizes.append(point.problem.sizes)
             return why
 
-        point = self.points.trial(number, accept)
+        point = self.points.draw_trial(number, accept)
         if isinstance(point, Fact):
             self.notes.append(point)
         else:
             self.found += found
-            self.accepted.append(point.problem.sizes)
+            self.accepted_sizes.append(point.problem.sizes)
         is_outside = bool(outside) and (isinstance(point, Fact) or outside[-1] is point)
         return outside[0].problem.sizes if is_outside else None
 
-    def _inside(self, sizes: Mapping[str, int]) -> bool:
+    def _try_in_domain(self, sizes: Mapping[str, int]) -> bool:
         """A trial of numbers in the graph's domain."""
-        return self._add(inside(self.points, sizes, self.count + 1), self._at, of_trials=True)
+        return self._compare_and_keep(
+            point_in_domain(self.points, sizes, self.count + 1), self._compare_all, of_trials=True
+        )
 
-    def _hopeless(self, point: Point, found: Sequence[Comparison], before: Sequence[Comparison | None]) -> Fact | None:
+    def _degeneracy(
+        self, point: Point, found: Sequence[Comparison], before: Sequence[Comparison | None]
+    ) -> Fact | None:
         """Why what was found says nothing, if so; then nothing was refuted by it either."""
-        refutations = [one.refuted for one, was in zip(self.wrong, before, strict=True) if one.refuted is not was]
+        refutations = [one.refutation for one, was in zip(self.wrong, before, strict=True) if one.refutation is not was]
         differing = [replace(c, status="failed") for c in refutations if c is not None]
-        why = hopeless(point, [*found, *differing])
+        why = degeneracy(point, [*found, *differing])
         if why is not None:
-            self.rejected.append(point.problem.sizes)
+            self.rejected_sizes.append(point.problem.sizes)
             for one, was in zip(self.wrong, before, strict=True):
-                one.refuted = was
+                one.refutation = was
         return why
 
-    def _claims(self, point: Point) -> Claims:
-        return Claims(point, point.last, self.run_tolerance, self.failed)
+    def _claims(self, point: Point) -> StepClaims:
+        return StepClaims(point, point.last_step, self.run_tolerance, self.failed)
 
-    def _engines(self, point: Point) -> list[Comparison]:
+    def _compare_engines(self, point: Point) -> list[Comparison]:
         listed = self.context.engines.tested
         return [c for e in listed for c in check_engine(point, point.evaluation(e), self.run_tolerance)]
 
-    def _at(self, point: Point) -> list[Comparison]:
+    def _compare_all(self, point: Point) -> list[Comparison]:
         """Engines against the reference, formulas and checks against its gradients."""
-        found = self._engines(point)
+        found = self._compare_engines(point)
         for index, step in enumerate(self.case.steps):
-            claims = Claims(point, index, self.run_tolerance) if step.checks else None
+            claims = StepClaims(point, index, self.run_tolerance) if step.checks else None
             found += [check_identity(claims, claim) for claim in step.checks if claims]
         found += check_general(self._claims(point))
         try_to_refute(self.wrong, point, self.run_tolerance)
         return found
 
-    def _add(self, point: Point | None, look: Callable[[Point], list[Comparison]], of_trials: bool = False) -> bool:
+    def _compare_and_keep(
+        self, point: Point | None, look: Callable[[Point], list[Comparison]], of_trials: bool = False
+    ) -> bool:
         """Whether the point says something; then what is found there is kept, and it."""
-        if point is None or unusable(point) or not is_finite(point):
+        if point is None or rejection_reason(point) or not is_finite(point):
             return False
-        before = [one.refuted for one in self.wrong]
+        before = [one.refutation for one in self.wrong]
         found = look(point)
-        if self._hopeless(point, found, before) is not None:
+        if self._degeneracy(point, found, before) is not None:
             return False
         self.count += 1
-        (self.points.trials if of_trials else self.points.others).append(point)
-        point.is_blurred = any(c.what is ClaimKind.FORMULA and self._is_blurred(c) for c in found)
+        (self.points.trials if of_trials else self.points.variants).append(point)
+        point.may_be_off_by_rounding = any(
+            c.what is ClaimKind.FORMULA and self._may_be_off_by_rounding(c) for c in found
+        )
         self.found += found
         return True
 
-    def _is_blurred(self, c: Comparison) -> bool:
+    def _may_be_off_by_rounding(self, c: Comparison) -> bool:
         """Whether a formula may be right for all that is known here: by rounding, or by an overflow on the way."""
         if c.has_note("within_rounding"):
             return True
-        return c.status in UNSETTLED and not is_undefined(c) and is_unstable(self.context, c)
+        return c.status in FAILING_STATUSES and not is_undefined(c) and is_unstable(self.context, c)
 
-    def _choices(self) -> int:
+    def _try_choices(self) -> int:
         """Trials at which claims choose otherwise among sizes and whole numbers that are drawn."""
-        from gradcheck.checks.claims.choice_coverage_trials import OtherChoices  # not for cases that claim nothing in general
+        from gradcheck.checks.claims.choice_coverage_trials import (
+            ChoiceTrials,
+        )  # not for cases that claim nothing in general
 
         before = self.count
-        choices = OtherChoices(self.case, self.points, lambda p: self._add(p, self._at, of_trials=True), self.count)
+        choices = ChoiceTrials(
+            self.case, self.points, lambda p: self._compare_and_keep(p, self._compare_all, of_trials=True), self.count
+        )
         choices.visit()
-        self.of_sizes = choices.of_sizes
+        self.choice_sizes = choices.choice_sizes
         return self.count - before
 
     # Incoming gradients -----------------------------------------------------------------------------
 
-    def _incoming(self) -> int:
+    def _try_incoming(self) -> int:
         """At the case's own numbers and those of a trial, what speaks of a root's gradient under others than the file
         writes out."""
-        if not varies_incoming(self.case):
+        if not needs_varied_incoming(self.case):
             return 0
         starts = [self.points.own, *self.points.trials[:1]]
         varied = Variation(incoming=True)
-        return sum(self._add(self.points.redrawn(p, varied, self.count + 1), self._under_incoming) for p in starts)
+        return sum(
+            self._compare_and_keep(self.points.redraw(p, varied, self.count + 1), self._compare_root_claims)
+            for p in starts
+        )
 
-    def _under_incoming(self, point: Point) -> list[Comparison]:
+    def _compare_root_claims(self, point: Point) -> list[Comparison]:
         claims = self._claims(point)
         found: list[Comparison] = []
         for name, listed in self.case.formulas.items():
-            found += [check_formula(claims, name, c) for c in listed if speaks_of_root(self.case, c.expr)]
+            found += [check_formula(claims, name, c) for c in listed if mentions_root_gradient(self.case, c.expr)]
         for one in self.wrong:
-            if speaks_of_root(self.case, one.claim.expr):
-                one.attempt(claims)
+            if mentions_root_gradient(self.case, one.claim.expr):
+                one.try_at(claims)
         return found
 
     # Literals ----------------------------------------------------------------------------------------
 
-    def _literals(self) -> int:
+    def _try_literals(self) -> int:
         """Formulas where the literals among the inputs are moved, a little and then anywhere where the graph is still
         defined: those that are right at one point alone fail. Where all gradients are 0 there, for numbers so small
         that their squares are, they become ordinary ones."""
         if not moves_literals(self.case) or not (self.case.formulas or self.wrong or self.is_thorough):
             return 0
-        near = self._add(self.points.redrawn(self.points.own, Variation("near"), self.count + 1), self._moved)
-        for attempt in range(_ANYWHERE):
-            far = self.points.redrawn(self.points.own, Variation("anywhere"), self.count + 1, attempt)
-            if self._add(far, self._moved):
-                return near + 1 + (not is_telling(self.points.others[-1]) and self._ordinary())
-        return int(near) + self._ordinary()
+        near = self._compare_and_keep(
+            self.points.redraw(self.points.own, Variation("near"), self.count + 1), self._compare_moved
+        )
+        for attempt in range(_MAX_ATTEMPTS):
+            far = self.points.redraw(self.points.own, Variation("anywhere"), self.count + 1, attempt)
+            if self._compare_and_keep(far, self._compare_moved):
+                return near + 1 + (not is_informative(self.points.variants[-1]) and self._try_ordinary())
+        return int(near) + self._try_ordinary()
 
-    def _ordinary(self) -> bool:
+    def _try_ordinary(self) -> bool:
         varied = Variation("ordinary")
-        return self._add(self.points.redrawn(self.points.own, varied, self.count + 1), self._moved)
+        return self._compare_and_keep(self.points.redraw(self.points.own, varied, self.count + 1), self._compare_moved)
 
-    def _moved(self, point: Point) -> list[Comparison]:
+    def _compare_moved(self, point: Point) -> list[Comparison]:
         try_to_refute(self.wrong, point, self.run_tolerance)
         found = [*check_formulas(self._claims(point))]
-        found += self._engines(point) if self.is_thorough else []
-        if point.problem.drawn.variation.literals is None:
+        found += self._compare_engines(point) if self.is_thorough else []
+        if point.problem.draw_settings.variation.literals is None:
             return found
         elsewhere = fact("not_at_other_numbers")
         return [replace(c, mismatch=elsewhere) if c.status == "failed" and not c.mismatch else c for c in found]
 
-    def _structures(self) -> int:
+    def _try_structures(self) -> int:
         """Numbers that draws hardly ever give: whole ones, zeros and ties among them, tiny and huge ones, sorted."""
         sizes, before = self.points.own.problem.sizes, self.count
-        for structure in _OF_CODE:
-            self._add(self.points.sized(sizes, self.count + 1, 1, structure), self._engines)
+        for structure in _CODE_STRUCTURES:
+            self._compare_and_keep(
+                self.points.point_of_sizes(sizes, self.count + 1, 1, structure), self._compare_engines
+            )
         return self.count - before
 
     # Branches ----------------------------------------------------------------------------------------
 
-    def _beyond(self, point: Point) -> list[Comparison]:
+    def _compare_at_branch(self, point: Point) -> list[Comparison]:
         """Checks may be about the literals that were moved."""
-        return [*self._engines(point), *self._moved(point)] if moves_literals(self.case) else self._at(point)
+        return (
+            [*self._compare_engines(point), *self._compare_moved(point)]
+            if moves_literals(self.case)
+            else self._compare_all(point)
+        )
 
-    def _branches(self) -> int:
+    def _try_branches(self) -> int:
         """Points on those sides of comparisons that no other is on; a note for each that is not found."""
-        from gradcheck.checks.claims.branch_coverage_trials import Known, OtherSides  # not for cases that claim nothing in general
+        from gradcheck.checks.claims.branch_coverage_trials import (
+            BranchCoverageTrials,
+            DecidedFormulas,
+        )  # not for cases that claim nothing in general
 
         def look(point: Point) -> bool:
-            varied = point.problem.drawn.variation
-            of_claims = self._under_incoming if varied.incoming else self._moved if varied.structure else self._beyond
-            return self._add(point, of_claims)
+            varied = point.problem.draw_settings.variation
+            of_claims = (
+                self._compare_root_claims
+                if varied.incoming
+                else self._compare_moved
+                if varied.structure
+                else self._compare_at_branch
+            )
+            return self._compare_and_keep(point, of_claims)
 
         before = self.count
-        failed = {(c.tensor, c.formula) for c in (*self.context.found, *self.found) if c.status in UNSETTLED}
-        refuted = {one.claim.text for one in self.wrong if one.refuted is not None}
-        sides = OtherSides(self.context, Known(failed, refuted), look, self.count)
-        self.unvisited += sides.visit(self.of_sizes)
+        failed = {(c.tensor, c.formula) for c in (*self.context.found, *self.found) if c.status in FAILING_STATUSES}
+        refuted = {one.claim.text for one in self.wrong if one.refutation is not None}
+        sides = BranchCoverageTrials(self.context, DecidedFormulas(failed, refuted), look, self.count)
+        self.unvisited_sides += sides.visit(self.choice_sizes)
         return self.count - before

@@ -13,25 +13,27 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.closeness.overflow import overflowed
+from gradcheck.checks.claims.element_conditions import element_condition
+from gradcheck.checks.closeness.overflow import overflowed_elements
 from gradcheck.checks.context import Context
 from gradcheck.checks.points.point import Point
-from gradcheck.checks.claims.element_conditions import region
-from gradcheck.checks.result import UNSETTLED, Comparison
+from gradcheck.checks.result import FAILING_STATUSES, Comparison
 from gradcheck.facts import Fact, fact
 
 
 def applies(context: Context) -> bool:
     """Where a formula has failed by NaN or overflow alone."""
-    return any(_says_nothing(context, c) for c in context.found)
+    return any(_is_undefined_or_unstable(context, c) for c in context.found)
 
 
 def check(context: Context) -> Iterable[Comparison]:
     """Nothing new: what failed for being undefined alone passes, with a note, if it is right everywhere else."""
-    for key in dict.fromkeys(_key(c) for c in context.found if _says_nothing(context, c)):
+    for key in dict.fromkeys(_key(c) for c in context.found if _is_undefined_or_unstable(context, c)):
         listed = [c for c in context.found if _key(c) == key]
-        if all(c.status not in UNSETTLED or _says_nothing(context, c) for c in listed) and _is_defined(listed):
-            _let_pass(context, key, listed)
+        if all(
+            c.status not in FAILING_STATUSES or _is_undefined_or_unstable(context, c) for c in listed
+        ) and _is_defined_somewhere(listed):
+            _pass_with_note(context, key, listed)
     return ()
 
 
@@ -43,10 +45,10 @@ def _key(c: Comparison) -> _Key:
     return c.what, c.tensor, c.formula
 
 
-def _says_nothing(context: Context, c: Comparison) -> bool:
+def _is_undefined_or_unstable(context: Context, c: Comparison) -> bool:
     """Whether a formula differs only in being undefined where the gradient is a number, or in what an overflow on the
     way makes of it; whether a check cannot be asked at these numbers, for a matrix in it is singular."""
-    if c.status not in UNSETTLED or c.what not in (ClaimKind.FORMULA, ClaimKind.CHECK):
+    if c.status not in FAILING_STATUSES or c.what not in (ClaimKind.FORMULA, ClaimKind.CHECK):
         return False
     return is_undefined(c) or (c.what is ClaimKind.FORMULA and is_unstable(context, c))
 
@@ -56,23 +58,23 @@ def is_undefined(c: Comparison) -> bool:
     of a matrix that has a determinant, but 0)."""
     if c.mismatch is not None and c.mismatch.kind == "claim_raised":
         return c.trial is not None and c.mismatch["error"] == "domain_error"
-    differ = _differing(c)
+    differ = _differing_elements(c)
     return differ is not None and bool(np.isnan(differ[0]).all())
 
 
 def is_unstable(context: Context, c: Comparison) -> bool:
     """Whether a formula differs only where it is NaN or one of its steps leaves the range of its dtype, and the
     gradient does not."""
-    differ = _differing(c)
+    differ = _differing_elements(c)
     if differ is None or c.mask is None:
         return False
     claim = next(claim for claim in context.case.formulas[c.tensor] if claim.text == c.formula)
     point = context.points.at(c.trial)
-    beyond = overflowed(point.scope(c.step), claim.expr)
+    beyond = overflowed_elements(point.scope(c.step), claim.expr)
     return beyond is not None and beyond.shape == c.mask.shape and bool(beyond[c.mask].all())
 
 
-def _differing(c: Comparison) -> tuple[np.ndarray, np.ndarray] | None:
+def _differing_elements(c: Comparison) -> tuple[np.ndarray, np.ndarray] | None:
     """The elements that differ, of both sides; None where there are none, or the gradient is not finite in one."""
     if c.mask is None or c.got_array is None or c.want_array is None or c.got_array.shape != c.want_array.shape:
         return None
@@ -80,30 +82,32 @@ def _differing(c: Comparison) -> tuple[np.ndarray, np.ndarray] | None:
     return (got, want) if np.isfinite(want).all() else None
 
 
-def _is_defined(listed: Sequence[Comparison]) -> bool:
+def _is_defined_somewhere(listed: Sequence[Comparison]) -> bool:
     """Whether it is defined, and so right, in some element at the case's own numbers."""
     own = [c for c in listed if c.trial is None]
-    return any(c.status not in UNSETTLED or c.mismatched < c.elements for c in own)
+    return any(c.status not in FAILING_STATUSES or c.mismatched < c.elements for c in own)
 
 
-def _let_pass(context: Context, key: _Key, listed: Sequence[Comparison]) -> None:
-    undefined = [c for c in listed if c.status in UNSETTLED]
+def _pass_with_note(context: Context, key: _Key, listed: Sequence[Comparison]) -> None:
+    undefined = [c for c in listed if c.status in FAILING_STATUSES]
     is_check = key[0] is ClaimKind.CHECK
-    note = fact("check_undefined", points=len(undefined)) if is_check else _where(context, undefined, listed)
+    note = fact("check_undefined", points=len(undefined)) if is_check else _undefined_region(context, undefined, listed)
 
     def change(c: Comparison) -> Comparison:
-        kept = c.subject.passed(shape=c.shape, dtype=c.dtype, elements=c.elements) if c.status in UNSETTLED else c
-        return kept.noted(note) if c.trial is None else kept
+        kept = (
+            c.subject.passed(shape=c.shape, dtype=c.dtype, elements=c.elements) if c.status in FAILING_STATUSES else c
+        )
+        return kept.with_notes(note) if c.trial is None else kept
 
     context.amend(lambda c: _key(c) == key, change)
 
 
-def _where(context: Context, undefined: Sequence[Comparison], listed: Sequence[Comparison]) -> Fact:
+def _undefined_region(context: Context, undefined: Sequence[Comparison], listed: Sequence[Comparison]) -> Fact:
     """Where the formula is undefined."""
     shown = next((c for c in undefined if c.trial is None), undefined[0])
     points = [(context.points.at(c.trial), _mask(c)) for c in undefined]
     passed = [(context.points.at(c.trial), None) for c in listed if c.status == "passed"]
-    where = region(list(_seen([*points, *passed], shown.tensor)))
+    where = element_condition(list(_tensors_and_masks([*points, *passed], shown.tensor)))
     overflows = any(is_unstable(context, c) for c in undefined)
     return fact("undefined_at", count=shown.mismatched, elements=shown.elements, where=where, own=shown.trial is None,
                 overflows=overflows)  # fmt: skip
@@ -113,12 +117,12 @@ def _mask(c: Comparison) -> np.ndarray:
     return np.ones(c.shape or (), dtype=bool) if c.mask is None else c.mask
 
 
-def _seen(
+def _tensors_and_masks(
     points: Iterable[tuple[Point, np.ndarray | None]], tensor: str
 ) -> Iterator[tuple[dict[str, np.ndarray], np.ndarray]]:
     """At each point the tensors of the same shape, by name, and where the formula is undefined."""
     for point, mask in points:
-        scope = point.scope(point.last)
+        scope = point.scope(point.last_step)
         shape = scope.gradients[tensor].shape
         undefined = np.zeros(shape, dtype=bool) if mask is None else mask
         inputs = [name for name in point.problem.inputs if name != tensor]

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.undefined_formulas import is_undefined
 from gradcheck.checks.claims.formulas import check_formula
-from gradcheck.checks.claims.stated_claims import Claims
+from gradcheck.checks.claims.stated_claims import StepClaims
+from gradcheck.checks.claims.undefined_formulas import is_undefined
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import fact
@@ -24,34 +24,36 @@ class WrongFormula:
 
     name: str
     claim: Claim
-    held: int = 0
-    last: Comparison | None = None
-    refuted: Comparison | None = None
+    points_held: int = 0
+    last_comparison: Comparison | None = None
+    refutation: Comparison | None = None
 
-    def attempt(self, claims: Claims) -> None:
+    def try_at(self, claims: StepClaims) -> None:
         """Try it at one more point, unless it is refuted already."""
-        if self.refuted is not None:
+        if self.refutation is not None:
             return
         found = check_formula(claims, self.name, self.claim, ClaimKind.WRONG_FORMULA)
-        self.last = found
+        self.last_comparison = found
         if claims.point.trial is not None and is_undefined(found):
             return  # whether numbers are drawn at which it is undefined is chance, and elsewhere it may be right
         if found.status == "failed" and _is_refutation(found):
-            self.refuted = found
-        elif not says_nothing(found):
-            self.held += 1
+            self.refutation = found
+        elif not is_all_nan_or_empty(found):
+            self.points_held += 1
 
     def verdict(self) -> Comparison:
         """Passed if it was wrong somewhere."""
-        if self.refuted is not None:
-            how = self.refuted.mismatch
+        if self.refutation is not None:
+            how = self.refutation.mismatch
             if how is None:
-                how = fact("elements_differ", mismatched=self.refuted.mismatched, elements=self.refuted.elements)
-            return replace(self.refuted, status="passed", mismatch=fact("refuted", how=how))
-        assert self.last is not None
-        if self.last.status == "failed":
-            return self.last
-        return replace(self.last, status="failed", mismatch=fact("not_refuted", points=self.held)).about(trial=None)
+                how = fact("elements_differ", mismatched=self.refutation.mismatched, elements=self.refutation.elements)
+            return replace(self.refutation, status="passed", mismatch=fact("refuted", how=how))
+        assert self.last_comparison is not None
+        if self.last_comparison.status == "failed":
+            return self.last_comparison
+        return replace(
+            self.last_comparison, status="failed", mismatch=fact("not_refuted", points=self.points_held)
+        ).with_subject(trial=None)
 
 
 def _is_refutation(found: Comparison) -> bool:
@@ -62,7 +64,7 @@ def _is_refutation(found: Comparison) -> bool:
     return mismatch is not None and mismatch.kind == "claim_raised" and mismatch["error"] in _REFUTES
 
 
-def says_nothing(found: Comparison) -> bool:
+def is_all_nan_or_empty(found: Comparison) -> bool:
     """Whether every element is NaN on both sides, or there are none."""
     if found.elements == 0:
         return True
@@ -70,6 +72,6 @@ def says_nothing(found: Comparison) -> bool:
 
 
 def try_to_refute(wrong: Sequence[WrongFormula], point: Point, run: StatedTolerance | None) -> None:
-    claims = Claims(point, point.last, run)
+    claims = StepClaims(point, point.last_step, run)
     for one in wrong:
-        one.attempt(claims)
+        one.try_at(claims)

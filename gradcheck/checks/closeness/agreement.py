@@ -41,7 +41,7 @@ class Answer:
         same = (self.values == other.values) | (np.isnan(self.values) & np.isnan(other.values))
         return bool(np.all(near | same))
 
-    def is_blurred(self, allowance: Allowance) -> bool:
+    def is_too_uncertain(self, allowance: Allowance) -> bool:
         """Whether the error bar is wider than what is allowed."""
         return not bool(np.all(self.error <= allowance.around(self.values)))
 
@@ -53,24 +53,24 @@ def who_is_wrong(got: Answer, want: Answer, others: Sequence[Answer], allowance:
     blurred: list[Answer] = []
     for other in others:
         sides = [other.agrees(one, allowance) for one in (got, want)]
-        if all(sides) or (other.is_blurred(allowance) and not any(sides)):
+        if all(sides) or (other.is_too_uncertain(allowance) and not any(sides)):
             blurred.append(other)
         elif any(sides):
             camps[sides.index(True)].append(other)
-        elif not other.is_blurred(allowance):
+        elif not other.is_too_uncertain(allowance):
             elsewhere.append(other)
     mine, theirs = camps
     if len(mine) == len(theirs) == 1:
-        return _nobody_knows(got, want, elsewhere, blurred)
+        return _without_majority(got, want, elsewhere, blurred)
     if len(mine) > 1 and len(theirs) > 1:
-        return _parted(mine, theirs)
+        return _two_camps(mine, theirs)
     alone, many = (got, theirs) if len(mine) == 1 else (want, mine)
     if alone is want and len(many) == 2 and many[1].independent:
         return fact("oracle_sides_with", got=got.name, want=want.name, oracle=many[1].name, closeness=_closeness(many))
     return fact("stands_alone", wrong=alone.name, agree=_names(many), closeness=_closeness(many))
 
 
-def blames(verdict: Fact, name: str | Fact) -> bool:
+def is_found_wrong(verdict: Fact, name: str | Fact) -> bool:
     """Whether a verdict is that this one is wrong, alone or with others, and somebody independent knows better."""
     if verdict.kind == "oracle_sides_with":
         return bool(verdict["want"] == name)
@@ -81,7 +81,7 @@ def blames(verdict: Fact, name: str | Fact) -> bool:
     return verdict.kind == "stands_alone" and bool(verdict["wrong"] == name)
 
 
-def _nobody_knows(got: Answer, want: Answer, elsewhere: Sequence[Answer], blurred: Sequence[Answer]) -> Fact | None:
+def _without_majority(got: Answer, want: Answer, elsewhere: Sequence[Answer], blurred: Sequence[Answer]) -> Fact | None:
     if elsewhere:
         return fact("all_differ", names=_names([got, want, *elsewhere]))
     for one in blurred:
@@ -91,7 +91,7 @@ def _nobody_knows(got: Answer, want: Answer, elsewhere: Sequence[Answer], blurre
     return None
 
 
-def _parted(mine: Sequence[Answer], theirs: Sequence[Answer]) -> Fact:
+def _two_camps(mine: Sequence[Answer], theirs: Sequence[Answer]) -> Fact:
     judges = [one for one in (*mine, *theirs) if one.independent]
     if len(judges) == 1:
         wrong, right = (theirs, mine) if judges[0] in mine else (mine, theirs)

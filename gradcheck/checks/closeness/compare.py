@@ -53,11 +53,11 @@ def compare_quietly(
 ) -> Comparison:
     """The same, where NumPy's warnings are off already; turning them off costs as much as comparing a few numbers."""
     if got is None or want is None:
-        return _without(got, want, subject)
+        return _compare_missing(got, want, subject)
     if got.shape != want.shape or got.dtype != want.dtype:
-        return _unlike(got, want, subject)
-    if slack is None and not tolerance.measured and agree(got, want, tolerance):
-        return holds(want, subject)
+        return _compare_unlike(got, want, subject)
+    if slack is None and not tolerance.measures_agreement and agree(got, want, tolerance):
+        return passed_comparison(want, subject)
     return _examine(got, want, tolerance, subject, slack)
 
 
@@ -99,7 +99,7 @@ def all_agree(pairs: Sequence[Pair], tolerance: Callable[[np.ndarray], Tolerance
         if len(several) > 1:
             mine, theirs = ([array for array in side if array.dtype == dtype] for side in (got, want))
         allowed = tolerance(theirs[0])
-        if allowed.measured or not agree(_joined(mine, dtype), _joined(theirs, dtype), allowed):
+        if allowed.measures_agreement or not agree(_joined(mine, dtype), _joined(theirs, dtype), allowed):
             return False
     return True
 
@@ -109,22 +109,22 @@ def _joined(arrays: Sequence[np.ndarray], dtype: np.dtype) -> np.ndarray:
     return np.frombuffer(b"".join([array.tobytes() for array in arrays]), dtype)
 
 
-def holds(want: np.ndarray, subject: Subject) -> Comparison:
+def passed_comparison(want: np.ndarray, subject: Subject) -> Comparison:
     """The comparison of an array that agrees with this one."""
     return subject.passed(shape=want.shape, dtype=_name(want), elements=want.size)
 
 
 @lru_cache(maxsize=64)
-def name_of(dtype: np.dtype) -> str:
+def dtype_name(dtype: np.dtype) -> str:
     """A dtype's name, which NumPy makes anew each time."""
     return dtype.name
 
 
 def _name(array: np.ndarray) -> str:
-    return name_of(array.dtype)
+    return dtype_name(array.dtype)
 
 
-def _without(got: np.ndarray | None, want: np.ndarray | None, subject: Subject) -> Comparison:
+def _compare_missing(got: np.ndarray | None, want: np.ndarray | None, subject: Subject) -> Comparison:
     """Neither, or only one, of the two has a gradient."""
     present = want if got is None else got
     if present is None:
@@ -150,7 +150,7 @@ def _without(got: np.ndarray | None, want: np.ndarray | None, subject: Subject) 
     )
 
 
-def _unlike(got: np.ndarray, want: np.ndarray, subject: Subject) -> Comparison:
+def _compare_unlike(got: np.ndarray, want: np.ndarray, subject: Subject) -> Comparison:
     if got.shape != want.shape:
         mismatch = fact("shapes_differ", got=got.shape, want=want.shape)
     else:
@@ -190,7 +190,7 @@ def _examine(
         max_abs=float(error.max()),
         max_rel=float(np.where(np.isin(error, (0.0, _INFINITY)), error, error / magnitude).max()),
         max_ulp=_ulps(error, magnitude, want.dtype),
-        agreement=_agreement(error, want, tolerance) if tolerance.measured else None,
+        agreement=_agreement(error, want, tolerance) if tolerance.measures_agreement else None,
         mismatched=int(mask.sum()),
         worst_index=worst,
         got=_number(got[worst]),

@@ -24,15 +24,15 @@ from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.random_rounding import Roundings
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.closeness.rough_rounding import RoughLook
+from gradcheck.checks.closeness.rough_rounding import RoughRounding
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.double_precision import DoublePrecisionHost, double_precision_backend, double_precision_problem
 from gradcheck.engines.fast_path_audit import first_difference
-from gradcheck.engines.double_precision import RaisedHost, raise_precision, raised
 from gradcheck.engines.rounding_core import RoundingCore
 from gradcheck.errors import DomainError, GradcheckError
 from gradcheck.facts import Fact, fact
@@ -83,20 +83,20 @@ def allowances(run: Run, precise: Callable[[], Arrays], unit: float, seed: int) 
     larger = _LARGER if unit < _HALF else _LARGER_OF_HALVES
     fine = _moves(run, still, 1.0, generator)
     coarse = _moves(run, still, larger, generator)
-    nothing = _NOTHING_OF_LOW if is_low(unit) else _NOTHING
+    nothing = _NOTHING_OF_LOW if is_low_precision(unit) else _NOTHING
     found = [_noise(a, b, larger, nothing) for a, b in zip(fine, coarse, strict=True)]
-    if is_low(unit):
-        found = [_with_lost(*one) for one in zip(found, still, precise(), strict=True)]
+    if is_low_precision(unit):
+        found = [_with_precision_loss(*one) for one in zip(found, still, precise(), strict=True)]
     margin = _MARGIN if unit < _HALF else _MARGIN_OF_HALVES
     return [None if noise is None else margin * noise for noise in found]
 
 
-def most_allowed(unit: float, arrays: Iterable[np.ndarray]) -> float:
+def max_allowance(unit: float, arrays: Iterable[np.ndarray]) -> float:
     """The most that is allowed of anything where these are the numbers there are, absolute."""
     return next(part for bound, part in _CAPS if unit <= bound) * max(map(largest_finite, arrays), default=0.0)
 
 
-def is_low(unit: float) -> bool:
+def is_low_precision(unit: float) -> bool:
     """Whether roundings of this size are those of less than double precision."""
     return unit > _DOUBLE
 
@@ -105,7 +105,7 @@ def _moves(run: Run, still: Arrays, size: float, generator: np.random.Generator)
     """How far each array moves in each draw, in units of `size`, with its sign; draws come first."""
     found: list[list[np.ndarray]] = [[] for _ in still]
     for _ in range(_DRAWS):
-        for moves, base, moved in zip(found, still, _drawn(run, still, Roundings(generator, size)), strict=True):
+        for moves, base, moved in zip(found, still, _run_rounded(run, still, Roundings(generator, size)), strict=True):
             if base is not None and moved is not None and moved.shape == base.shape:
                 with np.errstate(all="ignore"):
                     same = (moved == base) | (np.isnan(moved) & np.isnan(base))
@@ -113,7 +113,7 @@ def _moves(run: Run, still: Arrays, size: float, generator: np.random.Generator)
     return [np.stack(moves) if len(moves) == _DRAWS else None for moves in found]
 
 
-def _drawn(run: Run, still: Arrays, roundings: Roundings) -> Arrays:
+def _run_rounded(run: Run, still: Arrays, roundings: Roundings) -> Arrays:
     """What comes out with these roundings; no numbers where they take an argument out of a domain, as where a matrix
     that is all but singular becomes so."""
     try:
@@ -151,7 +151,9 @@ def _takes_few_values(moves: np.ndarray, nothing: float) -> np.ndarray:
     return few
 
 
-def _with_lost(noise: np.ndarray | None, still: np.ndarray | None, truth: np.ndarray | None) -> np.ndarray | None:
+def _with_precision_loss(
+    noise: np.ndarray | None, still: np.ndarray | None, truth: np.ndarray | None
+) -> np.ndarray | None:
     """With what the plain run has lost against double precision."""
     if noise is None or still is None or truth is None or truth.shape != still.shape:
         return noise
@@ -167,7 +169,7 @@ class Conditioning:
         self, reference: Engine, problem: Problem, evaluation: Evaluation, of_graph: Conditioning | None = None
     ) -> None:
         """`evaluation` is the reference's, of this problem; `of_graph` is of the same graph, with other claims."""
-        self._reference, self._problem, self._evaluation, self._of_graph = reference, problem, evaluation, of_graph
+        self._reference, self._problem, self._evaluation, self._same_graph = reference, problem, evaluation, of_graph
         self._measured: dict[Key, np.ndarray | None] | None = None
         self._precise: dict[Key, np.ndarray | None] | None = None
         self.why_not: Fact | None = None  # why there is no measurement, if there is none
@@ -187,31 +189,31 @@ class Conditioning:
         return first_difference(self._problem)
 
     @cached_property
-    def rough(self) -> RoughLook:
+    def rough_rounding(self) -> RoughRounding:
         """What two runs tell at once of what is far beyond rounding. What less than double precision has lost is always
         measured."""
-        known = None if self._of_graph is None else self._of_graph.rough
-        return RoughLook(None if self.is_of_low_precision else self._problem, known)
+        known = None if self._same_graph is None else self._same_graph.rough_rounding
+        return RoughRounding(None if self.is_of_low_precision else self._problem, known)
 
     def allowance(self, what: ClaimKind, step: int, tensor: str) -> np.ndarray | None:
         """For a VALUE or a GRADIENT after a step: what each element may be off by. None where that is unknown."""
         if self._measured is None:
             keys = [key for key, _ in self._arrays()]
-            found = self.measure(lambda core, problem: _answers(core.evaluate(problem), keys))
+            found = self.measure(lambda core, problem: _arrays_at_keys(core.evaluate(problem), keys))
             self._measured = dict(zip(keys, found, strict=False))
         return self._measured.get((what, step, tensor))
 
-    def precise(self, what: ClaimKind, step: int, tensor: str) -> np.ndarray | None:
+    def precise_answer(self, what: ClaimKind, step: int, tensor: str) -> np.ndarray | None:
         """The reference's own answer in double precision, where the case is in less; None where there is none."""
         if self._precise is None:
             self._precise = {}
             if self.is_of_low_precision and isinstance(self._reference, DefineByRun):
                 keys = [key for key, _ in self._arrays()]
-                evaluation = raised(self._reference).evaluate(raise_precision(self._problem))
-                self._precise = dict(zip(keys, _answers(evaluation, keys), strict=True))
+                evaluation = double_precision_backend(self._reference).evaluate(double_precision_problem(self._problem))
+                self._precise = dict(zip(keys, _arrays_at_keys(evaluation, keys), strict=True))
         return self._precise.get((what, step, tensor))
 
-    def of_claim(self, step: int, differences: Callable[[Scope], list[np.ndarray]]) -> list[np.ndarray | None]:
+    def claim_allowances(self, step: int, differences: Callable[[Scope], list[np.ndarray]]) -> list[np.ndarray | None]:
         """What each element of the `differences` may be that a claim after a step is about; empty where that cannot be
         measured."""
 
@@ -226,17 +228,17 @@ class Conditioning:
 
     def in_double_precision(self) -> Conditioning:
         """That of the same problem in double precision, by the core."""
-        problem = raise_precision(self._problem)
-        return Conditioning(Core(), problem, raised(Core()).evaluate(problem))
+        problem = double_precision_problem(self._problem)
+        return Conditioning(Core(), problem, double_precision_backend(Core()).evaluate(problem))
 
-    def plain(self, step: int, differences: Callable[[Scope], list[np.ndarray]]) -> np.ndarray | None:
+    def unrounded_difference(self, step: int, differences: Callable[[Scope], list[np.ndarray]]) -> np.ndarray | None:
         """The first of the `differences` after a step, with no roundings but the core's; None where there is none."""
         states = self._evaluation.states
         if step >= len(states):
             return None
         try:
             with using_default_dtype(dtypes.real_of(self._problem.dtype)):
-                return differences(Scope(self._problem, states[step], RaisedHost(NUMPY), waits=True))[0]
+                return differences(Scope(self._problem, states[step], DoublePrecisionHost(NUMPY), waits=True))[0]
         except (GradcheckError, ValueError):
             return None
 
@@ -250,11 +252,11 @@ class Conditioning:
         precision or in double precision; empty where it cannot be computed."""
         problem = self._problem
 
-        def precise() -> Arrays:
-            return run(raised(Core()), raise_precision(problem))
+        def precise_answer() -> Arrays:
+            return run(double_precision_backend(Core()), double_precision_problem(problem))
 
         try:
-            return allowances(lambda core: run(core, problem), precise, self._unit, problem.seed)
+            return allowances(lambda core: run(core, problem), precise_answer, self._unit, problem.seed)
         except (GradcheckError, ValueError) as error:  # what cannot be computed is judged without an allowance
             self.why_not = fact("no_conditioning", error=str(error))
             return []
@@ -262,12 +264,12 @@ class Conditioning:
     @property
     def is_of_low_precision(self) -> bool:
         """Whether something is rounded to less than double precision."""
-        return is_low(self._unit)
+        return is_low_precision(self._unit)
 
     @cached_property
     def limit(self) -> float:
         """The most that is allowed of anything, absolute."""
-        return most_allowed(self._unit, (array for _, array in self._arrays()))
+        return max_allowance(self._unit, (array for _, array in self._arrays()))
 
     @cached_property
     def _unit(self) -> float:
@@ -284,7 +286,7 @@ class Conditioning:
                         yield (what, step, name), array
 
 
-def _answers(evaluation: Evaluation, keys: Iterable[Key]) -> list[np.ndarray | None]:
+def _arrays_at_keys(evaluation: Evaluation, keys: Iterable[Key]) -> list[np.ndarray | None]:
     found: list[np.ndarray | None] = []
     for what, step, name in keys:
         if step >= len(evaluation.states):

@@ -43,17 +43,17 @@ class OverflowHost:
 
     def __init__(self, host: Host = NUMPY) -> None:
         self._host = host
-        self.marked = False  # whether anything has left its range
+        self.has_marked = False  # whether anything has left its range
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The op's result, marked."""
         result = self._host.call(op, args, kwargs)
-        left = _beyond(op.name, args, result) if isinstance(result, (np.ndarray, np.generic)) else None
+        left = _out_of_range(op.name, args, result) if isinstance(result, (np.ndarray, np.generic)) else None
         if op.name in _SIZES and left is not None:
             left = left | _vanishes(result, self._host.call(op, _enlarged(args), kwargs))
         if left is None or not left.any():
             return result
-        self.marked = True
+        self.has_marked = True
         return np.where(left, np.asarray(np.nan, result.dtype), result)
 
     def dtype(self, name: str) -> Any:
@@ -61,22 +61,22 @@ class OverflowHost:
         return self._host.dtype(name)
 
 
-def overflowed(scope: Scope, expr: Expr) -> np.ndarray | None:
+def overflowed_elements(scope: Scope, expr: Expr) -> np.ndarray | None:
     """Which elements of an expression are NaN where what has left the range of its dtype is; None where nothing has.
     The names stand for what they do in the `scope`, the steps of a derivation evaluated anew."""
     host = OverflowHost(scope.host)
     try:
         with quiet():
-            found: np.ndarray = np.isnan(wide(scope.evaluated_by(host, expr)))
+            found: np.ndarray = np.isnan(wide(scope.evaluate_on(host, expr)))
     except (GradcheckError, ValueError):
         return None
-    return found if host.marked else None
+    return found if host.has_marked else None
 
 
 def leaves_range(problem: Problem) -> bool:
     """Whether all that gradients start from is 0 or infinite only because of what has left the range of its dtype: then
     neither an engine's gradients nor differences say what the derivative is."""
-    host, problem = OverflowHost(), problem.latest()
+    host, problem = OverflowHost(), problem.with_latest_inputs()
     plain: dict[str, Any] = {**problem.sizes, **problem.inputs, **problem.constants}
     marked = dict(plain)
     try:
@@ -86,7 +86,7 @@ def leaves_range(problem: Problem) -> bool:
     except (GradcheckError, ValueError):
         return False
     roots = {root for step in problem.case.steps for root in step.roots}
-    return host.marked and all(_is_lost(plain.get(root), marked.get(root)) for root in roots)
+    return host.has_marked and all(_is_lost(plain.get(root), marked.get(root)) for root in roots)
 
 
 def _is_lost(value: Any, marked: Any) -> bool:
@@ -107,7 +107,7 @@ def _vanishes(result: Any, enlarged: Any) -> np.ndarray:
     return np.asarray((wide(np.asarray(result)) == 0) & (wide(np.asarray(enlarged)) != 0))
 
 
-def _beyond(name: str, args: tuple[Any, ...], result: Any) -> np.ndarray | None:
+def _out_of_range(name: str, args: tuple[Any, ...], result: Any) -> np.ndarray | None:
     """Where a result of finite arguments is infinite, or 0, because of its dtype alone; None where that is unknown."""
     if name in _POLES or not dtypes.is_differentiable(result.dtype):
         return None

@@ -46,11 +46,11 @@ Noise = np.ndarray | None
 Differences = Callable[[Scope], Sequence[np.ndarray]]
 
 
-def roughly(run: Callable[[Core], Sequence[Noise]], seed: int) -> list[Noise]:
+def rough_noise(run: Callable[[Core], Sequence[Noise]], seed: int) -> list[Noise]:
     """How far a few runs with large roundings take each element of the arrays that `run` computes, absolute; None for
     those that are not always of one shape. Empty where a run raises something."""
     try:
-        return [_farthest(list(several)) for several in zip(*(run(core) for core in _cores(seed)), strict=True)]
+        return [_largest_moves(list(several)) for several in zip(*(run(core) for core in _cores(seed)), strict=True)]
     except (GradcheckError, ValueError):
         return []
 
@@ -75,22 +75,22 @@ def is_beyond_rounding(failed: Comparison, noise: Noise) -> bool:
     return bool(far.any()) and 2 * np.count_nonzero(steady) >= steady.size
 
 
-def surely_allowed(noise: np.ndarray, limit: float) -> np.ndarray:
+def sure_allowance(noise: np.ndarray, limit: float) -> np.ndarray:
     """What any measurement allows, by the noise of a few runs and the most that is ever allowed, absolute; 0 where an
     element may jump."""
     return np.where(noise <= _STILL * limit, _SURELY * noise / _LARGER, 0.0)
 
 
-class _Run(NamedTuple):
+class _RoughRun(NamedTuple):
     core: Core
     problem: Problem
     states: Sequence[State]
 
 
-class RoughLook:
+class RoughRounding:
     """A few runs of one problem in double precision with large roundings; nothing is known without one."""
 
-    def __init__(self, problem: Problem | None, of_graph: RoughLook | None = None) -> None:
+    def __init__(self, problem: Problem | None, of_graph: RoughRounding | None = None) -> None:
         """`of_graph` is of the same graph and numbers, whose runs these are, too."""
         self._problem, self._of_graph = problem, of_graph
 
@@ -102,7 +102,7 @@ class RoughLook:
             return None
         return bool((noise[failed.mask] > 0).all())
 
-    def is_nothing(self, c: Comparison) -> bool:
+    def is_negligible(self, c: Comparison) -> bool:
         """Whether rounding moves the gradient that a comparison is about, where that is in dispute, by nothing that
         counts beside its tolerance."""
         noise, want = self.noise(ClaimKind.GRADIENT, c.step, c.tensor), c.want_array
@@ -112,7 +112,7 @@ class RoughLook:
         return bool(np.all((noise <= _NOTHING * room)[c.mask]))
 
     @cached_property
-    def _runs(self) -> list[_Run]:
+    def _runs(self) -> list[_RoughRun]:
         """None of them, if one cannot be."""
         problem = self._problem
         if problem is None:
@@ -120,7 +120,7 @@ class RoughLook:
         if self._of_graph is not None:
             return [run._replace(problem=problem) for run in self._of_graph._runs]
         try:
-            return [_Run(core, problem, core.evaluate(problem).states) for core in _cores(problem.seed)]
+            return [_RoughRun(core, problem, core.evaluate(problem).states) for core in _cores(problem.seed)]
         except GradcheckError:
             return []
 
@@ -128,7 +128,7 @@ class RoughLook:
         """How far they move each element of a VALUE or a GRADIENT after a step; None where that is unknown."""
         if any(step >= len(run.states) for run in self._runs):
             return None
-        return _farthest([_held(run.states[step], what).get(tensor) for run in self._runs])
+        return _largest_moves([_arrays_of(run.states[step], what).get(tensor) for run in self._runs])
 
     def noise_of_claim(self, step: int, differences: Differences) -> Noise:
         """The same of a claim about a gradient, where the first of the `differences` is how far it is from that."""
@@ -146,7 +146,7 @@ class RoughLook:
                     found.append(differences(Scope(run.problem, run.states[step], run.core.host, waits=True)))
             except (GradcheckError, ValueError):
                 return []
-        return [_farthest(several) for several in zip(*found, strict=True)]
+        return [_largest_moves(several) for several in zip(*found, strict=True)]
 
 
 def _cores(seed: int) -> list[Core]:
@@ -155,11 +155,11 @@ def _cores(seed: int) -> list[Core]:
     return [Core(), *(RoundingCore(Roundings(generator, _LARGER)) for _ in range(_RUNS))]
 
 
-def _held(state: State, what: ClaimKind) -> dict[str, Noise]:
+def _arrays_of(state: State, what: ClaimKind) -> dict[str, Noise]:
     return dict(state.values if what is ClaimKind.VALUE else state.gradients)
 
 
-def _farthest(runs: Sequence[Noise]) -> Noise:
+def _largest_moves(runs: Sequence[Noise]) -> Noise:
     """How far each element is moved at most from what it is without roundings; NaN where it becomes no number."""
     if not runs or any(run is None or runs[0] is None or run.shape != runs[0].shape for run in runs):
         return None

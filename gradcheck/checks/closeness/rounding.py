@@ -17,9 +17,9 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.closeness.rough_rounding import is_beyond_rounding, surely_allowed
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.conditioning import Conditioning
+from gradcheck.checks.closeness.rough_rounding import is_beyond_rounding, sure_allowance
 from gradcheck.checks.closeness.tolerance import Tolerance, base
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
@@ -35,41 +35,41 @@ _AGAINST_REFERENCE = frozenset((ClaimKind.VALUE, ClaimKind.GRADIENT, ClaimKind.F
 
 def allow_rounding(comparisons: Iterable[Comparison], conditioning: Conditioning) -> list[Comparison]:
     """The comparisons of values and gradients at one point, those that failed by rounding alone passed, with a note."""
-    return [_allowed(c, conditioning) if c.status == "failed" and c.mask is not None else c for c in comparisons]
+    return [_recheck(c, conditioning) if c.status == "failed" and c.mask is not None else c for c in comparisons]
 
 
-def _allowed(failed: Comparison, conditioning: Conditioning) -> Comparison:
-    noise = conditioning.rough.noise(measured_as(failed), failed.step, failed.tensor)
-    known = roughly_judged(failed, noise, conditioning)
+def _recheck(failed: Comparison, conditioning: Conditioning) -> Comparison:
+    noise = conditioning.rough_rounding.noise(measured_as(failed), failed.step, failed.tensor)
+    known = recheck_roughly(failed, noise, conditioning)
     if known is not None:
         return known
     allowance = conditioning.allowance(measured_as(failed), failed.step, failed.tensor)
-    found = judged(failed, allowance, conditioning)
+    found = recheck_with_rounding(failed, allowance, conditioning)
     if found.status == "undecided" and conditioning.fast_path_difference is not None:
-        return failed.noted(conditioning.fast_path_difference)
+        return failed.with_notes(conditioning.fast_path_difference)
     return found
 
 
-def roughly_judged(failed: Comparison, noise: np.ndarray | None, conditioning: Conditioning) -> Comparison | None:
+def recheck_roughly(failed: Comparison, noise: np.ndarray | None, conditioning: Conditioning) -> Comparison | None:
     """What a failed comparison is by the `noise` of a few rough runs: still failed, where it is far beyond rounding, or
     passed, with a note. None where rounding must be measured, or nothing is known of it."""
     if noise is None:
         return None
     if is_beyond_rounding(failed, noise):
         return failed
-    again = allow(failed, surely_allowed(noise, conditioning.limit), conditioning.limit)
+    again = recheck_with_allowance(failed, sure_allowance(noise, conditioning.limit), conditioning.limit)
     return again if again.status == "passed" else None
 
 
-def judged(failed: Comparison, explained: np.ndarray | None, conditioning: Conditioning) -> Comparison:
+def recheck_with_rounding(failed: Comparison, explained: np.ndarray | None, conditioning: Conditioning) -> Comparison:
     """One failed comparison of a value or a gradient again, where rounding explains so much of each element, absolute
     and infinite where nothing is left of it."""
     precise = None
     if failed.what in _AGAINST_REFERENCE:
-        precise = conditioning.precise(measured_as(failed), failed.step, failed.tensor)
-    again = allow(failed, explained, conditioning.limit, precise)
+        precise = conditioning.precise_answer(measured_as(failed), failed.step, failed.tensor)
+    again = recheck_with_allowance(failed, explained, conditioning.limit, precise)
     if again.status == "failed" and explained is None and conditioning.why_not:
-        return again.noted(conditioning.why_not)
+        return again.with_notes(conditioning.why_not)
     return again
 
 
@@ -78,7 +78,7 @@ def measured_as(c: Comparison) -> ClaimKind:
     return _SAME_AS.get(c.what, c.what.subject)
 
 
-def allow(
+def recheck_with_allowance(
     failed: Comparison, explained: np.ndarray | None, limit: float, precise: np.ndarray | None = None
 ) -> Comparison:
     """One failed comparison again. No more than the `limit` is allowed of what rounding explains (None: unknown);
@@ -86,38 +86,41 @@ def allow(
     want, got = failed.want_array, failed.got_array
     if explained is None or want is None or got is None or explained.shape != want.shape:
         return failed
-    again = _compared(failed, at_most(explained, limit))
+    again = _compare_with_slack(failed, capped_allowance(explained, limit))
     if again.status == "passed":
-        return again.noted(fact("within_rounding", beyond=failed.max_abs))
+        return again.with_notes(fact("within_rounding", beyond=failed.max_abs))
     left = again.mask if again.mask is not None else np.zeros(want.shape, bool)
-    nearer = _nearer(failed, at_most(explained, limit), precise)
+    nearer = _nearer_elements(failed, capped_allowance(explained, limit), precise)
     if nearer is not None and nearer[left].all():
         off = float(np.max(np.nan_to_num(np.abs(wide(want) - precise)[left], nan=np.inf, posinf=np.inf)))
         kept = replace(failed, status="passed", mismatched=0, got_array=None, want_array=None, mask=None)
-        return kept.noted(fact("reference_rounds_more", engine=failed.engine, reference=failed.reference, off=off))
-    if not left.any() or not _could_be(failed, explained, limit)[left].all():
+        return kept.with_notes(fact("reference_rounds_more", engine=failed.engine, reference=failed.reference, off=off))
+    if not left.any() or not _may_be_rounding(failed, explained, limit)[left].all():
         return failed
     return replace(failed, status="undecided", mismatch=fact("too_ill_conditioned", extent=float(np.max(explained))))
 
 
-def allow_in_double_precision(
+def recheck_in_double_precision(
     failed: Comparison, conditioning: Conditioning, difference: Callable[[Scope], list[np.ndarray]]
 ) -> Comparison:
     """A formula that failed in low precision again: a claim about numbers, which holds if it does in double precision,
     wherever its own steps overflow or lose their digits in less."""
-    gap, want = conditioning.plain(failed.step, difference), conditioning.gradient(failed.step, failed.tensor)
-    explained = conditioning.of_claim(failed.step, difference)
+    gap, want = (
+        conditioning.unrounded_difference(failed.step, difference),
+        conditioning.gradient(failed.step, failed.tensor),
+    )
+    explained = conditioning.claim_allowances(failed.step, difference)
     if gap is None or want is None or not explained or explained[0] is None or gap.shape != want.shape:
         return failed
     with np.errstate(all="ignore"):
-        allowed = base(gap.dtype).allowed(np.abs(want), at_most(explained[0], conditioning.limit))
+        allowed = base(gap.dtype).allowed(np.abs(want), capped_allowance(explained[0], conditioning.limit))
         if failed.mask is None or not (np.abs(gap) <= allowed)[failed.mask].all():
             return failed
     kept = replace(failed, status="passed", mismatch=None, mismatched=0, got_array=None, want_array=None, mask=None)
-    return kept.noted(fact("right_in_double_precision", dtype=failed.dtype))
+    return kept.with_notes(fact("right_in_double_precision", dtype=failed.dtype))
 
 
-def _could_be(failed: Comparison, explained: np.ndarray, limit: float) -> np.ndarray:
+def _may_be_rounding(failed: Comparison, explained: np.ndarray, limit: float) -> np.ndarray:
     """Where rounding could explain the difference, if so much of it were allowed; or leaves nothing of what is right:
     roundings as large as that have no size, and in another draw are many times as large."""
     assert failed.got_array is not None
@@ -129,7 +132,7 @@ def _could_be(failed: Comparison, explained: np.ndarray, limit: float) -> np.nda
     return np.asarray(near | np.isinf(explained) | nothing_left)
 
 
-def _nearer(failed: Comparison, slack: np.ndarray, precise: np.ndarray | None) -> np.ndarray | None:
+def _nearer_elements(failed: Comparison, slack: np.ndarray, precise: np.ndarray | None) -> np.ndarray | None:
     """Where what was compared with the reference is as near to its answer in double precision as rounding allows, and
     nearer than the reference itself. None where that is unknown."""
     assert failed.got_array is not None
@@ -144,12 +147,12 @@ def _nearer(failed: Comparison, slack: np.ndarray, precise: np.ndarray | None) -
     return np.asarray(near | overflows)
 
 
-def at_most(explained: np.ndarray, limit: float) -> np.ndarray:
+def capped_allowance(explained: np.ndarray, limit: float) -> np.ndarray:
     """What may be allowed of what rounding explains: up to the limit, and nothing where it leaves nothing."""
     return np.where(np.isinf(explained), 0.0, np.minimum(explained, limit))
 
 
-def _compared(failed: Comparison, slack: np.ndarray) -> Comparison:
+def _compare_with_slack(failed: Comparison, slack: np.ndarray) -> Comparison:
     """The same pair again with an absolute allowance for each element."""
     tolerance = Tolerance(failed.rtol or 0.0, failed.atol or 0.0)
     return compare(failed.got_array, failed.want_array, tolerance, failed.subject, slack)

@@ -18,7 +18,7 @@ class Tolerance:
 
     rtol: float
     atol: float = 0.0
-    measured: bool = False
+    measures_agreement: bool = False
 
     def allowed(self, magnitude: np.ndarray, slack: np.ndarray | None = None) -> np.ndarray:
         """What `|got - want|` may be: `rtol * |want| + atol`, and `slack` on top, which is absolute.
@@ -72,14 +72,14 @@ def ulp(magnitude: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return distance
 
 
-def between_engines(
+def engine_tolerance(
     dtype: np.dtype, case: StatedTolerance | None = None, run: StatedTolerance | None = None
 ) -> Tolerance:
     """What engines are held to: the base of the dtype, changed by what the case states for engines, then by the run."""
     return _stated(dtype, case, run)
 
 
-def of_claim(
+def claim_tolerance(
     stated: Mapping[str, StatedTolerance], tensor: str, dtype: np.dtype, run: StatedTolerance | None
 ) -> Tolerance:
     """What a file's claim about a tensor is held to: its own tolerance, the case's (""), the dtype's; a run's wins."""
@@ -98,6 +98,6 @@ def _stated(dtype: np.dtype, *tolerances: StatedTolerance | None) -> Tolerance:
             known = Tolerance(
                 known.rtol if stated.rtol is None else stated.rtol,
                 known.atol if stated.atol is None else stated.atol,
-                known.measured or stated.measured,
+                known.measures_agreement or stated.measured,
             )
     return known

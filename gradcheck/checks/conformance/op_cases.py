@@ -21,7 +21,7 @@ from gradcheck.language.expr.nodes import Call, Expr, Name
 from gradcheck.language.expr.nodes import Sequence as Items
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.random_streams import RANDOM, stream
+from gradcheck.language.random_streams import RANDOM_OPS, stream
 from gradcheck.language.suggest import did_you_mean
 from gradcheck.language.symbolic.formula import to_expr
 
@@ -37,7 +37,7 @@ _LITERALS = ("tensor(", "zeros(", "ones(", "full(")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Applied:
+class _OpCall:
     """An op as it was applied; `detached` are arrays that want no gradient."""
 
     op: Op
@@ -49,7 +49,7 @@ class _Applied:
         """Whether an array among the arguments does."""
         return dtypes.is_differentiable(array.dtype) and not any(array is other for other in self.detached)
 
-    def on(self, change: Callable[[np.ndarray], Any]) -> Any:
+    def apply_to(self, change: Callable[[np.ndarray], Any]) -> Any:
         """The op's result, on something else in place of each array."""
         kwargs = {name: convert(value, np.ndarray, change) for name, value in self.kwargs.items()}
         return self.op(*convert(self.args, np.ndarray, change), **kwargs)
@@ -57,11 +57,11 @@ class _Applied:
 
 def op_cases(names: Sequence[str] = ()) -> list[Case]:
     """The cases of these ops, or of all that have gradients and a counterpart. Each is tagged with its op."""
-    wanted = [_known(name) for name in names] or [op for op in whole_table().values() if _is_for_engines(op)]
+    wanted = [_op_of_name(name) for name in names] or [op for op in whole_table().values() if _is_for_engines(op)]
     return [case for op in wanted for case in _cases(op)]
 
 
-def _known(name: str) -> Op:
+def _op_of_name(name: str) -> Op:
     found = lookup(name)
     if found is None:
         raise UsageError(
@@ -71,7 +71,7 @@ def _known(name: str) -> Op:
 
 
 def _is_for_engines(op: Op) -> bool:
-    return bool(op.torch) and (op.composite or any(op.rules)) and op.name not in RANDOM
+    return bool(op.torch) and (op.composite or any(op.rules)) and op.name not in RANDOM_OPS
 
 
 def _cases(op: Op) -> Iterator[Case]:
@@ -83,42 +83,42 @@ def _cases(op: Op) -> Iterator[Case]:
                 yield case
 
 
-def _applications(op: Op, generator: np.random.Generator) -> Iterator[_Applied]:
+def _applications(op: Op, generator: np.random.Generator) -> Iterator[_OpCall]:
     """Over shapes, with numbers from its domain, where it is elementwise; then as in its samples."""
     if op.elementwise and op.domain:
         for shapes in _SHAPES[len(op.domain)]:
             drawn = [np.asarray(generator.uniform(*b, shape)) for b, shape in zip(op.domain, shapes, strict=True)]
             if op.masked:
                 drawn[0] = np.asarray(drawn[0] > 0.5)
-            yield _Applied(op, tuple(drawn), {})
+            yield _OpCall(op, tuple(drawn), {})
     for sample in op.samples:
         if "dtype=" in sample or (op.kinks and any(word in sample for word in _LITERALS)):
             continue  # the result is no double, or chosen to lie on a kink, where conventions differ
-        host = _Watching(generator)
+        host = _RecordingNumPy(generator)
         evaluate(parse(sample), {}, host)
         last = [applied for applied in host.seen if applied.op is op][-1]
         yield replace(last, detached=tuple(host.detached))
 
 
-class _Watching(NumPy):
+class _RecordingNumPy(NumPy):
     """NumPy with random numbers, which notes how it is asked to apply ops and what is detached."""
 
     def __init__(self, generator: np.random.Generator) -> None:
         self._generator = generator
-        self.seen: list[_Applied] = []
+        self.seen: list[_OpCall] = []
         self.detached: list[np.ndarray] = []
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The op's result."""
-        self.seen.append(_Applied(op, args, kwargs))
-        more = {"generator": self._generator} if op.name in RANDOM else {}
+        self.seen.append(_OpCall(op, args, kwargs))
+        more = {"generator": self._generator} if op.name in RANDOM_OPS else {}
         made = op(*args, **kwargs, **more)
         if op.name == "detach":
             self.detached.append(made)
         return made
 
 
-def _case(applied: _Applied, number: int, generator: np.random.Generator) -> Case | None:
+def _case(applied: _OpCall, number: int, generator: np.random.Generator) -> Case | None:
     """The call as a graph of one entry, pulled back along a random gradient; None where no gradient flows, or where
     anything is not finite or no double."""
     inputs: dict[str, Value] = {}
@@ -130,12 +130,12 @@ def _case(applied: _Applied, number: int, generator: np.random.Generator) -> Cas
         home[name] = Value(array, dtype=_dtype(array))
         return Name(name)
 
-    expr = _written(applied, named)
+    expr = _call_expression(applied, named)
     found = arrays(applied.args, applied.kwargs)
     if any(dtypes.is_differentiable(array.dtype) and array.dtype != _DOUBLE for array in found):
         return None
     roots = _roots(applied, generator)
-    if not inputs or not roots or not _is_finite(applied.on(lambda array: array)):
+    if not inputs or not roots or not _is_finite(applied.apply_to(lambda array: array)):
         return None
     title = f"{applied.op.name}: {to_text(expr)} #{number}"
     return Case(
@@ -163,7 +163,7 @@ def _is_finite(result: Any) -> bool:
     return all(np.isfinite(part).all() for part in _parts(result).values())
 
 
-def _written(applied: _Applied, named: Callable[[np.ndarray], Expr]) -> Call:
+def _call_expression(applied: _OpCall, named: Callable[[np.ndarray], Expr]) -> Call:
     """The call as an expression, its arrays by their names."""
 
     def expr_of(value: Any) -> Expr:
@@ -177,9 +177,9 @@ def _written(applied: _Applied, named: Callable[[np.ndarray], Expr]) -> Call:
     return Call(applied.op.name, args, tuple((name, expr_of(value)) for name, value in applied.kwargs.items()))
 
 
-def _roots(applied: _Applied, generator: np.random.Generator) -> dict[str, Value | None]:
+def _roots(applied: _OpCall, generator: np.random.Generator) -> dict[str, Value | None]:
     """Every part of the result through which gradients flow, with a random one."""
-    result = applied.on(lambda array: Tensor(array, requires_grad=applied.wants_gradient(array)))
+    result = applied.apply_to(lambda array: Tensor(array, requires_grad=applied.wants_gradient(array)))
     return {
         name: Value(generator.standard_normal(part.shape))
         for name, part in _parts(result).items()

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from gradcheck.autograd.modes import quiet
-from gradcheck.checks.isolation.failure_capture import crash_of
 from gradcheck.checks.conformance.work_growth import GRAPHS, Growth, growth_of
+from gradcheck.checks.isolation.failure_capture import crash_of
 from gradcheck.checks.isolation.time_limit import OutOfTime, deadline
 from gradcheck.engines.base import Engine, Evaluation, own_dtype
 from gradcheck.errors import Place, TensorError
@@ -27,7 +27,7 @@ NODES, USES = 100_000, 1_000
 _FEWER = 4_000
 #: Seconds for each property of an engine that may never return, unless the run has its own limit. A
 #: deep graph may well take such an engine longer than any case.
-PATIENCE = 60.0
+PROPERTY_TIMEOUT = 60.0
 _RTOL = 1e-10
 ACCUMULATES, FORGETS = "repeated backward accumulates", "zeroing forgets"
 
@@ -37,7 +37,7 @@ _SECOND = np.array([[-0.7, 0.2, 1.4], [0.9, -0.6, 0.1]])
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PropertyFinding:
     """Whether the property of this name holds, and why not."""
 
     name: str
@@ -45,7 +45,7 @@ class Finding:
     why: Fact | None = None
 
 
-class _DoesNotHold(Exception):
+class _PropertyFailure(Exception):
     """For this reason; it may be that the engine cannot be asked."""
 
     def __init__(self, why: Fact, *, unsupported: bool = False) -> None:
@@ -53,24 +53,26 @@ class _DoesNotHold(Exception):
         self.why, self.unsupported = why, unsupported
 
 
-def check_properties(engine: Engine, timeout: float | None = None) -> tuple[Finding, ...]:
+def check_properties(engine: Engine, timeout: float | None = None) -> tuple[PropertyFinding, ...]:
     """Every property, in turn; whatever one raises is its own. `timeout` is in seconds, for each."""
     if timeout is None and hasattr(engine, "timeout"):
-        timeout = PATIENCE
-    return tuple(_tried(name, check, engine, timeout) for name, check in PROPERTIES.items())
+        timeout = PROPERTY_TIMEOUT
+    return tuple(_check_property(name, check, engine, timeout) for name, check in PROPERTIES.items())
 
 
-def _tried(name: str, check: Callable[[Engine], None], engine: Engine, timeout: float | None) -> Finding:
+def _check_property(
+    name: str, check: Callable[[Engine], None], engine: Engine, timeout: float | None
+) -> PropertyFinding:
     try:
         with quiet(), deadline(timeout):
             check(engine)
-    except _DoesNotHold as found:
-        return Finding(name, "unsupported" if found.unsupported else "fails", found.why)
+    except _PropertyFailure as found:
+        return PropertyFinding(name, "unsupported" if found.unsupported else "fails", found.why)
     except OutOfTime:
-        return Finding(name, "fails", fact("ran_out_of_time", seconds=timeout))
+        return PropertyFinding(name, "fails", fact("ran_out_of_time", seconds=timeout))
     except Exception as error:  # an engine may raise anything
-        return Finding(name, "fails", crash_of(error))
-    return Finding(name, "holds")
+        return PropertyFinding(name, "fails", crash_of(error))
+    return PropertyFinding(name, "holds")
 
 
 # The properties -------------------------------------------------------------------------------------
@@ -79,33 +81,33 @@ def _tried(name: str, check: Callable[[Engine], None], engine: Engine, timeout: 
 def _linear(engine: Engine) -> None:
     first, second = _gradient(engine, [{"y": _FIRST}]), _gradient(engine, [{"y": _SECOND}])
     both = _gradient(engine, [{"y": 3.0 * _FIRST - 2.0 * _SECOND}])
-    _same(both, 3.0 * first - 2.0 * second, fact("is_not_linear"))
+    _require_same(both, 3.0 * first - 2.0 * second, fact("is_not_linear"))
 
 
 def _accumulates(engine: Engine) -> None:
     once, twice = _gradient(engine, [{"y": _FIRST}]), _gradient(engine, [{"y": _FIRST}, {"y": _FIRST}])
-    _same(twice, 2.0 * once, fact("does_not_accumulate"))
+    _require_same(twice, 2.0 * once, fact("does_not_accumulate"))
 
 
 def _zeroing(engine: Engine) -> None:
     once, again = _gradient(engine, [{"y": _FIRST}]), _gradient(engine, [{"y": _FIRST}, None, {"y": _FIRST}])
-    _same(again, once, fact("zeroing_leaves_something"))
+    _require_same(again, once, fact("zeroing_leaves_something"))
 
 
 def _keeps_inputs(engine: Engine) -> None:
     given, seed = _X.copy(), _FIRST.copy()
     found = _evaluated(engine, _problem(_SQUARES, [{"y": seed}], x=given))
     if found.changed or not np.array_equal(given, _X):
-        raise _DoesNotHold(fact("values_changed", tensor="x"))
+        raise _PropertyFailure(fact("values_changed", tensor="x"))
     if not np.array_equal(seed, _FIRST):
-        raise _DoesNotHold(fact("incoming_gradient_changed"))
+        raise _PropertyFailure(fact("incoming_gradient_changed"))
 
 
 def _order(engine: Engine) -> None:
     one = {"a": "x * x", "b": "x + x", "z": "a + b"}
     other = {"b": "x + x", "a": "x * x", "z": "a + b"}
     first, second = _gradient(engine, [{"z": _FIRST}], one), _gradient(engine, [{"z": _FIRST}], other)
-    _same(first, second, fact("depends_on_order"))
+    _require_same(first, second, fact("depends_on_order"))
 
 
 def _deep(engine: Engine) -> None:
@@ -116,10 +118,10 @@ def _deep(engine: Engine) -> None:
         for _ in range(nodes // 2):
             expr = Call("add", (Call("mul", (expr, Number(0.5))), Name("x")))
         found = _gradient(engine, [{"y": np.ones(())}], {"y": expr}, np.array(0.25))
-        _same(found, np.array(2.0), fact("wrong_through_nodes", nodes=nodes))
+        _require_same(found, np.array(2.0), fact("wrong_through_nodes", nodes=nodes))
         growth = growth_of(engine, "chain", own_dtype(engine) or "float64") if nodes < NODES else None
         if growth is not None and not growth.is_linear:
-            raise _DoesNotHold(_told_of_growth(growth), unsupported=True)
+            raise _PropertyFailure(_growth_fact(growth), unsupported=True)
 
 
 def _many_uses(engine: Engine) -> None:
@@ -128,20 +130,20 @@ def _many_uses(engine: Engine) -> None:
         pairs: list[Expr] = [Call("add", (a, b)) for a, b in zip(expr[::2], expr[1::2], strict=False)]
         expr = pairs + expr[len(pairs) * 2 :]
     found = _gradient(engine, [{"y": _FIRST}], {"y": expr[0]})
-    _same(found, USES * _FIRST, fact("wrong_after_uses", uses=USES))
+    _require_same(found, USES * _FIRST, fact("wrong_after_uses", uses=USES))
 
 
 def _work(engine: Engine) -> None:
     found = [growth_of(engine, name, own_dtype(engine) or "float64") for name in GRAPHS]
     if not any(found):
-        raise _DoesNotHold(fact("cannot_be_asked"), unsupported=True)
+        raise _PropertyFailure(fact("cannot_be_asked"), unsupported=True)
     worst = max((one for one in found if one is not None), key=lambda one: one.ratio)
     if not worst.is_linear:
-        raise _DoesNotHold(_told_of_growth(worst))
+        raise _PropertyFailure(_growth_fact(worst))
 
 
-def _told_of_growth(growth: Growth) -> Fact:
-    if growth.is_of_paths:
+def _growth_fact(growth: Growth) -> Fact:
+    if growth.is_exponential:
         return fact("work_of_paths", graph=growth.graph, nodes=growth.sizes, calls=growth.calls)
     return fact("work_grows_faster", graph=growth.graph, nodes=growth.sizes, calls=growth.calls)
 
@@ -175,14 +177,14 @@ def _problem(graph: Mapping[str, str | Expr], actions: list[_Action], x: np.ndar
 
 def _evaluated(engine: Engine, problem: Problem) -> Evaluation:
     """Raises where the engine raises something, or says that it cannot do it."""
-    found = engine.evaluate(_in_its_dtype(engine, problem))
+    found = engine.evaluate(_in_engine_dtype(engine, problem))
     error = found.error or next((state.error for state in found.states if state.error), None)
     if error is not None:
-        raise _DoesNotHold(_told(error), unsupported=error.kind == "unsupported")
+        raise _PropertyFailure(_error_fact(error), unsupported=error.kind == "unsupported")
     return found
 
 
-def _in_its_dtype(engine: Engine, problem: Problem) -> Problem:
+def _in_engine_dtype(engine: Engine, problem: Problem) -> Problem:
     """The problem in the dtype in which the engine computes."""
     name = own_dtype(engine) or "float64"
     if name == problem.case.dtype:
@@ -194,7 +196,7 @@ def _in_its_dtype(engine: Engine, problem: Problem) -> Problem:
     return replace(problem, case=replace(problem.case, dtype=name), inputs=inputs, seeds=seeds)
 
 
-def _told(error: TensorError) -> Fact:
+def _error_fact(error: TensorError) -> Fact:
     if error.kind in ("unsupported", "engine_error"):
         return fact("said", text=error.message)
     return fact("raised_of_kind", error=error.kind, text=error.message)
@@ -206,17 +208,17 @@ def _gradient(
     """The gradient of x when all has been done."""
     found = _evaluated(engine, _problem(graph, actions, x.copy())).states[-1].gradients.get("x")
     if found is None:
-        raise _DoesNotHold(fact("no_gradient_arrives", tensor="x"))
+        raise _PropertyFailure(fact("no_gradient_arrives", tensor="x"))
     return found
 
 
-def _same(got: np.ndarray, want: np.ndarray, otherwise: Fact) -> None:
+def _require_same(got: np.ndarray, want: np.ndarray, otherwise: Fact) -> None:
     """Raises `otherwise`, and how the two differ, where they do."""
     if got.shape != want.shape:
-        raise _DoesNotHold(fact("property_shapes_differ", what=otherwise, got=got.shape, want=want.shape))
+        raise _PropertyFailure(fact("property_shapes_differ", what=otherwise, got=got.shape, want=want.shape))
     rtol = _RTOL if got.dtype.itemsize == 8 else 1e-5
     if not np.allclose(got, want, rtol=rtol, atol=rtol):
         worst = np.unravel_index(int(np.argmax(np.abs(got - want))), got.shape)
-        raise _DoesNotHold(
+        raise _PropertyFailure(
             fact("property_numbers_differ", what=otherwise, got=float(got[worst]), want=float(want[worst]))
         )

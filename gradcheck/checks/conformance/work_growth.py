@@ -27,7 +27,7 @@ from gradcheck.language.problem import Problem
 #: Where gradcheck's own code is, whose calls are not an adapted class's.
 _HERE = str(Path(__file__).parents[2])
 #: By how much the second addition of as many nodes may take more than the first.
-MOST = 1.2
+MAX_LINEAR_RATIO = 1.2
 #: From here on it grows as the number of paths does, and no power does.
 _PATHS = 4.0
 
@@ -87,10 +87,10 @@ class Growth:
     @property
     def is_linear(self) -> bool:
         """Whether the work is in proportion to the graph."""
-        return self.ratio <= MOST
+        return self.ratio <= MAX_LINEAR_RATIO
 
     @property
-    def is_of_paths(self) -> bool:
+    def is_exponential(self) -> bool:
         """Whether it grows as the number of paths through the graph."""
         return self.ratio >= _PATHS
 
@@ -101,7 +101,7 @@ def growth_of(engine: Engine, name: str, dtype: str = "float64") -> Growth | Non
     graph, nodes = GRAPHS[name]
     engine.evaluate(problem_of(graph(3 * nodes), dtype))  # what is looked up once is no part of it
     found = _growth(engine, name, nodes, dtype)
-    if nodes == _LARGE or found is None or found.is_of_paths:
+    if nodes == _LARGE or found is None or found.is_exponential:
         return found
     return _growth(engine, name, _LARGE, dtype) or found
 

@@ -15,12 +15,12 @@ import numpy as np
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.cotangents import with_ones
-from gradcheck.checks.claims.operations import wrong_with
+from gradcheck.checks.claims.operations import wrong_with_cotangents
 from gradcheck.checks.closeness.compare import compare
-from gradcheck.checks.closeness.tolerance import between_engines
+from gradcheck.checks.closeness.tolerance import engine_tolerance
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.composed_ops import wrong_parts
-from gradcheck.checks.failures.point_failures import CANNOT, PointFailures
+from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS, PointFailures
 from gradcheck.checks.failures.traversal_probe import is_right_on_small_graph
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Operation, WrongOperation
@@ -32,17 +32,19 @@ _REPEATS = 4
 _GRADIENTS = (ClaimKind.GRADIENT, ClaimKind.EXPECTED)
 
 
-def excuse_unrepeated(context: Context) -> None:
+def mark_unreproduced(context: Context) -> None:
     """Make unsupported what failed and is not the engine's own, of engines that can be asked for the bare graph."""
     for engine in context.engines.tested:
         if hasattr(engine, "evaluate_bare") and any(_is_of(c, engine) for c in context.found):
-            _excuse(context, engine)
+            _recheck_engine(context, engine)
 
 
-def without_excuse(context: Context, point: Point, found: Iterable[Comparison]) -> list[Comparison]:
+def reproduced_failures(context: Context, point: Point, found: Iterable[Comparison]) -> list[Comparison]:
     """Of the ops that are wrong alone at a point, those that are the engine's own fault."""
-    known = {e.name: _Repeated(context, point, e) for e in context.engines.tested if hasattr(e, "evaluate_bare")}
-    judged = (known[c.engine].judged(c) if c.engine in known and c.status == "failed" else c for c in found)
+    known = {
+        e.name: _BareGraphRecheck(context, point, e) for e in context.engines.tested if hasattr(e, "evaluate_bare")
+    }
+    judged = (known[c.engine].rechecked(c) if c.engine in known and c.status == "failed" else c for c in found)
     return [c for c in judged if c.status == "failed"]
 
 
@@ -50,8 +52,8 @@ def _is_of(c: Comparison, engine: Engine) -> bool:
     return c.status == "failed" and c.engine == engine.name
 
 
-def _excuse(context: Context, engine: Engine) -> None:
-    points: dict[int, _Repeated] = {}
+def _recheck_engine(context: Context, engine: Engine) -> None:
+    points: dict[int, _BareGraphRecheck] = {}
     for place, c in enumerate(context.found):
         if not _is_of(c, engine) or c.what not in (*_GRADIENTS, ClaimKind.NODE):
             continue
@@ -59,16 +61,16 @@ def _excuse(context: Context, engine: Engine) -> None:
             point = context.points.at(c.trial)
         except LookupError:  # a point that was not kept
             continue
-        repeated = points.setdefault(id(point), _Repeated(context, point, engine))
-        context.found[place] = repeated.judged(c)
+        repeated = points.setdefault(id(point), _BareGraphRecheck(context, point, engine))
+        context.found[place] = repeated.rechecked(c)
 
 
-def _excused(c: Comparison, why: Fact) -> Comparison:
+def _as_unsupported(c: Comparison, why: Fact) -> Comparison:
     return replace(c, status="unsupported", mismatch=why)
 
 
 @dataclass(slots=True)
-class _Repeated:
+class _BareGraphRecheck:
     """One engine at one point, asked again."""
 
     context: Context
@@ -78,15 +80,15 @@ class _Repeated:
     composed: dict[int, bool] = field(default_factory=dict)  # by an op's number, whether it is made of right ones
     _behind: set[str] | None = None
 
-    def judged(self, c: Comparison) -> Comparison:
+    def rechecked(self, c: Comparison) -> Comparison:
         """A failure as it is, where it is the engine's own; else unsupported, and why."""
         try:
             if c.what is ClaimKind.NODE:
                 return c if c.operation is None else self._of_operation(c, c.operation)
             excuse = fact("made_of_others") if c.tensor in self._behind_composed() else self._of_gradient(c)
-        except CANNOT:
+        except COMPUTATION_ERRORS:
             return c
-        return c if excuse is None else _excused(c, excuse)
+        return c if excuse is None else _as_unsupported(c, excuse)
 
     # Gradients ---------------------------------------------------------------------------------------
 
@@ -117,7 +119,7 @@ class _Repeated:
 
     def _differs(self, got: np.ndarray | None, want: np.ndarray | None) -> bool:
         dtype = want.dtype if want is not None else np.dtype(np.float64)
-        tolerance = between_engines(dtype, self.point.problem.case.engine_tolerance, self.context.options.tolerance)
+        tolerance = engine_tolerance(dtype, self.point.problem.case.engine_tolerance, self.context.options.tolerance)
         subject = next(iter(self.context.found)).subject
         return compare(got, want, tolerance, subject).status == "failed"
 
@@ -126,17 +128,17 @@ class _Repeated:
     def _of_operation(self, c: Comparison, one: WrongOperation) -> Comparison:
         if not self._can_be_given(one):
             ones = with_ones(one.operation)
-            if not self._are_given(ones):
-                return _excused(c, fact("incoming_cannot_be_given"))
-            again = self._with(ones, one)
+            if not self._can_receive(ones):
+                return _as_unsupported(c, fact("incoming_cannot_be_given"))
+            again = self._with_cotangents(ones, one)
             if again is None:
                 return c.subject.passed()
             c = again
-        return _excused(c, fact("made_of_others")) if self._is_composed(one) else c
+        return _as_unsupported(c, fact("made_of_others")) if self._is_composed(one) else c
 
-    def _with(self, operation: Operation, one: WrongOperation) -> Comparison | None:
+    def _with_cotangents(self, operation: Operation, one: WrongOperation) -> Comparison | None:
         """The same gradient with other incoming gradients, where it is wrong."""
-        found = wrong_with(self.point, self.engine, [operation], self.context.options.tolerance)
+        found = wrong_with_cotangents(self.point, self.engine, [operation], self.context.options.tolerance)
         same = (c for c in found if c.operation is not None and c.operation.index == one.index)
         again = next(same, None)
         known = None if again is None else again.operation
@@ -145,11 +147,13 @@ class _Repeated:
     def _can_be_given(self, one: WrongOperation) -> bool:
         """Whether the op's own incoming gradient arrives at its result. It does not where an error is raised that ones
         do not raise: what was made of the result, to give it, has raised it."""
-        return (one.mine.error is None or not self._is_asked(one, np.ones_like)) and self._are_given(one.operation)
+        return (one.mine.error is None or not self._can_pull_back(one, np.ones_like)) and self._can_receive(
+            one.operation
+        )
 
-    def _are_given(self, operation: Operation) -> bool:
+    def _can_receive(self, operation: Operation) -> bool:
         """Whether leaves of its results' shapes get these incoming gradients."""
-        gives: Callable[..., bool] = self.engine.gives
+        gives: Callable[..., bool] = self.engine.accepts_seeds
         given = [
             (np.ones(shape, dtype), cotangent)
             for output, cotangent in zip(operation.application.outputs, operation.cotangents, strict=True)
@@ -158,7 +162,7 @@ class _Repeated:
         ]
         return gives([root for root, _ in given], [seed for _, seed in given])
 
-    def _is_asked(self, one: WrongOperation, incoming: Callable[[np.ndarray], np.ndarray]) -> bool:
+    def _can_pull_back(self, one: WrongOperation, incoming: Callable[[np.ndarray], np.ndarray]) -> bool:
         """Whether the op alone raises nothing for another incoming gradient."""
         given = [None if cotangent is None else incoming(cotangent) for cotangent in one.operation.cotangents]
         (found,) = self.engine.pull_back([one.application], [given], self.point.problem.dtype)
@@ -184,5 +188,5 @@ class _Repeated:
             if all_composed and not is_right_on_small_graph(self.engine, self.context.engines.reference):
                 all_composed = False  # what is made of right ops is wrong because the pass is
             above = [name for name in flow.tensors if name.partition("[")[0] in owners]
-            self._behind = flow.below(*above) if all_composed else set()
+            self._behind = flow.ancestors(*above) if all_composed else set()
         return self._behind

@@ -15,21 +15,21 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import lookup
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.formulas import explained
-from gradcheck.checks.claims.operations import positions
-from gradcheck.checks.closeness.agreement import Answer, blames
-from gradcheck.checks.closeness.rounding import at_most
+from gradcheck.checks.claims.formulas import formula_allowance
+from gradcheck.checks.claims.operations import gradient_positions
+from gradcheck.checks.closeness.agreement import Answer, is_found_wrong
+from gradcheck.checks.closeness.rounding import capped_allowance
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.oracle_support import bears_out
-from gradcheck.checks.failures.reference_error_in_formula import right_by_another
-from gradcheck.checks.failures.disagreement import FILE, FORMULA, Dispute, disputed
-from gradcheck.checks.failures.one_sided_derivatives import at_a_kink
-from gradcheck.checks.failures.point_failures import CANNOT
-from gradcheck.checks.failures.reference_op_errors import WrongOps
+from gradcheck.checks.failures.disagreement import FILE, FORMULA, Disagreement, disagreement_of
+from gradcheck.checks.failures.one_sided_derivatives import classify_at_kink
+from gradcheck.checks.failures.oracle_support import oracle_confirms
+from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
+from gradcheck.checks.failures.reference_error_in_formula import reference_error_verdict
+from gradcheck.checks.failures.reference_op_errors import ReferenceOpErrors
 from gradcheck.checks.failures.wrong_steps import claim_of
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, WrongOperation
-from gradcheck.engines.double_precision import raise_array, raise_precision
+from gradcheck.engines.double_precision import double_precision_array, double_precision_problem
 from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
@@ -37,14 +37,14 @@ from gradcheck.language.case import Case
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NUMPY
 from gradcheck.language.expr.traverse import ops_in
-from gradcheck.language.trial_draws import speaks_of_inner
+from gradcheck.language.trial_draws import mentions_inner_gradient
 from gradcheck.oracles.numeric.numeric_gradient import Estimate, NumericGradient, numeric_gradient
 from gradcheck.oracles.numeric.objective import OpObjective, WideHost
-from gradcheck.oracles.numeric.work_budget import Budget
+from gradcheck.oracles.numeric.work_budget import WorkBudget
 
 #: How many of one point are looked at that remain failures, and how many elements of each: the worst, or all where one
 #: has a kink.
-MOST, ELEMENTS, KINKS = 12, 6, 256
+MAX_FAILURES, MAX_ELEMENTS, MAX_KINKED_ELEMENTS = 12, 6, 256
 #: The numeric oracle's work for one tensor, and for all of a point: a gradient of a large graph is looked at in fewer
 #: elements, and what is left in the end has no verdict; for all points so many times as much.
 WORK, ALL_WORK, _POINTS = 1_000_000_000, 3_000_000_000, 4
@@ -56,118 +56,122 @@ _AS_MUCH = 2.0
 _PART = 0.25
 
 #: Verdicts that nobody alone is wrong by.
-_OPEN = frozenset(("oracle_cannot_tell", "all_differ"))
+_UNDECIDED_VERDICTS = frozenset(("oracle_cannot_tell", "all_differ"))
 
 #: The families of ops that are computed by factorizing matrices.
 _ALGORITHMS = frozenset(("inverse_solve", "determinants", "factorizations"))
 
 
-def arbitrate(context: Context) -> None:
+def assign_blame(context: Context) -> None:
     """Give what failed at the case's own numbers, and at its trials, a verdict."""
-    budget = Budget(_POINTS * ALL_WORK)
-    for point in (context.points.own, *context.points.elsewhere):
+    budget = WorkBudget(_POINTS * ALL_WORK)
+    for point in (context.points.own, *context.points.other_points):
         if any(c.status == "failed" and c.trial == point.trial for c in context.found):
-            raised = raise_precision(point.problem)
+            raised = double_precision_problem(point.problem)
             with using_default_dtype(dtypes.real_of(raised.dtype)), np.errstate(all="ignore"):
-                _Arbitration(context, point, Budget(ALL_WORK, within=budget)).run()
+                _BlameAssignment(context, point, WorkBudget(ALL_WORK, within=budget)).run()
 
 
 @dataclass(slots=True)
-class _Arbitration:
+class _BlameAssignment:
     """The failures at one point, and who can be asked about them."""
 
     context: Context
     point: Point
-    _budget: Budget
+    _budget: WorkBudget
     _oracles: dict[tuple[str, int], NumericGradient | None] = field(default_factory=dict)
-    _wrong_ops: WrongOps | None = None
+    _wrong_ops: ReferenceOpErrors | None = None
 
     def run(self) -> None:
         """Each failure in turn, as far as the budget goes; what is left has no verdict."""
         looked_at = 0
         for place, c in enumerate(self.context.found):
-            if looked_at < MOST and not self._budget.is_spent and self._is_mine(c):
-                again = self._again(c)
+            if looked_at < MAX_FAILURES and not self._budget.is_spent and self._is_open_here(c):
+                again = self._with_verdict(c)
                 looked_at += again is not c and again.status == "failed"
                 self.context.found[place] = again
 
-    def _is_mine(self, c: Comparison) -> bool:
+    def _is_open_here(self, c: Comparison) -> bool:
         is_constant = c.tensor in self.context.case.constants  # no gradient is wanted there
         here = c.trial == self.point.trial and c.status == "failed" and c.verdict is None
         return here and not is_constant and c.what is not ClaimKind.WRONG_FORMULA
 
-    def _again(self, c: Comparison) -> Comparison:
-        dispute = disputed(c)
+    def _with_verdict(self, c: Comparison) -> Comparison:
+        dispute = disagreement_of(c)
         if dispute is None:
             return c
         if c.what.is_about_value:
-            return dispute.with_verdict(list(self._others(dispute)), dispute.allowance())
+            return dispute.with_verdict(list(self._other_answers(dispute)), dispute.allowance())
         if not c.what.is_about_gradient and c.operation is None:
             return c
         slack = self._slack(dispute)
-        dispute = dispute.beyond(slack)
+        dispute = dispute.without_explained(slack)
         oracle = self._oracle(c)
-        estimate = self._partials(oracle, dispute.indices[: self._elements(dispute)])
+        estimate = self._partials(oracle, dispute.indices[: self._count_elements(dispute)])
         if estimate is not None and np.any(estimate.kinked):
-            estimate = self._partials(oracle, dispute.indices[:KINKS])
+            estimate = self._partials(oracle, dispute.indices[:MAX_KINKED_ELEMENTS])
         if estimate is not None:
             all_seen = len(estimate.value) >= len(dispute.indices)
             dispute = replace(dispute, indices=dispute.indices[: len(estimate.value)])
-            kinked = at_a_kink(c, dispute.answers(), estimate, dispute.allowance(), all_seen)
+            kinked = classify_at_kink(c, dispute.answers(), estimate, dispute.allowance(), all_seen)
             if kinked is not None:
-                return self._against_reference(dispute, kinked, oracle) if oracle is not None else kinked
+                return self._check_reference(dispute, kinked, oracle) if oracle is not None else kinked
             if np.any(estimate.kinked) and not np.all(estimate.kinked):  # there each has a subgradient; elsewhere not
                 dispute, estimate = dispute.where(~estimate.kinked), estimate.where(~estimate.kinked)
-        others = list(self._others(dispute)) if c.operation is None else []
+        others = list(self._other_answers(dispute)) if c.operation is None else []
         if estimate is not None:
             others.append(Answer(estimate.method, estimate.value, estimate.error, independent=True))
         judged = dispute.with_verdict(others, dispute.allowance(slack))
-        about_reference = right_by_another(self.context, self.point, c)
+        about_reference = reference_error_verdict(self.context, self.point, c)
         if about_reference is not None:
             return replace(c, status="passed", verdict=about_reference)
-        heard = self._against_reference(dispute, judged, oracle) if oracle is not None else judged
-        return self._by_ops_alone(heard, slack) if heard.status == "failed" and c.operation is None else heard
+        heard = self._check_reference(dispute, judged, oracle) if oracle is not None else judged
+        return self._check_reference_ops(heard, slack) if heard.status == "failed" and c.operation is None else heard
 
-    def _by_ops_alone(self, c: Comparison, slack: np.ndarray | None) -> Comparison:
+    def _check_reference_ops(self, c: Comparison, slack: np.ndarray | None) -> Comparison:
         """No failure where the reference alone differs, by ops that it has wrong alone."""
         reference = self.context.engines.reference.name
-        if c.verdict is not None and c.verdict.kind not in _OPEN and not blames(c.verdict, reference):
+        if (
+            c.verdict is not None
+            and c.verdict.kind not in _UNDECIDED_VERDICTS
+            and not is_found_wrong(c.verdict, reference)
+        ):
             return c
         if self._wrong_ops is None:
-            self._wrong_ops = WrongOps(self.point, self.context.options.tolerance, self._again)
-        explained = None if slack is None else at_most(slack, self.point.conditioning.limit)
+            self._wrong_ops = ReferenceOpErrors(self.point, self.context.options.tolerance, self._with_verdict)
+        explained = None if slack is None else capped_allowance(slack, self.point.conditioning.limit)
         verdict = self._wrong_ops.verdict(c, explained)
         return c if verdict is None else replace(c, status="passed", verdict=verdict)
 
-    def _elements(self, dispute: Dispute) -> int:
+    def _count_elements(self, dispute: Disagreement) -> int:
         """Of a claim that is known to be wrong, at a trial, the worst one."""
-        return 1 if self._is_wrong_elsewhere(dispute) else ELEMENTS
+        return 1 if self._is_known_wrong(dispute) else MAX_ELEMENTS
 
-    def _is_wrong_elsewhere(self, dispute: Dispute) -> bool:
+    def _is_known_wrong(self, dispute: Disagreement) -> bool:
         """Whether it is a trial's, of a claim that is known to be wrong at the case's own numbers."""
         c, mine = dispute.comparison, dispute.answers()[0].name
         if not c.trial:
             return False
-        known = (o for o in self.context.found if not o.trial and o.verdict and _about(o) == _about(c))
-        return any(o.status == "failed" and o.verdict and blames(o.verdict, mine) for o in known)
+        known = (o for o in self.context.found if not o.trial and o.verdict and _claim_key(o) == _claim_key(c))
+        return any(o.status == "failed" and o.verdict and is_found_wrong(o.verdict, mine) for o in known)
 
-    def _against_reference(self, dispute: Dispute, c: Comparison, oracle: NumericGradient) -> Comparison:
+    def _check_reference(self, dispute: Disagreement, c: Comparison, oracle: NumericGradient) -> Comparison:
         """No failure where the numeric oracle bears out everything that is said against the reference; nor where nobody
         can tell, and the reference is off as it is where somebody can. Off by roundings alone, it is not wrong."""
         reference = self.context.engines.reference.name
         if c.verdict is None:
             return c
-        if blames(c.verdict, reference):
-            if not bears_out(oracle, c) and self._known_to_be_wrong(c) is None:
+        if is_found_wrong(c.verdict, reference):
+            if not oracle_confirms(oracle, c) and self._known_reference_error(c) is None:
                 return c
-            if dispute.is_of_roundings and c.what is ClaimKind.GRADIENT:
-                return dispute.off_by_rounding(c.verdict)
+            if dispute.is_rounding_only and c.what is ClaimKind.GRADIENT:
+                return dispute.passed_as_rounding(c.verdict)
             return replace(c, status="passed", verdict=fact("reference_wrong", reference=reference, what=c.verdict))
-        known = self._known_to_be_wrong(c) if c.verdict.kind == "oracle_cannot_tell" else None
+        known = self._known_reference_error(c) if c.verdict.kind == "oracle_cannot_tell" else None
         alike = known is not None and c.max_rel is not None and c.max_rel <= _AS_MUCH * (known.max_rel or 0.0)
         return replace(c, status="passed", verdict=known.verdict) if known is not None and alike else c
 
-    def _known_to_be_wrong(self, c: Comparison) -> Comparison | None:
+    def _known_reference_error(self, c: Comparison) -> Comparison | None:
         """Where the reference has been found to be, about the same gradient: elsewhere error bars may be wider."""
         about = (o for o in self.context.found if o.tensor == c.tensor and o.what.is_about_gradient)
         return next((o for o in about if o.verdict is not None and o.verdict.kind == "reference_wrong"), None)
@@ -177,36 +181,36 @@ class _Arbitration:
     def _oracle(self, c: Comparison) -> NumericGradient | None:
         try:
             if c.operation is not None:
-                return _of_operation(c.operation)
+                return _operation_oracle(c.operation)
             key = (c.tensor, c.step)
             if key not in self._oracles:
                 self._oracles[key] = None
-                self._oracles[key] = numeric_gradient(raise_precision(self.point.problem), *key)
+                self._oracles[key] = numeric_gradient(double_precision_problem(self.point.problem), *key)
             return self._oracles[key]
-        except CANNOT:  # a graph that only other engines can evaluate
+        except COMPUTATION_ERRORS:  # a graph that only other engines can evaluate
             return None
 
     def _partials(self, oracle: NumericGradient | None, indices: np.ndarray) -> Estimate | None:
         if oracle is None:
             return None
         try:
-            return oracle.partials([int(index) for index in indices], Budget(WORK, within=self._budget))
-        except CANNOT:
+            return oracle.partials([int(index) for index in indices], WorkBudget(WORK, within=self._budget))
+        except COMPUTATION_ERRORS:
             return None
 
-    def _slack(self, dispute: Dispute) -> np.ndarray | None:
+    def _slack(self, dispute: Disagreement) -> np.ndarray | None:
         """What rounding may take the gradient in dispute from what is right. At a trial of a claim that is known to be
         wrong, and is off by more than is ever allowed, a part of that: who is near one side is not near both."""
         c, conditioning = dispute.comparison, self.point.conditioning
         if c.operation is not None:
             return None
-        if self._is_wrong_elsewhere(dispute) and not conditioning.may_explain(c):
+        if self._is_known_wrong(dispute) and not conditioning.may_explain(c):
             return np.full(dispute.want.shape, _PART * conditioning.limit)
-        if conditioning.rough.is_nothing(c):
+        if conditioning.rough_rounding.is_negligible(c):
             return None
         return conditioning.allowance(ClaimKind.GRADIENT, c.step, c.tensor)
 
-    def _others(self, dispute: Dispute) -> Iterator[Answer]:
+    def _other_answers(self, dispute: Disagreement) -> Iterator[Answer]:
         """What the other engines have, and what the file claims."""
         c = dispute.comparison
         is_value = c.what.is_about_value
@@ -219,9 +223,9 @@ class _Arbitration:
         for what in (ClaimKind.EXPECTED_VALUE,) if is_value else (ClaimKind.FORMULA, ClaimKind.EXPECTED):
             yield from self._claim_of_file(dispute, what)
         if is_value and "core" not in evaluations:
-            yield from dispute.answer("NumPy", self._by_numpy(c.tensor))
+            yield from dispute.answer("NumPy", self._numpy_value(c.tensor))
 
-    def _claim_of_file(self, dispute: Dispute, what: ClaimKind) -> Iterator[Answer]:
+    def _claim_of_file(self, dispute: Disagreement, what: ClaimKind) -> Iterator[Answer]:
         """A claim of the file that passed says what the engine says that it was compared with."""
         c = dispute.comparison
         if c.what is what:
@@ -229,7 +233,7 @@ class _Arbitration:
         key = (what, c.tensor, c.step, c.trial, "passed")
         passed = (o for o in self.context.found if (o.what, o.tensor, o.step, o.trial, o.status) == key)
         other = next(passed, None)
-        if other is None or self._repeats(other):
+        if other is None or self._uses_reference_gradients(other):
             return
         proved = any(
             o.certificate is not None
@@ -239,13 +243,13 @@ class _Arbitration:
         name, said_by = (FORMULA, other.reference) if what is ClaimKind.FORMULA else (FILE, other.engine)
         name = fact("proved", what=name) if proved else name
         if what is ClaimKind.FORMULA:  # a proved one passes, whatever the reference says
-            yield from (replace(a, name=name, independent=proved) for a in self._by_formula(dispute, other))
+            yield from (replace(a, name=name, independent=proved) for a in self._formula_answers(dispute, other))
             return
         yield from (
             replace(party, name=name, independent=proved) for party in dispute.answers() if party.name == said_by
         )
 
-    def _by_formula(self, dispute: Dispute, c: Comparison) -> Iterator[Answer]:
+    def _formula_answers(self, dispute: Disagreement, c: Comparison) -> Iterator[Answer]:
         """What a formula comes to, by values of the graph and incoming gradients alone: as far as rounding goes."""
         claim = claim_of(self.context.case, c)
         if claim is None:
@@ -254,29 +258,31 @@ class _Arbitration:
             found = self.point.scope(c.step).array_of(claim.expr)
         except GradcheckError:
             return
-        noise = explained(self.point, c.step, c.tensor, claim)
+        noise = formula_allowance(self.point, c.step, c.tensor, claim)
         for answer in dispute.answer("", found):
             known = noise is not None and noise.size == found.size
             yield replace(answer, error=noise.ravel()[dispute.indices]) if noise is not None and known else answer
 
-    def _repeats(self, c: Comparison) -> bool:
+    def _uses_reference_gradients(self, c: Comparison) -> bool:
         """Whether a formula is made of gradients that the reference has computed, and knows no better than they."""
         listed = self.context.case.formulas.get(c.tensor, ())
-        return any(claim.text == c.formula and speaks_of_inner(self.context.case, claim.expr) for claim in listed)
+        return any(
+            claim.text == c.formula and mentions_inner_gradient(self.context.case, claim.expr) for claim in listed
+        )
 
-    def _by_numpy(self, tensor: str) -> np.ndarray | None:
+    def _numpy_value(self, tensor: str) -> np.ndarray | None:
         """The value by NumPy's forwards, where the core has not been asked."""
         names = self.point.problem.environment()
         try:
             for name, claim in self.context.case.graph.items():
                 names[name] = evaluate(claim.expr, names, NUMPY)
-        except CANNOT:
+        except COMPUTATION_ERRORS:
             return None
         found = names.get(tensor)
         return found if isinstance(found, np.ndarray) else None
 
 
-def _about(c: Comparison) -> tuple[object, ...]:
+def _claim_key(c: Comparison) -> tuple[object, ...]:
     """What is claimed, wherever it is tried."""
     return c.what, c.tensor, c.step, c.engine, c.reference, c.formula
 
@@ -292,11 +298,11 @@ def _calls_algorithms(case: Case, c: Comparison) -> bool:
     return not modules.isdisjoint(_ALGORITHMS)
 
 
-def _of_operation(one: WrongOperation) -> NumericGradient:
+def _operation_oracle(one: WrongOperation) -> NumericGradient:
     """The oracle of one op alone, in double precision."""
     application = one.application
-    held = [raise_array(array) for array in arrays(application.args, application.kwargs)]
-    place = positions(application)[one.index]
+    held = [double_precision_array(array) for array in arrays(application.args, application.kwargs)]
+    place = gradient_positions(application)[one.index]
     host = WideHost()
 
     def call(value: object) -> object:

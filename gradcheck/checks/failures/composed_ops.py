@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gradcheck.checks.claims.operations import wrong_alone
-from gradcheck.checks.failures.point_failures import CANNOT, PointFailures
+from gradcheck.checks.claims.operations import wrong_op_gradients
+from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS, PointFailures
 from gradcheck.checks.result import Comparison, WrongOperation
-from gradcheck.engines.base import Application, Engine, Parts, parts_of
+from gradcheck.engines.base import Application, Engine, OpComposition, op_composition
 
 
-def taken_apart(
+def separate_composed_ops(
     failures: PointFailures, engine: Engine, wrong: Mapping[int, WrongOperation]
 ) -> tuple[dict[int, WrongOperation], dict[int, int]]:
     """The ops that are wrong by themselves, by the places of their comparisons, those inside of others added; and by
@@ -21,7 +21,7 @@ def taken_apart(
     known: dict[int, list[int]] = {}  # by an op's number, the places of what is wrong inside of it
     for place, one in wrong.items():
         if one.number not in known:
-            known[one.number] = _inside(failures, engine, one)
+            known[one.number] = _add_wrong_parts(failures, engine, one)
         inner = known[one.number]
         if not inner:
             alone[place] = one
@@ -34,16 +34,16 @@ def taken_apart(
     return alone, because
 
 
-def _inside(failures: PointFailures, engine: Engine, one: WrongOperation) -> list[int]:
+def _add_wrong_parts(failures: PointFailures, engine: Engine, one: WrongOperation) -> list[int]:
     """Adds what is wrong inside of an op; its places."""
     _, wrong = wrong_parts(failures, engine, one)
-    found = [_in(one, c) for c in wrong]
+    found = [_as_part_of(one, c) for c in wrong]
     first = len(failures.comparisons)
     failures.comparisons.extend(found)
     return list(range(first, first + len(found)))
 
 
-def _in(outer: WrongOperation, c: Comparison) -> Comparison:
+def _as_part_of(outer: WrongOperation, c: Comparison) -> Comparison:
     assert c.operation is not None
     return replace(c, operation=replace(c.operation, number=outer.number, inside=outer.application.op.name))
 
@@ -53,18 +53,18 @@ def wrong_parts(
 ) -> tuple[tuple[Application, ...], list[Comparison]]:
     """What is called in an op's place, and what of it is wrong: on tensors of their own; what is right there, where two
     of its arguments are one tensor."""
-    called, run = parts(failures, engine, one.application).called, failures.context.options.tolerance
+    called, run = op_parts(failures, engine, one.application).called, failures.context.options.tolerance
     if not called:
         return called, []
-    found = wrong_alone(failures.point, engine, [replace(part, shared=False) for part in called], run)
+    found = wrong_op_gradients(failures.point, engine, [replace(part, shared=False) for part in called], run)
     wrong = {c.operation.number for c in found if c.operation is not None}
     shared = [part for number, part in enumerate(called) if part.shared and number not in wrong]
-    return called, found + (wrong_alone(failures.point, engine, shared, run) if shared else [])
+    return called, found + (wrong_op_gradients(failures.point, engine, shared, run) if shared else [])
 
 
-def parts(failures: PointFailures, engine: Engine, application: Application) -> Parts:
+def op_parts(failures: PointFailures, engine: Engine, application: Application) -> OpComposition:
     """What an engine makes an op of; nothing where it cannot be told."""
     try:
-        return parts_of(engine, replace(application, recorded=None), failures.point.problem.dtype)
-    except CANNOT:
-        return Parts()
+        return op_composition(engine, replace(application, recorded=None), failures.point.problem.dtype)
+    except COMPUTATION_ERRORS:
+        return OpComposition()

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
-from gradcheck.checks.failures.point_failures import GRADIENTS, PointFailures, why
+from gradcheck.checks.failures.point_failures import GRADIENTS, PointFailures, diagnose
 from gradcheck.checks.result import Cause
 from gradcheck.engines.base import Engine
 from gradcheck.facts import fact
 
 
-def explain_left_over(failures: PointFailures, places: Sequence[int], step: int, engine: Engine) -> None:
+def explain_uncleared_gradients(failures: PointFailures, places: Sequence[int], step: int, engine: Engine) -> None:
     """What a step that is no backward pass should have cleared; what is left over there is so in all later steps."""
     states = failures.point.evaluation(engine).states
     before = states[step - 1].gradients if step else {}
@@ -23,13 +23,13 @@ def explain_left_over(failures: PointFailures, places: Sequence[int], step: int,
         want = c.got_array * 0 if c.want_array is None else c.want_array
         evidence = Evidence(c.got_array, want, earlier=before.get(c.tensor))
         cause = Cause(fact("outcome_of_step", number=step + 1), fact("not_cleared"))
-        failures.blame(place, cause, why([evidence, evidence]))
+        failures.blame(place, cause, diagnose([evidence, evidence]))
         later = failures.failed(GRADIENTS, engine.name)
-        failures.follow_from(cause.origin, [other for other in later if failures.comparisons[other].step >= step])
+        failures.mark_consequences(cause.origin, [other for other in later if failures.comparisons[other].step >= step])
         return
 
 
-def follow_stated(failures: PointFailures, engine: Engine) -> None:
+def mark_stated_consequences(failures: PointFailures, engine: Engine) -> None:
     """Numbers that a file states are missed because the engine's gradient is wrong that they are compared with."""
     found = [failures.comparisons[place] for place in failures.failed((ClaimKind.GRADIENT,), engine.name)]
     wrong = {(c.tensor, c.step): c.cause.origin if c.cause is not None else c.consequence_of for c in found}
@@ -37,4 +37,4 @@ def follow_stated(failures: PointFailures, engine: Engine) -> None:
         c = failures.comparisons[place]
         origin = wrong.get((c.tensor, c.step))
         if origin is not None:
-            failures.follow_from(origin, [place])
+            failures.mark_consequences(origin, [place])

@@ -13,31 +13,31 @@ from typing import Literal
 import numpy as np
 
 #: How often further vectors are asked for before nobody knows.
-ROUNDS = 48
+MAX_ROUNDS = 48
 #: In more dimensions than this nobody can tell whether vectors that are further out have merely not been found.
-FEW = 64
+MAX_DIMENSIONS = 64
 #: So many vectors are begun with.
-MOST = 128
+MAX_VECTORS = 128
 #: So many rounds in a row are to show that a direction separates.
 _SLOW = 2
 #: Gaps below this part of a direction's length are rounding, and all that are smaller than this.
 _NO_GAP, _ROUNDING = 1e-9, 1e-15
 
-Place = Literal["inside", "outside", "unknown"]
+HullSide = Literal["inside", "outside", "unknown"]
 
 
-def weights(vectors: np.ndarray, point: np.ndarray) -> np.ndarray:
+def nearest_weights(vectors: np.ndarray, point: np.ndarray) -> np.ndarray:
     """The weights, positive and adding up to 1, with which the rows of `vectors` (m, n) come nearest to a point (n)."""
     offsets = (vectors - point).T
     if offsets.shape[0] > offsets.shape[1]:  # lengths and angles are those of the triangular factor
         offsets = np.linalg.qr(offsets, mode="r")
     matrix = np.vstack([offsets, np.ones(offsets.shape[1])])
-    found = _not_negative(matrix, np.append(np.zeros(offsets.shape[0]), 1.0))
+    found = _nonnegative_least_squares(matrix, np.append(np.zeros(offsets.shape[0]), 1.0))
     total = found.sum()
     return found / total if total > 0 else np.full(len(vectors), 1 / len(vectors))
 
 
-def _not_negative(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+def _nonnegative_least_squares(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     """Least squares with no negative unknown (Lawson and Hanson, Solving Least Squares Problems, 23, 1974)."""
     size = matrix.shape[1]
     found, chosen = np.zeros(size), np.zeros(size, dtype=bool)
@@ -79,41 +79,41 @@ def _least_squares(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.asarray(np.linalg.lstsq(matrix, right, rcond=None)[0])
 
 
-def place_of(
+def locate_in_hull(
     point: np.ndarray,
     known: Sequence[np.ndarray],
     more: Callable[[np.ndarray], Sequence[np.ndarray]],
     near: float,
-    rounds: int = ROUNDS,
-) -> Place:
+    rounds: int = MAX_ROUNDS,
+) -> HullSide:
     """Where a point lies: inside, up to `near` in every entry, or outside of the hull of what is `known` and of what
     `more` gives for a direction, which should be vectors that are far out in it."""
     vectors = [*known, *more(point - (np.min(known, axis=0) + np.max(known, axis=0)) / 2)]
     if _leaves_their_plane(point, np.array(vectors), near):
         return "outside"
-    beyond = _beyond(point, np.array(vectors))
+    beyond = _excess(point, np.array(vectors))
     if np.any(np.abs(beyond) > 4 * near):  # in the entry that is furthest out, is there nothing further?
         entry = np.where(np.arange(point.size) == np.argmax(np.abs(beyond)), np.sign(beyond), 0.0)
         vectors += more(entry)
-        if np.any(np.abs(_beyond(point, np.array(vectors)) * entry) > 4 * near):
+        if np.any(np.abs(_excess(point, np.array(vectors)) * entry) > 4 * near):
             return "outside"
     if np.any(np.all(np.abs(np.array(vectors) - point) <= near, axis=1)):
         return "inside"
-    return _nearest(point, _unlike(vectors, near), more, near, rounds)
+    return _locate_by_nearest(point, _distinct(vectors, near), more, near, rounds)
 
 
-def _nearest(
+def _locate_by_nearest(
     point: np.ndarray,
     vectors: list[np.ndarray],
     more: Callable[[np.ndarray], Sequence[np.ndarray]],
     near: float,
     rounds: int,
-) -> Place:
+) -> HullSide:
     """Where it lies, by the nearest point of the hull."""
     slow = 0
     for _ in range(rounds):
         rows = np.array(vectors)
-        shares = weights(rows, point)
+        shares = nearest_weights(rows, point)
         nearest = shares @ rows
         gap = point - nearest
         if np.all(np.abs(gap) <= near):
@@ -123,18 +123,18 @@ def _nearest(
         found = [one for gain, one in further if gain > near * length]
         slow = slow + 1 if all(gain <= length**2 / 2 for gain, _ in further) else 0
         if not found or slow == _SLOW:  # nothing that was found comes half as far as the point
-            return "outside" if point.size <= FEW else "unknown"
+            return "outside" if point.size <= MAX_DIMENSIONS else "unknown"
         vectors = [one for one, share in zip(vectors, shares, strict=True) if share > _NO_GAP] + found
     return "unknown"
 
 
-def _unlike(vectors: Sequence[np.ndarray], near: float) -> list[np.ndarray]:
+def _distinct(vectors: Sequence[np.ndarray], near: float) -> list[np.ndarray]:
     """The first of those that are the same, up to rounding, and no more than are affordable."""
     alike = {np.round(one / near).tobytes(): one for one in reversed(vectors)}
-    return list(alike.values())[-MOST:]
+    return list(alike.values())[-MAX_VECTORS:]
 
 
-def _beyond(point: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+def _excess(point: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     """By how much each entry of a point is above the highest, or below the lowest, of the vectors."""
     return np.asarray(np.maximum(point - vectors.max(axis=0), 0) + np.minimum(point - vectors.min(axis=0), 0))
 

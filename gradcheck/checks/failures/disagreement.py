@@ -21,7 +21,7 @@ FORMULA, FILE = fact("the_formula"), fact("the_file")
 
 
 @dataclass(frozen=True, slots=True)
-class Dispute:
+class Disagreement:
     """Two answers in double precision, flat, and the indices at which they differ, the worst first."""
 
     comparison: Comparison
@@ -49,7 +49,7 @@ class Dispute:
             absolute += slack.ravel()[self.indices]
         return Allowance(absolute, self.comparison.rtol or 0.0)
 
-    def beyond(self, slack: np.ndarray | None) -> Dispute:
+    def without_explained(self, slack: np.ndarray | None) -> Disagreement:
         """The same at the elements alone that rounding does not explain: of the others nobody need be asked."""
         if slack is None or slack.size != self.want.size:
             return self
@@ -61,12 +61,12 @@ class Dispute:
             left = self.indices[~(gap <= allowed)]
         return replace(self, indices=left) if left.size else self
 
-    def where(self, chosen: np.ndarray) -> Dispute:
+    def where(self, chosen: np.ndarray) -> Disagreement:
         """The same at these of its elements."""
         return replace(self, indices=self.indices[chosen])
 
     @property
-    def is_of_roundings(self) -> bool:
+    def is_rounding_only(self) -> bool:
         """Whether the two have no digit in common, and differ by no more than a few roundings of what stands in the
         tensor beside these elements: what is left of terms that cancel."""
         c, got, want = self.comparison, self.got[self.indices], self.want[self.indices]
@@ -75,12 +75,12 @@ class Dispute:
         gap = np.abs(got - want)
         return bool(np.all((gap <= room) & (gap >= _NO_DIGIT * np.maximum(np.abs(got), np.abs(want)))))
 
-    def off_by_rounding(self, verdict: Fact) -> Comparison:
+    def passed_as_rounding(self, verdict: Fact) -> Comparison:
         """The comparison, passed: its reference is off by rounding alone, and who says so is in the `verdict`."""
         c = self.comparison
         off = float(np.max(np.abs(self.got - self.want)[self.indices]))
         kept = replace(c, status="passed", mismatch=None, mismatched=0, got_array=None, want_array=None, mask=None)
-        return kept.noted(fact("reference_rounds", reference=c.reference, off=off, what=verdict))
+        return kept.with_notes(fact("reference_rounds", reference=c.reference, off=off, what=verdict))
 
     def with_verdict(self, others: Sequence[Answer], allowance: Allowance) -> Comparison:
         """The comparison with what follows from the others' answers."""
@@ -88,7 +88,7 @@ class Dispute:
         return replace(self.comparison, verdict=verdict) if verdict else self.comparison
 
 
-def disputed(c: Comparison) -> Dispute | None:
+def disagreement_of(c: Comparison) -> Disagreement | None:
     """None where shapes differ. Where no gradient arrived it counts as zeros."""
     either = c.want_array if c.want_array is not None else c.got_array
     if either is None or c.mask is None:
@@ -98,4 +98,4 @@ def disputed(c: Comparison) -> Dispute | None:
         return None
     indices = np.flatnonzero(c.mask)
     excess = np.nan_to_num(np.abs(got - want).ravel()[indices], nan=np.inf)
-    return Dispute(c, got.ravel(), want.ravel(), indices[np.argsort(-excess, kind="stable")])
+    return Disagreement(c, got.ravel(), want.ravel(), indices[np.argsort(-excess, kind="stable")])

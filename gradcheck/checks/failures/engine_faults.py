@@ -13,12 +13,12 @@ from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import ROUNDINGS, epsilon
-from gradcheck.checks.failures.composed_ops import parts
-from gradcheck.checks.failures.diagnosis.catalogue import confirmed
-from gradcheck.checks.failures.gather_evidence import evidence_of_accumulation
+from gradcheck.checks.failures.composed_ops import op_parts
+from gradcheck.checks.failures.diagnosis.catalogue import matching_diagnoses
 from gradcheck.checks.failures.fault_localization import Fault
+from gradcheck.checks.failures.gather_evidence import evidence_of_accumulation
 from gradcheck.checks.failures.point_failures import PointFailures
-from gradcheck.checks.failures.traversal_probe import BACKWARD_PASS, of_small_graph
+from gradcheck.checks.failures.traversal_probe import BACKWARD_PASS, diagnose_small_graphs
 from gradcheck.checks.options import Engines
 from gradcheck.checks.points.drawing import Points
 from gradcheck.checks.result import Cause, Diagnosis, WrongOperation
@@ -32,7 +32,7 @@ from gradcheck.language.sampling import literal_problem
 _REPEATS, _OPS = 6, 20
 
 _RECURSION = Diagnosis("recursion", fact("recursion_engine"), confidence="confirmed")
-_BY_CHANCE = Diagnosis("not_deterministic", fact("not_deterministic_engine"), confidence="confirmed")
+_NONDETERMINISTIC = Diagnosis("not_deterministic", fact("not_deterministic_engine"), confidence="confirmed")
 
 
 def is_unreliable(failures: PointFailures, engine: Engine, wrong: Sequence[WrongOperation]) -> bool:
@@ -45,11 +45,11 @@ def is_unreliable(failures: PointFailures, engine: Engine, wrong: Sequence[Wrong
     again = (engine.evaluate(failures.point.problem) for _ in range(_REPEATS))
     if all(_same(evaluation, other) for other in again) and _same_alone(failures, engine, wrong):
         return False
-    found = of_small_graph(engine, failures.reference)  # an order that changes may be all that is left to chance
+    found = diagnose_small_graphs(engine, failures.reference)  # an order that changes may be all that is left to chance
     if found is not None:
         _blame(failures, engine, BACKWARD_PASS, found)
     else:
-        _blame(failures, engine, Cause(fact("chance"), fact("not_the_same_twice")), _BY_CHANCE)
+        _blame(failures, engine, Cause(fact("chance"), fact("not_the_same_twice")), _NONDETERMINISTIC)
     return True
 
 
@@ -59,7 +59,7 @@ def counts_all_twice(failures: PointFailures, engine: Engine, wrong: Sequence[Wr
     doubled = [one for one in wrong if _is_doubled(one)]
     if not doubled or not all(one in doubled or _is_made(failures, engine, one) for one in wrong):
         return False
-    found = of_small_graph(engine, failures.reference)
+    found = diagnose_small_graphs(engine, failures.reference)
     if found is None or found.kind != "counted_twice":
         return False
     _blame(failures, engine, BACKWARD_PASS, found)
@@ -77,7 +77,7 @@ def _is_doubled(one: WrongOperation) -> bool:
 
 def _is_made(failures: PointFailures, engine: Engine, one: WrongOperation) -> bool:
     """Whether an engine makes an op of others."""
-    made = parts(failures, engine, one.application)
+    made = op_parts(failures, engine, one.application)
     return not one.mine.error and bool(made.called or made.methods)
 
 
@@ -86,7 +86,7 @@ def _blame(failures: PointFailures, engine: Engine, cause: Cause, diagnosis: Dia
     places = failures.failed((), engine.name)
     lead = min(places, key=lambda place: failures.comparisons[place].what is not ClaimKind.RAISES)
     failures.blame(lead, cause, (diagnosis,))
-    failures.follow_from(cause.origin, places)
+    failures.mark_consequences(cause.origin, places)
 
 
 def _same(one: Evaluation, other: Evaluation) -> bool:
@@ -136,18 +136,20 @@ def _equal(one: np.ndarray | None, other: np.ndarray | None) -> bool:
 # Of two uses, one that is overwritten and one that is dropped look alike. Of three they do not: so three are tried.
 
 #: The kinds that two uses cannot tell apart.
-ALIKE = frozenset({"overwritten", "use_dropped"})
+INDISTINGUISHABLE = frozenset({"overwritten", "use_dropped"})
 
 _INPUTS = {"x": [1.5, -2.0, 0.5], "a": [0.3, 1.1, -0.7], "b": [-1.2, 0.4, 0.9], "c": [0.6, -0.8, 1.7]}
 _GRAPH = {"p": "x * a", "q": "x * b", "r": "x * c", "s": "p + q", "f": "s + r"}
 _INCOMING = [1.0, -0.6, 0.2]
 
 
-def tell_apart(diagnoses: tuple[Diagnosis, ...], engine: Engine, reference: Engine) -> tuple[Diagnosis, ...]:
+def separate_by_three_uses(
+    diagnoses: tuple[Diagnosis, ...], engine: Engine, reference: Engine
+) -> tuple[Diagnosis, ...]:
     """The diagnoses without those that a tensor of three uses refutes; as they are where it says nothing."""
-    if len({diagnosis.kind for diagnosis in diagnoses} & ALIKE) < len(ALIKE):
+    if len({diagnosis.kind for diagnosis in diagnoses} & INDISTINGUISHABLE) < len(INDISTINGUISHABLE):
         return diagnoses
-    kinds = _certain_of_three(engine, reference)
+    kinds = _confirmed_by_three_uses(engine, reference)
     kept = [diagnosis for diagnosis in diagnoses if diagnosis.kind in kinds]
     if len(kept) != 1:
         return diagnoses
@@ -155,14 +157,14 @@ def tell_apart(diagnoses: tuple[Diagnosis, ...], engine: Engine, reference: Engi
     return (replace(kept[0], evidence=evidence, confidence="confirmed"),)
 
 
-def _certain_of_three(engine: Engine, reference: Engine) -> set[str]:
+def _confirmed_by_three_uses(engine: Engine, reference: Engine) -> set[str]:
     """The mistakes that are certain, of the tensor with three uses."""
     problem = _three_uses(own_dtype(engine))
     points = Points(problem, Engines((engine,), reference))
     fault = Fault("x", 0, None, np.zeros(3), 0.0)
     try:
         with using_default_dtype(dtypes.real_of(problem.dtype)):
-            found, _ = confirmed(evidence_of_accumulation(fault, engine, points, points.own))
+            found, _ = matching_diagnoses(evidence_of_accumulation(fault, engine, points, points.own))
     except GradcheckError:  # the engine cannot multiply and add
         return set()
     return {diagnosis.kind for diagnosis in found if diagnosis.confidence == "confirmed"}

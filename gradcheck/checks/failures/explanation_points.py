@@ -11,56 +11,58 @@ from functools import cached_property
 
 from gradcheck.checks.branches.branch_coverage import BranchCoverage
 from gradcheck.checks.points.degenerate import is_finite
+from gradcheck.checks.points.drawing import EQUAL, GENERIC, Points, draw_until
 from gradcheck.checks.points.perturbation import with_other_literals
 from gradcheck.checks.points.point import Point
-from gradcheck.checks.points.drawing import EQUAL, GENERIC, Points, draw_until
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
 from gradcheck.language.sampling import draw
-from gradcheck.language.trial_draws import Variation, speaks_of_root, varies_incoming
+from gradcheck.language.trial_draws import Variation, mentions_root_gradient, needs_varied_incoming
 
 #: What is drawn for explanations is drawn from this seed.
 SEED = 0
 
 
-class ExplainingPoints:
+class ExplanationPoints:
     """Those of one case. `run` are the points of the run, at which whatever is told must hold as well. A claim that
     speaks of an incoming gradient that the file writes out is `speaking`: it must hold under others, too."""
 
     def __init__(self, run: Points) -> None:
         self.run = run
         self._case = run.own.problem.case
-        self._varies = varies_incoming(self._case)
+        self._varies = needs_varied_incoming(self._case)
 
-    def is_speaking(self, expr: Expr) -> bool:
+    def must_vary_incoming(self, expr: Expr) -> bool:
         """Whether a claim must hold under other incoming gradients than the file writes out."""
-        return self._varies and speaks_of_root(self._case, expr)
+        return self._varies and mentions_root_gradient(self._case, expr)
 
-    def fixed(self, speaking: bool = False) -> list[Point]:
+    def seed_independent(self, speaking: bool = False) -> list[Point]:
         """Those that do not depend on the run's seed, the most telling first."""
-        found = self._incoming if speaking else []
+        found = self._other_incoming_points if speaking else []
         found = found + [point for point in (self.generic, self.ordinary, self.large) if point is not None]
-        return found + [p for p in self._beyond if speaking or not p.problem.drawn.variation.incoming]
+        return found + [
+            p for p in self._other_branch_points if speaking or not p.problem.draw_settings.variation.incoming
+        ]
 
-    def of_run(self, speaking: bool = False) -> list[Point]:
+    def points_of_run(self, speaking: bool = False) -> list[Point]:
         """The run's own numbers, its trials, and whatever else it looked at."""
-        others = [p for p in self.run.others if speaking or not _is_incoming(p)]
+        others = [p for p in self.run.variants if speaking or not _is_incoming(p)]
         return [point for point in (self.run.own, *self.run.trials, *others) if _usable(point)]
 
     @cached_property
     def generic(self) -> Point | None:
         """Where all sizes are different and none is 1, as far as they can be drawn, and nothing has structure."""
-        return _usable(self.run.unseen(GENERIC, SEED, with_other_literals))
+        return _usable(self.run.unseen_point(GENERIC, SEED, with_other_literals))
 
     @cached_property
     def large(self) -> Point | None:
         """All sizes the same and above 7, as far as they can be drawn; numbers from tiny to large."""
 
         def point(problem: Problem) -> Point | Fact:
-            other = with_other_literals(problem, stream(SEED, "large", problem.drawn.attempt))
+            other = with_other_literals(problem, stream(SEED, "large", problem.draw_settings.attempt))
             return _usable(self._at(other)) or fact("not_evaluated_here")
 
         found = draw_until(self._case, SEED, EQUAL, point)
@@ -77,12 +79,12 @@ class ExplainingPoints:
             return None
 
     @cached_property
-    def _beyond(self) -> list[Point]:
+    def _other_branch_points(self) -> list[Point]:
         """On those sides of comparisons on which none of these is."""
         coverage = BranchCoverage(self._case)
         coverage.visit([point for point in (self.generic, self.ordinary, self.large) if point is not None])
         found: list[Point] = []
-        for site, side in coverage.missing():
+        for site, side in coverage.missing_goals():
             reached = (self._at(problem) for problem in coverage.reach(site, side))
             point = next((p for p in reached if _usable(p) and is_finite(p)), None)
             if point is not None:
@@ -91,14 +93,14 @@ class ExplainingPoints:
         return found
 
     @cached_property
-    def _incoming(self) -> list[Point]:
-        found = [self._under_other_incoming(point) for point in (self.generic, self.ordinary)]
+    def _other_incoming_points(self) -> list[Point]:
+        found = [self._with_other_incoming(point) for point in (self.generic, self.ordinary)]
         return [point for point in found if point is not None]
 
-    def _under_other_incoming(self, point: Point | None) -> Point | None:
+    def _with_other_incoming(self, point: Point | None) -> Point | None:
         if point is None:
             return None
-        problem, by = point.problem, point.problem.drawn
+        problem, by = point.problem, point.problem.draw_settings
         varied = Variation(incoming=True)
         try:
             other = draw(self._case, by.seed, by.trial, attempt=by.attempt, variation=varied, sizes=problem.sizes)

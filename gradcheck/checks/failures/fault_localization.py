@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite, wide
-from gradcheck.checks.claims.operations import positions
+from gradcheck.checks.claims.operations import gradient_positions
 from gradcheck.checks.closeness.tolerance import ROUNDINGS, Tolerance, base, epsilon
-from gradcheck.checks.failures.gradient_flow import Followed, GradientFlow
+from gradcheck.checks.failures.gradient_flow import BackwardRecord, GradientFlow
 from gradcheck.checks.result import Cause, WrongOperation
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.recording import arrays
@@ -45,7 +45,7 @@ class Fault:
 # What a pass adds ----------------------------------------------------------------------------------
 
 
-def added(evaluation: Evaluation, step: int) -> dict[str, np.ndarray | None]:
+def gradient_increments(evaluation: Evaluation, step: int) -> dict[str, np.ndarray | None]:
     """What one step has added to each gradient."""
     now = evaluation.states[step].gradients
     before: Mapping[str, np.ndarray | None] = evaluation.states[step - 1].gradients if step else {}
@@ -62,14 +62,14 @@ def _difference(now: np.ndarray | None, before: np.ndarray | None) -> np.ndarray
 # Where ---------------------------------------------------------------------------------------------
 
 
-def faults(
+def find_faults(
     flow: GradientFlow,
     gradients: Mapping[str, np.ndarray | None],
     explains: Callable[[str], np.ndarray | None] = lambda name: None,
-) -> tuple[list[Fault], Followed]:
+) -> tuple[list[Fault], BackwardRecord]:
     """The tensors at which this engine's gradients do not follow from each other, in backward order. `explains` says
     what each element of a tensor's gradient may be off by for rounding, where that is known."""
-    followed = flow.follow(_held(flow, gradients))
+    followed = flow.run_backward(_passed_on_gradients(flow, gradients))
     found = []
     for name, expected in followed.expected.items():
         if name not in gradients:
@@ -80,10 +80,10 @@ def faults(
     return found, followed
 
 
-def _held(flow: GradientFlow, gradients: Mapping[str, np.ndarray | None]) -> dict[str, np.ndarray]:
+def _passed_on_gradients(flow: GradientFlow, gradients: Mapping[str, np.ndarray | None]) -> dict[str, np.ndarray]:
     """What tensors pass on: their gradients; zeros for one that has none if nothing that it was made from has any."""
     known = {name: gradient for name, gradient in gradients.items() if gradient is not None}
-    passing = flow.above(*(name for name, gradient in known.items() if np.any(gradient)))
+    passing = flow.descendants(*(name for name, gradient in known.items() if np.any(gradient)))
     silent = [name for name in gradients if name not in known and name not in passing and name in flow.tensors]
     return known | {name: np.zeros_like(flow.tensors[name].data) for name in silent if flow.tensors[name].creators}
 
@@ -113,7 +113,7 @@ def _is_rounding(got: np.ndarray | None, expected: np.ndarray, explained: np.nda
         return bool((np.abs(left - right) <= allowed).all())
 
 
-def heard(flow: GradientFlow, gradients: Mapping[str, np.ndarray | None], tensor: str) -> set[str]:
+def contributing_entries(flow: GradientFlow, gradients: Mapping[str, np.ndarray | None], tensor: str) -> set[str]:
     """The entries whose ops this tensor's gradient comes from, as far as gradients in between cannot be read."""
     found: set[str] = set()
     silent = [tensor]
@@ -124,14 +124,14 @@ def heard(flow: GradientFlow, gradients: Mapping[str, np.ndarray | None], tensor
     return found
 
 
-def first(found: Sequence[Fault], flow: GradientFlow) -> list[Fault]:
+def first_faults(found: Sequence[Fault], flow: GradientFlow) -> list[Fault]:
     """Those that no other lies above, in backward order; not all where there are many."""
     chosen: list[Fault] = []
     spoilt: set[str] = set()
     for fault in found:
         if len(chosen) < _MANY and fault.tensor not in spoilt:
             chosen.append(fault)
-            spoilt |= flow.below(fault.tensor)
+            spoilt |= flow.ancestors(fault.tensor)
     return [fault for fault in chosen if fault.tensor not in spoilt]
 
 
@@ -146,14 +146,14 @@ def origin_of(wrong: WrongOperation) -> Fact:
     )
 
 
-def wrong_rule(group: Sequence[WrongOperation], counts: tuple[int, int], made_of: tuple[str, ...] = ()) -> Cause:
+def wrong_rule_cause(group: Sequence[WrongOperation], counts: tuple[int, int], made_of: tuple[str, ...] = ()) -> Cause:
     """What is wrong with one op, by how many operations there are and how many of these are wrong; `made_of` names the
     ops whose methods the engine's own calls."""
     operations, wrong = counts
     one, *_ = group
     numbers = sorted({other.index for other in group})
     application = one.application
-    places = positions(application)
+    places = gradient_positions(application)
     if one.mine.error or one.theirs.error:
         what = fact("rule_fails")
     elif application.shared:
@@ -166,6 +166,6 @@ def wrong_rule(group: Sequence[WrongOperation], counts: tuple[int, int], made_of
     return Cause(origin_of(one), told)
 
 
-def wrong_accumulation(fault: Fault, operations: int, uses: int) -> Cause:
+def wrong_accumulation_cause(fault: Fault, operations: int, uses: int) -> Cause:
     """A tensor at which right contributions are put together wrongly."""
     return Cause(fault.origin, fact("put_together_wrongly", uses=uses, operations=operations))

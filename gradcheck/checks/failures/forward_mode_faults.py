@@ -12,14 +12,14 @@ from gradcheck.checks.claims.cotangents import operations_of
 from gradcheck.checks.claims.op_jvps import directions_of
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.gather_evidence import MORE_POINTS
-from gradcheck.checks.failures.point_failures import MOST, PointFailures, why
+from gradcheck.checks.failures.point_failures import MAX_DIAGNOSED, PointFailures, diagnose
 from gradcheck.checks.result import Cause, Comparison, Diagnosis
 from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.jvp import Pushforward, push_operations
 from gradcheck.facts import Fact, fact
 
-_WHOLE = (ClaimKind.JVP, ClaimKind.DOT_PRODUCT)
+_WHOLE_GRAPH_CLAIMS = (ClaimKind.JVP, ClaimKind.DOT_PRODUCT)
 #: How far twice the answer may be from the answer to twice as much, relative to the largest element.
 _LINEAR = 1e-3
 
@@ -33,11 +33,11 @@ def explain_forward_mode(failures: PointFailures, engine: Engine) -> None:
         origin = _origin(c)
         known = _rule_at_fault(failures, engine, origin)
         if known is not None:
-            failures.follow_from(known, [place])
-        elif count < MOST:
+            failures.mark_consequences(known, [place])
+        elif count < MAX_DIAGNOSED:
             cause = Cause(origin, fact("its_jvp_is_wrong", reverse=_is_right_in_reverse(failures, c)))
             failures.blame(place, cause, _diagnoses(failures, engine, c))
-        _follow(failures, engine, known or origin, c.tensor)
+        _mark_consequences(failures, engine, known or origin, c.tensor)
     if not places:
         _blame_first(failures, engine)
 
@@ -63,14 +63,14 @@ def _is_right_in_reverse(failures: PointFailures, c: Comparison) -> bool:
     return any((o.what, o.tensor, o.engine, o.trial, o.status) == same for o in failures.comparisons)
 
 
-def _follow(failures: PointFailures, engine: Engine, origin: Fact, entry: str) -> None:
+def _mark_consequences(failures: PointFailures, engine: Engine, origin: Fact, entry: str) -> None:
     """The tangents of an entry and of all that is made of it, and what is made of these."""
     flow = failures.flow(0)
     parts = {name for name in flow.tensors if name.partition("[")[0] == entry}
-    spoilt = parts | flow.above(*parts)
-    for place in failures.failed(_WHOLE, engine.name):
+    spoilt = parts | flow.descendants(*parts)
+    for place in failures.failed(_WHOLE_GRAPH_CLAIMS, engine.name):
         if failures.comparisons[place].tensor in (*spoilt, ""):
-            failures.follow_from(origin, [place])
+            failures.mark_consequences(origin, [place])
 
 
 def _blame_first(failures: PointFailures, engine: Engine) -> None:
@@ -85,7 +85,7 @@ def _blame_first(failures: PointFailures, engine: Engine) -> None:
     origin = fact("tensor", name=first.tensor)
     what = fact("tangents_go_wrong", operations=len(failures.point.applications))
     failures.change(places[0], cause=Cause(origin, what))
-    _follow(failures, engine, origin, first.tensor)
+    _mark_consequences(failures, engine, origin, first.tensor)
 
 
 # Why -----------------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ def _diagnoses(failures: PointFailures, engine: Engine, c: Comparison) -> tuple[
         return (Diagnosis("not_linear", fact("rule_is_not_linear"), confidence="confirmed"),)
     if engine.forward_ad is None and c.got_array is not None and not np.any(c.got_array):
         return (Diagnosis("detached", fact("incoming_is_detached"), confidence="confirmed"),)
-    return why(_evidence(failures, (engine, reference), place, output))
+    return diagnose(_evidence(failures, (engine, reference), place, output))
 
 
 def _is_linear(failures: PointFailures, engine: DefineByRun, application: Application) -> bool:
@@ -121,7 +121,7 @@ def _evidence(failures: PointFailures, engines: Sequence[DefineByRun], place: in
     """The op's tangent at its own numbers and nearby, by the engine and by the reference."""
     own = failures.point.applications[place]
     for number in range(MORE_POINTS + 1):
-        near = failures.context.points.nearby(failures.point, number)
+        near = failures.context.points.nearby_point(failures.point, number)
         if place >= len(near.applications) or near.applications[place].op is not own.op:
             return
         application = near.applications[place]

@@ -11,14 +11,14 @@ from itertools import islice
 import numpy as np
 
 from gradcheck.checks.claims.cotangents import is_of_ones, operations_of
-from gradcheck.checks.claims.operations import positions
-from gradcheck.checks.claims.stated_claims import aligned
-from gradcheck.checks.failures.diagnosis.evidence import Ask, Evidence, Rule, over
-from gradcheck.checks.failures.gradient_flow import Followed, GradientFlow
-from gradcheck.checks.failures.fault_localization import Fault, added, faults
+from gradcheck.checks.claims.operations import gradient_positions
+from gradcheck.checks.claims.stated_claims import align_dtypes
+from gradcheck.checks.failures.diagnosis.evidence import Evidence, ReferencePullback, Rule, with_arrays
+from gradcheck.checks.failures.fault_localization import Fault, find_faults, gradient_increments
+from gradcheck.checks.failures.gradient_flow import BackwardRecord, GradientFlow
+from gradcheck.checks.points.drawing import Points
 from gradcheck.checks.points.perturbation import scaled_array
 from gradcheck.checks.points.point import Point
-from gradcheck.checks.points.drawing import Points
 from gradcheck.checks.result import Operation, WrongOperation
 from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.recording import arrays
@@ -43,10 +43,10 @@ _MOST_OPS_CUT, _MOST_PATHS = 500, 24
 def evidence_of_rule(wrong: WrongOperation, points: Points, point: Point) -> Iterator[Evidence]:
     """What is known of one op's rule, at its own numbers and at those of the same op nearby."""
     dtype = point.problem.dtype
-    ask = asking(points.engines.reference, dtype)
+    ask = make_reference_pullback(points.engines.reference, dtype)
     yield from evidence_of_operation(wrong.operation, wrong.index, wrong.mine.gradients, ask)
     for number in range(1, MORE_POINTS + 1):
-        application = _counterpart(wrong, points.nearby(point, number).applications, number)
+        application = _counterpart(wrong, points.nearby_point(point, number).applications, number)
         (drawn,) = operations_of([application], 7919 * number + wrong.number)
         cotangents = tuple(None if c is None else np.asarray(_LARGER**number * c) for c in drawn.cotangents)
         if is_of_ones(wrong.operation):  # it may take no others
@@ -57,12 +57,12 @@ def evidence_of_rule(wrong: WrongOperation, points: Points, point: Point) -> Ite
 
 
 def evidence_of_operation(
-    operation: Operation, index: int, gradients: Sequence[np.ndarray | None], ask: Ask
+    operation: Operation, index: int, gradients: Sequence[np.ndarray | None], ask: ReferencePullback
 ) -> Iterator[Evidence]:
     """The evidence at one point; none where the reference has nothing to say."""
     application, cotangents = operation.application, operation.cotangents
     wants = tuple(ask(replace(application, recorded=None), cotangents))
-    places = positions(application)
+    places = gradient_positions(application)
     if not index < len(places) or not index < len(gradients) or not wants:
         return
     rule = Rule(application, places[index], index, cotangents, wants, ask)
@@ -70,7 +70,7 @@ def evidence_of_operation(
     yield Evidence(gradients[index], np.zeros_like(rule.tensor) if want is None else want, rule=rule)
 
 
-def asking(reference: Engine, dtype: np.dtype) -> Ask:
+def make_reference_pullback(reference: Engine, dtype: np.dtype) -> ReferencePullback:
     """The reference, as a function of one op and its incoming gradients; nothing where it would raise."""
 
     def ask(application: Application, cotangents: Sequence[np.ndarray | None]) -> Sequence[np.ndarray | None]:
@@ -91,7 +91,7 @@ def _counterpart(wrong: WrongOperation, applications: Sequence[Application], num
         if found.op is own.op and found.owner == own.owner and found.outputs == own.outputs:
             return found
     generator = stream(wrong.number, "counterpart", number)
-    return over(own, [scaled_array(array, generator) for array in arrays(own.args, own.kwargs)])
+    return with_arrays(own, [scaled_array(array, generator) for array in arrays(own.args, own.kwargs)])
 
 
 # Of how a gradient is put together ---------------------------------------------------------------------
@@ -100,7 +100,7 @@ def _counterpart(wrong: WrongOperation, applications: Sequence[Application], num
 def evidence_of_accumulation(fault: Fault, engine: Engine, points: Points, point: Point) -> Iterator[Evidence]:
     """What is known of one tensor's gradient after one pass, at this point and at others nearby."""
     for number in range(MORE_POINTS + 1):
-        near = points.nearby(point, number)
+        near = points.nearby_point(point, number)
         if fault.step < min(len(near.evaluation(engine).states), len(near.want.states)):
             yield from _of_tensor(fault, engine, near)
 
@@ -109,15 +109,15 @@ def _of_tensor(fault: Fault, engine: Engine, point: Point) -> Iterator[Evidence]
     name, step = fault.tensor, fault.step
     mine = point.evaluation(engine)
     flow = GradientFlow(point.problem, step)
-    gradients = added(mine, step)
-    _, followed = faults(flow, gradients)
+    gradients = gradient_increments(mine, step)
+    _, followed = find_faults(flow, gradients)
     want = followed.expected.get(name)
     if want is None:
         return
     tensor = flow.tensors[name]
     before = (state.gradients.get(name) for state in reversed(mine.states[:step]))
     is_root = name in point.problem.seeds[step]
-    others = {n: g for n, g in added(point.want, step).items() if n != name and g is not None}
+    others = {n: g for n, g in gradient_increments(point.want, step).items() if n != name and g is not None}
     yield Evidence(
         gradients.get(name),
         want,
@@ -125,7 +125,7 @@ def _of_tensor(fault: Fault, engine: Engine, point: Point) -> Iterator[Evidence]
         uses=flow.uses(followed, tensor) if len(flow.owners) <= MOST_OPS else (),
         earlier=next((gradient for gradient in before if gradient is not None), None),
         others=others,
-        neighbours={n: g for n, g in gradients.items() if n != name and g is not None},
+        engine_gradients={n: g for n, g in gradients.items() if n != name and g is not None},
         is_root=is_root,
         reseeded={fact("ones_in_its_place"): np.ones_like(want)} if is_root else {},
     )
@@ -142,11 +142,11 @@ def only_use(point: Point, flow: GradientFlow, name: str, gradients: Mapping[str
     if len(own) != 1 or incoming is None or len(own[0].outputs) != 1:
         return None
     (application,) = own
-    places = positions(application)
+    places = gradient_positions(application)
     index = _place_of(flow.tensors[name].data, application, places)
     if index is None:
         return None
-    ask = asking(point.engines.reference, point.problem.dtype)
+    ask = make_reference_pullback(point.engines.reference, point.problem.dtype)
     wants = tuple(ask(application, [incoming]))
     return Rule(application, places[index], index, (incoming,), wants, ask) if wants else None
 
@@ -164,7 +164,7 @@ def _place_of(value: np.ndarray, application: Application, places: list[int]) ->
 def evidence_of_formula(name: str, claim: Claim, points: Iterable[Point]) -> Iterator[Evidence]:
     """What is known of one formula for one tensor's gradient, at each of these points."""
     for point in points:
-        step = point.last
+        step = point.last_step
         if step >= len(point.want.states):
             continue
         scope = point.scope(step)
@@ -172,32 +172,32 @@ def evidence_of_formula(name: str, claim: Claim, points: Iterable[Point]) -> Ite
         if want is None:
             continue
         try:
-            got, want = aligned(scope.array_of(claim.expr), want)
+            got, want = align_dtypes(scope.array_of(claim.expr), want)
         except GradcheckError:  # at this point it cannot be computed
             continue
         others = {n: g for n, g in scope.gradients.items() if n != name}
-        yield with_graph(Evidence(got, want, others=others, stated=True), name, point)
+        yield with_graph(Evidence(got, want, others=others, is_stated=True), name, point)
 
 
 def with_graph(plain: Evidence, name: str, point: Point) -> Evidence:
     """The evidence with what the graph tells, for a case of a single pass."""
     if len(point.problem.case.steps) != 1:
         return plain
-    flow = GradientFlow(point.problem, point.last)
+    flow = GradientFlow(point.problem, point.last_step)
     if name not in flow.tensors or len(flow.owners) > _MOST_OPS_CUT:
         return plain
-    followed = flow.follow()
+    followed = flow.run_backward()
     gradients = {n: plain.want if n == name else plain.others.get(n) for n in flow.tensors}
     return replace(
         plain,
         scale=followed.scale(flow.tensors[name]),
-        cut=_WhenAsked(_cut(flow, followed, name)),
-        reseeded=_WhenAsked(_reseeded(flow, followed, name)),
+        without_path=_LazyMapping(_gradients_without_paths(flow, followed, name)),
+        reseeded=_LazyMapping(_reseeded(flow, followed, name)),
         rule=only_use(point, flow, name, gradients),
     )
 
 
-class _WhenAsked(Mapping[Fact, np.ndarray]):
+class _LazyMapping(Mapping[Fact, np.ndarray]):
     """The first so many of these, each a backward pass, worked out where some explanation needs them: at most points
     none that is left does."""
 
@@ -218,7 +218,9 @@ class _WhenAsked(Mapping[Fact, np.ndarray]):
         return len(self._known)
 
 
-def _cut(flow: GradientFlow, followed: Followed, name: str) -> Iterator[tuple[Fact, np.ndarray]]:
+def _gradients_without_paths(
+    flow: GradientFlow, followed: BackwardRecord, name: str
+) -> Iterator[tuple[Fact, np.ndarray]]:
     """The gradient without one use of the tensor, then without one of a tensor above it: by the path that is cut."""
     uses = flow.uses(followed, flow.tensors[name])
     whole = followed.expected.get(name)
@@ -233,19 +235,19 @@ def _cut(flow: GradientFlow, followed: Followed, name: str) -> Iterator[tuple[Fa
             yield path, whole - use.share
     if len(set(owners)) < len(owners):
         for owner in dict.fromkeys(owners):
-            yield fact("path", entry=owner), flow.follow(cut=(name, owner)).expected[name]
+            yield fact("path", entry=owner), flow.run_backward(cut=(name, owner)).expected[name]
     for above in flow.tensors:
-        if above != name and name in flow.below(above) and len(flow.children(above)) > 1:
+        if above != name and name in flow.ancestors(above) and len(flow.children(above)) > 1:
             for entry in sorted(flow.children(above)):
-                without = flow.follow(cut=(above, entry)).expected.get(name)
+                without = flow.run_backward(cut=(above, entry)).expected.get(name)
                 if without is not None:
                     yield fact("path_by_way_of", entry=entry, above=above), without
 
 
-def _reseeded(flow: GradientFlow, followed: Followed, name: str) -> Iterator[tuple[Fact, np.ndarray]]:
+def _reseeded(flow: GradientFlow, followed: BackwardRecord, name: str) -> Iterator[tuple[Fact, np.ndarray]]:
     """The gradient if those of tensors above it were ones."""
     for above, gradient in followed.expected.items():
-        if above != name and name in flow.below(above) and not np.all(gradient == 1):
-            found = flow.follow({above: np.ones_like(gradient)}).expected.get(name)
+        if above != name and name in flow.ancestors(above) and not np.all(gradient == 1):
+            found = flow.run_backward({above: np.ones_like(gradient)}).expected.get(name)
             if found is not None:
                 yield fact("ones_for", tensor=above), found

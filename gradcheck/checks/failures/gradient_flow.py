@@ -14,7 +14,7 @@ from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.pullback import pull_arrays
 from gradcheck.autograd.sweep import sweep
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.failures.diagnosis.evidence import Use, origin
+from gradcheck.checks.failures.diagnosis.evidence import Use, contribution_origin
 from gradcheck.engines.core import CoreHost
 from gradcheck.facts import Fact, fact
 from gradcheck.language.evaluation.evaluate import evaluate
@@ -39,7 +39,7 @@ class Contribution:
 
 
 @dataclass(slots=True)
-class Followed:
+class BackwardRecord:
     """One backward pass. `expected` is what every named tensor should receive, given what its children hold."""
 
     expected: dict[str, np.ndarray] = field(default_factory=dict)
@@ -78,9 +78,9 @@ class GradientFlow:
             for part, tensor in _parts(name, scope[name]):
                 self.tensors[part] = tensor
                 self.names.setdefault(tensor, part)
-                self._own(tensor, name)
+                self._assign_owner(tensor, name)
 
-    def _own(self, result: Tensor, entry: str) -> None:
+    def _assign_owner(self, result: Tensor, entry: str) -> None:
         """Everything below a result that no earlier entry has made is this entry's."""
         stack = [result]
         while stack:
@@ -96,13 +96,15 @@ class GradientFlow:
         """Whether it can be followed."""
         return sum(tensor.data.size for tensor in self.owners) <= MOST_NUMBERS
 
-    def follow(self, held: Mapping[str, np.ndarray] | None = None, cut: tuple[str, str] | None = None) -> Followed:
+    def run_backward(
+        self, held: Mapping[str, np.ndarray] | None = None, cut: tuple[str, str] | None = None
+    ) -> BackwardRecord:
         """One backward pass. A tensor named in `held` passes on what stands there, whatever it received.
 
         `cut` names a tensor and an entry: what the tensor's uses in that entry contribute is left out. Then, what is
         received is not noted.
         """
-        found, held = Followed(), held or {}
+        found, held = BackwardRecord(), held or {}
 
         def observed(tensor: Tensor, gradient: np.ndarray) -> list[tuple[Tensor, np.ndarray]]:
             name = self.names.get(tensor)
@@ -119,7 +121,7 @@ class GradientFlow:
                 shares = [(c, np.zeros_like(s) if self.names.get(c) == cut[0] else s) for c, s in shares]
             return shares
 
-        roots, seeds = self.starts()
+        roots, seeds = self.roots_and_seeds()
         for root, seed in zip(roots, seeds, strict=True):
             found.received.setdefault(root, []).append(Contribution(None, 0, seed))
         with np.errstate(all="ignore"):
@@ -129,7 +131,7 @@ class GradientFlow:
                 found.expected[self.names[leaf]] = gradient
         return found
 
-    def starts(self) -> tuple[list[Tensor], list[np.ndarray]]:
+    def roots_and_seeds(self) -> tuple[list[Tensor], list[np.ndarray]]:
         """The roots, and their incoming gradients."""
         seeds = self.problem.seeds[self.step]
         roots = [self.tensors[name] for name in seeds]
@@ -139,10 +141,10 @@ class GradientFlow:
         ]
         return roots, arrays
 
-    def uses(self, followed: Followed, tensor: Tensor) -> tuple[Use, ...]:
+    def uses(self, followed: BackwardRecord, tensor: Tensor) -> tuple[Use, ...]:
         """What each use of the tensor contributes, and would if the op's result had passed on a part only."""
         return tuple(
-            Use(*self._use(c), c.argument, c.share, tuple(self._parts_of(followed, c)))
+            Use(*self._use(c), c.argument, c.share, tuple(self._early_shares(followed, c)))
             for c in followed.received.get(tensor, ())
         )
 
@@ -152,7 +154,7 @@ class GradientFlow:
             return "", ""
         return c.child.creation_op.name, self.owners.get(c.child, "")
 
-    def _parts_of(self, followed: Followed, use: Contribution) -> Iterator[tuple[Fact, np.ndarray]]:
+    def _early_shares(self, followed: BackwardRecord, use: Contribution) -> Iterator[tuple[Fact, np.ndarray]]:
         """What the use would contribute if the op's result had passed on too early: by what had reported then."""
         child = use.child
         received = followed.received.get(child, []) if child is not None else []
@@ -162,18 +164,18 @@ class GradientFlow:
         name: str | Fact = self.names.get(child) or fact("result_of", op=op, entry=owner)
         for order in (received, received[::-1]):
             running = np.cumsum([wide(c.share) for c in order], axis=0)
-            reported = tuple(origin(*self._use(c)) for c in order)
+            reported = tuple(contribution_origin(*self._use(c)) for c in order)
             for count in range(1, len(order)):
                 early = fact("passed_on_when", name=name, reported=reported[:count])
                 yield early, _share(use, child, running[count - 1])
             early = fact("passed_on_each_time", name=name, first=reported[0])
             yield early, _share(use, child, running.sum(0))
 
-    def below(self, *names: str) -> set[str]:
+    def ancestors(self, *names: str) -> set[str]:
         """The named tensors that a gradient reaches from these, those left out that none of them reaches."""
         return self._named(names, lambda tensor: tensor.creators)
 
-    def above(self, *names: str) -> set[str]:
+    def descendants(self, *names: str) -> set[str]:
         """The named tensors that are made of these, directly or not."""
         return self._named(names, lambda tensor: self._consumers.get(tensor, ()))
 

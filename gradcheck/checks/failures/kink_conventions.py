@@ -13,8 +13,8 @@ import numpy as np
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.nearby_gradients import GraphNearby, Nearby, OpNearby
-from gradcheck.checks.failures.point_failures import CANNOT
+from gradcheck.checks.failures.nearby_gradients import GraphNearbyGradients, NearbyGradients, OpNearbyGradients
+from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
 from gradcheck.checks.failures.subgradients import Subgradients
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
@@ -22,7 +22,7 @@ from gradcheck.engines.base import Evaluation
 from gradcheck.facts import Fact, fact
 
 #: Conventions may differ between engines, and in a formula; what a file expects, it asks for.
-FREE = frozenset((ClaimKind.GRADIENT, ClaimKind.FORMULA, ClaimKind.NODE))
+CONVENTION_CLAIMS = frozenset((ClaimKind.GRADIENT, ClaimKind.FORMULA, ClaimKind.NODE))
 
 #: So many rounds are enough to see a reference outside of the hull: one that shares among ties is deep inside.
 _FEW = 6
@@ -31,34 +31,34 @@ Arrays = Mapping[str, np.ndarray]
 
 
 @dataclass
-class Conventions:
+class KinkClassifier:
     """The kinks of one point. `believed` says whether the reference's gradients nearby are, once that was looked at."""
 
     context: Context
     point: Point
-    believed: list[bool] = field(default_factory=list)
+    reliable: list[bool] = field(default_factory=list)
     _known: dict[int, Subgradients | None] = field(default_factory=dict)
 
-    def settle(self) -> None:
+    def classify(self) -> None:
         """Give what failed at a kink its place: a convention, a failure, the reference's own; or undecided."""
         failed = [p for p, c in enumerate(self.context.found) if c.trial == self.point.trial and _may_be_at_kink(c)]
         for place in failed:
-            self.context.found[place] = self._settled(self.context.found[place])
+            self.context.found[place] = self._classified(self.context.found[place])
 
-    def _settled(self, c: Comparison) -> Comparison:
+    def _classified(self, c: Comparison) -> Comparison:
         try:
             tensor, found = self._subgradients(c)
             if found is None:
                 return c
-            elements = _disputed(c)
+            elements = _differing_elements(c)
             at_kinks = found.all_kinked(tensor, elements)
             if at_kinks is None:
                 return undecided(c)
             if not at_kinks:
                 return c
             got, want = self._claims(c, found)
-            return _judged(c, Dispute(found, tensor, elements, got, want))
-        except CANNOT:  # numbers that nobody chose
+            return _with_kink_verdict(c, KinkDisagreement(found, tensor, elements, got, want))
+        except COMPUTATION_ERRORS:  # numbers that nobody chose
             return c
 
     # Around what ------------------------------------------------------------------------------------
@@ -67,17 +67,17 @@ class Conventions:
         """The tensor's name there, and the subgradients that it is one of."""
         if c.operation is not None:
             seed, one = self.point.problem.seed, c.operation
-            near: Nearby = OpNearby(one, self.context.engines.reference, seed)
-            return str(one.index), _around(near, _by_number(one.theirs.gradients))
+            near: NearbyGradients = OpNearbyGradients(one, self.context.engines.reference, seed)
+            return str(one.index), _subgradients_around(near, _by_number(one.theirs.gradients))
         if any(step.inputs for step in self.context.case.steps):
             return c.tensor, None
         if c.step not in self._known:
-            near = GraphNearby(self.point, c.step)
+            near = GraphNearbyGradients(self.point, c.step)
             held = gradients_of(self.point.want, c.step)
-            if not self.believed:
-                self.believed.append(near.is_believable())
-            tensors = {name: held[name] for name in near.moved if name in held}
-            self._known[c.step] = _around(near, tensors) if self.believed[0] else None
+            if not self.reliable:
+                self.reliable.append(near.is_believable())
+            tensors = {name: held[name] for name in near.movable if name in held}
+            self._known[c.step] = _subgradients_around(near, tensors) if self.reliable[0] else None
         found = self._known[c.step]
         return c.tensor, found if found is None or c.tensor in found.shapes else None
 
@@ -107,11 +107,11 @@ class Conventions:
 def _may_be_at_kink(c: Comparison) -> bool:
     arrays = (c.got_array, c.want_array)
     real = all(a is None or a.dtype.kind in "fV" for a in arrays) and any(a is not None for a in arrays)
-    return c.status == "failed" and c.what in FREE and c.mask is not None and real
+    return c.status == "failed" and c.what in CONVENTION_CLAIMS and c.mask is not None and real
 
 
-def _around(near: Nearby, tensors: Arrays) -> Subgradients | None:
-    if not near.moved or not tensors:
+def _subgradients_around(near: NearbyGradients, tensors: Arrays) -> Subgradients | None:
+    if not near.movable or not tensors:
         return None
     found = Subgradients(near, tensors)
     return found if found.are_known else None
@@ -131,7 +131,7 @@ def gradients_of(evaluation: Evaluation, step: int) -> dict[str, np.ndarray]:
     }
 
 
-def _disputed(c: Comparison) -> np.ndarray:
+def _differing_elements(c: Comparison) -> np.ndarray:
     """The elements that differ, flat, the worst first."""
     assert c.mask is not None
     got, want = (np.zeros(c.mask.shape) if a is None else wide(a) for a in (c.got_array, c.want_array))
@@ -144,7 +144,7 @@ def _disputed(c: Comparison) -> np.ndarray:
 
 
 @dataclass(frozen=True, slots=True)
-class Dispute:
+class KinkDisagreement:
     """Two claims about all the tensors, which differ in these elements of one."""
 
     subgradients: Subgradients
@@ -163,12 +163,12 @@ class Dispute:
         return low[self.elements], high[self.elements]
 
 
-def _judged(c: Comparison, dispute: Dispute) -> Comparison:
-    mine = dispute.subgradients.place(dispute.got)
+def _with_kink_verdict(c: Comparison, dispute: KinkDisagreement) -> Comparison:
+    mine = dispute.subgradients.locate(dispute.got)
     if mine == "unknown":
         return undecided(c)
     name: str | Fact = fact("the_formula") if c.what is ClaimKind.FORMULA else c.engine
-    theirs = "unknown" if mine == "outside" and c.trial is None else dispute.subgradients.place(dispute.want, _FEW)
+    theirs = "unknown" if mine == "outside" and c.trial is None else dispute.subgradients.locate(dispute.want, _FEW)
     if mine == "outside" and theirs == "outside":  # a chain of conventions that nobody chose to look at
         return replace(c, status="not_differentiable", verdict=fact("nobody_has_a_subgradient", reference=c.reference))
     if mine == "outside":
@@ -183,7 +183,7 @@ def _judged(c: Comparison, dispute: Dispute) -> Comparison:
     return replace(c, status="not_differentiable", verdict=fact("convention", kink=kink), certificate=known)
 
 
-def _outside(name: str | Fact, dispute: Dispute, values: np.ndarray) -> Fact:
+def _outside(name: str | Fact, dispute: KinkDisagreement, values: np.ndarray) -> Fact:
     """By which element, or else that all of them together are none."""
     low, high = dispute.sides()
     room = dispute.subgradients.jump * np.maximum(np.abs(low), np.abs(high))

@@ -21,37 +21,37 @@ from gradcheck.checks.result import Comparison
 
 def applies(context: Context) -> bool:
     """Where something failed that may be at a kink, or a point is at one; and the run wants to know why."""
-    if not context.found and not context.points.at_kinks:
+    if not context.found and not context.points.kink_points:
         return False
     options = context.options
-    looks = options.explained and options.oracle != "none" and context.can_be_judged
+    looks = options.explained and options.oracle != "none" and context.can_be_checked
     return looks and next(_points(context), None) is not None
 
 
 def check(context: Context) -> Iterable[Comparison]:
     """Nothing new: what failed at a kink gets its place, and what repeats a mistake of the reference fails."""
     from gradcheck.checks.branches.smoothness import is_smooth  # not for cases that pass, and are at no kink
-    from gradcheck.checks.failures.kink_conventions import Conventions
-    from gradcheck.checks.failures.reference_errors import doubt_reference
-    from gradcheck.engines.double_precision import raise_precision
+    from gradcheck.checks.failures.kink_conventions import KinkClassifier
+    from gradcheck.checks.failures.reference_errors import check_reference_at_kinks
+    from gradcheck.engines.double_precision import double_precision_problem
 
     points = list(_points(context))
     if is_smooth(context.points.own.problem):
-        points = [point for point in points if point in context.points.at_kinks]
+        points = [point for point in points if point in context.points.kink_points]
     believed: list[bool] = []
     for point in points:
-        raised = raise_precision(point.problem)
+        raised = double_precision_problem(point.problem)
         with using_default_dtype(dtypes.real_of(raised.dtype)), np.errstate(all="ignore"):
-            Conventions(context, point, believed).settle()
-            if point in context.points.at_kinks:
-                doubt_reference(context, point)
-    context.points.at_kinks = []  # each is looked at once
+            KinkClassifier(context, point, believed).classify()
+            if point in context.points.kink_points:
+                check_reference_at_kinks(context, point)
+    context.points.kink_points = []  # each is looked at once
     return ()
 
 
 def _points(context: Context) -> Iterator[Point]:
     """Those at which there is something to look at."""
     trials = {id(c.trial) for c in context.found if c.status == "failed" and c.mask is not None and c.verdict is None}
-    for point in (context.points.own, *context.points.elsewhere):
-        if id(point.trial) in trials or point in context.points.at_kinks:
+    for point in (context.points.own, *context.points.other_points):
+        if id(point.trial) in trials or point in context.points.kink_points:
             yield point

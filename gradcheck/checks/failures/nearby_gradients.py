@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite, wide
-from gradcheck.checks.claims.operations import positions
+from gradcheck.checks.claims.operations import gradient_positions
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import WrongOperation
 from gradcheck.engines.base import Engine
-from gradcheck.engines.double_precision import raise_array, raise_precision
+from gradcheck.engines.double_precision import double_precision_array, double_precision_problem
 from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import GradcheckError
 from gradcheck.language.expr.nodes import Call, Name
@@ -42,14 +42,14 @@ _TIMES = 3
 Arrays = Mapping[str, np.ndarray]
 
 
-class Nearby(ABC):
+class NearbyGradients(ABC):
     """What is moved, by name, and the gradients there. What is `inner` is moved besides what it is made of."""
 
-    inner: Collection[str] = ()
+    intermediates: Collection[str] = ()
 
     def __init__(self, moved: Arrays, precision: np.dtype, seed: int) -> None:
         """`moved` in double precision; `precision` is what the case is in."""
-        self.moved = moved
+        self.movable = moved
         self.distance = max(_NEAR, _UNITS * epsilon(precision))
         self._generator = stream(seed, "close to a kink")
 
@@ -61,32 +61,36 @@ class Nearby(ABC):
         """Whether differences of the forward bear out the gradients at a point close by."""
         return True
 
-    def random(self) -> Arrays:
+    def random_direction(self) -> Arrays:
         """A direction for every number."""
-        return {name: self._generator.standard_normal(array.shape) for name, array in self.moved.items()}
+        return {name: self._generator.standard_normal(array.shape) for name, array in self.movable.items()}
 
     def moves(self, direction: Arrays, is_straight: bool = False) -> dict[str, np.ndarray]:
         """Moves in a direction, whose length does not count: each number by a part of itself, a zero by one of the
         largest; or straight in this direction, none by more than that. All are moved, if only a little, for one that
         stands still may stay at its kink."""
-        given = {name: direction[name].real for name in self.moved if name in direction}
-        parts = self._straight(given) if is_straight else {n: g / (largest_finite(g) or 1.0) for n, g in given.items()}
+        given = {name: direction[name].real for name in self.movable if name in direction}
+        parts = (
+            self._straight_parts(given)
+            if is_straight
+            else {n: g / (largest_finite(g) or 1.0) for n, g in given.items()}
+        )
         found = {}
-        for name, array in self.moved.items():
-            along = parts.get(name, 0.0) + (0.0 if is_straight and name in parts else self._a_little(array))
+        for name, array in self.movable.items():
+            along = parts.get(name, 0.0) + (0.0 if is_straight and name in parts else self._small_moves(array))
             found[name] = self.distance * _sizes(array) * along
         return found
 
-    def _a_little(self, array: np.ndarray) -> np.ndarray:
+    def _small_moves(self, array: np.ndarray) -> np.ndarray:
         return self._generator.uniform(-1, 1, array.shape) * np.where(array == 0, _ZEROS, _ALL)
 
-    def _straight(self, given: Arrays) -> Arrays:
+    def _straight_parts(self, given: Arrays) -> Arrays:
         """The same direction, and a little more, in parts of the numbers' sizes, the largest of which is 1."""
         longest = max((largest_finite(g) for g in given.values()), default=0.0)
         parts = {}
         for name, g in given.items():
-            sizes = _sizes(self.moved[name])
-            along = g + longest * self._a_little(self.moved[name])
+            sizes = _sizes(self.movable[name])
+            along = g + longest * self._small_moves(self.movable[name])
             parts[name] = np.where(sizes > 0, along / np.maximum(sizes, _TINY), 0.0)
         largest = max((largest_finite(part) for part in parts.values()), default=0.0) or 1.0
         return {name: part / largest for name, part in parts.items()}
@@ -98,16 +102,16 @@ def _sizes(array: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(sizes), sizes, 0.0)
 
 
-class GraphNearby(Nearby):
+class GraphNearbyGradients(NearbyGradients):
     """A whole case: its inputs moved and, each by itself, the entries of its graph; for whoever speaks of the gradient
     of an entry speaks of moving it whatever it is made of."""
 
     def __init__(self, point: Point, step: int) -> None:
-        raised = raise_precision(point.problem)
+        raised = double_precision_problem(point.problem)
         self.engine, self.step = point.engines.reference, step
         values, graph = point.want.states[0].values, point.problem.case.graph
         self._entries = {n: wide(values[n]) for n in graph if n in values and values[n].dtype.kind in "fV"}
-        self.inner = self._entries.keys()
+        self.intermediates = self._entries.keys()
         self.problem = _with_offsets(raised, list(self._entries))
         inputs = {name: array for name, array in raised.inputs.items() if array.dtype.kind == "f"}
         super().__init__({**inputs, **self._entries}, point.problem.dtype, point.problem.seed)
@@ -135,13 +139,13 @@ class GraphNearby(Nearby):
         return any(self._is_believable() for _ in range(_TIMES))
 
     def _is_believable(self) -> bool:
-        moves = self.moves(self.random())
+        moves = self.moves(self.random_direction())
         found, problem = self.gradients(moves), self._at(moves)
         if found is None:
             return False
-        along = self.moves(self.random())
+        along = self.moves(self.random_direction())
         slope = rough = 0.0
-        inputs = [name for name in self.moved if name not in self._entries]
+        inputs = [name for name in self.movable if name not in self._entries]
         for name in inputs:
             if name not in found or not np.all(np.isfinite(found[name])):
                 return False
@@ -178,21 +182,21 @@ def _with_offsets(problem: Problem, entries: Sequence[str]) -> Problem:
 
 
 @dataclass
-class _Held:
+class _OpArguments:
     """An op's arguments in double precision, and the places of those that get a gradient."""
 
     flat: list[np.ndarray]
     places: list[int] = field(default_factory=list)
 
 
-class OpNearby(Nearby):
+class OpNearbyGradients(NearbyGradients):
     """One op alone, all of its arguments moved; gradients are named by their number."""
 
     def __init__(self, one: WrongOperation, engine: Engine, seed: int) -> None:
         application = one.application
         self.one, self.engine = one, engine
-        flat = [raise_array(array) for array in arrays(application.args, application.kwargs)]
-        self._held = _Held(flat, positions(application))
+        flat = [double_precision_array(array) for array in arrays(application.args, application.kwargs)]
+        self._held = _OpArguments(flat, gradient_positions(application))
         precision = one.application.outputs[0] if one.application.outputs else None
         moved = {str(i): flat[place] for i, place in enumerate(self._held.places) if flat[place].dtype.kind == "f"}
         super().__init__(moved, np.dtype(np.float64) if precision is None else precision[1], seed)
@@ -206,7 +210,7 @@ class OpNearby(Nearby):
         application = self.one.application
         args, kwargs = rebuild(application.args, application.kwargs, lambda _: next(position), host.dtype)
         moved = replace(application, recorded=None, args=args, kwargs=kwargs)
-        cotangents = [None if c is None else raise_array(c) for c in self.one.operation.cotangents]
+        cotangents = [None if c is None else double_precision_array(c) for c in self.one.operation.cotangents]
         found = self.engine.pull_back([moved], [cotangents], np.dtype(np.float64))[0]
         if found.error:
             return None

@@ -13,14 +13,14 @@ import numpy as np
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.agreement import Allowance, Answer
-from gradcheck.checks.failures.kink_conventions import FREE, undecided
+from gradcheck.checks.failures.kink_conventions import CONVENTION_CLAIMS, undecided
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import fact
-from gradcheck.oracles.numeric.audit import within
+from gradcheck.oracles.numeric.audit import is_between_sides
 from gradcheck.oracles.numeric.numeric_gradient import Estimate
 
 
-def at_a_kink(
+def classify_at_kink(
     comparison: Comparison, answers: tuple[Answer, Answer], estimate: Estimate, allowance: Allowance, all_seen: bool
 ) -> Comparison | None:
     """What becomes of a failed comparison where there is no derivative; None where there is one, somewhere in dispute.
@@ -34,7 +34,7 @@ def at_a_kink(
         return None  # the gradients around it are those of the reference, whatever the function does
     allowed = allowance.around(got.values, want.values)
     for one in answers:
-        outside = ~within(estimate, one.values, allowed) & estimate.kinked
+        outside = ~is_between_sides(estimate, one.values, allowed) & estimate.kinked
         if np.any(outside):
             at = int(np.flatnonzero(outside)[0])
             value, (low, high) = _number(one.values[at]), _interval(estimate, at)
@@ -43,7 +43,7 @@ def at_a_kink(
     if not np.all(estimate.kinked):
         return None
     if not all_seen:
-        return undecided(comparison) if comparison.what in FREE else None
+        return undecided(comparison) if comparison.what in CONVENTION_CLAIMS else None
     low, high = _interval(estimate, 0)
     kink = fact(
         "kink",
@@ -55,7 +55,7 @@ def at_a_kink(
         want=want.name,
         want_value=_number(want.values[0]),
     )
-    if comparison.what not in FREE:
+    if comparison.what not in CONVENTION_CLAIMS:
         return replace(comparison, verdict=fact("another_convention", kink=kink))
     sides = sorted((float(estimate.left[0].real), float(estimate.right[0].real)))
     return replace(

@@ -6,11 +6,11 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.tolerance import Tolerance
-from gradcheck.checks.failures.point_failures import CANNOT
+from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
-from gradcheck.engines.double_precision import raise_precision
-from gradcheck.oracles.numeric.audit import FULL, audit, refuted
+from gradcheck.engines.double_precision import double_precision_problem
+from gradcheck.oracles.numeric.audit import MAX_FULL_ELEMENTS, audit, is_refuted
 from gradcheck.oracles.numeric.numeric_gradient import NumericGradient, numeric_gradient
 
 #: An error bar shorter than this part of what two differ by tells who of them is right. A method resolves all elements
@@ -21,7 +21,7 @@ _OF_GAP = 2.0**-4
 _SPREAD = 24
 
 
-def bears_out(oracle: NumericGradient, c: Comparison) -> bool:
+def oracle_confirms(oracle: NumericGradient, c: Comparison) -> bool:
     """Whether the oracle sides with a claim in the elements in which the reference differs from it: in all of them, or
     in many that are spread over them and, as far as it can tell, in random directions."""
     claimed, other = (c.want_array, c.got_array) if c.reference == "case" else (c.got_array, c.want_array)
@@ -30,19 +30,19 @@ def bears_out(oracle: NumericGradient, c: Comparison) -> bool:
     room = Tolerance(c.rtol or 0.0, c.atol or 0.0).allowed(np.abs(wide(claimed)))
     disputed = np.flatnonzero(c.mask)
     try:
-        if not 0 < disputed.size <= FULL[oracle.method]:
+        if not 0 < disputed.size <= MAX_FULL_ELEMENTS[oracle.method]:
             status = audit(oracle, wide(claimed), room).status
             if status != "undecided" or not disputed.size:
                 return status in ("passed", "not_differentiable")
             disputed = _sample(disputed, wide(claimed).ravel(), 0.0 if other is None else wide(other).ravel())
         estimate = oracle.partials(disputed.tolist())
-    except CANNOT:
+    except COMPUTATION_ERRORS:
         return False
     mine, allowed = wide(claimed).ravel()[disputed], room.ravel()[disputed]
     gap = np.abs(mine - (0.0 if other is None else wide(other).ravel()[disputed]))
     largest = max(float(room.max()), _OF_GAP * float(gap.max())) if np.isfinite(gap).all() else np.inf
     tells = (estimate.error <= largest) | estimate.kinked
-    return bool(np.all(tells & ~refuted(estimate, mine, allowed)))
+    return bool(np.all(tells & ~is_refuted(estimate, mine, allowed)))
 
 
 def _sample(disputed: np.ndarray, claimed: np.ndarray, other: np.ndarray | float) -> np.ndarray:
@@ -53,9 +53,11 @@ def _sample(disputed: np.ndarray, claimed: np.ndarray, other: np.ndarray | float
     return np.union1d(worst, disputed[:: -(-disputed.size // _SPREAD)])
 
 
-def is_borne_out(point: Point, c: Comparison) -> bool:
+def is_confirmed_by_oracle(point: Point, c: Comparison) -> bool:
     """Whether a claim is right, and the reference wrong, at a point: nothing that is told may depend on such a one."""
     try:
-        return c.mask is not None and bears_out(numeric_gradient(raise_precision(point.problem), c.tensor, c.step), c)
-    except CANNOT:
+        return c.mask is not None and oracle_confirms(
+            numeric_gradient(double_precision_problem(point.problem), c.tensor, c.step), c
+        )
+    except COMPUTATION_ERRORS:
         return False

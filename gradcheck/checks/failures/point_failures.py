@@ -8,7 +8,7 @@ from typing import Any
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.diagnosis.catalogue import confirmed
+from gradcheck.checks.failures.diagnosis.catalogue import matching_diagnoses
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.gradient_flow import GradientFlow
 from gradcheck.checks.points.point import Point
@@ -18,12 +18,12 @@ from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 
 #: How many failures of each kind are diagnosed in one case.
-MOST = 3
+MAX_DIAGNOSED = 3
 #: Claims about gradients, which are wrong where an op behind them is.
 GRADIENTS = (ClaimKind.GRADIENT, ClaimKind.EXPECTED)
 FORWARD_MODE = (ClaimKind.NODE_JVP, ClaimKind.JVP, ClaimKind.DOT_PRODUCT)
 #: Of everything that is computed for an explanation, what can go wrong at numbers that nobody chose.
-CANNOT = (GradcheckError, ValueError, TypeError, ArithmeticError, LookupError)
+COMPUTATION_ERRORS = (GradcheckError, ValueError, TypeError, ArithmeticError, LookupError)
 
 
 @dataclass(slots=True)
@@ -75,17 +75,17 @@ class PointFailures:
         """One comparison is what shows a cause."""
         self.change(place, cause=cause, diagnoses=diagnoses, consequence_of=None)
 
-    def follow_from(self, origin: Fact, places: Iterable[int]) -> None:
+    def mark_consequences(self, origin: Fact, places: Iterable[int]) -> None:
         """These would be right but for something else; what is itself a cause, or follows from one, stays so."""
         for place in places:
             c = self.comparisons[place]
             if not c.consequence_of and not c.cause:
                 self.change(place, consequence_of=origin)
 
-    def gradients_follow_from(self, origin: Fact, engine: Engine, tensors: set[str]) -> None:
+    def mark_gradient_consequences(self, origin: Fact, engine: Engine, tensors: set[str]) -> None:
         """The gradients of these tensors would be right but for something else."""
         places = self.failed(GRADIENTS, engine.name)
-        self.follow_from(origin, [place for place in places if self.comparisons[place].tensor in tensors])
+        self.mark_consequences(origin, [place for place in places if self.comparisons[place].tensor in tensors])
 
     def flow(self, step: int) -> GradientFlow:
         """The graph as it is in one step."""
@@ -94,11 +94,11 @@ class PointFailures:
         return self._flows[step]
 
 
-def why(evidence: Iterable[Evidence]) -> tuple[Diagnosis, ...]:
+def diagnose(evidence: Iterable[Evidence]) -> tuple[Diagnosis, ...]:
     """What the catalogue of mistakes says; or that it says nothing, and what was tried."""
     try:
-        found, tried = confirmed(evidence)
-    except CANNOT as error:
+        found, tried = matching_diagnoses(evidence)
+    except COMPUTATION_ERRORS as error:
         return (Diagnosis("unknown", fact("no_explanation", error=str(error))),)
     if found:
         return tuple(found)

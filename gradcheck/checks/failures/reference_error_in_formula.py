@@ -16,13 +16,13 @@ from gradcheck.facts import Fact
 from gradcheck.language.expr.traverse import gradient_names
 
 
-def right_by_another(context: Context, point: Point, c: Comparison) -> Fact | None:
+def reference_error_verdict(context: Context, point: Point, c: Comparison) -> Fact | None:
     """The verdict on the reference, where a formula speaks of a gradient that it has wrong and holds by the engine that
     has it right; else None."""
     claim = next((f for f in context.case.formulas.get(c.tensor, ()) if f.text == c.formula), None)
     if c.what is not ClaimKind.FORMULA or claim is None:
         return None
-    exprs = (claim.expr, *(context.case.let[step].expr for step in context.case.steps_of(claim.expr)))
+    exprs = (claim.expr, *(context.case.let[step].expr for step in context.case.let_steps_of(claim.expr)))
     spoken = {name for expr in exprs for name in gradient_names(expr)}
     for other in context.found:
         verdict = other.verdict

@@ -13,21 +13,21 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.formulas import explained
-from gradcheck.checks.closeness.rounding import at_most
+from gradcheck.checks.claims.formulas import formula_allowance
+from gradcheck.checks.closeness.rounding import capped_allowance
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.kink_conventions import gradients_of
-from gradcheck.checks.failures.nearby_gradients import GraphNearby
-from gradcheck.checks.failures.point_failures import CANNOT
+from gradcheck.checks.failures.nearby_gradients import GraphNearbyGradients
+from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
 from gradcheck.checks.failures.wrong_steps import claim_of
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
-from gradcheck.engines.double_precision import raise_precision
+from gradcheck.engines.double_precision import double_precision_problem
 from gradcheck.errors import DomainError
 from gradcheck.facts import Fact, fact
-from gradcheck.oracles.numeric.audit import refuted
+from gradcheck.oracles.numeric.audit import is_refuted
 from gradcheck.oracles.numeric.numeric_gradient import numeric_gradient
 
 #: Gradients that differ by more than this many times the distance of the points are not the same; so many elements of a
@@ -35,27 +35,32 @@ from gradcheck.oracles.numeric.numeric_gradient import numeric_gradient
 _JUMP, _MOST = 256.0, 16
 
 
-def doubt_reference(context: Context, point: Point) -> None:
+def check_reference_at_kinks(context: Context, point: Point) -> None:
     """Fail what agrees with the reference at this point where its gradient is none; at numbers that nobody chose it is
     told, and nothing is proved."""
-    steps = {c.step for c in context.found if c.trial == point.trial and _agrees(c)}
+    steps = {c.step for c in context.found if c.trial == point.trial and _agrees_with_reference(c)}
     if any(step.inputs for step in context.case.steps) or len(steps) != 1:
         return
-    wrong = dict(_wrong(point, steps.pop()))
+    wrong = dict(_wrong_gradients(point, steps.pop()))
     for place, c in enumerate(context.found):
-        if c.tensor in wrong and c.trial == point.trial and _agrees(c):
-            context.found[place] = _repeats(c, wrong[c.tensor])
+        if c.tensor in wrong and c.trial == point.trial and _agrees_with_reference(c):
+            context.found[place] = _as_repeated_error(c, wrong[c.tensor])
 
 
-def contradict(context: Context) -> None:
+def fail_repeated_errors(context: Context) -> None:
     """Fail what agrees with the reference where another engine was borne out against it, unless it agrees with that
     one, too, once it is made of its gradients."""
-    borne_out = [c for c in context.found if c.what is ClaimKind.GRADIENT and c.blames_reference]
-    wrong = {_about(c): c for c in borne_out if c.verdict is not None}
+    borne_out = [c for c in context.found if c.what is ClaimKind.GRADIENT and c.passes_by_wrong_reference]
+    wrong = {_gradient_key(c): c for c in borne_out if c.verdict is not None}
     for place, c in enumerate(context.found) if wrong else ():
-        known = wrong.get(_about(c))
-        if known is not None and known.verdict is not None and _agrees(c) and not _holds_for(context, c, known.engine):
-            context.found[place] = _repeats(c, known.verdict["what"], everywhere=True)
+        known = wrong.get(_gradient_key(c))
+        if (
+            known is not None
+            and known.verdict is not None
+            and _agrees_with_reference(c)
+            and not _holds_for(context, c, known.engine)
+        ):
+            context.found[place] = _as_repeated_error(c, known.verdict["what"], everywhere=True)
 
 
 def _holds_for(context: Context, c: Comparison, name: str) -> bool:
@@ -74,41 +79,41 @@ def _holds_for(context: Context, c: Comparison, name: str) -> bool:
         got = Scope(point.problem, state, point.scope(c.step).host).array_of(claim.expr)
     except DomainError:
         return True
-    except CANNOT:
+    except COMPUTATION_ERRORS:
         return False
-    moves = explained(point, c.step, c.tensor, claim)
-    slack = None if moves is None or moves.shape != want.shape else at_most(moves, point.conditioning.limit)
+    moves = formula_allowance(point, c.step, c.tensor, claim)
+    slack = None if moves is None or moves.shape != want.shape else capped_allowance(moves, point.conditioning.limit)
     room = base(want.dtype).allowed(np.abs(wide(want)), slack)
     agrees = np.isnan(wide(got)) | (np.abs(wide(got) - wide(want)) <= room) if got.shape == want.shape else np.False_
     return bool(np.all(agrees))
 
 
-def _about(c: Comparison) -> tuple[object, ...]:
+def _gradient_key(c: Comparison) -> tuple[object, ...]:
     """The tensor, the step and the trial; a trial by what tells it from others."""
     trial = c.trial
     return c.tensor, c.step, None if trial is None else (trial.number, trial.seed, trial.attempt, trial.kind)
 
 
-def _agrees(c: Comparison) -> bool:
+def _agrees_with_reference(c: Comparison) -> bool:
     return c.what is ClaimKind.FORMULA and c.status == "passed" and c.verdict is None
 
 
-def _repeats(c: Comparison, what: Fact, everywhere: bool = False) -> Comparison:
+def _as_repeated_error(c: Comparison, what: Fact, everywhere: bool = False) -> Comparison:
     verdict = fact("repeats_reference", reference=c.reference, what=what)
     status = "failed" if c.trial is None or everywhere else "not_differentiable"
     return replace(c, status=status, verdict=verdict, certificate=None)  # type: ignore[arg-type]
 
 
-def _wrong(point: Point, step: int) -> Iterator[tuple[str, Fact]]:
+def _wrong_gradients(point: Point, step: int) -> Iterator[tuple[str, Fact]]:
     """The tensors of which the numeric oracle refutes the reference's gradient in an element that looks odd."""
-    for name, (held, odd) in _odd(point, step).items():
+    for name, (held, odd) in _suspicious_elements(point, step).items():
         try:
-            oracle = numeric_gradient(raise_precision(point.problem), name, step)
+            oracle = numeric_gradient(double_precision_problem(point.problem), name, step)
             estimate = oracle.partials(odd.tolist())
-        except CANNOT:
+        except COMPUTATION_ERRORS:
             continue
         claimed = held.ravel()[odd]
-        far = refuted(estimate, claimed, base(point.problem.dtype).allowed(np.abs(estimate.value)))
+        far = is_refuted(estimate, claimed, base(point.problem.dtype).allowed(np.abs(estimate.value)))
         if np.any(far):
             at = int(np.argmax(far))
             yield (
@@ -117,12 +122,12 @@ def _wrong(point: Point, step: int) -> Iterator[tuple[str, Fact]]:
             )
 
 
-def _odd(point: Point, step: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def _suspicious_elements(point: Point, step: int) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Gradients by the reference that differ in some elements, flat, from two on opposite sides that are the same."""
-    near = GraphNearby(point, step)
-    if not near.moved:
+    near = GraphNearbyGradients(point, step)
+    if not near.movable:
         return {}
-    moves = near.moves(near.random())
+    moves = near.moves(near.random_direction())
     sides = [near.gradients({name: part * move for name, move in moves.items()}) for part in (1.0, -1.0)]
     found = {}
     for name, held in gradients_of(point.want, step).items():

@@ -16,17 +16,17 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.operations import check_operations
 from gradcheck.checks.closeness.tolerance import Tolerance
-from gradcheck.checks.failures.point_failures import CANNOT
+from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Engine, Evaluation
+from gradcheck.engines.borrowed_vjps import CoreWithBorrowedVjps
 from gradcheck.engines.core import Core
-from gradcheck.engines.borrowed_vjps import CoreByOthersRules
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import StatedTolerance
 
 
-class WrongOps:
+class ReferenceOpErrors:
     """The ops that the reference has wrong at one point, for each engine; `judge` gives a failed comparison of an op
     alone its verdict."""
 
@@ -42,9 +42,9 @@ class WrongOps:
         if engine is None or c.what is not ClaimKind.GRADIENT or c.reference != self._point.engines.reference.name:
             return None
         if engine.name not in self._found:
-            self._found[engine.name] = self._look(engine)
+            self._found[engine.name] = self._find_wrong_ops(engine)
         found = self._found[engine.name]
-        if not found or not all(one.blames_reference for one in found):
+        if not found or not all(one.passes_by_wrong_reference for one in found):
             return None
         ops = frozenset(one.operation.application.op.name for one in found if one.operation is not None)
         by_reference, by_core = (self._gradient(c, self._evaluated(names)) for names in (ops, frozenset[str]()))
@@ -53,15 +53,15 @@ class WrongOps:
         what = fact("by_ops_alone", ops=tuple(sorted(ops)), what=found[0].verdict and found[0].verdict["what"])
         return fact("reference_wrong", reference=c.reference, what=what)
 
-    def _look(self, engine: Engine) -> list[Comparison]:
+    def _find_wrong_ops(self, engine: Engine) -> list[Comparison]:
         found = check_operations(self._point, [engine], self._run)
         return [self._judge(c) for c in found if c.status != "passed"]
 
     def _evaluate(self, ops: frozenset[str]) -> Evaluation | None:
-        core = CoreByOthersRules(self._point.engines.reference, ops) if ops else Core()
+        core = CoreWithBorrowedVjps(self._point.engines.reference, ops) if ops else Core()
         try:
             return core.evaluate(self._point.problem)
-        except CANNOT:
+        except COMPUTATION_ERRORS:
             return None
 
     def _gradient(self, c: Comparison, evaluation: Evaluation | None) -> np.ndarray | None:

@@ -18,7 +18,7 @@ _COARSE = 0.01
 _STATED = (ClaimKind.EXPECTED, ClaimKind.EXPECTED_VALUE)
 
 
-def tell_rounded(failures: PointFailures) -> None:
+def diagnose_rounded_numbers(failures: PointFailures) -> None:
     """Say of numbers that are the right ones, rounded as they are written, that they are, and what allows it."""
     for place in failures.failed(_STATED):
         c = failures.comparisons[place]

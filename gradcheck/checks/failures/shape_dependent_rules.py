@@ -15,12 +15,12 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.checks.claims.cotangents import operations_of
-from gradcheck.checks.claims.operations import wrong_with
-from gradcheck.checks.failures.diagnosis.catalogue import confirmed
-from gradcheck.checks.failures.diagnosis.evidence import Evidence, over
+from gradcheck.checks.claims.operations import wrong_with_cotangents
+from gradcheck.checks.failures.diagnosis.catalogue import matching_diagnoses
+from gradcheck.checks.failures.diagnosis.evidence import Evidence, with_arrays
 from gradcheck.checks.failures.diagnosis.rule_mistakes import PRODUCTS
-from gradcheck.checks.failures.gather_evidence import asking, evidence_of_operation
-from gradcheck.checks.failures.point_failures import CANNOT
+from gradcheck.checks.failures.gather_evidence import evidence_of_operation, make_reference_pullback
+from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Diagnosis, Operation, WrongOperation
 from gradcheck.engines.base import Application
@@ -29,25 +29,25 @@ from gradcheck.facts import fact
 from gradcheck.language.random_streams import stream
 
 #: By which NumPy, or somebody's own check, refuses a shape.
-_OF_SHAPES = (ValueError, AssertionError, IndexError)
+_SHAPE_ERRORS = (ValueError, AssertionError, IndexError)
 #: Products of matrices are tried on square ones of this size, so often.
 _SIZE, _TIMES = 3, 2
 
 
-def why_it_raises(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
+def diagnose_raising_rule(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
     """What the op shows with operands of other shapes; nothing where it shows nothing."""
     error = wrong.mine.error
-    if error is None or wrong.theirs.error is not None or not isinstance(error.__cause__, _OF_SHAPES):
+    if error is None or wrong.theirs.error is not None or not isinstance(error.__cause__, _SHAPE_ERRORS):
         return ()
     try:
         if wrong.application.op.name in PRODUCTS:
-            return _of_squares(wrong, point)
-        return _of_broadcast(wrong, point)
-    except CANNOT:
+            return _diagnose_with_squares(wrong, point)
+        return _diagnose_broadcast(wrong, point)
+    except COMPUTATION_ERRORS:
         return ()
 
 
-def _of_broadcast(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
+def _diagnose_broadcast(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
     """An elementwise op that raises only where an operand is broadcast."""
     application = wrong.application
     output, dtype = application.outputs[0], point.problem.dtype
@@ -78,7 +78,7 @@ def _is_right(application: Application, args: tuple[Any, ...], wrong: WrongOpera
     application = replace(application, args=args, tracked=(), recorded=None, shared=False)
     cotangents = (np.ones(np.shape(args[0]), dtype),)
     (mine,) = wrong.engine.pull_back([application], [cotangents], dtype)
-    wanted = asking(point.engines.reference, dtype)(application, cotangents)
+    wanted = make_reference_pullback(point.engines.reference, dtype)(application, cotangents)
     pairs = list(zip(mine.gradients, wanted, strict=False))
     return (
         mine.error is None
@@ -87,22 +87,22 @@ def _is_right(application: Application, args: tuple[Any, ...], wrong: WrongOpera
     )
 
 
-def _of_squares(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
+def _diagnose_with_squares(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
     """What is recognised in the same op of square matrices."""
     dtype = point.problem.dtype
     operations = list(_squares(wrong.application, dtype))
     answers = wrong.engine.pull_back([o.application for o in operations], [o.cotangents for o in operations], dtype)
     if any(answer.error for answer in answers):
         return ()
-    ask = asking(point.engines.reference, dtype)
+    ask = make_reference_pullback(point.engines.reference, dtype)
     for index in range(len(answers[0].gradients)):
         seen = [
             evidence
             for operation, answer in zip(operations, answers, strict=True)
             for evidence in evidence_of_operation(operation, index, answer.gradients, ask)
         ]
-        found, _ = confirmed(seen)
-        if found and any(not e.agree(e.arrived, e.want) for e in seen):
+        found, _ = matching_diagnoses(seen)
+        if found and any(not e.agree(e.got_or_zeros, e.want) for e in seen):
             return tuple(replace(one, evidence=fact("shown_by_squares", size=_SIZE)) for one in found)
     return ()
 
@@ -112,12 +112,13 @@ def _squares(application: Application, dtype: np.dtype) -> Iterator[Operation]:
         generator = stream(number, "squares")
         tensors = [_square(array, generator) for array in arrays(application.args, application.kwargs)]
         (operation,) = operations_of(
-            [replace(over(application, tensors), outputs=(((_SIZE, _SIZE), dtype),), shared=False)], 31 * number + 7
+            [replace(with_arrays(application, tensors), outputs=(((_SIZE, _SIZE), dtype),), shared=False)],
+            31 * number + 7,
         )
         yield operation
 
 
-def right_for_matrices(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
+def diagnose_matrix_only_rule(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, ...]:
     """That a product's rule is right for matrices alone, where it is wrong, or raises, for vectors or batches."""
     application, dtype = wrong.application, point.problem.dtype
     given = list(arrays(application.args, application.kwargs))
@@ -127,10 +128,10 @@ def right_for_matrices(wrong: WrongOperation, point: Point) -> tuple[Diagnosis, 
     squares = [generator.standard_normal((_SIZE, _SIZE)).astype(array.dtype) for array in given]
     output = ((_SIZE, _SIZE), dtype)
     try:
-        (operation,) = operations_of([replace(over(application, squares), outputs=(output,), shared=False)], 7)
-        if wrong_with(point, wrong.engine, [operation], None):
+        (operation,) = operations_of([replace(with_arrays(application, squares), outputs=(output,), shared=False)], 7)
+        if wrong_with_cotangents(point, wrong.engine, [operation], None):
             return ()
-    except CANNOT:
+    except COMPUTATION_ERRORS:
         return ()
     told = fact("right_for_matrices_alone", shapes=tuple(array.shape for array in given))
     return (Diagnosis("matrices_alone", told, "confirmed", fact("right_with_squares", size=_SIZE)),)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite, real_of, wide
-from gradcheck.checks.claims.stated_claims import Claims, aligned
+from gradcheck.checks.claims.stated_claims import StepClaims, align_dtypes
 from gradcheck.checks.result import Diagnosis
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
@@ -25,7 +25,7 @@ _NUMBERS = (1.0, 2.0, 0.5, 3.0, 1 / 3, 4.0, 0.25)
 _TRIED = ("factor",)
 
 
-class Ratio(NamedTuple):
+class SizeRatio(NamedTuple):
     """By what a formula is off at one point, and the sizes there."""
 
     sizes: Mapping[str, int]
@@ -33,13 +33,15 @@ class Ratio(NamedTuple):
     near: float
 
 
-def tested(diagnoses: Sequence[Diagnosis], points: Sequence[Claims], name: str, claim: Claim) -> tuple[Diagnosis, ...]:
+def check_at_other_sizes(
+    diagnoses: Sequence[Diagnosis], points: Sequence[StepClaims], name: str, claim: Claim
+) -> tuple[Diagnosis, ...]:
     """The diagnoses of a formula, which were found at the sizes of one point; where it is off by a factor that other
     sizes change, by what it is in these, or as unknown."""
-    return in_sizes(diagnoses, list(_ratios(points, name, claim)))
+    return express_in_sizes(diagnoses, list(_ratios(points, name, claim)))
 
 
-def in_sizes(diagnoses: Sequence[Diagnosis], ratios: Sequence[Ratio]) -> tuple[Diagnosis, ...]:
+def express_in_sizes(diagnoses: Sequence[Diagnosis], ratios: Sequence[SizeRatio]) -> tuple[Diagnosis, ...]:
     """The same, of something that is off by these ratios."""
     if len({tuple(ratio.sizes.items()) for ratio in ratios if ratio.value}) < 2:
         return tuple(diagnoses)  # there are no other sizes
@@ -49,7 +51,7 @@ def in_sizes(diagnoses: Sequence[Diagnosis], ratios: Sequence[Ratio]) -> tuple[D
     if off:
         left = tuple(d for d in diagnoses if d.kind != "factor")
     else:  # by one number at each size, so that any other explanation is a coincidence
-        found = _in_sizes(ratios)
+        found = _fit_powers(ratios)
         left = tuple(d for d in diagnoses if d.kind == "mean_for_sum")
         left += (Diagnosis("factor", found, "confirmed"),) if found and not left else ()
     return left or (Diagnosis("unknown", fact("nothing_explains_it", tried=_TRIED), tried=_TRIED),)
@@ -64,11 +66,11 @@ def _plain(message: Fact, value: float) -> Fact:
     return fact("off_by_factor", factor=minus + text)
 
 
-def _ratios(points: Sequence[Claims], name: str, claim: Claim) -> Iterator[Ratio]:
+def _ratios(points: Sequence[StepClaims], name: str, claim: Claim) -> Iterator[SizeRatio]:
     """At each point that says something; NaN where the formula is off by no one number."""
     for claims in points:
         try:
-            got, want = aligned(claims.scope.array_of(claim.expr), claims.scope.gradients[name])
+            got, want = align_dtypes(claims.scope.array_of(claim.expr), claims.scope.gradients[name])
         except (GradcheckError, KeyError):
             continue
         found = ratio_of(got, want, claims.point.problem.sizes)
@@ -76,7 +78,7 @@ def _ratios(points: Sequence[Claims], name: str, claim: Claim) -> Iterator[Ratio
             yield found
 
 
-def ratio_of(got: np.ndarray, want: np.ndarray, sizes: Mapping[str, int]) -> Ratio | None:
+def ratio_of(got: np.ndarray, want: np.ndarray, sizes: Mapping[str, int]) -> SizeRatio | None:
     """By what an array is off at these sizes; None where that says nothing."""
     if got.shape != want.shape or got.dtype.kind == "c" or not (np.isfinite(got) & np.isfinite(want)).all():
         return None
@@ -87,14 +89,14 @@ def ratio_of(got: np.ndarray, want: np.ndarray, sizes: Mapping[str, int]) -> Rat
         return None
     value = float(ours @ theirs) / square
     is_off = np.any(np.abs(ours - value * theirs) > near * largest_finite(theirs) * max(1.0, abs(value)))
-    return Ratio(sizes, math.nan if is_off else value, near)
+    return SizeRatio(sizes, math.nan if is_off else value, near)
 
 
-def _alike(value: float, ratio: Ratio) -> bool:
+def _alike(value: float, ratio: SizeRatio) -> bool:
     return math.isclose(value, ratio.value, rel_tol=ratio.near)
 
 
-def _in_sizes(ratios: Sequence[Ratio]) -> Fact | None:
+def _fit_powers(ratios: Sequence[SizeRatio]) -> Fact | None:
     """The factor as a product of powers of sizes; the simplest that fits everywhere."""
     first = ratios[0]
     words = [word for word in first.sizes if len({ratio.sizes[word] for ratio in ratios}) > 1]

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from gradcheck.checks.failures.point_failures import PointFailures
 from gradcheck.engines.base import Application
-from gradcheck.language.case import Part
+from gradcheck.language.case import TextSpan
 from gradcheck.language.expr.nodes import Call
-from gradcheck.language.expr.parser import spans
+from gradcheck.language.expr.parser import parse_with_spans
 from gradcheck.language.expr.traverse import postorder
 
 
-def part_of(failures: PointFailures, application: Application, number: int, inside: str = "") -> Part | None:
+def source_part(failures: PointFailures, application: Application, number: int, inside: str = "") -> TextSpan | None:
     """Where the op with this number among the point's stands, or the one that it is `inside` of; the whole entry where
     it stands in several places and it cannot be told which is meant; None for what is no entry."""
     claim = failures.context.case.graph.get(application.owner)
     if claim is None:
         return None
     name = inside or application.op.name
-    root, known = spans(claim.text)
+    root, known = parse_with_spans(claim.text)
     places = [known[id(node)] for node in postorder(root) if _is_call(node, name) and id(node) in known]
     alike = [
         number
@@ -28,7 +28,7 @@ def part_of(failures: PointFailures, application: Application, number: int, insi
         start, end = places[alike.index(number)]
     else:
         start, end = places[0] if len(places) == 1 else (0, len(claim.text))
-    return Part(claim.text, start, end)
+    return TextSpan(claim.text, start, end)
 
 
 def _is_call(node: object, name: str) -> bool:

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from gradcheck.checks.failures.convex_hull import ROUNDS, Place, place_of
-from gradcheck.checks.failures.nearby_gradients import Nearby
+from gradcheck.checks.failures.convex_hull import MAX_ROUNDS, HullSide, locate_in_hull
+from gradcheck.checks.failures.nearby_gradients import NearbyGradients
 
 #: At so many pairs of opposite points gradients are asked for, to begin with.
 _PAIRS = 4
@@ -23,14 +23,14 @@ _PAIRS_OF_EACH, _FEW, _MOST_PAIRS = 4, 16, 48
 _CLOSER, _STAYS = 0.25, 0.5
 #: Gradients around a kink differ by more than this many times the distance of the points, relative to their size; in
 #: low precision, where points are far, by more than a part of it, and stay so closer by.
-_JUMP, _MOST = 256.0, 0.125
+_JUMP, _MAX_JUMP = 256.0, 0.125
 #: So many elements are moved alone.
 _ALONE = 512
 
 Arrays = Mapping[str, np.ndarray]
 
 
-class _Seen:
+class _GradientSamples:
     """Gradients, each flat, and between which numbers each element lies."""
 
     def __init__(self, size: int) -> None:
@@ -46,33 +46,37 @@ class _Seen:
 class Subgradients:
     """The subgradients of some tensors together, as far as they are known."""
 
-    def __init__(self, nearby: Nearby, tensors: Arrays) -> None:
+    def __init__(self, nearby: NearbyGradients, tensors: Arrays) -> None:
         self.nearby = nearby
         self.shapes = {name: array.shape for name, array in tensors.items()}
         ends = np.cumsum([array.size for array in tensors.values()])
         self._spans = {n: slice(end - a.size, end) for (n, a), end in zip(tensors.items(), ends.tolist(), strict=True)}
         size = int(ends[-1])
-        self._seen, self._far, self._closer = _Seen(size), _Seen(size), _Seen(size)  # all; in pairs, at two distances
-        self._not_closer: list[Arrays] = []  # moves that were not asked for closer by
-        self._places: dict[tuple[bytes, ...], Place] = {}
-        self._asked_at_random = False
+        self._samples, self._far, self._closer = (
+            _GradientSamples(size),
+            _GradientSamples(size),
+            _GradientSamples(size),
+        )  # all; in pairs, at two distances
+        self._unrefined_moves: list[Arrays] = []  # moves that were not asked for closer by
+        self._places: dict[tuple[bytes, ...], HullSide] = {}
+        self._has_sampled_randomly = False
         for _ in range(_PAIRS):
-            self._ask_both(nearby.random())
+            self._sample_pair(nearby.random_direction())
 
     @property
     def are_known(self) -> bool:
         """Whether there are gradients close by."""
         return len(self._far.rows) >= _PAIRS
 
-    def _ask_both(self, direction: Arrays) -> None:
+    def _sample_pair(self, direction: Arrays) -> None:
         moves = self.nearby.moves(direction)
         for part in (1.0, -1.0):
-            row = self._asked(moves, part)
-            self._seen.add(row)
+            row = self._sample_row(moves, part)
+            self._samples.add(row)
             self._far.add(row)
-        self._not_closer.append(moves)
+        self._unrefined_moves.append(moves)
 
-    def _asked(self, moves: Arrays, part: float) -> np.ndarray | None:
+    def _sample_row(self, moves: Arrays, part: float) -> np.ndarray | None:
         """The gradient there, if it is one."""
         gradients = self.nearby.gradients({name: part * move for name, move in moves.items()})
         return None if gradients is None else self._row(gradients)
@@ -92,12 +96,12 @@ class Subgradients:
     @property
     def jump(self) -> float:
         """What is no jump of a gradient of size 1."""
-        return min(_JUMP * self.nearby.distance, _MOST)
+        return min(_JUMP * self.nearby.distance, _MAX_JUMP)
 
     def spread(self, tensor: str) -> tuple[np.ndarray, np.ndarray]:
         """Of each of a tensor's elements the lowest and the highest that was seen, flat."""
         span = self._spans[tensor]
-        return self._seen.low[span], self._seen.high[span]
+        return self._samples.low[span], self._samples.high[span]
 
     def _kinked(self) -> np.ndarray:
         """Of each element whether its gradient jumps."""
@@ -105,16 +109,16 @@ class Subgradients:
         apart = far.high - far.low
         jumps = apart > self.jump * np.maximum(np.abs(far.low), np.abs(far.high))
         if jumps.any():
-            self._ask_closer()
+            self._sample_closer()
         are_known = len(closer.rows) >= _PAIRS
         return np.asarray(jumps & are_known & (closer.high - closer.low >= _STAYS * apart))
 
-    def _ask_closer(self) -> None:
+    def _sample_closer(self) -> None:
         """Of what jumps, half of the gradients tell whether it stays; where nothing does, they are not asked for."""
-        for moves in self._not_closer:
+        for moves in self._unrefined_moves:
             for part in (_CLOSER, -_CLOSER):
-                self._closer.add(self._asked(moves, part))
-        self._not_closer.clear()
+                self._closer.add(self._sample_row(moves, part))
+        self._unrefined_moves.clear()
 
     def all_kinked(self, tensor: str, elements: np.ndarray) -> bool | None:
         """Whether the gradient jumps in all these elements of a tensor, which are moved alone, one after the other,
@@ -123,28 +127,28 @@ class Subgradients:
             smooth = elements[~self._kinked()[self._spans[tensor]][elements]]
             if not smooth.size:
                 return True
-            if tensor not in self.nearby.moved:
+            if tensor not in self.nearby.movable:
                 return False
             direction = np.zeros(self.shapes[tensor])
             direction.flat[smooth[0]] = 1.0
-            self._ask_both({tensor: direction})
-            if not self._kinked()[self._spans[tensor]][smooth[0]] and not self._asks_at_random(elements.size):
+            self._sample_pair({tensor: direction})
+            if not self._kinked()[self._spans[tensor]][smooth[0]] and not self._sample_randomly(elements.size):
                 return False
         return None
 
-    def _asks_at_random(self, count: int) -> bool:
+    def _sample_randomly(self, count: int) -> bool:
         """Ask in many directions of chance, once, if something jumps and few elements are in dispute: which of several
         equal numbers is the middle one, moving each alone does not show."""
-        if self._asked_at_random or count > _FEW or not self._kinked().any():
+        if self._has_sampled_randomly or count > _FEW or not self._kinked().any():
             return False
-        self._asked_at_random = True
+        self._has_sampled_randomly = True
         for _ in range(min(_MOST_PAIRS, _PAIRS_OF_EACH * count)):
-            self._ask_both(self.nearby.random())
+            self._sample_pair(self.nearby.random_direction())
         return True
 
     # Who is among them -----------------------------------------------------------------------------
 
-    def place(self, claims: Arrays, rounds: int = ROUNDS) -> Place:
+    def locate(self, claims: Arrays, rounds: int = MAX_ROUNDS) -> HullSide:
         """Where a claim about some of the tensors lies, in those of their elements whose gradients jump."""
         key = tuple(part for name, claim in claims.items() for part in (name.encode(), claim.tobytes()))
         if key not in self._places:
@@ -152,11 +156,11 @@ class Subgradients:
             for name, claim in claims.items():
                 row[self._spans[name]], chosen[self._spans[name]] = claim.ravel(), True
             chosen &= self._kinked()
-            self._places[key] = self._place(row, chosen, rounds) if np.all(np.isfinite(row[chosen])) else "outside"
+            self._places[key] = self._locate(row, chosen, rounds) if np.all(np.isfinite(row[chosen])) else "outside"
         return self._places[key]
 
-    def _place(self, claim: np.ndarray, chosen: np.ndarray, rounds: int) -> Place:
-        seen = self._seen
+    def _locate(self, claim: np.ndarray, chosen: np.ndarray, rounds: int) -> HullSide:
+        seen = self._samples
         sizes = np.maximum.reduce([np.abs(seen.low), np.abs(seen.high), np.abs(claim)])[chosen]
         off = (claim - (seen.low + seen.high) / 2)[chosen]
         leaning = np.sign(off)
@@ -170,33 +174,33 @@ class Subgradients:
             directions = np.zeros((5, claim.size))
             ahead = gap / sizes, _unit(off) + _unit(gap / sizes), off + gap * sizes
             directions[:, chosen] = gap / sizes, signs, *ahead
-            self._ask_further(*directions[:2])
+            self._sample_extremes(*directions[:2])
             for row in directions[2:]:
-                self._ask_along(self._parts(row), is_straight=True)
+                self._sample_along(self._parts(row), is_straight=True)
             return scaled(seen.rows[known:])
 
-        return place_of(claim[chosen] / sizes, scaled(seen.rows), more, self.jump / 4, rounds)
+        return locate_in_hull(claim[chosen] / sizes, scaled(seen.rows), more, self.jump / 4, rounds)
 
-    def _ask_further(self, *directions: np.ndarray) -> None:
+    def _sample_extremes(self, *directions: np.ndarray) -> None:
         """Ask in each direction and against it; and where what jumps between the two would gain most: a jump upwards
         lies in it, one downwards against it; what is moved for itself, past a kink, counts by its sign."""
-        self._ask_along(self.nearby.random())
+        self._sample_along(self.nearby.random_direction())
         for row in directions:
-            ahead, behind = self._ask_along(self._parts(row))
+            ahead, behind = self._sample_along(self._parts(row))
             if ahead is not None and behind is not None:
-                names = [name for name in self.nearby.moved if name in ahead and name in behind]
+                names = [name for name in self.nearby.movable if name in ahead and name in behind]
                 jumps = {name: ahead[name] - behind[name] for name in names}
-                self._ask_along(jumps)
+                self._sample_along(jumps)
                 signs = {name: np.sign(jump) for name, jump in jumps.items()}
-                self._ask_along(signs)
-                self._ask_along({name: sign for name, sign in signs.items() if name in self.nearby.inner})
+                self._sample_along(signs)
+                self._sample_along({name: sign for name, sign in signs.items() if name in self.nearby.intermediates})
 
-    def _ask_along(self, direction: Arrays, is_straight: bool = False) -> Sequence[Arrays | None]:
+    def _sample_along(self, direction: Arrays, is_straight: bool = False) -> Sequence[Arrays | None]:
         """Ask in a direction and against it."""
         moves = self.nearby.moves(direction, is_straight)
         sides = [self.nearby.gradients({name: part * m for name, m in moves.items()}) for part in (1.0, -1.0)]
         for side in sides:
-            self._seen.add(None if side is None else self._row(side))
+            self._samples.add(None if side is None else self._row(side))
         return sides
 
 

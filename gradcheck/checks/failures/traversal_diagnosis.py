@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.failures.gradient_flow import GradientFlow
-from gradcheck.checks.failures.point_failures import CANNOT, GRADIENTS, PointFailures
-from gradcheck.checks.failures.traversal_probe import BACKWARD_PASS, of_case, of_small_graph
+from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS, GRADIENTS, PointFailures
+from gradcheck.checks.failures.traversal_probe import BACKWARD_PASS, diagnose_case, diagnose_small_graphs
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.engines.base import Engine
 
 #: Of these a tensor's own contributions are proof already.
-_TOLD = frozenset({"overwritten", "use_dropped", "counted_twice", "stale", "detached"})
+_CONCLUSIVE_KINDS = frozenset({"overwritten", "use_dropped", "counted_twice", "stale", "detached"})
 
 
 def explain_traversal(failures: PointFailures, engine: Engine) -> None:
@@ -29,8 +29,8 @@ def explain_traversal(failures: PointFailures, engine: Engine) -> None:
     if failures.context.case.steps[step].action != "backward" or not failures.flow(step).is_small:
         return
     try:
-        found = _disease(failures, engine, step, places)
-    except CANNOT:
+        found = _find_traversal_fault(failures, engine, step, places)
+    except COMPUTATION_ERRORS:
         return
     if found is None:
         return
@@ -39,35 +39,35 @@ def explain_traversal(failures: PointFailures, engine: Engine) -> None:
         for place, c in enumerate(failures.comparisons)
         if c.status == "failed" and c.what in GRADIENTS and c.engine == engine.name
     ]
-    if not _is_told(failures, places, found):
+    if not _is_already_diagnosed(failures, places, found):
         for place in everywhere:
             failures.change(place, cause=None, diagnoses=(), consequence_of=None)
         failures.blame(_lead(failures, places), BACKWARD_PASS, (found,))
     causes = (failures.comparisons[place].cause for place in places)
-    failures.follow_from(next(cause.origin for cause in causes if cause is not None), everywhere)
+    failures.mark_consequences(next(cause.origin for cause in causes if cause is not None), everywhere)
 
 
-def _disease(failures: PointFailures, engine: Engine, step: int, places: list[int]) -> Diagnosis | None:
+def _find_traversal_fault(failures: PointFailures, engine: Engine, step: int, places: list[int]) -> Diagnosis | None:
     """What the engine does in a small graph, as the case shows it where it does; else what the case alone shows."""
     causes = [failures.comparisons[place] for place in places if failures.comparisons[place].cause is not None]
     kinds = {d.kind for c in causes for d in c.diagnoses}
-    is_told = bool(causes) and (all(map(_has_told, causes)) or kinds == {"passed_on_early"})
-    general = of_small_graph(engine, failures.reference)
-    if general is None and _is_second(failures.flow(step)):
-        general = of_small_graph(engine, failures.reference, 2)
+    is_told = bool(causes) and (all(map(_is_conclusive, causes)) or kinds == {"passed_on_early"})
+    general = diagnose_small_graphs(engine, failures.reference)
+    if general is None and _is_repeated_pass(failures.flow(step)):
+        general = diagnose_small_graphs(engine, failures.reference, 2)
     if general is None and is_told:
         return None
-    here = of_case(failures.context.points, failures.point, engine, step)
+    here = diagnose_case(failures.context.points, failures.point, engine, step)
     if general is not None:
         return here if here is not None and here.kind == general.kind else general
     return None if here is not None and "mutated" in kinds and here.kind != "mutated" else here
 
 
-def _has_told(c: Comparison) -> bool:
-    return any(d.kind in _TOLD and d.confidence == "confirmed" for d in c.diagnoses)
+def _is_conclusive(c: Comparison) -> bool:
+    return any(d.kind in _CONCLUSIVE_KINDS and d.confidence == "confirmed" for d in c.diagnoses)
 
 
-def _is_told(failures: PointFailures, places: list[int], found: Diagnosis) -> bool:
+def _is_already_diagnosed(failures: PointFailures, places: list[int], found: Diagnosis) -> bool:
     """Whether every cause that is known of these is this disease, which has been recognised there."""
     causes = [failures.comparisons[place] for place in places if failures.comparisons[place].cause is not None]
     return bool(causes) and all(
@@ -81,7 +81,7 @@ def _lead(failures: PointFailures, places: list[int]) -> int:
     return min(inputs or places)
 
 
-def _is_second(flow: GradientFlow) -> bool:
+def _is_repeated_pass(flow: GradientFlow) -> bool:
     """Whether an earlier pass went over the same graph, whatever has been forgotten since."""
     for step in reversed(flow.problem.case.steps[: flow.step]):
         if step.action == "forward":

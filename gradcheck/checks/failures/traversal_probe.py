@@ -18,22 +18,22 @@ import numpy as np
 from gradcheck.autograd.dtypes import real_of
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.closeness.tolerance import base
+from gradcheck.checks.failures.fault_localization import gradient_increments
 from gradcheck.checks.failures.gather_evidence import MORE_POINTS
 from gradcheck.checks.failures.gradient_flow import GradientFlow
-from gradcheck.checks.failures.fault_localization import added
-from gradcheck.checks.failures.point_failures import CANNOT
+from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
 from gradcheck.checks.failures.traversal_faults import (
     AS_WRITTEN,
-    BACKWARDS,
-    WRONG_PASSES,
-    Graph,
+    REVERSED,
+    TRAVERSAL_FAULTS,
     Totals,
-    WrongPass,
-    results,
+    TraversalFault,
+    TraversedGraph,
+    run_in_orders,
 )
 from gradcheck.checks.options import Engines
-from gradcheck.checks.points.point import Point
 from gradcheck.checks.points.drawing import Points
+from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Cause, Diagnosis
 from gradcheck.engines.base import Engine, Evaluation, own_dtype
 from gradcheck.facts import fact
@@ -61,17 +61,17 @@ _TIMES = 2
 Gradients = dict[str, np.ndarray | None]
 
 
-class _Seen(NamedTuple):
+class _Observation(NamedTuple):
     """What an engine had for the inputs after one pass; `held` is what earlier passes started from."""
 
     flow: GradientFlow
-    graph: Graph
+    graph: TraversedGraph
     gradients: Gradients
     inputs: Sequence[str]
 
     @property
     def is_right(self) -> bool:
-        followed = self.flow.follow()
+        followed = self.flow.run_backward()
         return self.fits({self.flow.tensors[name]: gradient for name, gradient in followed.expected.items()})
 
     def fits(self, totals: Totals) -> bool:
@@ -85,26 +85,26 @@ class _Seen(NamedTuple):
 
 
 #: What was seen at one point: of the case, or of each small graph.
-_Point = tuple[_Seen, ...]
+_Observations = tuple[_Observation, ...]
 
 
-def of_case(points: Points, point: Point, engine: Engine, step: int) -> Diagnosis | None:
+def diagnose_case(points: Points, point: Point, engine: Engine, step: int) -> Diagnosis | None:
     """The wrong pass that gives what the engine has at this point and at those nearby; None where there is none."""
-    near = [points.nearby(point, number) for number in range(MORE_POINTS + 1)]
-    seen = [(_seen(one.problem, one.evaluation(engine), step),) for one in near]
-    return None if seen[0][0].is_right else _named(seen)
+    near = [points.nearby_point(point, number) for number in range(MORE_POINTS + 1)]
+    seen = [(_observe(one.problem, one.evaluation(engine), step),) for one in near]
+    return None if seen[0][0].is_right else _match_fault(seen)
 
 
-def of_small_graph(engine: Engine, reference: Engine, passes: int = 1) -> Diagnosis | None:
+def diagnose_small_graphs(engine: Engine, reference: Engine, passes: int = 1) -> Diagnosis | None:
     """The wrong pass that gives what the engine has for the small graphs, after so many; None where it is right there,
     or where no known one gives that."""
     for form in _FORMS:
         try:
-            seen = _of_small_graph(engine, reference, passes, form)
+            seen = _observe_small_graphs(engine, reference, passes, form)
             if _is_right(seen):
                 return None
-            found = _named(seen) or _named(seen, in_any_order=True)
-        except CANNOT:
+            found = _match_fault(seen) or _match_fault(seen, in_any_order=True)
+        except COMPUTATION_ERRORS:
             continue
         if found is not None:
             return replace(found, evidence=fact("shown_by_small_graph"))
@@ -114,26 +114,28 @@ def of_small_graph(engine: Engine, reference: Engine, passes: int = 1) -> Diagno
 def is_right_on_small_graph(engine: Engine, reference: Engine) -> bool:
     """Whether it is; True where it cannot be asked."""
     for form in _FORMS:
-        with suppress(*CANNOT):
-            return _is_right(_of_small_graph(engine, reference, 1, form))
+        with suppress(*COMPUTATION_ERRORS):
+            return _is_right(_observe_small_graphs(engine, reference, 1, form))
     return True
 
 
-def _is_right(seen: Sequence[_Point]) -> bool:
+def _is_right(seen: Sequence[_Observations]) -> bool:
     return all(one.is_right for point in seen for one in point)
 
 
-def _of_small_graph(engine: Engine, reference: Engine, passes: int, form: tuple[int, bool]) -> list[_Point]:
+def _observe_small_graphs(
+    engine: Engine, reference: Engine, passes: int, form: tuple[int, bool]
+) -> list[_Observations]:
     """What the engine makes of them, at several points and more than once. Raises what is in CANNOT."""
     problems = _small_graphs(passes, own_dtype(engine), form)
-    return list(zip(*(_of_graph(problem, engine, reference, passes) for problem in problems), strict=True))
+    return list(zip(*(_observe_graph(problem, engine, reference, passes) for problem in problems), strict=True))
 
 
-def _of_graph(problem: Problem, engine: Engine, reference: Engine, passes: int) -> list[_Seen]:
+def _observe_graph(problem: Problem, engine: Engine, reference: Engine, passes: int) -> list[_Observation]:
     points = Points(problem, Engines((engine,), reference))
     with using_default_dtype(real_of(problem.dtype)):
-        problems = [points.nearby(points.own, number).problem for number in range(MORE_POINTS + 1)]
-        return [_seen(one, engine.evaluate(one), passes - 1) for one in problems for _ in range(_TIMES)]
+        problems = [points.nearby_point(points.own, number).problem for number in range(MORE_POINTS + 1)]
+        return [_observe(one, engine.evaluate(one), passes - 1) for one in problems for _ in range(_TIMES)]
 
 
 @lru_cache
@@ -147,40 +149,42 @@ def _small_graphs(passes: int, dtype: str | None, form: tuple[int, bool]) -> tup
     )
 
 
-def _named(seen: Sequence[_Point], *, in_any_order: bool = False) -> Diagnosis | None:
+def _match_fault(seen: Sequence[_Observations], *, in_any_order: bool = False) -> Diagnosis | None:
     """The first that gives all that was seen: with operands as they are written, then the other way round; or, in any
     order, with an order for each. By recursion, the first to arrive is the last of the other way round, so that what
     overwrites may look like what passes on the first alone: what is as written is likelier."""
-    for order in (None,) if in_any_order else (AS_WRITTEN, BACKWARDS):
-        for wrong in WRONG_PASSES:
+    for order in (None,) if in_any_order else (AS_WRITTEN, REVERSED):
+        for wrong in TRAVERSAL_FAULTS:
             is_asked = wrong.in_any_order or not in_any_order
             if is_asked and all(_explains(wrong, point, order) for point in seen):
-                return Diagnosis(wrong.kind, wrong.told, "confirmed", fact("computed_at_points", points=len(seen)))
+                return Diagnosis(wrong.kind, wrong.message, "confirmed", fact("computed_at_points", points=len(seen)))
     return None
 
 
-def _explains(wrong: WrongPass, point: _Point, order: int | None) -> bool:
+def _explains(wrong: TraversalFault, point: _Observations, order: int | None) -> bool:
     """Whether one of its passes gives all that was seen there, in this order of operands or, of None, in one for each.
     Where a pass begins at a total that is made of its root, another may show than where it begins at the root."""
     return any(
         all(
-            any(map(one.fits, results(one.graph, run, one.graph.orders() if order is None else [order])))
+            any(map(one.fits, run_in_orders(one.graph, run, one.graph.operand_orders() if order is None else [order])))
             for one in point
         )
-        for run in wrong.runs
+        for run in wrong.traversals
     )
 
 
-def _seen(problem: Problem, evaluation: Evaluation, step: int) -> _Seen:
+def _observe(problem: Problem, evaluation: Evaluation, step: int) -> _Observation:
     """Raises LookupError where the engine has not come so far."""
     flow = GradientFlow(problem, step)
-    roots, seeds = flow.starts()
-    graph = Graph(roots, seeds, list(_earlier(flow)), {tensor: number for number, tensor in enumerate(flow.owners)})
+    roots, seeds = flow.roots_and_seeds()
+    graph = TraversedGraph(
+        roots, seeds, list(_earlier_starts(flow)), {tensor: number for number, tensor in enumerate(flow.owners)}
+    )
     inputs = [name for name in problem.inputs if name in flow.tensors]
-    return _Seen(flow, graph, added(evaluation, step), inputs)
+    return _Observation(flow, graph, gradient_increments(evaluation, step), inputs)
 
 
-def _earlier(flow: GradientFlow) -> Iterator[Totals]:
+def _earlier_starts(flow: GradientFlow) -> Iterator[Totals]:
     """Where the passes just before started that went over the same graph, and were not forgotten."""
     problem, first = flow.problem, flow.step
     while first and problem.case.steps[first - 1].action == "backward":

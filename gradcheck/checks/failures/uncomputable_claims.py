@@ -4,47 +4,47 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gradcheck.checks.claims.stated_claims import Claims
+from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.uncomputable_graph import Refusal, as_fact, refused_part
+from gradcheck.checks.failures.uncomputable_graph import UncomputablePart, evaluate_by_parts, uncomputable_fact
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import fact
-from gradcheck.language.case import Case, Part
+from gradcheck.language.case import Case, TextSpan
 from gradcheck.language.evaluation.host import NUMPY
 from gradcheck.language.expr.nodes import Expr, Name
-from gradcheck.language.expr.parser import spans
+from gradcheck.language.expr.parser import parse_with_spans
 
 
-def tell_refused(context: Context) -> None:
+def explain_uncomputable_claims(context: Context) -> None:
     """Say of each claim that cannot be computed where in it, and in the case's own names why."""
     for place, c in enumerate(context.found):
         if c.status == "failed" and c.formula and c.mismatch is not None and c.mismatch.kind == "claim_raised":
-            context.found[place] = _told(context, c)
+            context.found[place] = _with_failing_part(context, c)
 
 
-def _told(context: Context, c: Comparison) -> Comparison:
+def _with_failing_part(context: Context, c: Comparison) -> Comparison:
     try:
-        root, known = spans(c.formula)
+        root, known = parse_with_spans(c.formula)
     except InvalidCase:  # pragma: no cover (a claim has been read from its text)
         return c
     point = context.points.at(c.trial)
-    scope = Claims(point, c.step, context.options.tolerance).scope
-    found = _refusal(context.case, "", root, scope)
+    scope = StepClaims(point, c.step, context.options.tolerance).scope
+    found = _find_failing_part(context.case, "", root, scope)
     if found is None or c.mismatch is None:
         return c
-    told = fact("claim_raised", error=c.mismatch["error"], text=c.mismatch["text"], told=as_fact(found))
+    told = fact("claim_raised", error=c.mismatch["error"], text=c.mismatch["text"], told=uncomputable_fact(found))
     span = known.get(id(found.part))
     if span is None or found.entry:
         return replace(c, mismatch=told)
-    return replace(c, mismatch=told, part=Part(c.formula, *span))
+    return replace(c, mismatch=told, part=TextSpan(c.formula, *span))
 
 
-def _refusal(case: Case, step: str, expr: Expr, scope: Scope) -> Refusal | None:
+def _find_failing_part(case: Case, step: str, expr: Expr, scope: Scope) -> UncomputablePart | None:
     """The part that cannot be computed, in a step of the derivation where that is where it is."""
-    found = refused_part(step, expr, scope, NUMPY, scope.gradients)
-    while isinstance(found, Refusal) and isinstance(found.part, Name) and found.part.name in case.let:
+    found = evaluate_by_parts(step, expr, scope, NUMPY, scope.gradients)
+    while isinstance(found, UncomputablePart) and isinstance(found.part, Name) and found.part.name in case.let:
         step = found.part.name
-        found = refused_part(step, case.let[step].expr, scope, NUMPY, scope.gradients)
-    return found if isinstance(found, Refusal) else None
+        found = evaluate_by_parts(step, case.let[step].expr, scope, NUMPY, scope.gradients)
+    return found if isinstance(found, UncomputablePart) else None

@@ -13,23 +13,23 @@ from gradcheck.autograd.dtypes import is_differentiable
 from gradcheck.autograd.op import lookup
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.correction.graph_repair import Meant, nearest_computable
-from gradcheck.checks.failures.correction.shape_edits import shown
+from gradcheck.checks.failures.correction.graph_repair import GraphRepair, find_graph_repair
+from gradcheck.checks.failures.correction.shape_edits import shortened_text
 from gradcheck.checks.result import Failure
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
-from gradcheck.errors import GradcheckError, Hint, Place, TensorError, text_of
+from gradcheck.errors import GradcheckError, Hint, Place, TensorError, exception_text
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, Step
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NUMPY, Host
 from gradcheck.language.expr.nodes import Call, Expr, Name
-from gradcheck.language.expr.parser import spans
+from gradcheck.language.expr.parser import parse_with_spans
 from gradcheck.language.expr.traverse import free_names, postorder, with_children
 from gradcheck.language.problem import Problem
 
 #: Kinds of errors that an edit of the graph may mend.
-_MENDABLE = ("shape_mismatch", "bad_argument", "dtype_mismatch")
+_REPAIRABLE = ("shape_mismatch", "bad_argument", "dtype_mismatch")
 #: Ops whose last operand is integers: labels, indices.
 _INDEXED = frozenset(
     ["cross_entropy", "nll_loss", "getitem", "gather", "index_select", "embedding", "take", "scatter", "one_hot"]
@@ -39,7 +39,7 @@ _MOST_OPERANDS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class UncomputablePart:
     """The part of a graph's entry that cannot be computed, its operands' values in order, and why."""
 
     entry: str
@@ -48,12 +48,12 @@ class Refusal:
     error: TensorError
 
 
-def explain_refusals(context: Context) -> None:
+def explain_uncomputable_graph(context: Context) -> None:
     """Say of what every engine refuses why, in the case's own names; other errors stay as they are."""
     forward = [error for error in context.errors if _kind(error) == "forward_raised"]
-    if forward and _is_of_all(context, forward):
+    if forward and _is_raised_by_all(context, forward):
         _explain_forward(context, forward)
-    context.errors = tuple(_of_step(context, error) for error in context.errors)
+    context.errors = tuple(_explain_step_error(context, error) for error in context.errors)
 
 
 def _kind(error: Failure) -> str:
@@ -61,7 +61,7 @@ def _kind(error: Failure) -> str:
     return str(what.kind)
 
 
-def _is_of_all(context: Context, errors: list[Failure]) -> bool:
+def _is_raised_by_all(context: Context, errors: list[Failure]) -> bool:
     """Whether every engine refuses the graph: each error names those that raise it."""
     refusing = {engine for error in errors for engine in error.message["engines"]}
     return refusing >= {engine.name for engine in context.engines.all}
@@ -72,12 +72,12 @@ def _explain_forward(context: Context, errors: list[Failure]) -> None:
     problem = context.points.own.problem
     first = errors[0]
     entry = first.message["what"]["entry"]
-    refusal = find_refusal(problem) or _by_reference(context)
+    refusal = find_uncomputable_part(problem) or _uncomputable_in_reference(context)
     if refusal is None or refusal.entry != entry:
         return
     told, hint = describe(problem, refusal)
     place, text = _part_of(problem.case.graph[entry], refusal.part)
-    own_words = (*_of_numpy(refusal.error), *_own_words(context))
+    own_words = (*_numpy_message(refusal.error), *_own_words(context))
     failure = Failure(first.kind, told, place, hint, own_words=own_words, text=text)
     rest = [error for error in context.errors if error not in errors]
     context.errors = (failure, *rest)
@@ -94,19 +94,19 @@ def _own_words(context: Context, step: int = 0) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def _of_numpy(error: TensorError) -> tuple[tuple[str, str], ...]:
+def _numpy_message(error: TensorError) -> tuple[tuple[str, str], ...]:
     """What NumPy says of it, where that is not what we say: of shapes it speaks as we do."""
     cause = error.__cause__
     is_its = isinstance(cause, (np.linalg.LinAlgError, IndexError)) and not isinstance(cause, GradcheckError)
-    return (("NumPy", text_of(cause)),) if is_its and cause is not None else ()
+    return (("NumPy", exception_text(cause)),) if is_its and cause is not None else ()
 
 
 def _part_of(claim: Claim, part: Expr) -> tuple[Place, str]:
     """Where a part of an entry begins, and its text, where that stands in the file as it is."""
-    root, known = spans(claim.text)
+    root, known = parse_with_spans(claim.text)
     same = (known.get(id(node)) for node in postorder(root) if node == part and node.at == part.at)
     start, end = next((span for span in same if span is not None), (part.at, part.at))
-    if not claim.verbatim:
+    if not claim.is_verbatim:
         return claim.place, ""
     return replace(claim.place, column=claim.place.column + start), claim.text[start:end]
 
@@ -114,7 +114,7 @@ def _part_of(claim: Claim, part: Expr) -> tuple[Place, str]:
 # Where -------------------------------------------------------------------------------------------------
 
 
-def find_refusal(problem: Problem, engine: DefineByRun | None = None) -> Refusal | None:
+def find_uncomputable_part(problem: Problem, engine: DefineByRun | None = None) -> UncomputablePart | None:
     """The first part that cannot be computed, by an engine or by NumPy; None where all can."""
     names = problem.environment()
     if engine is not None:
@@ -122,8 +122,8 @@ def find_refusal(problem: Problem, engine: DefineByRun | None = None) -> Refusal
         names |= {name: engine.leaf(a, name in problem.inputs) for name, a in leaves.items()}
     host = NUMPY if engine is None else engine.host
     for entry, claim in problem.case.graph.items():
-        found = refused_part(entry, claim.expr, names, host)
-        if isinstance(found, Refusal):
+        found = evaluate_by_parts(entry, claim.expr, names, host)
+        if isinstance(found, UncomputablePart):
             return replace(found, operands=tuple(_plain(value, engine) for value in found.operands))
         if found is None:
             return None
@@ -131,9 +131,9 @@ def find_refusal(problem: Problem, engine: DefineByRun | None = None) -> Refusal
     return None
 
 
-def refused_part(
+def evaluate_by_parts(
     entry: str, expr: Expr, names: Mapping[str, Any], host: Host, gradients: Mapping[str, Any] | None = None
-) -> Refusal | tuple[Any] | None:
+) -> UncomputablePart | tuple[Any] | None:
     """The first part of an expression that cannot be computed; else its value. None where it is no expression at all,
     as with a name that means nothing."""
     known: dict[int, Any] = {}
@@ -142,7 +142,7 @@ def refused_part(
         try:
             known[id(node)] = _value(node, operands, names, host, gradients)
         except TensorError as error:
-            return Refusal(entry, node, operands, error)
+            return UncomputablePart(entry, node, operands, error)
         except GradcheckError:
             return None
     return (known[id(expr)],)
@@ -162,53 +162,55 @@ def _plain(value: Any, engine: DefineByRun | None) -> Any:
     return engine.array(value) if engine is not None and isinstance(value, engine.tensor_type) else value
 
 
-def _by_reference(context: Context) -> Refusal | None:
+def _uncomputable_in_reference(context: Context) -> UncomputablePart | None:
     """What the reference refuses, and NumPy would not."""
     reference = context.engines.reference
     if not isinstance(reference, DefineByRun):
         return None
     problem = context.points.own.problem
     with reference.session(problem.dtype):
-        found = find_refusal(problem, reference)
+        found = find_uncomputable_part(problem, reference)
     if found is None:
         return None
-    if found.error.in_own_words:
+    if found.error.is_own_message:
         return found
-    error = TensorError(f"{reference.name} refuses {shown(found.part)}", hint=found.error.hint)
+    error = TensorError(f"{reference.name} refuses {shortened_text(found.part)}", hint=found.error.hint)
     return replace(found, error=error)
 
 
 # What --------------------------------------------------------------------------------------------------
 
 
-def describe(problem: Problem, refusal: Refusal) -> tuple[Fact, Hint]:
+def describe(problem: Problem, refusal: UncomputablePart) -> tuple[Fact, Hint]:
     """A refusal as a fact, with what may have been meant; and that as an edit of the file, if it is known."""
     case, part = problem.case, refusal.part
-    wrong_kind = _of_wrong_kind(problem, refusal)
+    wrong_kind = _constants_of_wrong_dtype(problem, refusal)
     meant = None
-    if refusal.error.kind in _MENDABLE and not wrong_kind["integers"]:
-        meant = nearest_computable(problem, refusal.entry, part)
-    told = as_fact(refusal, wrong_kind, meant)
+    if refusal.error.kind in _REPAIRABLE and not wrong_kind["integers"]:
+        meant = find_graph_repair(problem, refusal.entry, part)
+    told = uncomputable_fact(refusal, wrong_kind, meant)
     if meant is None:
         return told, Hint()
-    text, place = _as_it_stands(case, meant.name)
+    text, place = _source_text(case, meant.name)
     return told, Hint("", text, meant.claim.text, place) if text else Hint()
 
 
-def as_fact(
-    refusal: Refusal, wrong_kind: Mapping[str, tuple[str, ...]] | None = None, meant: Meant | None = None
+def uncomputable_fact(
+    refusal: UncomputablePart, wrong_kind: Mapping[str, tuple[str, ...]] | None = None, meant: GraphRepair | None = None
 ) -> Fact:
     """What is refused, of which operands, and why; which of them hold numbers of the wrong kind, and what may have been
     meant."""
     kinds = wrong_kind or {}
     part, error = refusal.part, refusal.error
     pairs = zip(part.children, refusal.operands, strict=True)
-    operands = tuple((shown(expr), value) for expr, value in pairs if isinstance(value, np.ndarray))[:_MOST_OPERANDS]
+    operands = tuple((shortened_text(expr), value) for expr, value in pairs if isinstance(value, np.ndarray))[
+        :_MOST_OPERANDS
+    ]
     entry = lookup(part.op) if isinstance(part, Call) else None
     return fact(
         "refused",
         entry=refusal.entry,
-        part=shown(part),
+        part=shortened_text(part),
         op=part.op if isinstance(part, Call) else "",
         error=error.kind,
         why=error.message,
@@ -223,16 +225,16 @@ def as_fact(
     )
 
 
-def _as_it_stands(case: Case, name: str) -> tuple[str, Place]:
+def _source_text(case: Case, name: str) -> tuple[str, Place]:
     """The text of an entry or a leaf in the file, and where; no text where the file has it otherwise."""
     claim = case.graph.get(name)
     if claim is not None:
-        return claim.text if claim.verbatim else "", claim.place
+        return claim.text if claim.is_verbatim else "", claim.place
     leaf = case.inputs.get(name) or case.constants[name]
     return leaf.text, leaf.place
 
 
-def _of_wrong_kind(problem: Problem, refusal: Refusal) -> dict[str, tuple[str, ...]]:
+def _constants_of_wrong_dtype(problem: Problem, refusal: UncomputablePart) -> dict[str, tuple[str, ...]]:
     """Constants that hold integers where floating numbers are needed, or the other way round: those that the operands
     come from."""
     kinds: dict[str, tuple[str, ...]] = {"integers": (), "floats": ()}
@@ -255,7 +257,7 @@ def _of_wrong_kind(problem: Problem, refusal: Refusal) -> dict[str, tuple[str, .
 # Backward passes ---------------------------------------------------------------------------------------
 
 
-def _of_step(context: Context, error: Failure) -> Failure:
+def _explain_step_error(context: Context, error: Failure) -> Failure:
     """The error of a backward pass that no engine can begin, in our own words."""
     message = error.message
     if message.kind != "in_engines" or message["what"].kind != "step_raised" or message["what"]["asked"]:
@@ -264,13 +266,13 @@ def _of_step(context: Context, error: Failure) -> Failure:
         return error
     number = message["what"]["step"] - 1
     step = context.case.steps[number]
-    told = _no_beginning(context, step, number, error.kind) if step.action == "backward" else None
+    told = _why_pass_cannot_start(context, step, number, error.kind) if step.action == "backward" else None
     if told is None:
         return error
     return replace(error, message=told, hint="", own_words=_own_words(context, number))
 
 
-def _no_beginning(context: Context, step: Step, number: int, kind: str) -> Fact | None:
+def _why_pass_cannot_start(context: Context, step: Step, number: int, kind: str) -> Fact | None:
     """Why a backward pass cannot begin; None where the core would not say so."""
     own = context.points.own
     steps = len(context.case.steps)

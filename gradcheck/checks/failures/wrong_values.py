@@ -9,12 +9,12 @@ from dataclasses import replace
 import numpy as np
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.failures.composed_ops import parts
+from gradcheck.checks.failures.composed_ops import op_parts
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.gather_evidence import MORE_POINTS
-from gradcheck.checks.failures.point_failures import CANNOT, PointFailures, why
-from gradcheck.checks.failures.source_location import part_of
-from gradcheck.checks.failures.wrong_steps import nearly
+from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS, PointFailures, diagnose
+from gradcheck.checks.failures.source_location import source_part
+from gradcheck.checks.failures.wrong_steps import is_nearly_equal
 from gradcheck.checks.result import Cause, Diagnosis
 from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.define_by_run import DefineByRun, OpRun
@@ -37,12 +37,12 @@ def has_wrong_values(failures: PointFailures, engine: Engine) -> bool:
         failures.change(lead, cause=cause, diagnoses=(told,))
     else:
         cause = _blame(failures, engine, lead, tensor, _is_wrong)
-        failures.change(lead, diagnoses=why(_values(failures, engine, tensor)) if here else ())
-    failures.follow_from(cause.origin, failures.failed((), engine.name))
+        failures.change(lead, diagnoses=diagnose(_values(failures, engine, tensor)) if here else ())
+    failures.mark_consequences(cause.origin, failures.failed((), engine.name))
     return True
 
 
-def cannot_go_forward(failures: PointFailures, engine: Engine) -> bool:
+def has_forward_error(failures: PointFailures, engine: Engine) -> bool:
     """Tell of the op that raises an error in the forward pass, which ends it, or of one whose wrong value another
     cannot take; whether there is such an error."""
     evaluation = failures.point.evaluation(engine)
@@ -50,15 +50,15 @@ def cannot_go_forward(failures: PointFailures, engine: Engine) -> bool:
     if evaluation.states or not evaluation.failed_at or not places:
         return False
     cause = _blame(failures, engine, places[0], evaluation.failed_at, _raises, _is_wrong)
-    failures.follow_from(cause.origin, failures.failed((), engine.name))
+    failures.mark_consequences(cause.origin, failures.failed((), engine.name))
     return True
 
 
 #: Whether an op alone goes wrong in an engine.
-_GoesWrong = Callable[[PointFailures, Engine, Application], bool]
+_OpTest = Callable[[PointFailures, Engine, Application], bool]
 
 
-def _blame(failures: PointFailures, engine: Engine, lead: int, tensor: str, *tests: _GoesWrong) -> Cause:
+def _blame(failures: PointFailures, engine: Engine, lead: int, tensor: str, *tests: _OpTest) -> Cause:
     """The op that goes wrong alone, by the first test that finds one; else the entry. A wrong value may be that of an
     earlier entry, where there is another test."""
     owner = tensor.partition("[")[0]
@@ -66,28 +66,28 @@ def _blame(failures: PointFailures, engine: Engine, lead: int, tensor: str, *tes
         for number, application in enumerate(failures.point.applications):
             is_there = application.owner == owner or test is not tests[0]
             if is_there and test(failures, engine, application):
-                return _told(failures, engine, lead, number, test)
+                return _blame_op(failures, engine, lead, number, test)
     cause = Cause(_entry(failures, tensor), _what(tests[0]))
     failures.change(lead, cause=cause)
     return cause
 
 
-def _what(test: _GoesWrong) -> Fact:
+def _what(test: _OpTest) -> Fact:
     return fact("value_is_wrong" if test is _is_wrong else "it_raises")
 
 
-def _told(failures: PointFailures, engine: Engine, lead: int, number: int, test: _GoesWrong) -> Cause:
+def _blame_op(failures: PointFailures, engine: Engine, lead: int, number: int, test: _OpTest) -> Cause:
     """An op that goes wrong, or what it is made of and does."""
     application = failures.point.applications[number]
-    made = parts(failures, engine, application)
+    made = op_parts(failures, engine, application)
     inner = next((part for part in made.called if test(failures, engine, part)), None)
     if inner is None:
         origin, code = fact("op_at", op=application.op.name, entry=application.owner), made.place
     else:
         origin = fact("op_inside", op=inner.op.name, entry=application.owner, outer=application.op.name)
-        code = parts(failures, engine, inner).place
+        code = op_parts(failures, engine, inner).place
     cause = Cause(origin, _what(test))
-    failures.change(lead, cause=cause, part=part_of(failures, application, number), code=code)
+    failures.change(lead, cause=cause, part=source_part(failures, application, number), code=code)
     return cause
 
 
@@ -101,12 +101,12 @@ def _is_wrong(failures: PointFailures, engine: Engine, application: Application)
         with engine.fresh_session(failures.point.problem.dtype):
             run = OpRun(engine, alone, [np.zeros(())] * len(alone.outputs))
             got = [engine.array(root) for root in run.roots]
-    except CANNOT:
+    except COMPUTATION_ERRORS:
         return False
     outputs = right if isinstance(right, tuple) else (right,)
     wanted = [array for array, output in zip(outputs, alone.outputs, strict=False) if output is not None]
     pairs = zip(got, wanted, strict=False)
-    return run.error is None and not all(nearly(np.asarray(a), np.asarray(b)) for a, b in pairs)
+    return run.error is None and not all(is_nearly_equal(np.asarray(a), np.asarray(b)) for a, b in pairs)
 
 
 def _raises(failures: PointFailures, engine: Engine, application: Application) -> bool:
@@ -117,7 +117,7 @@ def _raises(failures: PointFailures, engine: Engine, application: Application) -
     try:
         with engine.fresh_session(failures.point.problem.dtype):
             return OpRun(engine, alone, [np.zeros(())] * len(alone.outputs)).error is not None
-    except CANNOT:
+    except COMPUTATION_ERRORS:
         return False
 
 
@@ -131,7 +131,7 @@ def _entry(failures: PointFailures, tensor: str) -> Fact:
 
 def _values(failures: PointFailures, engine: Engine, tensor: str) -> Iterator[Evidence]:
     for number in range(MORE_POINTS + 1):
-        near = failures.context.points.nearby(failures.point, number)
+        near = failures.context.points.nearby_point(failures.point, number)
         mine, theirs = near.evaluation(engine).states, near.want.states
         if mine and theirs and tensor in theirs[0].values:
             others = {name: value for name, value in theirs[0].values.items() if name != tensor}

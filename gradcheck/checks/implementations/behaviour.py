@@ -16,8 +16,8 @@ from gradcheck.checks.claims.evaluations import check_engine
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.context import Context
 from gradcheck.checks.implementations import jvp_vmap_checks
-from gradcheck.checks.implementations.nondeterminism import apart, by_chance
-from gradcheck.checks.implementations.call_variants import BEYOND, SUBSETS, Question, questions
+from gradcheck.checks.implementations.call_variants import EDGE_SHAPE_VARIANTS, SUBSETS, CallVariant, call_variants
+from gradcheck.checks.implementations.nondeterminism import largest_difference, nondeterminism_of
 from gradcheck.checks.implementations.undefined_derivatives import is_undefined
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Subject
@@ -26,49 +26,49 @@ from gradcheck.facts import Fact, fact
 from gradcheck.language.problem import Problem
 
 if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import Implementation
+    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 #: How often code is asked the same.
 _REPEATS = 2
 
 
-class Rounding(Protocol):
+class RoundingAllowance(Protocol):
     """Who knows how much the code rounds."""
 
-    def judged(self, c: Comparison, point: Point) -> Comparison:
+    def allow_rounding(self, c: Comparison, point: Point) -> Comparison:
         """A comparison again that failed at a point; passed where rounding explains it."""
         ...
 
 
-def check(context: Context, engine: Implementation, rounding: Rounding) -> Iterator[Comparison]:
+def check(context: Context, engine: CodeEngine, rounding: RoundingAllowance) -> Iterator[Comparison]:
     """A comparison for the code's behaviour: passed with what is told of it, or failed for each thing that is wrong."""
     subject = _subject(context, engine)
-    changed = list(_changed(engine, subject))
+    changed = list(_check_modified_arguments(engine, subject))
     notes: list[Fact] = list(engine.notes)
     notes += [fact("keeps_state")] if engine.code.keeps_state else []
     failed: list[Comparison] = changed
-    failed += _repeated(context, engine, (subject, rounding), notes)
+    failed += _check_repeatability(context, engine, (subject, rounding), notes)
     if not failed or changed:
-        for question in questions(context, engine):
-            with _silent(question.name in BEYOND):
-                found = _asked(context, engine, question, (subject, rounding))
+        for question in call_variants(context, engine):
+            with _ignore_warnings(question.name in EDGE_SHAPE_VARIANTS):
+                found = _check_variant(context, engine, question, (subject, rounding))
             if found is None:
                 continue
             assert found.mismatch is not None
             is_refusal = found.mismatch.kind == "refuses" or (question.name == "empty" and is_undefined(found))
-            if question.told or (question.may_refuse and is_refusal):
+            if question.is_only_noted or (question.may_refuse and is_refusal):
                 notes.append(found.mismatch)
             else:
                 failed.append(found)
     if not failed:
         failed += jvp_vmap_checks.check(context, engine, subject, notes)
-        with _silent():
-            notes += _of_integers(context, engine)
+        with _ignore_warnings():
+            notes += _integer_notes(context, engine)
     yield from failed or [subject.passed(notes=tuple(notes))]
 
 
 @contextmanager
-def _silent(really: bool = True) -> Iterator[None]:
+def _ignore_warnings(really: bool = True) -> Iterator[None]:
     """What the code warns of where its case does not ask it is nobody's business."""
     with warnings.catch_warnings():
         if really:
@@ -76,21 +76,21 @@ def _silent(really: bool = True) -> Iterator[None]:
         yield
 
 
-def of_failed(context: Context, engine: Implementation) -> Iterator[Comparison]:
+def check_determinism(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
     """For code that is wrong already: whether it gives the same where it is asked the same again."""
-    size = by_chance(engine, context.points.own)
+    size = nondeterminism_of(engine, context.points.own)
     if size:
         yield _subject(context, engine).failed(fact("not_the_same_again", engine=engine.name, size=size))
 
 
-def _subject(context: Context, engine: Implementation) -> Subject:
+def _subject(context: Context, engine: CodeEngine) -> Subject:
     place = place_of(context.case, engine.entry)
     return Subject(ClaimKind.CODE, engine.entry, 0, engine.name, context.engines.reference.name, place)
 
 
-def _changed(engine: Implementation, subject: Subject) -> Iterator[Comparison]:
+def _check_modified_arguments(engine: CodeEngine, subject: Subject) -> Iterator[Comparison]:
     """What it changes in place, which is its caller's."""
-    for what in sorted(engine.record.changed):
+    for what in sorted(engine.observations.changed_arguments):
         if what == "incoming":
             yield subject.failed(fact("incoming_changed", engine=engine.name))
         else:
@@ -101,8 +101,8 @@ def _changed(engine: Implementation, subject: Subject) -> Iterator[Comparison]:
 # Again ---------------------------------------------------------------------------------------------------
 
 
-def _repeated(
-    context: Context, engine: Implementation, by: tuple[Subject, Rounding], notes: list[Fact]
+def _check_repeatability(
+    context: Context, engine: CodeEngine, by: tuple[Subject, RoundingAllowance], notes: list[Fact]
 ) -> list[Comparison]:
     """The same question again: bit by bit the same, else by no more than rounding, else it is wrong."""
     subject, _ = by
@@ -110,7 +110,7 @@ def _repeated(
     first = point.evaluation(engine)
     for _ in range(_REPEATS):
         again = engine.evaluate(point.problem)
-        size = apart(first, again)
+        size = largest_difference(first, again)
         if size:
             found = [c for c in check_engine(point, again, context.options.tolerance) if c.status == "failed"]
             if found or not np.isfinite(size):
@@ -120,7 +120,7 @@ def _repeated(
     return []
 
 
-def _of_integers(context: Context, engine: Implementation) -> Iterator[Fact]:
+def _integer_notes(context: Context, engine: CodeEngine) -> Iterator[Fact]:
     """What the code makes of whole numbers that are integers, where the entry takes them: to be told."""
     own = context.points.own.problem
     if not context.case.implementations or any(array.dtype.kind not in "fV" for array in own.inputs.values()):
@@ -141,8 +141,8 @@ def _of_integers(context: Context, engine: Implementation) -> Iterator[Fact]:
 # Otherwise -------------------------------------------------------------------------------------------------
 
 
-def _asked(
-    context: Context, engine: Implementation, question: Question, by: tuple[Subject, Rounding]
+def _check_variant(
+    context: Context, engine: CodeEngine, question: CallVariant, by: tuple[Subject, RoundingAllowance]
 ) -> Comparison | None:
     """What is wrong with an answer; None where nothing is, or the entry itself has none. In a manner of asking it is
     what the code answers otherwise; so it is at a kink, where the convention is its own."""
@@ -155,28 +155,28 @@ def _asked(
         return None
     at_kink = any(c.status == "not_differentiable" and c.trial is None for c in context.found)
     is_again = len(question.problem.case.steps) > 1
-    if at_kink or question.manner.is_other or is_again or any(c.blames_reference for c in context.found):
+    if at_kink or question.mode.is_not_plain or is_again or any(c.passes_by_wrong_reference for c in context.found):
         if is_again:
-            own = _one_by_one(engine, question.problem)
+            own = _evaluate_passes_apart(engine, question.problem)
         else:
             own = known.evaluation(engine) if is_known else engine.evaluate(question.problem)
         point = Point(question.problem, context.engines, evaluations={context.engines.reference.name: own})
     elif question.name in SUBSETS and point.want.states and known.evaluation(engine).states:
-        own = _of_subset(known.evaluation(engine), point.want)
+        own = _restricted_gradients(known.evaluation(engine), point.want)
         point = Point(question.problem, context.engines, evaluations={context.engines.reference.name: own})
-    engine.record.changed.clear()
-    got = engine.asked(question.manner, question.problem, question.in_between)
+    engine.observations.changed_arguments.clear()
+    got = engine.evaluate_in_mode(question.mode, question.problem, question.in_between)
     name, manner, detail = engine.name, question.name, question.detail
     error = got.error or next((state.error for state in got.states if state.error), None)
-    if not question.manner.recording:
+    if not question.mode.records_graph:
         error = None if got.states else error
     if error is not None:
         return subject.failed(fact("refuses", engine=name, manner=manner, detail=detail, text=error.message))
-    values_only = not question.manner.recording
+    values_only = not question.mode.records_graph
     found = [
-        rounding.judged(c, point)
+        rounding.allow_rounding(c, point)
         for c in check_engine(point, got, context.options.tolerance)
-        if c.status == "failed" and (c.what is ClaimKind.VALUE or not (values_only or _is_own(engine, c)))
+        if c.status == "failed" and (c.what is ClaimKind.VALUE or not (values_only or _is_of_entry(engine, c)))
     ]
     found = [c for c in found if c.status == "failed"]
     if not found:
@@ -187,19 +187,19 @@ def _asked(
     return replace(worst, subject=subject, mismatch=mismatch)
 
 
-def _is_own(engine: Implementation, c: Comparison) -> bool:
+def _is_of_entry(engine: CodeEngine, c: Comparison) -> bool:
     """Whether it is about a result of the code itself: what comes in there is nobody's answer."""
     return c.tensor.partition("[")[0] == engine.entry
 
 
-def _of_subset(own: Evaluation, right: Evaluation) -> Evaluation:
+def _restricted_gradients(own: Evaluation, right: Evaluation) -> Evaluation:
     """What the code answers where all inputs get a gradient, of those that do now: it rounds as it did."""
     (mine,), (theirs,) = own.states, right.states
     kept = {name: None if g is None else mine.gradients.get(name, g) for name, g in theirs.gradients.items()}
     return replace(own, states=(replace(mine, gradients=kept),))
 
 
-def _one_by_one(engine: Implementation, problem: Problem) -> Evaluation:
+def _evaluate_passes_apart(engine: CodeEngine, problem: Problem) -> Evaluation:
     """What two backward passes come to, each over a graph of its own."""
     first, _, last = problem.case.steps
     found = []

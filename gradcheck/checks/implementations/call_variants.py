@@ -10,24 +10,24 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.checks.context import Context
+from gradcheck.checks.points.admissible import rejection_reason
 from gradcheck.checks.points.degenerate import is_finite
 from gradcheck.checks.points.point import Point
-from gradcheck.checks.points.admissible import unusable
 from gradcheck.language.case import Step
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
 
 if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import Implementation
+    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 SUBSETS = ("only_input", "all_but_input")
 #: What a case does not ask for.
-BEYOND = ("empty", "no_dimensions")
+EDGE_SHAPE_VARIANTS = ("empty", "no_dimensions")
 #: All names of questions.
 MANNERS = (
     *("backward_again", "called_in_between", *SUBSETS, "one_output", "no_grad", "no_gradients", "apart"),
     *("incoming_strided", "incoming_sliced", "incoming_expanded", "incoming_rows"),
-    *("inputs_strided", "inputs_sliced", "inputs_expanded", *BEYOND),
+    *("inputs_strided", "inputs_sliced", "inputs_expanded", *EDGE_SHAPE_VARIANTS),
 )
 #: Of so many inputs at most each is tried alone.
 _MOST_INPUTS = 6
@@ -36,61 +36,61 @@ _EMPTY = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class CallVariant:
     """One way of asking: its name, the problem, the manner; whether a refusal is no failure, and whether nothing is."""
 
     name: str
     problem: Problem
-    manner: Any
+    mode: Any
     in_between: Problem | None = None
     may_refuse: bool = False
     detail: str = ""
-    told: bool = False
+    is_only_noted: bool = False
 
 
-def questions(context: Context, engine: Implementation) -> Iterator[Question]:
+def call_variants(context: Context, engine: CodeEngine) -> Iterator[CallVariant]:
     """All of them, in the order in which they are tried."""
-    from gradcheck.engines.implementation.call_mode import PLAIN, Manner
+    from gradcheck.engines.implementation.call_mode import PLAIN_CALL, CallMode
 
     own = context.points.own.problem
-    yield Question("backward_again", _twice(own), PLAIN)
+    yield CallVariant("backward_again", _with_two_passes(own), PLAIN_CALL)
     if not engine.code.keeps_state:
-        yield Question("called_in_between", own, Manner(between=True), in_between=_moved(own))
+        yield CallVariant("called_in_between", own, CallMode(calls_in_between=True), in_between=_moved(own))
     yield from _subsets(own)
     if len(own.seeds[0]) > 1:
         yield from _roots_alone(own)
     if engine.code.is_torch:
-        yield Question("incoming_strided", own, Manner(incoming="strided"))
-        yield Question("incoming_sliced", own, Manner(incoming="sliced"))
-        yield Question("incoming_expanded", _of_ones(own), Manner(incoming="expanded"))
-        yield Question("incoming_rows", _rows_alike_incoming(own), Manner(incoming="expanded"))
-        yield Question("inputs_strided", own, Manner(inputs="strided"), may_refuse=True)
-        yield Question("inputs_sliced", own, Manner(inputs="sliced"), may_refuse=True)
-        yield Question("inputs_expanded", _rows_alike(own), Manner(inputs="expanded"), may_refuse=True)
-        yield Question("no_grad", own, Manner(recording=False), may_refuse=True)
-        yield Question("no_gradients", own, Manner(recording=False, tracked=False), may_refuse=True)
-        yield Question("apart", own, Manner(apart=True), may_refuse=True)
+        yield CallVariant("incoming_strided", own, CallMode(incoming="strided"))
+        yield CallVariant("incoming_sliced", own, CallMode(incoming="sliced"))
+        yield CallVariant("incoming_expanded", _with_unit_seeds(own), CallMode(incoming="expanded"))
+        yield CallVariant("incoming_rows", _rows_alike_incoming(own), CallMode(incoming="expanded"))
+        yield CallVariant("inputs_strided", own, CallMode(inputs="strided"), may_refuse=True)
+        yield CallVariant("inputs_sliced", own, CallMode(inputs="sliced"), may_refuse=True)
+        yield CallVariant("inputs_expanded", _rows_alike(own), CallMode(inputs="expanded"), may_refuse=True)
+        yield CallVariant("no_grad", own, CallMode(records_graph=False), may_refuse=True)
+        yield CallVariant("no_gradients", own, CallMode(records_graph=False, requires_grad=False), may_refuse=True)
+        yield CallVariant("apart", own, CallMode(without_accumulation=True), may_refuse=True)
     if context.case.implementations:  # an entry says what is right there
-        beyond = (*_without_elements(context), *_without_dimensions(context))
-        yield from (replace(one, told=not engine.code.is_torch) for one in beyond)
+        beyond = (*_empty_variants(context), *_scalar_variants(context))
+        yield from (replace(one, is_only_noted=not engine.code.is_torch) for one in beyond)
 
 
-def _without_elements(context: Context) -> Iterator[Question]:
+def _empty_variants(context: Context) -> Iterator[CallVariant]:
     """Each size alone that may be 0, where the entry is defined there."""
-    from gradcheck.engines.implementation.call_mode import PLAIN
+    from gradcheck.engines.implementation.call_mode import PLAIN_CALL
 
     own = context.points.own.problem
     stated = {} if own.case.generalize is None else own.case.generalize.dims
     free = [word for word in own.sizes if word not in context.points.fixed_sizes and stated.get(word, (0, 0))[0] == 0]
     for number, word in enumerate(free[:_MOST_INPUTS]):
-        point = context.points.sized({**own.sizes, word: 0}, _EMPTY + number, 1)
-        if point is not None and not unusable(point) and is_finite(point):
-            yield Question("empty", point.problem, PLAIN, may_refuse=True, detail=word)
+        point = context.points.point_of_sizes({**own.sizes, word: 0}, _EMPTY + number, 1)
+        if point is not None and not rejection_reason(point) and is_finite(point):
+            yield CallVariant("empty", point.problem, PLAIN_CALL, may_refuse=True, detail=word)
 
 
-def _without_dimensions(context: Context) -> Iterator[Question]:
+def _scalar_variants(context: Context) -> Iterator[CallVariant]:
     """One number for each tensor, where all have one shape and the entry takes them so."""
-    from gradcheck.engines.implementation.call_mode import PLAIN
+    from gradcheck.engines.implementation.call_mode import PLAIN_CALL
 
     own = context.points.own.problem
     (seeds,) = own.seeds
@@ -101,11 +101,11 @@ def _without_dimensions(context: Context) -> Iterator[Question]:
     inputs, constants = ({n: a.ravel()[:1].reshape(()) for n, a in t.items()} for t in (own.inputs, own.constants))
     alone = {n: None if g is None else g.ravel()[:1].reshape(()) for n, g in seeds.items()}
     point = Point(replace(own, inputs=inputs, constants=constants, seeds=(alone,)), context.engines)
-    if not unusable(point) and is_finite(point):
-        yield Question("no_dimensions", point.problem, PLAIN, may_refuse=True)
+    if not rejection_reason(point) and is_finite(point):
+        yield CallVariant("no_dimensions", point.problem, PLAIN_CALL, may_refuse=True)
 
 
-def _twice(problem: Problem) -> Problem:
+def _with_two_passes(problem: Problem) -> Problem:
     """Two backward passes over the same graph, the second under other incoming gradients."""
     (step,), (seeds,) = problem.case.steps, problem.seeds
     generator = stream(problem.seed, "backward again")
@@ -126,17 +126,17 @@ def _moved(problem: Problem) -> Problem:
     return replace(problem, inputs=moved)
 
 
-def _subsets(problem: Problem) -> Iterator[Question]:
+def _subsets(problem: Problem) -> Iterator[CallVariant]:
     """Each input alone that gets a gradient, and each alone that gets none."""
-    from gradcheck.engines.implementation.call_mode import PLAIN
+    from gradcheck.engines.implementation.call_mode import PLAIN_CALL
 
     names = [name for name, array in problem.inputs.items() if dtypes.is_differentiable(array.dtype)]
     if 1 < len(names) <= _MOST_INPUTS:
         for name in names:
             rest = [other for other in names if other != name]
-            yield Question("only_input", _with_gradients(problem, [name]), PLAIN, detail=name)
+            yield CallVariant("only_input", _with_gradients(problem, [name]), PLAIN_CALL, detail=name)
             if len(names) > 2:
-                yield Question("all_but_input", _with_gradients(problem, rest), PLAIN, detail=name)
+                yield CallVariant("all_but_input", _with_gradients(problem, rest), PLAIN_CALL, detail=name)
 
 
 def _with_gradients(problem: Problem, names: list[str]) -> Problem:
@@ -152,18 +152,20 @@ def _with_gradients(problem: Problem, names: list[str]) -> Problem:
     )
 
 
-def _roots_alone(problem: Problem) -> Iterator[Question]:
+def _roots_alone(problem: Problem) -> Iterator[CallVariant]:
     """Of several outputs, each alone that gets an incoming gradient."""
-    from gradcheck.engines.implementation.call_mode import PLAIN
+    from gradcheck.engines.implementation.call_mode import PLAIN_CALL
 
     (step,), (seeds,) = problem.case.steps, problem.seeds
     for root in seeds:
         one = replace(step, roots={root: step.roots[root]})
         case = replace(problem.case, steps=(one,))
-        yield Question("one_output", replace(problem, case=case, seeds=({root: seeds[root]},)), PLAIN, detail=root)
+        yield CallVariant(
+            "one_output", replace(problem, case=case, seeds=({root: seeds[root]},)), PLAIN_CALL, detail=root
+        )
 
 
-def _of_ones(problem: Problem) -> Problem:
+def _with_unit_seeds(problem: Problem) -> Problem:
     """The same where all that comes in is 1, as from a sum."""
     (seeds,) = problem.seeds
     return replace(problem, seeds=({n: None if g is None else np.ones_like(g) for n, g in seeds.items()},))

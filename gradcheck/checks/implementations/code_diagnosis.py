@@ -11,26 +11,26 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.isolation.failure_capture import attempt
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.gather_evidence import with_graph
-from gradcheck.checks.failures.size_factor import in_sizes, ratio_of
-from gradcheck.checks.failures.point_failures import why
-from gradcheck.checks.implementations.loop_mistakes import of_a_loop
-from gradcheck.checks.implementations.op_mistakes import explained_inside
-from gradcheck.checks.implementations.computed_formula import OtherFormulas, Seen
-from gradcheck.checks.implementations.gradient_relations import related
-from gradcheck.checks.implementations.second_order import no_rounding
+from gradcheck.checks.failures.point_failures import diagnose
+from gradcheck.checks.failures.size_factor import express_in_sizes, ratio_of
+from gradcheck.checks.implementations.computed_formula import ComputedFormulas, EvidenceAtPoints
+from gradcheck.checks.implementations.gradient_relations import find_relations
+from gradcheck.checks.implementations.loop_mistakes import loop_mistakes
+from gradcheck.checks.implementations.op_mistakes import find_op_mistakes
+from gradcheck.checks.implementations.second_order import exceeds_rounding
+from gradcheck.checks.isolation.failure_capture import try_part
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.errors import Place
 from gradcheck.facts import fact
 
 if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import Implementation
+    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 #: How many gradients are diagnosed, each at so many points.
 _MOST, _POINTS = 4, 3
@@ -39,7 +39,7 @@ _SIZES = 2
 _EXPLAINED = (ClaimKind.GRADIENT, ClaimKind.VALUE)
 
 
-def explain(context: Context, engine: Implementation) -> None:
+def diagnose_code(context: Context, engine: CodeEngine) -> None:
     """Where the code stands, and for the first gradient of each tensor that is wrong, why. Where the code does not give
     the same when it is asked again, that is why."""
     file, line = engine.code.place
@@ -48,7 +48,7 @@ def explain(context: Context, engine: Implementation) -> None:
         return
     chance = next((c.mismatch for c in context.found if c.mismatch and c.mismatch.kind == "not_the_same_again"), None)
     done: set[tuple[ClaimKind, str]] = set()
-    formulas = OtherFormulas(context, engine.code.constants)
+    formulas = ComputedFormulas(context, engine.code.constants)
     for number, c in enumerate(context.found):
         if c.status != "failed":
             continue
@@ -59,38 +59,40 @@ def explain(context: Context, engine: Implementation) -> None:
                 why_not = (Diagnosis("not_deterministic", chance, "confirmed"),)
                 context.found[number] = replace(context.found[number], diagnoses=why_not)
                 continue
-            attempt("diagnosis", partial(_diagnose, formulas, engine, c, number), context.lost)
+            try_part("diagnosis", partial(_diagnose, formulas, engine, c, number), context.failed_explanations)
 
 
-def _diagnose(formulas: OtherFormulas, engine: Implementation, c: Comparison, number: int) -> None:
+def _diagnose(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, number: int) -> None:
     context = formulas.context
     seen = list(_evidence(context, engine, c))
-    found = why(evidence for _, evidence in seen)
+    found = diagnose(evidence for _, evidence in seen)
     if any(one.kind in ("factor", "mean_for_sum") for one in found):
-        everywhere = [*seen, *_of_other_sizes(context, engine, c)]
-        ratios = [ratio_of(e.arrived, e.want, point.problem.sizes) for point, e in everywhere]
-        found = in_sizes(found, [one for one in ratios if one is not None])
+        everywhere = [*seen, *_evidence_at_other_sizes(context, engine, c)]
+        ratios = [ratio_of(e.got_or_zeros, e.want, point.problem.sizes) for point, e in everywhere]
+        found = express_in_sizes(found, [one for one in ratios if one is not None])
     is_unsure = found[0].kind == "unknown" or (found[0].kind == "dtype" and found[0].confidence == "possible")
     if is_unsure and len(context.case.steps) == 1:
-        found = _inside(formulas, engine, c, seen) or _of_precision(engine, seen) or found
+        found = _find_mistakes(formulas, engine, c, seen) or _diagnose_precision(engine, seen) or found
     context.found[number] = replace(context.found[number], diagnoses=found)
 
 
-def _inside(formulas: OtherFormulas, engine: Implementation, c: Comparison, seen: Seen) -> tuple[Diagnosis, ...]:
+def _find_mistakes(
+    formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, seen: EvidenceAtPoints
+) -> tuple[Diagnosis, ...]:
     """What the entry's own ops and formulas tell, then how the numbers relate to the right ones; a formula must
     give what came out for other sizes, too."""
-    found = explained_inside(c.tensor, seen) if c.what is ClaimKind.GRADIENT else ()
+    found = find_op_mistakes(c.tensor, seen) if c.what is ClaimKind.GRADIENT else ()
     if found:
         return found
-    everywhere = [*seen, *_of_other_sizes(formulas.context, engine, c)]
-    found = formulas.told(c, everywhere)
+    everywhere = [*seen, *_evidence_at_other_sizes(formulas.context, engine, c)]
+    found = formulas.diagnose(c, everywhere)
     if found or c.what is not ClaimKind.GRADIENT:
         return found
-    found = of_a_loop(c.tensor, seen) or related(c.tensor, seen) or related(c.tensor, everywhere)
-    return found or _of_what_comes_in(engine, c, seen)
+    found = loop_mistakes(c.tensor, seen) or find_relations(c.tensor, seen) or find_relations(c.tensor, everywhere)
+    return found or _diagnose_nonlinearity(engine, c, seen)
 
 
-def _of_precision(engine: Implementation, seen: Seen) -> tuple[Diagnosis, ...]:
+def _diagnose_precision(engine: CodeEngine, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
     """Whether the code computes in a less precise dtype, which explains what it is off by."""
     if not engine.code.is_torch or not seen or not (name := engine.less_precision(seen[0][0].problem)):
         return ()
@@ -108,7 +110,7 @@ def _is_within(evidence: Evidence, rtol: float) -> bool:
     return bool(off <= rtol * size)
 
 
-def _of_what_comes_in(engine: Implementation, c: Comparison, seen: Seen) -> tuple[Diagnosis, ...]:
+def _diagnose_nonlinearity(engine: CodeEngine, c: Comparison, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
     """Whether twice the incoming gradient gives anything but twice the gradient, as where it is clipped."""
     for point, evidence in seen:
         problem = point.problem
@@ -121,30 +123,34 @@ def _of_what_comes_in(engine: Implementation, c: Comparison, seen: Seen) -> tupl
         if twice is None or evidence.got is None or twice.shape != evidence.got.shape:
             return ()
         off = float(np.max(np.abs(wide(twice) - 2 * wide(evidence.got)), initial=0.0))
-        if no_rounding(off, float(np.max(np.abs(wide(twice)), initial=0.0)), twice.dtype):
+        if exceeds_rounding(off, float(np.max(np.abs(wide(twice)), initial=0.0)), twice.dtype):
             return (Diagnosis("not_linear", fact("rule_is_not_linear"), "confirmed"),)
     return ()
 
 
-def _of_other_sizes(context: Context, engine: Implementation, c: Comparison) -> Iterator[tuple[Point, Evidence]]:
+def _evidence_at_other_sizes(context: Context, engine: CodeEngine, c: Comparison) -> Iterator[tuple[Point, Evidence]]:
     own = [context.points.at(c.trial).problem.sizes]
     for point in context.points.trials:
-        if point.problem.sizes not in own and len(own) <= _SIZES and (found := _at(point, engine, c)) is not None:
+        if (
+            point.problem.sizes not in own
+            and len(own) <= _SIZES
+            and (found := _evidence_at(point, engine, c)) is not None
+        ):
             own.append(point.problem.sizes)
             yield point, found
 
 
-def _evidence(context: Context, engine: Implementation, c: Comparison) -> Iterator[tuple[Point, Evidence]]:
+def _evidence(context: Context, engine: CodeEngine, c: Comparison) -> Iterator[tuple[Point, Evidence]]:
     """What is known of the gradient, or the value, at the point where it failed and near it."""
     own = context.points.at(c.trial)
     for number in range(_POINTS):
-        point = context.points.nearby(own, number)
-        found = _at(point, engine, c)
+        point = context.points.nearby_point(own, number)
+        found = _evidence_at(point, engine, c)
         if found is not None:
             yield point, found
 
 
-def _at(point: Point, engine: Implementation, c: Comparison) -> Evidence | None:
+def _evidence_at(point: Point, engine: CodeEngine, c: Comparison) -> Evidence | None:
     got, want = point.evaluation(engine), point.want
     if c.step >= min(len(got.states), len(want.states)):
         return None
@@ -159,5 +165,5 @@ def _at(point: Point, engine: Implementation, c: Comparison) -> Evidence | None:
     leaves = [name for name in right if name in given and dtypes.is_differentiable(given[name].dtype)]
     others = {name: g for name, g in right.items() if name != c.tensor and g is not None}
     neighbours = {name: g for name in leaves if name != c.tensor and (g := mine.get(name)) is not None}
-    evidence = Evidence(mine.get(c.tensor), judge, others=others, neighbours=neighbours)
+    evidence = Evidence(mine.get(c.tensor), judge, others=others, engine_gradients=neighbours)
     return with_graph(evidence, c.tensor, point)

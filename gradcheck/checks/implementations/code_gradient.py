@@ -11,7 +11,7 @@ import numpy as np
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import epsilon
-from gradcheck.checks.implementations.code_noise import OwnNoise
+from gradcheck.checks.implementations.code_noise import CodeNoise
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Subject
 from gradcheck.errors import GradcheckError
@@ -19,21 +19,21 @@ from gradcheck.language.random_streams import stream
 from gradcheck.oracles.numeric.finite_differences import Slope, slope
 
 if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import Implementation
+    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 #: Differences are taken for so many elements of each input, and along so many directions.
 ELEMENTS, _DIRECTIONS = 12, 2
 
 
 @dataclass(frozen=True, slots=True)
-class OwnGradient:
+class CodeGradient:
     """One input's gradient at a point, as the code has it; `noise` says what rounding may make of it."""
 
     point: Point
-    engine: Implementation
+    engine: CodeEngine
     name: str
     gradient: np.ndarray | None
-    noise: OwnNoise
+    noise: CodeNoise
 
     @property
     def array(self) -> np.ndarray:
@@ -65,7 +65,7 @@ class OwnGradient:
 
 
 def slope_along(
-    moves: Sequence[tuple[OwnGradient, np.ndarray]], finer: float = 1.0, scale: float = 0.0
+    moves: Sequence[tuple[CodeGradient, np.ndarray]], finer: float = 1.0, scale: float = 0.0
 ) -> Slope | None:
     """The same where several inputs of one point move together."""
     claim, _ = moves[0]
@@ -99,7 +99,7 @@ def _largest(array: np.ndarray) -> float:
     return float(np.max(np.abs(array), initial=0.0)) or 1.0
 
 
-def each_alone(claim: OwnGradient) -> Iterator[np.ndarray]:
+def unit_directions(claim: CodeGradient) -> Iterator[np.ndarray]:
     """Some elements each alone, of complex ones both parts."""
     size = claim.array.size
     places = np.arange(size) if size <= ELEMENTS else generator_of(claim).choice(size, ELEMENTS, replace=False)
@@ -108,11 +108,11 @@ def each_alone(claim: OwnGradient) -> Iterator[np.ndarray]:
             yield claim.unit(int(place), unit)
 
 
-def all_together(claim: OwnGradient, few: bool = False) -> Iterator[np.ndarray]:
+def joint_directions(claim: CodeGradient, few: bool = False) -> Iterator[np.ndarray]:
     """All elements together, and at random where not each is asked alone."""
     shape, size = claim.array.shape, claim.array.size
     if size == 1:
-        yield from each_alone(claim) if few else ()
+        yield from unit_directions(claim) if few else ()
         return
     yield np.ones(shape)  # what is right for each of two that are equal may add up to too much
     generator = generator_of(claim, "together")
@@ -120,9 +120,9 @@ def all_together(claim: OwnGradient, few: bool = False) -> Iterator[np.ndarray]:
         yield generator.standard_normal(shape) * _units(claim)[-1]
 
 
-def _units(claim: OwnGradient) -> tuple[complex, ...]:
+def _units(claim: CodeGradient) -> tuple[complex, ...]:
     return (1.0, 1j) if claim.array.dtype.kind == "c" else (1.0,)
 
 
-def generator_of(claim: OwnGradient, *words: str) -> np.random.Generator:
+def generator_of(claim: CodeGradient, *words: str) -> np.random.Generator:
     return stream(claim.point.problem.seed, "directions", claim.name, *words)

@@ -11,9 +11,9 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.closeness.rounding import allow
+from gradcheck.checks.closeness.rounding import recheck_with_allowance
 from gradcheck.checks.closeness.tolerance import epsilon
-from gradcheck.checks.implementations.nondeterminism import by_chance
+from gradcheck.checks.implementations.nondeterminism import nondeterminism_of
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Evaluation
@@ -22,7 +22,7 @@ from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
 
 if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import Implementation
+    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 #: How often it is asked, and how many times the noise is allowed.
 _DRAWS, _MARGIN = 6, 8.0
@@ -30,7 +30,7 @@ _DRAWS, _MARGIN = 6, 8.0
 _LUCK = 1e-6
 #: By these parts of them inputs are moved, to see whether results answer: many units in the last place of double
 #: precision, none of single; and so many units at least they must be about to move.
-_SMALL, _LARGE, _HEARD, _EPSILON = 2.0**-38, 2.0**-13, 64.0, 2.0**-52
+_SMALL, _LARGE, _MIN_EXPECTED_UNITS, _EPSILON = 2.0**-38, 2.0**-13, 64.0, 2.0**-52
 #: Numbers that are whole, times this, are of few digits.
 _FEW_DIGITS = 1024.0
 
@@ -38,32 +38,32 @@ _FEW_DIGITS = 1024.0
 _Key = tuple[ClaimKind, int, str]
 
 
-class OwnNoise:
+class CodeNoise:
     """What rounding may make of each value and gradient, at each point where something differs; measured once a point.
     Where there is a `witness`, it is that of the difference to it. Nothing of code that chance decides, or that
     computes in less precision than its dtype has: that is a mistake of its own."""
 
-    def __init__(self, engine: Implementation, witness: Implementation | None = None) -> None:
-        self.engine, self.witness = engine, witness
+    def __init__(self, engine: CodeEngine, witness: CodeEngine | None = None) -> None:
+        self.engine, self.forward_engine = engine, witness
         self._known: dict[int, tuple[Point, dict[_Key, np.ndarray]]] = {}
 
     def at(self, point: Point, name: str, what: ClaimKind = ClaimKind.GRADIENT, step: int = 0) -> np.ndarray | None:
         """What is allowed of each element; None where nothing can be said."""
         if id(point) not in self._known:
-            is_none = by_chance(self.engine, point) or is_less_precise(self.engine, point)
+            is_none = nondeterminism_of(self.engine, point) or is_less_precise(self.engine, point)
             self._known[id(point)] = (point, {} if is_none else self._measured(point))
         return self._known[id(point)][1].get((what, step, name))
 
-    def judged(self, c: Comparison, point: Point) -> Comparison:
+    def allow_rounding(self, c: Comparison, point: Point) -> Comparison:
         """One comparison again that failed at a point: passed, with a note, where rounding explains it."""
         if c.got_array is None or c.want_array is None or c.mask is None:
             return c
         noise = self.at(point, c.tensor, c.what, c.step)
         if noise is None or noise.shape != c.want_array.shape:
             return c
-        again = allow(c, noise, float("inf"))
+        again = recheck_with_allowance(c, noise, float("inf"))
         size = float(np.max(noise, initial=0.0))
-        return again.noted(fact("own_rounding", engine=c.engine, size=size)) if again.status == "passed" else c
+        return again.with_notes(fact("own_rounding", engine=c.engine, size=size)) if again.status == "passed" else c
 
     def _measured(self, point: Point) -> dict[_Key, np.ndarray]:
         at_rest = self._arrays(self.engine.evaluate(point.problem), self._answer(point.problem, None))
@@ -71,7 +71,7 @@ class OwnNoise:
         largest = {key: np.zeros(array.shape) for key, array in at_rest.items()}
         for draw in range(_DRAWS):
             problem = _moved(point.problem, generator)
-            now = self._arrays(_rough(self.engine, problem, draw), self._answer(problem, _DRAWS + draw))
+            now = self._arrays(_evaluate_with_noise(self.engine, problem, draw), self._answer(problem, _DRAWS + draw))
             for key, array in now.items():
                 if key in largest and array.shape == largest[key].shape:
                     with np.errstate(all="ignore"):
@@ -80,15 +80,19 @@ class OwnNoise:
         return {key: _MARGIN * np.maximum(a, _LUCK * float(np.max(a, initial=0.0))) for key, a in largest.items()}
 
     def _answer(self, problem: Problem, seed: int | None) -> Evaluation | None:
-        if self.witness is None:
+        if self.forward_engine is None:
             return None
-        return self.witness.evaluate(problem) if seed is None else _rough(self.witness, problem, seed)
+        return (
+            self.forward_engine.evaluate(problem)
+            if seed is None
+            else _evaluate_with_noise(self.forward_engine, problem, seed)
+        )
 
     def _arrays(self, mine: Evaluation, other: Evaluation | None) -> dict[_Key, np.ndarray]:
         """Values and gradients, less those of the witness."""
         found: dict[_Key, np.ndarray] = {}
-        theirs = {} if other is None else dict(_all_of(other))
-        for key, array in _all_of(mine):
+        theirs = {} if other is None else dict(_tensors_of(other))
+        for key, array in _tensors_of(mine):
             right = theirs.get(key)
             with np.errstate(all="ignore"):
                 fits = right is not None and right.shape == array.shape
@@ -96,12 +100,12 @@ class OwnNoise:
         return found
 
 
-def is_less_precise(engine: Implementation, point: Point) -> bool:
+def is_less_precise(engine: CodeEngine, point: Point) -> bool:
     """Whether torch computes something in less precision than the point's dtype has."""
     return engine.code.is_torch and bool(engine.less_precision(point.problem))
 
 
-def is_deaf(engine: Implementation, point: Point) -> bool:
+def ignores_small_changes(engine: CodeEngine, point: Point) -> bool:
     """Whether most results of code in double precision stay as they are where inputs are moved by many units in the
     last place, though by larger moves they change."""
     problem = point.problem
@@ -118,7 +122,7 @@ def is_deaf(engine: Implementation, point: Point) -> bool:
         ):
             rest, near, far = (wide(one[name]) for one in (still, small, large))
             with np.errstate(all="ignore"):
-                wanted = np.abs(far - rest) * (_SMALL / _LARGE) > _HEARD * _EPSILON * np.abs(rest)
+                wanted = np.abs(far - rest) * (_SMALL / _LARGE) > _MIN_EXPECTED_UNITS * _EPSILON * np.abs(rest)
             should += int(np.count_nonzero(wanted))
             stays += int(np.count_nonzero(wanted & (near == rest)))
     return stays > should / 2
@@ -134,7 +138,7 @@ def _scaled(problem: Problem, generator: np.random.Generator, state: Any, by: fl
     return replace(problem, inputs={**problem.inputs, **inputs})
 
 
-def _all_of(evaluation: Evaluation) -> Iterator[tuple[_Key, np.ndarray]]:
+def _tensors_of(evaluation: Evaluation) -> Iterator[tuple[_Key, np.ndarray]]:
     for step, state in enumerate(evaluation.states):
         for what, arrays in ((ClaimKind.VALUE, state.values), (ClaimKind.GRADIENT, state.gradients)):
             for name, array in arrays.items():
@@ -142,8 +146,8 @@ def _all_of(evaluation: Evaluation) -> Iterator[tuple[_Key, np.ndarray]]:
                     yield (what, step, name), wide(array)
 
 
-def _rough(engine: Implementation, problem: Problem, seed: int) -> Evaluation:
-    return engine.rough(problem, seed) if engine.code.is_torch else engine.evaluate(problem)
+def _evaluate_with_noise(engine: CodeEngine, problem: Problem, seed: int) -> Evaluation:
+    return engine.evaluate_with_noise(problem, seed) if engine.code.is_torch else engine.evaluate(problem)
 
 
 def _moved(problem: Problem, generator: np.random.Generator) -> Problem:

@@ -17,22 +17,22 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.closeness.rounding import allow
+from gradcheck.checks.closeness.rounding import recheck_with_allowance
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.context import Context
-from gradcheck.checks.implementations.nondeterminism import by_chance
-from gradcheck.checks.implementations.code_noise import OwnNoise
+from gradcheck.checks.implementations.code_noise import CodeNoise
+from gradcheck.checks.implementations.nondeterminism import nondeterminism_of
 from gradcheck.checks.points.point import Point
-from gradcheck.checks.result import UNSETTLED, Comparison
+from gradcheck.checks.result import FAILING_STATUSES, Comparison
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.define_by_run import DefineByRun
-from gradcheck.engines.double_precision import raise_precision, raised
+from gradcheck.engines.double_precision import double_precision_backend, double_precision_problem
 from gradcheck.facts import fact
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
 
 if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import Implementation
+    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 #: How often inputs are moved, and how many times the noise is allowed.
 _DRAWS, _MARGIN = 6, 8.0
@@ -46,25 +46,25 @@ _MEASURED = (ClaimKind.VALUE, ClaimKind.GRADIENT)
 _Key = tuple[ClaimKind, int, str]
 
 
-class OwnRounding:
+class CodeRounding:
     """What rounding makes of one implementation, measured at each point where something differs."""
 
-    def __init__(self, context: Context, engine: Implementation) -> None:
+    def __init__(self, context: Context, engine: CodeEngine) -> None:
         self.context, self.engine = context, engine
         self._noises: dict[int, tuple[Point, dict[_Key, np.ndarray]]] = {}
-        self._roughly = OwnNoise(engine)  # half precision rounds within ops more than moved inputs show
+        self._half_precision_noise = CodeNoise(engine)  # half precision rounds within ops more than moved inputs show
 
     @cached_property
     def _is_less_precise(self) -> bool:
         return _is_less_precise(self.context.points.own, self.engine)
 
-    def allow(self) -> None:
+    def allow_all(self) -> None:
         """What failed by no more than the code's own rounding passes, with a note."""
         for place, c in enumerate(self.context.found):
-            if c.status in UNSETTLED:
-                self.context.found[place] = self.judged(c, self.context.points.at(c.trial))
+            if c.status in FAILING_STATUSES:
+                self.context.found[place] = self.allow_rounding(c, self.context.points.at(c.trial))
 
-    def judged(self, c: Comparison, point: Point) -> Comparison:
+    def allow_rounding(self, c: Comparison, point: Point) -> Comparison:
         """One comparison again that failed, or was not decided, at a point."""
         got, want = c.got_array, c.want_array
         if c.what not in _MEASURED or c.mask is None or got is None or want is None or got.shape != want.shape:
@@ -72,18 +72,22 @@ class OwnRounding:
         if self._is_less_precise:
             return c
         if id(point) not in self._noises:
-            noises = {} if by_chance(self.engine, point) else _noise(point, self.engine)
+            noises = {} if nondeterminism_of(self.engine, point) else _noise(point, self.engine)
             self._noises[id(point)] = (point, noises)
         noise = self._noises[id(point)][1].get((c.what, c.step, c.tensor))
         if noise is None or noise.shape != got.shape:
             return c
-        again = allow(replace(c, status="failed"), _MARGIN * noise, float("inf"))
+        again = recheck_with_allowance(replace(c, status="failed"), _MARGIN * noise, float("inf"))
         if again.status != "passed":
-            return self._roughly.judged(c, point) if got.dtype.itemsize == 2 and self.engine.code.is_torch else c
-        return again.noted(fact("own_rounding", engine=c.engine, size=float(np.max(noise, initial=0.0))))
+            return (
+                self._half_precision_noise.allow_rounding(c, point)
+                if got.dtype.itemsize == 2 and self.engine.code.is_torch
+                else c
+            )
+        return again.with_notes(fact("own_rounding", engine=c.engine, size=float(np.max(noise, initial=0.0))))
 
 
-def _is_less_precise(point: Point, engine: Implementation) -> bool:
+def _is_less_precise(point: Point, engine: CodeEngine) -> bool:
     """Whether the code computes in less precision than the dtype has."""
     if engine.code.is_torch:
         return bool(engine.less_precision(point.problem))
@@ -94,7 +98,7 @@ def _is_less_precise(point: Point, engine: Implementation) -> bool:
     for what in ("values", "gradients"):
         for name, still in _last(before, what).items():
             arrays = (still, _last(after, what).get(name), _last(want, what).get(name), _last(then, what).get(name))
-            if (name not in point.problem.inputs or what == "gradients") and _is_deaf(*arrays):
+            if (name not in point.problem.inputs or what == "gradients") and _ignores_changes(*arrays):
                 return True
     return False
 
@@ -105,7 +109,7 @@ def _last(evaluation: Evaluation, what: str) -> Mapping[str, np.ndarray | None]:
     return evaluation.states[-1].values if what == "values" else evaluation.states[-1].gradients
 
 
-def _is_deaf(
+def _ignores_changes(
     one: np.ndarray | None, other: np.ndarray | None, want: np.ndarray | None, then: np.ndarray | None
 ) -> bool:
     """Whether most elements stay where they should have moved."""
@@ -118,7 +122,7 @@ def _is_deaf(
     return bool(moves.any()) and float(stays.sum()) > _MOST * float(moves.sum())
 
 
-def _noise(point: Point, engine: Implementation) -> dict[_Key, np.ndarray]:
+def _noise(point: Point, engine: CodeEngine) -> dict[_Key, np.ndarray]:
     """How far the code is off in these draws, for each value and gradient, and each element of it."""
     reference = point.engines.reference
     if not isinstance(reference, DefineByRun):
@@ -127,7 +131,10 @@ def _noise(point: Point, engine: Implementation) -> dict[_Key, np.ndarray]:
     generator = stream(point.problem.seed, "own rounding")
     for _ in range(_DRAWS):
         problem = _moved(point.problem, generator, _reach(point.problem))
-        got, want = engine.evaluate(problem), raised(reference).evaluate(raise_precision(problem))
+        got, want = (
+            engine.evaluate(problem),
+            double_precision_backend(reference).evaluate(double_precision_problem(problem)),
+        )
         for key, off in _differences(got, want).items():
             found.setdefault(key, []).append(off)
     return {key: _spread(np.stack(listed)) for key, listed in found.items() if len(listed) == _DRAWS}

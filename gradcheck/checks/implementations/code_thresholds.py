@@ -17,46 +17,48 @@ from gradcheck.autograd import dtypes
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.evaluations import check_engine
 from gradcheck.checks.context import Context
-from gradcheck.checks.points.degenerate import hopeless, is_finite
 from gradcheck.checks.implementations.undefined_derivatives import is_undefined
+from gradcheck.checks.points.admissible import rejection_reason
+from gradcheck.checks.points.degenerate import degeneracy, is_finite
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
-from gradcheck.checks.points.admissible import unusable
 from gradcheck.facts import fact
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
 
 if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import Implementation
+    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 #: Of more constants than these only the first are looked at, and of sizes only those between.
 _MOST, _SIZES = 4, (8, 130)
 #: Larger ones stand for infinity, not for what numbers are compared with.
 _LARGEST = 1e4
 #: Which trial the point is at which exponentials overflow.
-_FAR = 3000
+_OVERFLOW_TRIAL = 3000
 #: No tensor of a point has more numbers.
 _ELEMENTS = 60_000
 
 
-def check(context: Context, engine: Implementation) -> Iterator[Comparison]:
+def check(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
     """What the code comes to where numbers, or sizes, are about its own constants."""
     own, number = context.points.own.problem, 1000
     known = [abs(one) for one in engine.code.constants if 1 < abs(one) <= _LARGEST]
     for constant in list(dict.fromkeys(known))[:_MOST]:
         for sign in (1.0, -1.0):
             number += 1
-            yield from _at(context, engine, context.points.branch(_about(own, sign * constant), number))
+            yield from _check_at(
+                context, engine, context.points.branch_point(_inputs_around(own, sign * constant), number)
+            )
         for sizes in _sizes(context, constant):
             number += 1
-            yield from _at(context, engine, context.points.sized(sizes, number, 1))
+            yield from _check_at(context, engine, context.points.point_of_sizes(sizes, number, 1))
 
 
-def overflow(context: Context, engine: Implementation) -> Iterator[Comparison]:
+def overflow(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
     """Where numbers are so large that their exponentials are none, and the entry is still defined: a gradient that is
     no number there, of a result that is right, is wrong; a result that is none is told."""
-    point = context.points.sized(context.points.own.problem.sizes, _FAR, 1, "far")
-    if point is None or unusable(point) or not is_finite(point):
+    point = context.points.point_of_sizes(context.points.own.problem.sizes, _OVERFLOW_TRIAL, 1, "far")
+    if point is None or rejection_reason(point) or not is_finite(point):
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what overflows
@@ -66,22 +68,22 @@ def overflow(context: Context, engine: Implementation) -> Iterator[Comparison]:
         size = max(float(np.max(np.abs(a), initial=0.0)) for a in point.problem.inputs.values())
         first = next(c for c in bad if c.what is ClaimKind.VALUE)
         told = fact("overflows_far", engine=engine.name, size=size)
-        yield first.subject.passed(shape=first.shape, dtype=first.dtype, elements=first.elements).noted(told)
+        yield first.subject.passed(shape=first.shape, dtype=first.dtype, elements=first.elements).with_notes(told)
     elif bad:
-        context.points.others.append(point)
+        context.points.variants.append(point)
         yield from bad
 
 
-def _at(context: Context, engine: Implementation, point: Point | None) -> Iterator[Comparison]:
-    if point is None or unusable(point) or not is_finite(point):
+def _check_at(context: Context, engine: CodeEngine, point: Point | None) -> Iterator[Comparison]:
+    if point is None or rejection_reason(point) or not is_finite(point):
         return
     found = check_engine(point, point.evaluation(engine), context.options.tolerance)
-    if hopeless(point, found) is None:
-        context.points.others.append(point)
+    if degeneracy(point, found) is None:
+        context.points.variants.append(point)
         yield from found
 
 
-def _about(problem: Problem, constant: float) -> Problem:
+def _inputs_around(problem: Problem, constant: float) -> Problem:
     """All floating inputs about a number, on both sides of it."""
     generator = stream(problem.seed, "about", repr(constant))
     inputs = {

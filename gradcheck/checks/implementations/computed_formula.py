@@ -20,13 +20,13 @@ from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
 from gradcheck.checks.derivation import explain
-from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.edit_position import operands_of
-from gradcheck.checks.failures.correction.formula_search import Search
+from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
+from gradcheck.checks.failures.correction.formula_search import FormulaSearch
 from gradcheck.checks.failures.diagnosis.catalogue import matches
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.explanation_points import SEED
-from gradcheck.checks.implementations.formula_mistakes import slips
+from gradcheck.checks.implementations.formula_mistakes import with_one_mistake
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.checks.scope import Scope
@@ -34,30 +34,30 @@ from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.expr.nodes import Call, Expr, Gradient, Name
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.traverse import substituted
+from gradcheck.language.expr.traverse import substitute
 
-#: The budgets of the searches (see `Search`) for one tensor, and for all of a piece of code.
-_EACH, _ALL = 8_000, 24_000
+#: The budgets of the searches (see `FormulaSearch`) for one tensor, and for all of a piece of code.
+_TENSOR_BUDGET, _CODE_BUDGET = 8_000, 24_000
 #: What is held in two bytes is computed slowly, and with so few digits more formulas fit.
-_EACH_OF_TWO_BYTES = 2_500
+_HALF_PRECISION_BUDGET = 2_500
 #: Of no more formulas that fit at one point it is asked whether they do elsewhere.
 _MOST_ASKED = 24
 #: Fewer numbers, in all, many formulas would fit.
 _FEWEST = 6
 
 #: Where a tensor is looked at: the point, and what is known of it there.
-Seen = Sequence[tuple[Point, Evidence]]
+EvidenceAtPoints = Sequence[tuple[Point, Evidence]]
 
 
 @dataclass
-class OtherFormulas:
+class ComputedFormulas:
     """The formulas of one piece of code, whose case is the context's, and what is left to spend on its slips."""
 
     context: Context
-    written: tuple[float, ...] = ()  # the numbers that the code is written with
-    budget: int = _ALL
+    code_constants: tuple[float, ...] = ()  # the numbers that the code is written with
+    budget: int = _CODE_BUDGET
 
-    def told(self, c: Comparison, seen: Seen) -> tuple[Diagnosis, ...]:
+    def diagnose(self, c: Comparison, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
         """What a value, or a gradient, was computed as, if that is a slip away from the entry, or from a derived
         formula of the gradient."""
         if c.what is ClaimKind.GRADIENT:
@@ -75,32 +75,32 @@ class OtherFormulas:
             explanation = explain(case, SEED, expand=expand)
             written: dict[str, Expr] = {}
             for name, step in explanation.let.items():
-                written[name] = substituted(step, written)
+                written[name] = substitute(step, written)
             for one in explanation.formulas:
-                expr = substituted(one.expr, written)
-                if one.lasting:
+                expr = substitute(one.expr, written)
+                if one.holds_accumulated:
                     found.setdefault(one.tensor, []).append(expr)
         entries = {name: claim.expr for name, claim in case.graph.items()}
         for tensor, formulas in found.items():  # what is told of the entry's value may be a slip in what it is made of
-            found[tensor] = list(dict.fromkeys([*formulas, *(substituted(one, entries) for one in formulas)]))
+            found[tensor] = list(dict.fromkeys([*formulas, *(substitute(one, entries) for one in formulas)]))
         return found
 
-    def _first(self, name: str, formulas: Sequence[Expr], seen: Seen) -> tuple[Diagnosis, ...]:
+    def _first(self, name: str, formulas: Sequence[Expr], seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
         if len(seen) < 2 or sum(evidence.want.size for _, evidence in seen) < _FEWEST:
             return ()
-        scopes = [point.scope(point.last) for point, _ in seen]
+        scopes = [point.scope(point.last_step) for point, _ in seen]
         for right in formulas:
             with using_default_dtype(seen[0][0].problem.dtype), np.errstate(all="ignore"):
-                found = self._slip(name, right, list(zip(scopes, (e for _, e in seen), strict=True)))
+                found = self._search_near(name, right, list(zip(scopes, (e for _, e in seen), strict=True)))
             if found is not None:
                 points = fact("computed_at_points", points=len(seen))
                 return (Diagnosis("other_formula", found, "confirmed", points),)
         return ()
 
-    def _slip(self, name: str, right: Expr, seen: Sequence[tuple[Scope, Evidence]]) -> Fact | None:
+    def _search_near(self, name: str, right: Expr, seen: Sequence[tuple[Scope, Evidence]]) -> Fact | None:
         """The likeliest formula near the right one that holds wherever the right one is right."""
         first, evidence = seen[0]
-        seen = [(scope, one) for scope, one in seen if _gives(right, scope, one, one.want)]
+        seen = [(scope, one) for scope, one in seen if _evaluates_to(right, scope, one, one.want)]
         if evidence.got is None or len(seen) < 2 or seen[0][0] is not first:
             return None
         scopes = [scope for scope, _ in seen]
@@ -108,24 +108,27 @@ class OtherFormulas:
         root = pool.add(right)
         operands = operands_of(pool, self.context.case, name, (right,), scopes)
         broken = evidence.got.shape != evidence.want.shape
-        each = _EACH_OF_TWO_BYTES if real_of(evidence.want.dtype).itemsize == 2 else _EACH
-        search = Search(pool, replace(operands, is_broken=broken), root, evidence.got, min(each, self.budget))
-        found = self._holding(search, seen)
+        each = _HALF_PRECISION_BUDGET if real_of(evidence.want.dtype).itemsize == 2 else _TENSOR_BUDGET
+        search = FormulaSearch(pool, replace(operands, is_broken=broken), root, evidence.got, min(each, self.budget))
+        found = self._first_at_all_points(search, seen)
         self.budget -= search.spent
-        return None if found is None else _told(right, found)
+        return None if found is None else _formula_fact(right, found)
 
-    def _holding(self, search: Search, seen: Sequence[tuple[Scope, Evidence]]) -> Expr | None:
-        fitting = chain(self._slips(search), (c.part for found in search.fitting() for c in found[:_MOST_ASKED]))
+    def _first_at_all_points(self, search: FormulaSearch, seen: Sequence[tuple[Scope, Evidence]]) -> Expr | None:
+        fitting = chain(
+            self._fitting_mistakes(search),
+            (c.part for found in search.fits_by_edit_count() for c in found[:_MOST_ASKED]),
+        )
         for part in fitting:
             expr = search.pool.exprs[part]
-            if all(_gives(expr, scope, evidence, evidence.arrived) for scope, evidence in seen):
+            if all(_evaluates_to(expr, scope, evidence, evidence.got_or_zeros) for scope, evidence in seen):
                 return expr
         return None
 
-    def _slips(self, search: Search) -> Iterator[int]:
+    def _fitting_mistakes(self, search: FormulaSearch) -> Iterator[int]:
         """What fits after one slip of code."""
         tried: set[int] = set()
-        for part in slips(search.pool, search.operands, search.root, self.written):
+        for part in with_one_mistake(search.pool, search.operands, search.root, self.code_constants):
             if search.spent > search.budget:
                 return
             if part not in tried and search.fits(part):
@@ -133,7 +136,7 @@ class OtherFormulas:
             tried.add(part)
 
 
-def _gives(formula: Expr, scope: Scope, evidence: Evidence, wanted: np.ndarray) -> bool:
+def _evaluates_to(formula: Expr, scope: Scope, evidence: Evidence, wanted: np.ndarray) -> bool:
     """Whether a formula comes to these numbers."""
     try:
         found = scope.array_of(formula)
@@ -142,7 +145,7 @@ def _gives(formula: Expr, scope: Scope, evidence: Evidence, wanted: np.ndarray) 
     return matches(found, replace(evidence, got=wanted))
 
 
-def _told(right: Expr, wrong: Expr) -> Fact:
+def _formula_fact(right: Expr, wrong: Expr) -> Fact:
     """The smallest part that is another and that says something alone, what belongs there, and the whole formula."""
     whole = to_text(wrong)
     smallest = set(_differing(right, wrong))

@@ -17,11 +17,11 @@ from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.implementations.code_gradient import (
     ELEMENTS,
-    OwnGradient,
-    all_together,
-    each_alone,
+    CodeGradient,
     generator_of,
+    joint_directions,
     slope_along,
+    unit_directions,
 )
 from gradcheck.checks.implementations.undefined_derivatives import is_undefined
 from gradcheck.checks.result import Comparison
@@ -29,7 +29,7 @@ from gradcheck.facts import fact
 from gradcheck.oracles.numeric.finite_differences import Slope
 
 #: A difference whose error bar is a larger part of the largest gradient decides nothing.
-_BLURRED = 1e-4
+_MAX_ERROR = 1e-4
 #: How many of its own error bars a right gradient may be away.
 _BARS = 8.0
 #: Differences that contradict the code are taken again from so much smaller steps on.
@@ -39,7 +39,7 @@ _LOST = 1e3
 DIFFERENCES, FORWARD = "differences", "its own forward"
 
 
-def hold_together(claims: Sequence[OwnGradient]) -> bool:
+def is_jointly_right(claims: Sequence[CodeGradient]) -> bool:
     """Whether differences say the same as all these gradients of one point, where all inputs move together: at random,
     and, where numbers are equal, along ones, since what is right for each of two may add up to too much. False where
     they do not tell, for a kink or because one gradient is lost beside another."""
@@ -51,39 +51,39 @@ def hold_together(claims: Sequence[OwnGradient]) -> bool:
         if len(sizes) < len(claims) or not 0 < max(sizes) <= _LOST * min(sizes):
             return False
         found = slope_along(moves, scale=max(sizes))
-        if found is None or found.kinked or found.error > _BLURRED / _LOST * max(sizes):
+        if found is None or found.kinked or found.error > _MAX_ERROR / _LOST * max(sizes):
             return False
-        mine = sum(_along(claim.values, way) for claim, way in moves if claim.values is not None)
+        mine = sum(_directional_derivative(claim.values, way) for claim, way in moves if claim.values is not None)
         rtol = max(base(claim.array.dtype).rtol for claim in claims)
         if abs(mine - found.value) > _BARS * found.error + rtol * sum(sizes):
             return False
     return True
 
 
-def all_judged(claims: Sequence[tuple[OwnGradient, np.ndarray | None]]) -> Iterator[Comparison]:
+def compare_with_differences(claims: Sequence[tuple[CodeGradient, np.ndarray | None]]) -> Iterator[Comparison]:
     """All gradients of a point, each beside what its forward comes to: where that is the same, differences are asked of
     all together first."""
-    by_forward = [_by_forward(claim, forward) for claim, forward in claims]
-    if all(map(_is_backed, by_forward)) and hold_together([claim for claim, _ in claims]):
+    by_forward = [_compare_with_forward(claim, forward) for claim, forward in claims]
+    if all(map(_is_confirmed_by_forward, by_forward)) and is_jointly_right([claim for claim, _ in claims]):
         yield from by_forward
         return
-    each = [_judged(claim, forward, found) for (claim, forward), found in zip(claims, by_forward, strict=True)]
-    if len(each) > 1 and all(c.status != "failed" for c in each) and not all(map(_is_backed, by_forward)):
-        too_much = _add_up_otherwise([claim for claim, _ in claims])
+    each = [_compare_one(claim, forward, found) for (claim, forward), found in zip(claims, by_forward, strict=True)]
+    if len(each) > 1 and all(c.status != "failed" for c in each) and not all(map(_is_confirmed_by_forward, by_forward)):
+        too_much = _check_joint_slope([claim for claim, _ in claims])
         each = [*each, too_much] if too_much is not None else each
     yield from each
 
 
-def _some_equal(claims: Sequence[OwnGradient]) -> bool:
+def _some_equal(claims: Sequence[CodeGradient]) -> bool:
     numbers = np.concatenate([claim.array.ravel() for claim in claims])
     return len(np.unique(wide(numbers))) < numbers.size
 
 
-def _add_up_otherwise(claims: Sequence[OwnGradient]) -> Comparison | None:
+def _check_joint_slope(claims: Sequence[CodeGradient]) -> Comparison | None:
     """Where inputs that are equal move together, there may be a derivative though there is none for each alone: what
     is right for each may add up to too much."""
     moves = [(claim, np.ones(claim.array.shape)) for claim in claims]
-    total = sum(_along(claim.values, way) for claim, way in moves if claim.values is not None)
+    total = sum(_directional_derivative(claim.values, way) for claim, way in moves if claim.values is not None)
     size = float(sum(np.sum(np.abs(claim.values)) for claim in claims if claim.values is not None))
     noises = [claim.noise.at(claim.point, claim.name) for claim in claims]
     room = base(claims[0].array.dtype).rtol * size + sum(float(np.sum(one)) for one in noises if one is not None)
@@ -102,11 +102,11 @@ def _add_up_otherwise(claims: Sequence[OwnGradient]) -> Comparison | None:
     return claim.subject(DIFFERENCES).failed(told, dtype=claim.array.dtype.name, **shape, **off)
 
 
-def _is_backed(by_forward: Comparison) -> bool:
+def _is_confirmed_by_forward(by_forward: Comparison) -> bool:
     return by_forward.status == "passed" and by_forward.reference == FORWARD
 
 
-def _judged(claim: OwnGradient, forward: np.ndarray | None, by_forward: Comparison) -> Comparison:
+def _compare_one(claim: CodeGradient, forward: np.ndarray | None, by_forward: Comparison) -> Comparison:
     """The gradient by differences where they are clear, and by the forward where that is there."""
     got = claim.values
     if got is None:
@@ -114,11 +114,13 @@ def _judged(claim: OwnGradient, forward: np.ndarray | None, by_forward: Comparis
     scale = largest_finite(got)
     if forward is not None and forward.shape == got.shape:
         scale = max(scale, largest_finite(wide(forward)))
-    backed = _is_backed(by_forward)
-    asked = _Asked(claim, scale, backed)
-    failed = asked.along(all_together(claim, few=True)) if backed else None
-    if failed is None and (not backed or (claim.point.trial is None and asked.unclear)):
-        failed = asked.along(each_alone(claim)) or (None if backed else asked.along(all_together(claim)))
+    backed = _is_confirmed_by_forward(by_forward)
+    asked = _DifferenceChecks(claim, scale, backed)
+    failed = asked.first_failure(joint_directions(claim, few=True)) if backed else None
+    if failed is None and (not backed or (claim.point.trial is None and asked.unclear_count)):
+        failed = asked.first_failure(unit_directions(claim)) or (
+            None if backed else asked.first_failure(joint_directions(claim))
+        )
     if failed is not None:
         return failed
     if asked.kinked:
@@ -128,26 +130,26 @@ def _judged(claim: OwnGradient, forward: np.ndarray | None, by_forward: Comparis
     if is_undefined(by_forward) and not _has_slopes(claim, by_forward, scale):
         undefined = fact("undefined_at_kink", engine=claim.engine.name)
         return replace(by_forward, status="not_differentiable", verdict=undefined)
-    if by_forward.status == "failed" and by_forward.mismatch is None and asked.agreed:
+    if by_forward.status == "failed" and by_forward.mismatch is None and asked.agreement_count:
         # what is far off is the forward's own doing: something in it that torch does not differentiate
         passed = claim.subject(FORWARD).passed(shape=claim.array.shape, elements=claim.array.size)
-        return passed.noted(fact("forward_not_followed"))
+        return passed.with_notes(fact("forward_not_followed"))
     return by_forward
 
 
 @dataclass(slots=True)
-class _Asked:
+class _DifferenceChecks:
     """What differences have said of a gradient so far, the largest of which is `scale`; `backed` where torch makes the
     same of the forward. `agreed` and `unclear` count, `kinked` is whether some element has two sides."""
 
-    claim: OwnGradient
+    claim: CodeGradient
     scale: float
-    backed: bool
-    agreed: int = 0
-    unclear: int = 0
+    forward_agrees: bool
+    agreement_count: int = 0
+    unclear_count: int = 0
     kinked: bool = False
 
-    def along(self, directions: Iterable[np.ndarray]) -> Comparison | None:
+    def first_failure(self, directions: Iterable[np.ndarray]) -> Comparison | None:
         """The failure along the first of these that contradicts the code; None where none does."""
         claim, got = self.claim, self.claim.values
         assert got is not None
@@ -155,22 +157,22 @@ class _Asked:
             size = max(self.scale, float(np.nansum(np.abs(got * direction))))
             found = claim.slope(direction, scale=size)
             if found is None or not _is_clear(found, self.scale) or (found.kinked and np.count_nonzero(direction) > 1):
-                self.unclear += 1
+                self.unclear_count += 1
                 continue
-            is_undefined_there = found.kinked and not np.isfinite(_along(got, direction))
+            is_undefined_there = found.kinked and not np.isfinite(_directional_derivative(got, direction))
             if not is_undefined_there and self._contradicts(direction, found):
                 return _failed(claim, direction, found)
-            self.agreed += 1
+            self.agreement_count += 1
             self.kinked |= found.kinked
         return None
 
     def _contradicts(self, direction: np.ndarray, found: Slope) -> bool:
         if _agrees(self.claim, direction, found, self.scale):
             return False
-        return _is_sure(self.claim, direction, found, self.scale, self.backed)
+        return _is_sure(self.claim, direction, found, self.scale, self.forward_agrees)
 
 
-def _has_slopes(claim: OwnGradient, c: Comparison, scale: float) -> bool:
+def _has_slopes(claim: CodeGradient, c: Comparison, scale: float) -> bool:
     """Whether there is a derivative for some element that is wrong, of the first few."""
     for place in () if c.mask is None else np.flatnonzero(c.mask)[:ELEMENTS]:
         found = claim.slope(claim.unit(int(place)))
@@ -179,25 +181,25 @@ def _has_slopes(claim: OwnGradient, c: Comparison, scale: float) -> bool:
     return False
 
 
-def _along(got: np.ndarray, direction: np.ndarray) -> float:
+def _directional_derivative(got: np.ndarray, direction: np.ndarray) -> float:
     moves = direction != 0  # NaN elsewhere is another element's
     return float(np.sum(got[moves].conj() * direction[moves]).real)
 
 
 def _is_clear(found: Slope, scale: float) -> bool:
-    return found.error <= _BLURRED * max(scale, abs(found.value), *map(abs, found.sides))
+    return found.error <= _MAX_ERROR * max(scale, abs(found.value), *map(abs, found.sides))
 
 
-def _agrees(claim: OwnGradient, direction: np.ndarray, found: Slope, scale: float, noise: float = 0.0) -> bool:
+def _agrees(claim: CodeGradient, direction: np.ndarray, found: Slope, scale: float, noise: float = 0.0) -> bool:
     got = claim.values
     assert got is not None
-    mine = _along(got, direction)
+    mine = _directional_derivative(got, direction)
     size = max(abs(found.value), scale, float(np.sum(np.abs(got * direction))))
     room = _BARS * found.error + base(claim.array.dtype).rtol * size + noise
     return bool(min(found.sides) - room <= mine <= max(found.sides) + room)
 
 
-def _is_sure(claim: OwnGradient, direction: np.ndarray, found: Slope, scale: float, backed: bool) -> bool:
+def _is_sure(claim: CodeGradient, direction: np.ndarray, found: Slope, scale: float, backed: bool) -> bool:
     """Whether a contradiction stays, where the code's own rounding is allowed, and steps are smaller. Where torch makes
     the same of the forward as the code, smaller steps must say the same as larger ones."""
     noise = claim.noise.at(claim.point, claim.name)
@@ -218,13 +220,13 @@ def _is_sure(claim: OwnGradient, direction: np.ndarray, found: Slope, scale: flo
     return confirmed
 
 
-def _failed(claim: OwnGradient, direction: np.ndarray, found: Slope) -> Comparison:
+def _failed(claim: CodeGradient, direction: np.ndarray, found: Slope) -> Comparison:
     """The gradient beside differences, at the element that they were taken for."""
     got = claim.values
     assert got is not None
     place = tuple(int(i) for i in np.unravel_index(int(np.argmax(np.abs(direction))), direction.shape))
     single = np.count_nonzero(direction) == 1
-    mine = _along(got, direction)
+    mine = _directional_derivative(got, direction)
     failed = claim.subject(DIFFERENCES).failed(
         None if single else fact("along_a_direction"),
         shape=claim.array.shape,
@@ -239,17 +241,19 @@ def _failed(claim: OwnGradient, direction: np.ndarray, found: Slope) -> Comparis
         atol=_BARS * found.error,
         rtol=base(claim.array.dtype).rtol,
     )
-    return failed.noted(fact("differences_bar", error=found.error))
+    return failed.with_notes(fact("differences_bar", error=found.error))
 
 
-def _by_forward(claim: OwnGradient, forward: np.ndarray | None) -> Comparison:
+def _compare_with_forward(claim: CodeGradient, forward: np.ndarray | None) -> Comparison:
     """The gradient beside what torch makes of the forward."""
     subject = claim.subject(FORWARD)
-    if forward is None or claim.engine.code.pulled is not None:
+    if forward is None or claim.engine.code.foreign is not None:
         if claim.values is None:
             assert claim.gradient is not None
             wrong = fact("shapes_differ", got=claim.gradient.shape, want=claim.array.shape)
             return subject.failed(wrong, shape=claim.array.shape)
         return claim.subject(DIFFERENCES).passed(shape=claim.array.shape, elements=claim.array.size)
     found = compare(claim.gradient, forward, base(claim.array.dtype), subject)
-    return claim.noise.judged(found, claim.point) if found.status == "failed" and found.mismatch is None else found
+    return (
+        claim.noise.allow_rounding(found, claim.point) if found.status == "failed" and found.mismatch is None else found
+    )

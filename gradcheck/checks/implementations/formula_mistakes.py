@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 
 from gradcheck.autograd.op import lookup
+from gradcheck.checks.failures.correction.edit_position import EditPosition, Operands
 from gradcheck.checks.failures.correction.edits import EDITS
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool, is_op
-from gradcheck.checks.failures.correction.edit_position import Operands, Position
 from gradcheck.language.expr.nodes import Call, Gradient, Literal, Name
 from gradcheck.language.expr.nodes import Sequence as ListOfExprs
 from gradcheck.language.expr.traverse import rewrite
@@ -39,18 +39,18 @@ _OPTIONS: dict[str, tuple[bool | int | float | str, ...]] = {
 #: So many numbers of the code are tried in place of those of a formula.
 _MOST_WRITTEN = 8
 
-Slip = Callable[[Position], Iterator[int]]
+FormulaMistake = Callable[[EditPosition], Iterator[int]]
 
 
-def another_of_its_family(at: Position) -> Iterator[int]:
+def similar_function(at: EditPosition) -> Iterator[int]:
     """`expm1` for `exp`, `floor` for `round`."""
     if isinstance(at.node, Call):
         for family in _FAMILIES:
             if at.node.op in family:
-                yield from (at.pool.like(Call(o, at.node.args, at.node.kwargs), at.below) for o in family)
+                yield from (at.pool.add_node(Call(o, at.node.args, at.node.kwargs), at.children) for o in family)
 
 
-def another_option(at: Position) -> Iterator[int]:
+def another_option(at: EditPosition) -> Iterator[int]:
     """Another epsilon, `gelu` with `tanh` for the exact one, a biased variance for the unbiased."""
     node = at.node
     entry = lookup(node.op) if isinstance(node, Call) else None
@@ -66,51 +66,51 @@ def another_option(at: Position) -> Iterator[int]:
                     yield at.pool.add(Call(node.op, (), tuple(changed.items())))
 
 
-def other_branch(at: Position) -> Iterator[int]:
+def other_branch(at: EditPosition) -> Iterator[int]:
     """A condition or a mask the other way round, or nothing but one of the two branches."""
-    if is_op(at.node, "where") and len(at.below) == 3:
-        condition, one, other = at.below
-        yield at.pool.like(at.node, (condition, other, one))
+    if is_op(at.node, "where") and len(at.children) == 3:
+        condition, one, other = at.children
+        yield at.pool.add_node(at.node, (condition, other, one))
         for value in (0, 1):
-            yield at.pool.like(at.node, (condition, one, at.pool.literal(value)))
-            yield at.pool.like(at.node, (condition, at.pool.literal(value), other))
+            yield at.pool.add_node(at.node, (condition, one, at.pool.literal(value)))
+            yield at.pool.add_node(at.node, (condition, at.pool.literal(value), other))
     array = at.pool.array(at.part)
     if array is not None and array.dtype.kind == "b":
         yield at.pool.call("logical_not", at.part)
 
 
-def not_normalized(at: Position) -> Iterator[int]:
+def not_normalized(at: EditPosition) -> Iterator[int]:
     """What `softmax` divides, or divided by the sum of everything; or its derivative as that of a sigmoid."""
     if is_op(at.node, "softmax"):
-        call, powers = at.pool.call, at.pool.call("exp", at.below[0])
+        call, powers = at.pool.call, at.pool.call("exp", at.children[0])
         yield powers
         yield call("div", powers, call("sum", powers))
         yield call("mul", at.part, call("sub", at.pool.literal(1), at.part))
 
 
-def one_side(at: Position) -> Iterator[int]:
+def one_side(at: EditPosition) -> Iterator[int]:
     """`clamp` without one of its bounds."""
-    if is_op(at.node, "clamp", "clip", "hardtanh") and len(at.below) == 3:
-        x, low, high = at.below
+    if is_op(at.node, "clamp", "clip", "hardtanh") and len(at.children) == 3:
+        x, low, high = at.children
         yield at.pool.call("maximum", x, low)
         yield at.pool.call("minimum", x, high)
 
 
-def one_instead(at: Position) -> Iterator[int]:
+def single_term(at: EditPosition) -> Iterator[int]:
     """A sum or a mean that is the first, or the last, of what it adds up."""
-    if is_op(at.node, "sum", "mean") and at.below and (whole := at.pool.array(at.below[0])) is not None:
+    if is_op(at.node, "sum", "mean") and at.children and (whole := at.pool.array(at.children[0])) is not None:
         for dim in range(whole.ndim):
             for place in (0, -1):
-                yield at.pool.call("select", at.below[0], at.pool.literal(dim), at.pool.literal(place))
+                yield at.pool.call("select", at.children[0], at.pool.literal(dim), at.pool.literal(place))
 
 
-def another_operator(at: Position) -> Iterator[int]:
+def another_operator(at: EditPosition) -> Iterator[int]:
     """`+` for `*`, `/` for `*`."""
-    if is_op(at.node, *_OPERATORS) and len(at.below) == 2:
-        yield from (at.pool.call(op, *at.below) for op in _OPERATORS if not is_op(at.node, op))
+    if is_op(at.node, *_OPERATORS) and len(at.children) == 2:
+        yield from (at.pool.call(op, *at.children) for op in _OPERATORS if not is_op(at.node, op))
 
 
-def a_part_alone(at: Position) -> Iterator[int]:
+def a_part_alone(at: EditPosition) -> Iterator[int]:
     """A part of what stands here, of its shape, without all that is around it."""
     array = at.pool.array(at.part)
     if array is not None and array.ndim:
@@ -120,7 +120,7 @@ def a_part_alone(at: Position) -> Iterator[int]:
                 yield part
 
 
-def another_number(at: Position) -> Iterator[int]:
+def another_number(at: EditPosition) -> Iterator[int]:
     """A factor that a derivative brings down, forgotten or there twice."""
     value = at.node.value if isinstance(at.node, Literal) else None
     if isinstance(value, float) and at.parent is not None and is_op(at.parent, "mul", "div"):
@@ -129,11 +129,11 @@ def another_number(at: Position) -> Iterator[int]:
             yield at.pool.literal(value * factor)
 
 
-def moved_numbers(at: Position) -> Iterator[int]:
+def moved_numbers(at: EditPosition) -> Iterator[int]:
     """Whole numbers that stand together: in another order, or moved by one, or from one to another."""
-    if not isinstance(at.node, ListOfExprs) or not 2 <= len(at.below) <= 6:
+    if not isinstance(at.node, ListOfExprs) or not 2 <= len(at.children) <= 6:
         return
-    numbers = [at.pool.value(part) for part in at.below]
+    numbers = [at.pool.value(part) for part in at.children]
     if not all(type(number) is int for number in numbers):
         return
     for i, j in combinations(range(len(numbers)), 2):
@@ -141,16 +141,16 @@ def moved_numbers(at: Position) -> Iterator[int]:
         for one, other in ((b, a), (a + 1, b - 1), (a - 1, b + 1), (a + b, 0), (0, a + b), (a, 0), (0, b)):
             changed = [at.pool.literal(number) for number in numbers]
             changed[i], changed[j] = at.pool.literal(one), at.pool.literal(other)
-            yield at.pool.like(at.node, tuple(changed))
+            yield at.pool.add_node(at.node, tuple(changed))
 
 
-SLIPS: tuple[Slip, ...] = (
-    another_of_its_family,
+FORMULA_MISTAKES: tuple[FormulaMistake, ...] = (
+    similar_function,
     another_option,
     other_branch,
     not_normalized,
     one_side,
-    one_instead,
+    single_term,
     another_operator,
     a_part_alone,
     another_number,
@@ -158,41 +158,43 @@ SLIPS: tuple[Slip, ...] = (
 )
 
 
-def slips(pool: ExpressionPool, operands: Operands, root: int, written: Sequence[float] = ()) -> Iterator[int]:
+def with_one_mistake(
+    pool: ExpressionPool, operands: Operands, root: int, written: Sequence[float] = ()
+) -> Iterator[int]:
     """Every formula with one slip, made at one place or wherever the same part occurs; `written` are numbers that may
     stand for those of the formula."""
     places = list(pool.positions(root))
     for path, part, parent in places:
-        at = Position(pool, operands, part, None if parent < 0 else pool.exprs[parent])
+        at = EditPosition(pool, operands, part, None if parent < 0 else pool.exprs[parent])
         if isinstance(at.node, Literal) and isinstance(at.node.value, (int, float)):
             yield from (pool.replace(root, path, pool.literal(number)) for number in written[:_MOST_WRITTEN])
-        for slip in SLIPS:
+        for slip in FORMULA_MISTAKES:
             for other in slip(at):
                 yield pool.replace(root, path, other)
-                yield everywhere(pool, root, {part: other})
+                yield replace_everywhere(pool, root, {part: other})
     tensors = dict.fromkeys(part for _, part, _ in places if isinstance(pool.exprs[part], (Name, Gradient)))
     for one in tensors:
-        yield everywhere(pool, root, {one: pool.call("neg", one)})
+        yield replace_everywhere(pool, root, {one: pool.call("neg", one)})
     for one, other in combinations(tensors, 2):
-        yield everywhere(pool, root, {one: other, other: one})
-        yield everywhere(pool, root, {one: other})
-        yield everywhere(pool, root, {other: one})
+        yield replace_everywhere(pool, root, {one: other, other: one})
+        yield replace_everywhere(pool, root, {one: other})
+        yield replace_everywhere(pool, root, {other: one})
     for op in dict.fromkeys(node.op for node in pool.exprs[root].walk() if isinstance(node, Call)):
-        yield _without(pool, root, op)
+        yield _without_op(pool, root, op)
     counted = [part for _, part, _ in places]
     for part in dict.fromkeys(part for part in counted if counted.count(part) > 1):
         parent = next(parent for _, same, parent in places if same == part)
-        at = Position(pool, operands, part, pool.exprs[parent])
+        at = EditPosition(pool, operands, part, pool.exprs[parent])
         for edit, _ in EDITS:
-            yield from (everywhere(pool, root, {part: other}) for other in edit(at))
+            yield from (replace_everywhere(pool, root, {part: other}) for other in edit(at))
 
 
-def _without(pool: ExpressionPool, root: int, op: str) -> int:
+def _without_op(pool: ExpressionPool, root: int, op: str) -> int:
     """The formula without any call of an op, of which only the first argument is left."""
     return pool.add(rewrite(pool.exprs[root], lambda node: node.children[0] if is_op(node, op) else node))
 
 
-def everywhere(pool: ExpressionPool, root: int, changed: dict[int, int]) -> int:
+def replace_everywhere(pool: ExpressionPool, root: int, changed: dict[int, int]) -> int:
     """The formula with parts replaced by others wherever they occur, as they are in the formula."""
     made = dict(changed)
     stack = [root]
@@ -205,5 +207,5 @@ def everywhere(pool: ExpressionPool, root: int, changed: dict[int, int]) -> int:
         stack.pop()
         if top not in made:
             below = tuple(made[child] for child in pool.children[top])
-            made[top] = pool.like(pool.exprs[top], below) if below else top
+            made[top] = pool.add_node(pool.exprs[top], below) if below else top
     return made[root]

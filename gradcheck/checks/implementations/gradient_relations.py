@@ -38,11 +38,11 @@ class Relation:
     what: Fact
 
 
-Seen = Sequence[tuple[Point, Evidence]]
+EvidenceAtPoints = Sequence[tuple[Point, Evidence]]
 
 
-def held(
-    seen: Seen, at: Callable[[Point, Evidence, frozenset[Hashable] | None], Iterable[Relation]]
+def relation_at_all_points(
+    seen: EvidenceAtPoints, at: Callable[[Point, Evidence, frozenset[Hashable] | None], Iterable[Relation]]
 ) -> tuple[Diagnosis, ...]:
     """The first relation that holds at every point where the numbers differ; `at` gives those of one, of the keys that
     are left, None at first for all."""
@@ -61,21 +61,21 @@ def held(
     return (Diagnosis(first.kind, first.what, "possible", fact("computed_at_points", points=len(differing))),)
 
 
-def related(name: str, seen: Seen) -> tuple[Diagnosis, ...]:
+def find_relations(name: str, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
     """What the numbers tell of a gradient; nothing where they tell nothing."""
 
     def at(point: Point, evidence: Evidence, keys: frozenset[Hashable] | None) -> Iterator[Relation]:
-        got, want = wide(evidence.arrived), wide(evidence.want)
+        got, want = wide(evidence.got_or_zeros), wide(evidence.want)
         if got.shape != want.shape:
             yield from _cropped(got, want, evidence)
             return
         right = _close(got, want, evidence)
-        yield from _elsewhere(got, want, evidence)
-        yield from _in_a_part(got, want, right)
+        yield from _moved_elements(got, want, evidence)
+        yield from _partly_right(got, want, right)
         for key, factor in factors_on_tape(name, point, got, want, right):
             yield Relation("factor_of_tensor", key, fact("comes_with_factor", factor=factor))
 
-    return held(seen, at)
+    return relation_at_all_points(seen, at)
 
 
 def _close(one: np.ndarray, other: np.ndarray, evidence: Evidence) -> np.ndarray:
@@ -89,7 +89,7 @@ def _close(one: np.ndarray, other: np.ndarray, evidence: Evidence) -> np.ndarray
 # At other places -------------------------------------------------------------------------------------------
 
 
-def _elsewhere(got: np.ndarray, want: np.ndarray, evidence: Evidence) -> Iterator[Relation]:
+def _moved_elements(got: np.ndarray, want: np.ndarray, evidence: Evidence) -> Iterator[Relation]:
     if np.unique(want).size < _FEWEST:
         return
     for axis in range(want.ndim):
@@ -141,7 +141,7 @@ def _cropped(got: np.ndarray, want: np.ndarray, evidence: Evidence) -> Iterator[
 # In a part -------------------------------------------------------------------------------------------------
 
 
-def _in_a_part(got: np.ndarray, want: np.ndarray, right: np.ndarray) -> Iterator[Relation]:
+def _partly_right(got: np.ndarray, want: np.ndarray, right: np.ndarray) -> Iterator[Relation]:
     """Right in a part, and in the rest something simple."""
     wrong = ~right
     some = bool((right & (want != 0)).any())

@@ -13,17 +13,17 @@ from gradcheck.errors import GradcheckError, Place
 from gradcheck.language.case import Case, Claim, Implementation, StatedTolerance, Step, Value
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.expr.traverse import ops_in, substituted
+from gradcheck.language.expr.traverse import ops_in, substitute
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw, graph_values
 
 #: torch takes these for linear from a threshold on, 20, where the exact function is another 2e-9 away: code that is
 #: nearer to the mathematics than torch is right.
 _APPROXIMATE = frozenset(("softplus", "mish"))
-_BEYOND = StatedTolerance(rtol=1e-8)
+_APPROXIMATE_TOLERANCE = StatedTolerance(rtol=1e-8)
 
 
-def own_case(
+def implementation_case(
     case: Case, implementation: Implementation, binding: Binding, values: Mapping[str, np.ndarray]
 ) -> Case | None:
     """The entry alone, from what the code is called with, under a random incoming gradient; entries in between are
@@ -32,7 +32,7 @@ def own_case(
     roots = _roots(entry, values, implementation.place)
     if not roots:
         return None
-    kept = _kept(case, entry, binding.names)
+    kept = _kept_entries(case, entry, binding.names)
     graph = {name: claim for name, claim in case.graph.items() if name in kept}
     graph[entry] = _inlined(case, entry, kept)
     approximate = not _APPROXIMATE.isdisjoint(ops_in(graph[entry].expr))
@@ -47,7 +47,9 @@ def own_case(
         let={},
         checks=(),
         tolerance={},
-        engine_tolerance=implementation.tolerance or case.engine_tolerance or (_BEYOND if approximate else None),
+        engine_tolerance=implementation.tolerance
+        or case.engine_tolerance
+        or (_APPROXIMATE_TOLERANCE if approximate else None),
         generalize=None if case.generalize is None else replace(case.generalize, thorough=True),
         implementations=(implementation,),
         only=(),
@@ -59,7 +61,7 @@ def own_case(
 _INCOMING = "incoming_gradient"
 
 
-def of_second_order(case: Case, problem: Problem) -> Case:
+def second_order_case(case: Case, problem: Problem) -> Case:
     """The same at the problem's numbers where what comes in is an input too: code whose backward does not depend on it
     as it should has a wrong second order there. Roots that are complex are left out of it."""
     (seeds,) = problem.seeds
@@ -73,12 +75,12 @@ def of_second_order(case: Case, problem: Problem) -> Case:
     return replace(case, inputs={**case.inputs, **incoming}, graph=graph, steps=(step,), generalize=None)
 
 
-def as_asked(case: Case, seed: int | None) -> Case:
-    """The case as it is run: `with_incoming` gradients where it names code."""
-    return with_incoming(case, seed) if case.implementations else case
+def case_as_run(case: Case, seed: int | None) -> Case:
+    """The case as it is run: `with_incoming_gradients` gradients where it names code."""
+    return with_incoming_gradients(case, seed) if case.implementations else case
 
 
-def with_incoming(case: Case, seed: int | None) -> Case:
+def with_incoming_gradients(case: Case, seed: int | None) -> Case:
     """The case with random incoming gradients where it says nothing of a backward pass, and its last entry is not one
     number: that is nothing to ask of somebody who names their code."""
     last = list(case.graph)[-1]
@@ -106,7 +108,7 @@ def _roots(entry: str, values: Mapping[str, np.ndarray], place: Place) -> dict[s
     }
 
 
-def _kept(case: Case, entry: str, given: Collection[str]) -> set[str]:
+def _kept_entries(case: Case, entry: str, given: Collection[str]) -> set[str]:
     """The entries that stay: those that the code is given, and what they are made of."""
     found = {name for name in given if name in case.graph}
     for name in list(found):
@@ -124,11 +126,11 @@ def _inlined(case: Case, entry: str, kept: Collection[str]) -> Claim:
 
     for name in case.graph:  # in order: each is made of those above it
         if name in between:
-            written[name] = substituted(case.graph[name].expr, written)
-    return replace(Claim.of(substituted(claim.expr, written)), place=claim.place)
+            written[name] = substitute(case.graph[name].expr, written)
+    return replace(Claim.of(substitute(claim.expr, written)), place=claim.place)
 
 
-def concerned(case: Case) -> set[str]:
+def relevant_names(case: Case) -> set[str]:
     """The names that comparisons of this case are about: the entry, and what it is made of."""
     (implementation,) = case.implementations
     return {implementation.entry, *ancestors_of(case, implementation.entry)}

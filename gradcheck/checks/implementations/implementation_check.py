@@ -13,26 +13,25 @@ from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.claims import evaluations as of_engines
 from gradcheck.checks.claims import trials
 from gradcheck.checks.claims.evaluations import check_engine
-from gradcheck.checks.claims.outcomes import unexpected
+from gradcheck.checks.claims.outcomes import unexpected_errors
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures import kinks
-from gradcheck.checks.implementations import behaviour
-from gradcheck.checks.implementations import code_thresholds
-from gradcheck.checks.implementations.code_diagnosis import explain
-from gradcheck.checks.implementations.implementation_case import concerned, own_case
-from gradcheck.checks.implementations.code_rounding import OwnRounding
+from gradcheck.checks.implementations import behaviour, code_thresholds
+from gradcheck.checks.implementations.code_diagnosis import diagnose_code
+from gradcheck.checks.implementations.code_rounding import CodeRounding
+from gradcheck.checks.implementations.implementation_case import implementation_case, relevant_names
 from gradcheck.checks.implementations.reference_in_doubt import excuse_reference
-from gradcheck.checks.implementations.second_order import of_second_order_too
+from gradcheck.checks.implementations.second_order import check_second_order
 from gradcheck.checks.implementations.undefined_derivatives import excuse_undefined
 from gradcheck.checks.options import Engines
-from gradcheck.checks.result import UNSETTLED, Comparison, Failure
+from gradcheck.checks.result import FAILING_STATUSES, Comparison, Failure
 from gradcheck.engines.implementation.binding import ancestors_of
 from gradcheck.errors import CodeNotAllowed, InvalidCase, UsageError
 from gradcheck.facts import fact
 from gradcheck.language.case import Case, Implementation
 
 if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import Implementation as ImplementationEngine
+    from gradcheck.engines.implementation.code_engine import CodeEngine as ImplementationEngine
 
 #: How near results are, of which names do not tell what they are made of.
 _NEAR = 1e-2
@@ -41,7 +40,7 @@ STAGES = (of_engines, trials)
 
 
 @dataclass(slots=True)
-class Found:
+class ImplementationResults:
     """What came of all implementations of a case."""
 
     comparisons: list[Comparison] = field(default_factory=list)
@@ -50,10 +49,10 @@ class Found:
     output: dict[str, str] = field(default_factory=dict)  # what each has printed
 
 
-def examine(context: Context, case: Case) -> Found:
+def check_implementations(context: Context, case: Case) -> ImplementationResults:
     """All implementations of a case, whose own context has gone through its stages. Raises InvalidCase where code may
     not run, or cannot be called."""
-    found = Found()
+    found = ImplementationResults()
     if not context.options.allow_code:
         first = case.implementations[0]
         hint = "--allow-code runs it, as does allow-code = true in [tool.gradcheck]"
@@ -62,54 +61,58 @@ def examine(context: Context, case: Case) -> Found:
     for one in case.implementations:
         for dtype in one.dtypes or (case.dtype,):
             if values is not None:
-                _examine(context, case, (one, dtype), found)
+                _check_implementation(context, case, (one, dtype), found)
     return found
 
 
-def _examine(context: Context, whole: Case, which: tuple[Implementation, str], found: Found) -> None:
+def _check_implementation(
+    context: Context, whole: Case, which: tuple[Implementation, str], found: ImplementationResults
+) -> None:
     from gradcheck.engines.implementation.patches import Patches
 
     one, dtype = which
     patches = Patches()
-    engine, case = engine_of(context, whole, one)
-    engine.replaced = patches.undone()
+    engine, case = engine_and_case(context, whole, one)
+    engine.patched_functions = patches.undo()
     if case is None:
         return
     options = replace(context.options, dtype=None, order=2 if engine.code.is_torch else 1)
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[dtype])):
         own = Context.of(replace(case, dtype=dtype), options, Engines((engine,), context.engines.reference))
         own.points.own.evaluation(engine)
-        engine.replaced += patches.undone()  # before its entry is asked
-        _through_stages(own, engine)
+        engine.patched_functions += patches.undo()  # before its entry is asked
+        _run_stages(own, engine)
         # at a kink the convention is the code's own, and where the reference is wrong so is what it makes of the graph
-        at_kink = any((c.status == "not_differentiable" and c.trial is None) or c.blames_reference for c in own.found)
+        at_kink = any(
+            (c.status == "not_differentiable" and c.trial is None) or c.passes_by_wrong_reference for c in own.found
+        )
         if dtype == context.case.dtype and not own.errors and not _failed(own) and not at_kink:
-            own.found += _inside(context, engine, case)
-    patches.undone()
+            own.found += _check_in_graph(context, engine, case)
+    patches.undo()
     found.comparisons += own.found
     found.errors += own.errors
-    found.lost += own.lost
+    found.lost += own.failed_explanations
     printed = engine.output.take()
     if printed.strip():
         found.output[engine.name] = found.output.get(engine.name, "") + printed
 
 
-def engine_of(context: Context, case: Case, one: Implementation) -> tuple[ImplementationEngine, Case | None]:
+def engine_and_case(context: Context, case: Case, one: Implementation) -> tuple[ImplementationEngine, Case | None]:
     """The engine, and the case that it is asked; None where there is nothing to ask."""
     from gradcheck.engines.implementation.binding import bindings
-    from gradcheck.engines.implementation.code_engine import Implementation as ImplementationEngine
+    from gradcheck.engines.implementation.code_engine import CodeEngine as ImplementationEngine
     from gradcheck.engines.implementation.code_kinds import code_of
-    from gradcheck.engines.implementation.global_state import put_back
-    from gradcheck.engines.implementation.code_loading import load
-    from gradcheck.engines.implementation.stdout_capture import all_printed
+    from gradcheck.engines.implementation.code_loading import load_code
+    from gradcheck.engines.implementation.global_state import restore_global_state
+    from gradcheck.engines.implementation.stdout_capture import capture_stdout
     from gradcheck.engines.tensor_class.user_code_guard import Output
 
     values = context.points.own.want.states[0].values
     several = sum(name.startswith(f"{one.entry}[") for name in values) or 1
     try:
         output = Output()
-        with put_back(), all_printed(output):
-            code = code_of(*load(one), one.name, several)
+        with restore_global_state(), capture_stdout(output):
+            code = code_of(*load_code(one), one.name, several)
     except UsageError as error:
         raise InvalidCase(error.message, place=one.place, hint=error.hint) from error
     listed = [
@@ -118,7 +121,7 @@ def engine_of(context: Context, case: Case, one: Implementation) -> tuple[Implem
     ]
     listed[0].output.write(output.take())
     engine = next((e for e in listed if _is_near(e, context)), listed[0]) if len(listed) > 1 else listed[0]
-    return engine, own_case(case, one, engine.binding, values)
+    return engine, implementation_case(case, one, engine.binding, values)
 
 
 def _is_near(engine: ImplementationEngine, context: Context) -> bool:
@@ -133,57 +136,57 @@ def _is_near(engine: ImplementationEngine, context: Context) -> bool:
     )
 
 
-def _through_stages(context: Context, engine: ImplementationEngine) -> None:
+def _run_stages(context: Context, engine: ImplementationEngine) -> None:
     """What is asked of engines, what rounding explains, what callers rely on, and why what failed did."""
-    names = concerned(context.case)
+    names = relevant_names(context.case)
     answer = context.points.own.evaluation(engine)
     trace = getattr(answer.error, "trace", "")
-    raised = unexpected(context.case, {engine.name: answer})
+    raised = unexpected_errors(context.case, {engine.name: answer})
     context.errors = tuple(replace(one, details=trace) if one.kind == "code_raised" else one for one in raised)
     if context.points.own.want.error is not None:
         context.errors = ()
         return
-    rounding = OwnRounding(context, engine)
+    rounding = CodeRounding(context, engine)
     for stage in STAGES:
         if stage.applies(context):
             found = [c for c in stage.check(context) if c.engine == engine.name]
             context.found += [c for c in found if c.tensor.partition("[")[0] in names or not c.tensor]
-    _settle(context, rounding)
-    if not _failed(context) and context.can_be_judged and context.case.generalize is not None:
+    _excuse_differences(context, rounding)
+    if not _failed(context) and context.can_be_checked and context.case.generalize is not None:
         beyond = (*code_thresholds.check(context, engine), *code_thresholds.overflow(context, engine))
         context.found += [c for c in beyond if c.tensor.partition("[")[0] in names]
-        _settle(context, rounding)
+        _excuse_differences(context, rounding)
     if _failed(context):
         excuse_reference(context)
     if not _failed(context) and not context.errors:
-        context.found += of_second_order_too(context, engine)
+        context.found += check_second_order(context, engine)
         context.found += behaviour.check(context, engine, rounding)
     elif not context.errors:
-        context.found = [*behaviour.of_failed(context, engine), *context.found]
-    explain(context, engine)
+        context.found = [*behaviour.check_determinism(context, engine), *context.found]
+    diagnose_code(context, engine)
 
 
-def _settle(context: Context, rounding: OwnRounding) -> None:
+def _excuse_differences(context: Context, rounding: CodeRounding) -> None:
     """What differs, and is explained by the code's own rounding, or by a kink."""
     if _failed(context):
-        rounding.allow()
+        rounding.allow_all()
         excuse_undefined(context)
     if _failed(context) and kinks.applies(context):
         kinks.check(context)
 
 
-def _inside(context: Context, engine: ImplementationEngine, case: Case) -> list[Comparison]:
+def _check_in_graph(context: Context, engine: ImplementationEngine, case: Case) -> list[Comparison]:
     """What is wrong where the code stands in the whole graph, with the case's own passes: nothing, if it is right alone
     and leaves its surroundings alone."""
     point = context.points.own
     if not point.is_complete or any(step.raises for step in context.case.steps):
         return []
     between = ancestors_of(context.case, engine.entry) & context.case.graph.keys() - case.graph.keys()
-    rounding = OwnRounding(context, engine)
+    rounding = CodeRounding(context, engine)
     failed = [c for c in check_engine(point, engine.evaluate(point.problem), None) if c.status == "failed"]
-    judged = [rounding.judged(c, point) for c in failed if c.tensor.partition("[")[0] not in between]
-    return [c.noted(fact("inside_the_graph")) for c in judged if c.status == "failed"]
+    judged = [rounding.allow_rounding(c, point) for c in failed if c.tensor.partition("[")[0] not in between]
+    return [c.with_notes(fact("inside_the_graph")) for c in judged if c.status == "failed"]
 
 
 def _failed(context: Context) -> bool:
-    return any(c.status in UNSETTLED for c in context.found)
+    return any(c.status in FAILING_STATUSES for c in context.found)

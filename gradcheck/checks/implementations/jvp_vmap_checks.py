@@ -13,20 +13,20 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
-from gradcheck.checks.implementations.second_order import no_rounding
+from gradcheck.checks.implementations.second_order import exceeds_rounding
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
-from gradcheck.language.random_streams import direction, stream
+from gradcheck.language.random_streams import random_direction, stream
 
 if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import Implementation
+    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 #: Of these relations between what forward mode gives and what it should, the name is told.
 _FACTORS = (0.0, -1.0, 2.0, 0.5)
 
 
-def check(context: Context, engine: Implementation, subject: Subject, notes: list[Fact]) -> Iterator[Comparison]:
+def check(context: Context, engine: CodeEngine, subject: Subject, notes: list[Fact]) -> Iterator[Comparison]:
     """What is wrong in the rules that the code states; those that are right are noted."""
     if not engine.code.is_torch:
         return
@@ -35,17 +35,17 @@ def check(context: Context, engine: Implementation, subject: Subject, notes: lis
     rules = rules_of(engine, context.points.own.problem)
     failed: list[Comparison] = []
     if "jvp" in rules and not any(c.status == "not_differentiable" for c in context.found if c.trial is None):
-        failed += _forward_mode(context, engine, subject)
+        failed += _check_jvp(context, engine, subject)
     if "vmap" in rules:
-        failed += _mapped(context, engine, subject, notes)
+        failed += _check_vmap(context, engine, subject, notes)
     if rules and not failed:
         notes.append(fact("rules_right", rules=tuple(sorted(rules))))
     yield from failed
 
 
-def _forward_mode(context: Context, engine: Implementation, subject: Subject) -> Iterator[Comparison]:
+def _check_jvp(context: Context, engine: CodeEngine, subject: Subject) -> Iterator[Comparison]:
     """For each input that moves alone: `<incoming, J t>` by forward mode beside `<gradient, t>`, which is the same."""
-    from gradcheck.engines.implementation.jvp_vmap_rules import pushed
+    from gradcheck.engines.implementation.jvp_vmap_rules import code_tangents
 
     point = context.points.own
     problem, gradients = point.problem, point.evaluation(engine).states[0].gradients
@@ -54,16 +54,16 @@ def _forward_mode(context: Context, engine: Implementation, subject: Subject) ->
         gradient = gradients.get(name)
         if array.dtype.kind not in "fcV" or gradient is None:
             continue
-        moves = direction(array, stream(problem.seed, "pushed", name))
+        moves = random_direction(array, stream(problem.seed, "pushed", name))
         try:
-            tangents = pushed(engine, problem, {name: moves})
+            tangents = code_tangents(engine, problem, {name: moves})
         except GradcheckError as error:
-            yield subject.failed(_refused(engine, "forward_mode", name, error))
+            yield subject.failed(_refusal_fact(engine, "forward_mode", name, error))
             continue
         got = sum((_product(seeds[root], tangents.get(root)) for root in seeds), 0.0)
         want = _product(gradient, moves)
         size = float(np.sum(np.abs(wide(gradient) * wide(moves)))) + abs(got)
-        if no_rounding(abs(got - want), size, array.dtype):
+        if exceeds_rounding(abs(got - want), size, array.dtype):
             told = fact("jvp_wrong", engine=engine.name, tensor=name, got=got, want=want, factor=_factor(got, want))
             yield subject.failed(told)
 
@@ -79,15 +79,15 @@ def _factor(got: float, want: float) -> float | None:
     return next((one for one in _FACTORS if np.isclose(got, one * want, rtol=1e-6, atol=0)), None)
 
 
-def _mapped(context: Context, engine: Implementation, subject: Subject, notes: list[Fact]) -> Iterator[Comparison]:
+def _check_vmap(context: Context, engine: CodeEngine, subject: Subject, notes: list[Fact]) -> Iterator[Comparison]:
     """Under `vmap` each result; a refusal of one argument that is mapped alone is noted: to map all arguments or none
     is a rule that people state."""
-    from gradcheck.engines.implementation.jvp_vmap_rules import Refused, mapped
+    from gradcheck.engines.implementation.jvp_vmap_rules import VmapRefusal, vmap_results
 
     seen: set[str] = set()
-    for one in mapped(engine, context.points.own.problem):
-        if isinstance(one, Refused):
-            told = _refused(engine, "vmap_one" if one.name else "vmap", one.name, one.error)
+    for one in vmap_results(engine, context.points.own.problem):
+        if isinstance(one, VmapRefusal):
+            told = _refusal_fact(engine, "vmap_one" if one.name else "vmap", one.name, one.error)
             if not one.name:
                 yield subject.failed(told)
                 return
@@ -106,8 +106,8 @@ def _differs(got: np.ndarray, want: np.ndarray) -> bool:
     if got.shape != want.shape:
         return True
     off = np.max(np.abs(wide(got) - wide(want)), initial=0.0)
-    return no_rounding(float(off), float(np.max(np.abs(wide(want)), initial=0.0)), want.dtype)
+    return exceeds_rounding(float(off), float(np.max(np.abs(wide(want)), initial=0.0)), want.dtype)
 
 
-def _refused(engine: Implementation, manner: str, detail: str, error: GradcheckError) -> Fact:
+def _refusal_fact(engine: CodeEngine, manner: str, detail: str, error: GradcheckError) -> Fact:
     return fact("refuses", engine=engine.name, manner=manner, detail=detail, text=error.message)

@@ -14,7 +14,7 @@ import numpy as np
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.failures.diagnosis.catalogue import matches
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
-from gradcheck.checks.implementations.gradient_relations import Relation, Seen, held
+from gradcheck.checks.implementations.gradient_relations import EvidenceAtPoints, Relation, relation_at_all_points
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Diagnosis
 from gradcheck.facts import fact
@@ -24,25 +24,25 @@ from gradcheck.language.problem import Problem
 _LONGEST, _MOST_AXES = 24, 10
 
 
-def of_a_loop(name: str, seen: Seen) -> tuple[Diagnosis, ...]:
+def loop_mistakes(name: str, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
     """What is known of a gradient's contributions; nothing where they tell nothing."""
 
     def at(point: Point, evidence: Evidence, keys: frozenset[Hashable] | None) -> Iterator[Relation]:
-        if evidence.arrived.shape != evidence.want.shape:
+        if evidence.got_or_zeros.shape != evidence.want.shape:
             return
         for number, (tensor, axis) in enumerate(_axes(name, point.problem)):
             key = (tensor, axis)
             if number < _MOST_AXES and (keys is None or any(k[:2] == key for k in keys if isinstance(k, tuple))):
                 parts = list(_parts(name, point, tensor, axis))
-                yield from _told(parts, key, evidence)
-        for text, problem in _otherwise(name, point.problem):
+                yield from _slice_relations(parts, key, evidence)
+        for text, problem in _flipped_inputs(name, point.problem):
             if (keys is None or ("as if", text) in keys) and matches(_gradient(name, point, problem), evidence):
                 yield Relation("flipped", ("as if", text), fact("computed_with", tensor=text))
 
-    return held(seen, at)
+    return relation_at_all_points(seen, at)
 
 
-def _told(parts: list[np.ndarray | None], key: tuple[str, int], evidence: Evidence) -> Iterator[Relation]:
+def _slice_relations(parts: list[np.ndarray | None], key: tuple[str, int], evidence: Evidence) -> Iterator[Relation]:
     found = [one for one in parts if one is not None]
     if len(found) != len(parts) or not found:
         return
@@ -58,15 +58,15 @@ def _told(parts: list[np.ndarray | None], key: tuple[str, int], evidence: Eviden
         if matches((wide(evidence.want) - found[place]).astype(evidence.want.dtype), evidence):
             missing = fact("slice_left_out", which=text, tensor=tensor, dim=axis)
             yield Relation("use_dropped", (*key, "without", text), missing)
-    yield from _some_alone(found, key, evidence)
+    yield from _missing_slices(found, key, evidence)
 
 
-def _some_alone(parts: list[np.ndarray], key: tuple[str, int], evidence: Evidence) -> Iterator[Relation]:
+def _missing_slices(parts: list[np.ndarray], key: tuple[str, int], evidence: Evidence) -> Iterator[Relation]:
     """Some slices are counted, each once, and others not at all: a loop that ends too soon, a block left out."""
     table = np.stack([one.ravel() for one in parts], axis=1)
     if table.dtype.kind == "c":
         return
-    for counted in _countings(table, wide(evidence.arrived).ravel()):
+    for counted in _slice_counts(table, wide(evidence.got_or_zeros).ravel()):
         left_out = tuple(int(place) for place in np.flatnonzero(counted == 0))
         total = (table @ counted).reshape(evidence.want.shape).astype(evidence.want.dtype)
         if left_out and len(left_out) < len(parts) and matches(total, evidence):
@@ -76,7 +76,7 @@ def _some_alone(parts: list[np.ndarray], key: tuple[str, int], evidence: Evidenc
             return
 
 
-def _countings(table: np.ndarray, got: np.ndarray) -> Iterator[np.ndarray]:
+def _slice_counts(table: np.ndarray, got: np.ndarray) -> Iterator[np.ndarray]:
     """How often each column may be counted, 0 or 1: as the numbers have it, where they decide; else from some place on,
     or up to it."""
     count = table.shape[1]
@@ -124,7 +124,7 @@ def _gradient(name: str, point: Point, problem: Problem) -> np.ndarray | None:
     return None if gradient is None else wide(gradient)
 
 
-def _otherwise(name: str, problem: Problem) -> Iterator[tuple[str, Problem]]:
+def _flipped_inputs(name: str, problem: Problem) -> Iterator[tuple[str, Problem]]:
     """Another input back to front, along an axis or along the last two."""
     for other, array in problem.inputs.items():
         axes: list[tuple[int, ...]] = [(axis,) for axis in range(array.ndim) if array.shape[axis] > 1]

@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.checks.implementations.second_order import no_rounding
+from gradcheck.checks.implementations.second_order import exceeds_rounding
 from gradcheck.checks.points.point import Point
 from gradcheck.engines.base import Evaluation
 
 if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import Implementation
+    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 #: How often code is asked the same.
 _TIMES = 8
 
 
-def by_chance(engine: Implementation, point: Point) -> float:
+def nondeterminism_of(engine: CodeEngine, point: Point) -> float:
     """How far its answers to one question are apart, relative to what they are; 0 where that is but rounding."""
     first = point.evaluation(engine)
     for _ in range(_TIMES):
-        size = apart(first, engine.evaluate(point.problem), as_a_whole=True)
-        if no_rounding(size, 1.0, point.problem.dtype):
+        size = largest_difference(first, engine.evaluate(point.problem), as_a_whole=True)
+        if exceeds_rounding(size, 1.0, point.problem.dtype):
             return size
     return 0.0
 
 
-def apart(one: Evaluation, other: Evaluation, as_a_whole: bool = False) -> float:
+def largest_difference(one: Evaluation, other: Evaluation, as_a_whole: bool = False) -> float:
     """How far two evaluations are apart at most, relative to what each element is, or to the largest of its tensor;
     infinite where they have other shapes."""
     if len(one.states) != len(other.states):

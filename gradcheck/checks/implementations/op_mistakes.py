@@ -15,10 +15,10 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.claims.operations import positions
+from gradcheck.checks.claims.operations import gradient_positions
 from gradcheck.checks.failures.diagnosis.catalogue import CATALOGUE, matches
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Rule
-from gradcheck.checks.failures.gather_evidence import asking
+from gradcheck.checks.failures.gather_evidence import make_reference_pullback
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Diagnosis
 from gradcheck.engines.base import Application
@@ -38,7 +38,7 @@ _SAME = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _OpMistake:
     """A mistake at one op that gives what came out."""
 
     kind: str
@@ -46,16 +46,16 @@ class _Found:
     what: Fact
 
 
-def explained_inside(name: str, seen: Sequence[tuple[Point, Evidence]]) -> tuple[Diagnosis, ...]:
+def find_op_mistakes(name: str, seen: Sequence[tuple[Point, Evidence]]) -> tuple[Diagnosis, ...]:
     """The mistakes at one op that give what came out at every point; nothing where none does."""
-    left: dict[tuple[str, Hashable], _Found] | None = None
+    left: dict[tuple[str, Hashable], _OpMistake] | None = None
     for point, evidence in seen:
         with using_default_dtype(point.problem.dtype), np.errstate(all="ignore"):
-            found = {(one.kind, one.key): one for one in _at(name, point, evidence)}
+            found = {(one.kind, one.key): one for one in _mistakes_at(name, point, evidence)}
         left = found if left is None else {key: one for key, one in left.items() if key in found}
         if not left:
             return ()
-    best: dict[str, _Found] = {}
+    best: dict[str, _OpMistake] = {}
     for one in (left or {}).values():
         best.setdefault(one.kind, one)
     sure = "confirmed" if len(best) == 1 and len(seen) > 1 else "possible"
@@ -63,61 +63,61 @@ def explained_inside(name: str, seen: Sequence[tuple[Point, Evidence]]) -> tuple
     return tuple(Diagnosis(one.kind, one.what, sure, points) for one in list(best.values())[:2])
 
 
-def _at(name: str, point: Point, evidence: Evidence) -> Iterator[_Found]:
-    tape = Tape(point)
+def _mistakes_at(name: str, point: Point, evidence: Evidence) -> Iterator[_OpMistake]:
+    tape = EntryTape(point)
     target = tape.leaf(name)
     if target is None or len(tape.nodes) > MOST_OPS or evidence.got is None:
         return
     if evidence.got.shape != evidence.want.shape:
         return
     tape.sweep()
-    off = wide(evidence.arrived) - wide(evidence.want)
+    off = wide(evidence.got_or_zeros) - wide(evidence.want)
     for number, node in enumerate(tape.nodes):
         for index, share in enumerate(tape.shares.get(number, ())):
             if share is None or not np.any(share):
                 continue
             place = tape.inputs(number)[index]
             where = fact("op_at", op=node.op.name, entry=node.owner)
-            part = tape.carried(number, place, share, target)
+            part = tape.carry_to(number, place, share, target)
             if part is None or not np.any(part):
                 continue
-            yield from _as_a_part((number, index), where, part, off)
+            yield from _part_mistakes((number, index), where, part, off)
             for kind, key, what, predicted in _mistakes(tape, number, index, share):
-                moved = tape.carried(number, place, predicted - share, target)
+                moved = tape.carry_to(number, place, predicted - share, target)
                 if moved is not None and matches(wide(evidence.want) + moved, evidence):
-                    yield _Found(kind, (number, index, key), fact("inside_entry", where=where, what=what))
+                    yield _OpMistake(kind, (number, index, key), fact("inside_entry", where=where, what=what))
 
 
-def _as_a_part(key: Hashable, where: Fact, part: np.ndarray, off: np.ndarray) -> Iterator[_Found]:
+def _part_mistakes(key: Hashable, where: Fact, part: np.ndarray, off: np.ndarray) -> Iterator[_OpMistake]:
     """What reaches the input by this way is left out, or comes in another size."""
     size = float(np.sum(np.abs(part) ** 2))
     factor = 1 + float(np.real(np.sum(np.conj(part) * off))) / size
     if not np.allclose(off, (factor - 1) * part, rtol=_SAME, atol=_SAME * float(np.max(np.abs(part)))):
         return
     if abs(factor) < _SAME:
-        yield _Found("path_dropped", key, fact("part_not_there", where=where))
+        yield _OpMistake("path_dropped", key, fact("part_not_there", where=where))
     elif abs(factor + 1) < _SAME:
-        yield _Found("sign", key, fact("part_negated", where=where))
+        yield _OpMistake("sign", key, fact("part_negated", where=where))
     elif (rounded := float(f"{factor:.5g}")) != 1:
-        yield _Found("factor", (key, rounded), fact("part_scaled", where=where, factor=rounded))
+        yield _OpMistake("factor", (key, rounded), fact("part_scaled", where=where, factor=rounded))
 
 
 def _mistakes(
-    tape: Tape, number: int, index: int, share: np.ndarray
+    tape: EntryTape, number: int, index: int, share: np.ndarray
 ) -> Iterator[tuple[str, Hashable, Fact, np.ndarray]]:
     """What the catalogue makes of one op's rule, of the share's shape."""
-    node, places = tape.nodes[number], positions(tape.nodes[number])
+    node, places = tape.nodes[number], gradient_positions(tape.nodes[number])
     rule = Rule(node, places[index], index, tape.cotangents[number], tuple(tape.shares[number]), tape.ask)
     alone = Evidence(share, share, rule=rule)
     for hypothesis in CATALOGUE:
         if hypothesis.kind in _KINDS:
             for guess in hypothesis.predict(alone):
                 predicted = None if guess.predicted is None else np.asarray(guess.predicted)
-                if predicted is not None and predicted.shape == share.shape and guess.sure:
+                if predicted is not None and predicted.shape == share.shape and guess.is_proof:
                     yield hypothesis.kind, guess.key, guess.fact, predicted
 
 
-class Tape:
+class EntryTape:
     """The ops of a graph at a point, in order, and what flows through them; arrays are told by identity."""
 
     def __init__(self, point: Point) -> None:
@@ -125,14 +125,14 @@ class Tape:
         self.nodes: list[Application] = [one for one in point.applications if one.recorded is not None]
         self.cotangents: dict[int, tuple[np.ndarray | None, ...]] = {}
         self.shares: dict[int, Sequence[np.ndarray | None]] = {}
-        self.ask = asking(self.core, point.problem.dtype)
+        self.ask = make_reference_pullback(self.core, point.problem.dtype)
         self._made = {id(array): n for n, node in enumerate(self.nodes) for array in outputs_of(node)}
 
     def inputs(self, number: int) -> list[np.ndarray]:
         """The arrays that get a gradient, among the arguments."""
         node = self.nodes[number]
         listed = list(arrays(node.args, node.kwargs))
-        return [listed[place] for place in positions(node)]
+        return [listed[place] for place in gradient_positions(node)]
 
     def leaf(self, name: str) -> int | None:
         """The identity of an input's array, told by its numbers; of an entry's, by what it came to."""
@@ -161,7 +161,7 @@ class Tape:
     def _used(self) -> set[int]:
         return {id(array) for number in range(len(self.nodes)) for array in self.inputs(number)}
 
-    def carried(self, number: int, place: np.ndarray, change: np.ndarray, target: int) -> np.ndarray | None:
+    def carry_to(self, number: int, place: np.ndarray, change: np.ndarray, target: int) -> np.ndarray | None:
         """What a change of what arrives at an argument of an op comes to at the target."""
         if id(place) == target:
             return np.asarray(wide(change))

@@ -8,33 +8,33 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
-from gradcheck.checks.implementations.implementation_check import engine_of
-from gradcheck.checks.implementations.implementation_case import as_asked
+from gradcheck.checks.implementations.implementation_case import case_as_run
+from gradcheck.checks.implementations.implementation_check import engine_and_case
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Implementation
 
 if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import Implementation as Engine
+    from gradcheck.engines.implementation.code_engine import CodeEngine as Engine
 
 
-def in_python(case: Case, result: CaseResult, options: Options, engines: Engines) -> str:
+def python_reproduction(case: Case, result: CaseResult, options: Options, engines: Engines) -> str:
     """The call of the case's code at the case's own numbers, and what comes out; empty where it cannot be written."""
     try:
         with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), quiet():
-            return _written(as_asked(case, options.seed), result, options, engines)
+            return _reproduction_of(case_as_run(case, options.seed), result, options, engines)
     except (GradcheckError, KeyError, TypeError):
         return ""
 
 
-def _written(case: Case, result: CaseResult, options: Options, engines: Engines) -> str:
-    from gradcheck.engines.implementation.call_source import Call, source_code
+def _reproduction_of(case: Case, result: CaseResult, options: Options, engines: Engines) -> str:
+    from gradcheck.engines.implementation.call_source import CodeCall, call_source
 
     context = Context.of(case, options, engines)
     named = next((o for o in case.implementations if any(c.engine == o.name for c in _failed(result))), None)
     named = named or case.implementations[0]
-    engine, own = engine_of(context, case, named)
+    engine, own = engine_and_case(context, case, named)
     if own is None:
         return ""
     point = Context.of(own, options, engines).points.own
@@ -42,12 +42,12 @@ def _written(case: Case, result: CaseResult, options: Options, engines: Engines)
     first = next((c for c in failed if c.tensor in point.want.states[0].gradients), None)
     right = None if first is None else point.want.states[0].gradients[first.tensor]
     wanted = None if first is None or right is None else (first.tensor, right)
-    return source_code(Call(named, engine, point.problem, point.want.states[0].values, wanted))
+    return call_source(CodeCall(named, engine, point.problem, point.want.states[0].values, wanted))
 
 
-def alone_in_python(context: Context, named: Implementation, engine: Engine) -> str:
+def standalone_reproduction(context: Context, named: Implementation, engine: Engine) -> str:
     """The call of code alone where its first gradient is wrong; empty where it cannot be written."""
-    from gradcheck.engines.implementation.call_source import Call, source_code
+    from gradcheck.engines.implementation.call_source import CodeCall, call_source
 
     failed = [c for c in context.found if c.status == "failed"]
     first = next((c for c in failed if c.what is ClaimKind.GRADIENT), failed[0])
@@ -55,7 +55,7 @@ def alone_in_python(context: Context, named: Implementation, engine: Engine) -> 
     wanted = None if first.want_array is None else (first.tensor, first.want_array)
     values = {**problem.inputs, **problem.constants}
     try:
-        return source_code(Call(named, engine, problem, values, wanted))
+        return call_source(CodeCall(named, engine, problem, values, wanted))
     except (GradcheckError, KeyError, TypeError):
         return ""
 

@@ -4,11 +4,11 @@ differences of the entry."""
 from __future__ import annotations
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.tangent_comparison import settled
+from gradcheck.checks.claims.tangent_comparison import as_passed
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.blame_assignment import arbitrate
+from gradcheck.checks.failures.blame_assignment import assign_blame
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.core import Core
 from gradcheck.facts import Fact
@@ -20,24 +20,24 @@ def excuse_reference(context: Context) -> None:
     for place, c in enumerate(context.found):
         if c.status != "failed" or c.what is not ClaimKind.GRADIENT or verdicts.get(c.tensor, c) is None:
             continue
-        if not _sides_with_code(context, c):
+        if not _core_agrees_with_code(context, c):
             verdicts[c.tensor] = None
         elif c.tensor not in verdicts:
-            verdicts[c.tensor] = _verdict(context, c)
+            verdicts[c.tensor] = _reference_error(context, c)
         told = verdicts[c.tensor]
         if told is not None:
-            context.found[place] = settled(c, told)
+            context.found[place] = as_passed(c, told)
 
 
-def _verdict(context: Context, c: Comparison) -> Fact | None:
+def _reference_error(context: Context, c: Comparison) -> Fact | None:
     """What differences say of the reference; None where they do not say that it is wrong."""
     alone = Context(context.case, context.options, context.engines, context.points)
     alone.found = [c]
-    arbitrate(alone)
+    assign_blame(alone)
     return alone.found[0].verdict if alone.found[0].status == "passed" else None
 
 
-def _sides_with_code(context: Context, c: Comparison) -> bool:
+def _core_agrees_with_code(context: Context, c: Comparison) -> bool:
     """Whether gradcheck's own engine comes to what the code does."""
     if c.got_array is None:
         return False

@@ -11,22 +11,22 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims import second_order
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.context import Context
-from gradcheck.checks.implementations.implementation_case import of_second_order
+from gradcheck.checks.implementations.implementation_case import second_order_case
 from gradcheck.checks.implementations.undefined_derivatives import is_undefined, kinks_along
 from gradcheck.checks.points.drawing import Points
 from gradcheck.checks.result import Comparison, Diagnosis
-from gradcheck.engines.define_by_run import DefineByRun, last_pass
+from gradcheck.engines.define_by_run import DefineByRun, last_backward_step
 from gradcheck.facts import fact
-from gradcheck.language.random_streams import directions, stream
+from gradcheck.language.random_streams import random_directions, stream
 
 #: By so small a part of the largest, or so many roots of a unit in the last place, rounding may be off.
 _PART, _ROOTS = 1e-7, 4.0
 
 if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import Implementation
+    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 
-def of_second_order_too(context: Context, engine: Implementation) -> list[Comparison]:
+def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]:
     """What second order comes to at the case's own numbers; nothing where these are at a kink, or the code rounds so
     much that first gradients say little."""
     own = [c for c in context.found if c.trial is None]
@@ -34,7 +34,7 @@ def of_second_order_too(context: Context, engine: Implementation) -> list[Compar
     if not engine.code.is_torch or not is_clear:
         return []
     problem = context.points.own.problem
-    case = of_second_order(context.case, problem)
+    case = second_order_case(context.case, problem)
     incoming = {name: value.array for name, value in case.inputs.items() if name not in problem.inputs}
     if incoming:
         seeds = ({"total_": None},)
@@ -45,7 +45,7 @@ def of_second_order_too(context: Context, engine: Implementation) -> list[Compar
     alone = context.engines.reference is engine
     found = [c for c in second_order.check(asked, confirmed=alone) if c.tensor in case.inputs]
     found = [c for c in found if alone or c.mismatch is None or c.mismatch.kind != "differences_disagree"]
-    found = [c for c in found if c.status != "undecided" and (c.status != "failed" or _is_no_rounding(c))]
+    found = [c for c in found if c.status != "undecided" and (c.status != "failed" or _is_real_error(c))]
     if any(c.status == "failed" and is_undefined(c) for c in found) and _is_at_kink(context):
         found = [c for c in found if c.status != "failed" or not is_undefined(c)]
     return [_explained(asked, c) if c.status == "failed" else c for c in found]
@@ -61,11 +61,11 @@ def _is_at_kink(context: Context) -> bool:
 def _explained(asked: Context, c: Comparison) -> Comparison:
     """The comparison with its reason, where what one first gradient owes to the tensor is all that is missing."""
     problem, reference = asked.points.own.problem, asked.engines.reference
-    step = last_pass(problem)
+    step = last_backward_step(problem)
     if c.want_array is None or step is None or not isinstance(reference, DefineByRun) or not asked.options.explained:
         return c
     missing = wide(c.want_array) - (0 if c.got_array is None else wide(c.got_array))
-    probes = directions(problem.inputs, stream(problem.seed, "probes"))
+    probes = random_directions(problem.inputs, stream(problem.seed, "probes"))
     for name in probes:  # second order is linear in its probes
         alone = {one: probe if one == name else np.zeros_like(probe) for one, probe in probes.items()}
         part = reference.second_order(problem, step, alone).second.get(c.tensor)
@@ -75,16 +75,16 @@ def _explained(asked: Context, c: Comparison) -> Comparison:
     return c
 
 
-def _is_no_rounding(c: Comparison) -> bool:
+def _is_real_error(c: Comparison) -> bool:
     """Whether it is off by more than what rounds twice may be, in code that nobody has written for it."""
     got, want = c.got_array, c.want_array
     if got is None or want is None or got.shape != want.shape:
         return True
     with np.errstate(all="ignore"):
         off, size = np.max(np.abs(wide(got) - wide(want))), np.max(np.abs(wide(want)), initial=0.0)
-    return no_rounding(float(off), float(size), want.dtype)
+    return exceeds_rounding(float(off), float(size), want.dtype)
 
 
-def no_rounding(off: float, size: float, dtype: np.dtype) -> bool:
+def exceeds_rounding(off: float, size: float, dtype: np.dtype) -> bool:
     """Whether what is off is more, beside what it is a part of, than rounding twice may make of it."""
     return not off <= max(_PART, _ROOTS * float(np.sqrt(epsilon(dtype)))) * size

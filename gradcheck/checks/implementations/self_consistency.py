@@ -18,25 +18,25 @@ from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
 from gradcheck.checks.implementations import behaviour
-from gradcheck.checks.implementations.self_consistency_points import AlonePoints
-from gradcheck.checks.implementations.finite_difference_check import DIFFERENCES, all_judged
-from gradcheck.checks.implementations.code_diagnosis import explain
-from gradcheck.checks.implementations.code_gradient import OwnGradient
-from gradcheck.checks.implementations.code_noise import OwnNoise, is_deaf, is_less_precise
-from gradcheck.checks.implementations.second_order import of_second_order_too
+from gradcheck.checks.implementations.code_diagnosis import diagnose_code
+from gradcheck.checks.implementations.code_gradient import CodeGradient
+from gradcheck.checks.implementations.code_noise import CodeNoise, ignores_small_changes, is_less_precise
+from gradcheck.checks.implementations.finite_difference_check import DIFFERENCES, compare_with_differences
+from gradcheck.checks.implementations.second_order import check_second_order
+from gradcheck.checks.implementations.self_consistency_points import SelfConsistencyPoints
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.points.point import Point
 from gradcheck.checks.points.drawing import Points
+from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
 from gradcheck.facts import fact
 from gradcheck.language.case import Case, Generalize
 
 if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import Implementation
+    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 
-def check_alone(case: Case, engine: Implementation, witness: Implementation | None, options: Options) -> Context:
+def check_self_consistency(case: Case, engine: CodeEngine, witness: CodeEngine | None, options: Options) -> Context:
     """All that is found of the code at the case's inputs, and at others that are drawn; the graph says nothing.
 
     The context's reference is the witness, or the code itself where it has none.
@@ -49,34 +49,34 @@ def check_alone(case: Case, engine: Implementation, witness: Implementation | No
         return _checked(case, engine, witness, options)
 
 
-def _checked(case: Case, engine: Implementation, witness: Implementation | None, options: Options) -> Context:
+def _checked(case: Case, engine: CodeEngine, witness: CodeEngine | None, options: Options) -> Context:
     engines = Engines((engine,), witness or engine)
-    drawn = AlonePoints(replace(case, generalize=Generalize()), engine, engines)
+    drawn = SelfConsistencyPoints(replace(case, generalize=Generalize()), engine, engines)
     points = list(drawn.all())
     own = Points(points[0].problem, engines)
     own.own = points[0]
-    own.others = points[1:]
+    own.variants = points[1:]
     context = Context(points[0].problem.case, options, engines, own)
-    noise = OwnNoise(engine, witness)
+    noise = CodeNoise(engine, witness)
     for point in points:
         found = list(_compared(point, noise))
-        context.found += [] if drawn.is_written_for_given_sizes(point.trial, found) else found
-    if is_less_precise(engine, points[0]) and is_deaf(engine, points[0]):
+        context.found += [] if drawn.has_size_dependent_errors(point.trial, found) else found
+    if is_less_precise(engine, points[0]) and ignores_small_changes(engine, points[0]):
         subject = Subject(ClaimKind.CODE, engine.entry, 0, engine.name, DIFFERENCES)
         context.found.append(subject.failed(fact("less_precise", engine=engine.name, dtype=case.dtype)))
     if any(c.status == "failed" for c in context.found):
-        explain(context, engine)
+        diagnose_code(context, engine)
         return context
-    context.found += of_second_order_too(context, engine)
-    context.found += behaviour.check(context, engine, OwnNoise(engine))
+    context.found += check_second_order(context, engine)
+    context.found += behaviour.check(context, engine, CodeNoise(engine))
     return context
 
 
 # One point -------------------------------------------------------------------------------------------------
 
 
-def _compared(point: Point, noise: OwnNoise) -> Iterator[Comparison]:
-    engine, witness = noise.engine, noise.witness
+def _compared(point: Point, noise: CodeNoise) -> Iterator[Comparison]:
+    engine, witness = noise.engine, noise.forward_engine
     got = point.evaluation(engine)
     error = got.error or next((state.error for state in got.states if state.error), None)
     if error is not None:
@@ -84,9 +84,9 @@ def _compared(point: Point, noise: OwnNoise) -> Iterator[Comparison]:
         yield subject.failed(fact("said", text=error.message))
         return
     forward = _gradients(point.evaluation(witness)) if witness is not None else {}
-    yield from all_judged(
+    yield from compare_with_differences(
         [
-            (OwnGradient(point, engine, name, gradient, noise), forward.get(name))
+            (CodeGradient(point, engine, name, gradient, noise), forward.get(name))
             for name, gradient in _gradients(got).items()
             if name in point.problem.inputs
         ]

@@ -26,24 +26,24 @@ from gradcheck.language.case import Case, Step
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
 from gradcheck.language.sampling import draw
-from gradcheck.language.trial_draws import PLAIN, Variation, symbolic_sizes
+from gradcheck.language.trial_draws import NO_VARIATION, Variation, symbolic_sizes
 
 if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import Implementation
+    from gradcheck.engines.implementation.code_engine import CodeEngine
 
 #: The points: the given one, then what a trial draws, and how what is written out is moved.
 _DRAWN: tuple[tuple[int | None, Variation], ...] = (
-    (None, PLAIN),
+    (None, NO_VARIATION),
     (0, Variation("near")),
     (1, Variation("anywhere")),
-    (2, PLAIN),
+    (2, NO_VARIATION),
     (None, Variation("near", structure="whole")),
     (None, Variation("near", structure="huge")),
 )
 #: By what powers of a size that has changed a gradient is off that is written for the given one; how nearly.
 _POWERS, _NEAR = (-2, -1, 1, 2), 1e-6
 #: Up to this size a number in code may mean anything.
-_ANYTHING = 4
+_MAX_AMBIGUOUS_SIZE = 4
 #: Of so many sizes at most each is once 1.
 _MOST_SIZES = 4
 #: Numbers of the code that are far smaller or larger are no thresholds; so far beside the others it is asked.
@@ -53,13 +53,13 @@ _Shapes = Mapping[str, tuple[int, ...]]
 
 
 @dataclass(slots=True)
-class AlonePoints:
+class SelfConsistencyPoints:
     """All points for one implementation; its engines are asked there."""
 
     case: Case
-    engine: Implementation
+    engine: CodeEngine
     engines: Engines
-    _changed: dict[int, tuple[float, ...]] = field(default_factory=dict)  # by trial, by what its sizes have changed
+    _size_ratios: dict[int, tuple[float, ...]] = field(default_factory=dict)  # by trial, by what its sizes have changed
 
     def all(self) -> Iterator[Point]:
         """The inputs as they are given, then the others, each under a random incoming gradient. What cannot be
@@ -70,36 +70,36 @@ class AlonePoints:
                 problem = draw(replace(self.case, steps=()), self.case.seed, trial, variation=variation)
             except GradcheckError:
                 continue
-            asked = self._asked(problem, is_given=not number)
+            asked = self._with_random_seeds(problem, is_given=not number)
             own = asked if own is None else own
             if own is None:
                 raise GradcheckError(f"{self.engine.name} cannot be evaluated")
             if asked is not None:
                 point = Point(asked, self.engines, self._trial(number, asked) if number else None)
-                if not number or not (_is_of_other_signs(asked, own) and self._is_undefined(point)):
+                if not number or not (_has_new_signs(asked, own) and self._is_undefined(point)):
                     yield point
         assert own is not None
-        yield from self._beyond(own, len(_DRAWN))
+        yield from self._extra_points(own, len(_DRAWN))
 
-    def _beyond(self, own: Problem, number: int) -> Iterator[Point]:
+    def _extra_points(self, own: Problem, number: int) -> Iterator[Point]:
         """Points that nobody has asked for: they say something only where the code goes through them."""
         shapes = {} if symbolic_sizes(self.case) else self._shapes(own)
         written = {abs(one) for one in self.engine.code.constants}
         problems = [(_resized(own, sizes), sizes) for sizes in _sizes(own, written)] if shapes else []
-        problems += [(one, {}) for one in _beside_thresholds(own, self.engine.code.constants)]
+        problems += [(one, {}) for one in _problems_near_thresholds(own, self.engine.code.constants)]
         for place, (problem, sizes) in enumerate(problems):
-            asked = self._asked(problem, is_given=False)
+            asked = self._with_random_seeds(problem, is_given=False)
             if asked is None or (sizes and not _vary_alike(shapes, self._shapes(asked), sizes)):
                 continue
-            self._changed[number + place] = tuple(size / now for size, now in sizes.items() if now != size)
+            self._size_ratios[number + place] = tuple(size / now for size, now in sizes.items() if now != size)
             point = Point(asked, self.engines, self._trial(number + place, asked, sizes))
             found = point.evaluation(self.engine)
             if found.error is None and not any(state.error for state in found.states):
                 yield point
 
-    def is_written_for_given_sizes(self, trial: Trial | None, found: Sequence[Comparison]) -> bool:
+    def has_size_dependent_errors(self, trial: Trial | None, found: Sequence[Comparison]) -> bool:
         """Whether all that is wrong there is off by a power of what a size has changed by."""
-        ratios = () if trial is None else self._changed.get(trial.number, ())
+        ratios = () if trial is None else self._size_ratios.get(trial.number, ())
         wanted = [ratio**power for ratio in {*ratios, math.prod(ratios)} for power in _POWERS if ratio != 1]
         failed = [c for c in found if c.status == "failed"]
         return bool(wanted) and all(_is_off_by(c, wanted) for c in failed)
@@ -116,11 +116,11 @@ class AlonePoints:
     def _shapes(self, problem: Problem) -> _Shapes:
         return {name: g.shape for name, g in problem.seeds[0].items() if g is not None}
 
-    def _asked(self, problem: Problem, is_given: bool) -> Problem | None:
+    def _with_random_seeds(self, problem: Problem, is_given: bool) -> Problem | None:
         """The problem with a random incoming gradient for each result; None where the code raises."""
         values, entry = self.engine.values_alone(problem), self.engine.entry
         own = {n: a for n, a in values.items() if n.partition("[")[0] == entry and dtypes.is_differentiable(a.dtype)}
-        generator = stream(problem.seed, "incoming", problem.drawn.trial or 0)
+        generator = stream(problem.seed, "incoming", problem.draw_settings.trial or 0)
         seeds = {
             name: np.asarray(generator.standard_normal(array.shape)).astype(array.dtype) for name, array in own.items()
         }
@@ -131,7 +131,7 @@ class AlonePoints:
         return replace(problem, case=case, seeds=(seeds,), forwards=({},))
 
 
-def _is_of_other_signs(problem: Problem, own: Problem) -> bool:
+def _has_new_signs(problem: Problem, own: Problem) -> bool:
     """Whether some input has numbers beyond the signs of what is given, which may be all that the code is for."""
     for name, array in problem.inputs.items():
         if array.dtype.kind in "fV" and array.size and own.inputs[name].size:
@@ -149,7 +149,7 @@ def _sizes(problem: Problem, written: set[float]) -> Iterator[Mapping[int, int]]
     unless it is so small that it may mean anything."""
     arrays = (*problem.inputs.values(), *problem.constants.values())
     sizes = sorted({size for array in arrays for size in array.shape if size > 1})
-    known = [size for size in sizes if size <= _ANYTHING or written.isdisjoint((size, 1 / size))]
+    known = [size for size in sizes if size <= _MAX_AMBIGUOUS_SIZE or written.isdisjoint((size, 1 / size))]
     for one in known[:_MOST_SIZES]:
         yield {size: 1 if size == one else size for size in known}
     if len(known) > 1:
@@ -190,7 +190,7 @@ def _is_alike(before: Sequence[int], after: Sequence[int], sizes: Mapping[int, i
 # Other numbers ------------------------------------------------------------------------------------------------
 
 
-def _beside_thresholds(problem: Problem, constants: Sequence[float]) -> Iterator[Problem]:
+def _problems_near_thresholds(problem: Problem, constants: Sequence[float]) -> Iterator[Problem]:
     """Where all numbers are beside those that the code is written with, of signs that are given; as often as it takes
     for the first of these to stand everywhere once."""
     low, high = _THRESHOLDS

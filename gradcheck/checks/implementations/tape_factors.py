@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.implementations.op_mistakes import MOST_OPS, Tape, outputs_of
+from gradcheck.checks.implementations.op_mistakes import MOST_OPS, EntryTape, outputs_of
 from gradcheck.checks.points.point import Point
 
 _Function = Callable[[np.ndarray], np.ndarray]
@@ -48,7 +48,7 @@ def factors_on_tape(
     point, and their text."""
     if want.dtype.kind == "c":
         return
-    tape = Tape(point)
+    tape = EntryTape(point)
     target = tape.leaf(name)
     if target is None or len(tape.nodes) > MOST_OPS:
         return
@@ -61,13 +61,13 @@ def factors_on_tape(
         for index, share in enumerate(tape.shares.get(number, ())):
             if share is None or not np.any(share):
                 continue
-            part = tape.carried(number, tape.inputs(number)[index], share, target)
+            part = tape.carry_to(number, tape.inputs(number)[index], share, target)
             if part is not None and part.shape == want.shape and np.any(part):
                 for text in _matching(off + part, part, off != 0, known):
                     yield (number, index, text), f"{text} at {node.op.name}"
 
 
-def _arrays(tape: Tape, point: Point) -> Iterator[tuple[str, np.ndarray]]:
+def _arrays(tape: EntryTape, point: Point) -> Iterator[tuple[str, np.ndarray]]:
     """What the entry is made of, by name where it has one: inputs, constants, results of ops, differences of inputs."""
     given = {**point.problem.inputs, **point.problem.constants}
     named = {name: wide(array) for name, array in given.items() if array.dtype.kind in "fbiuV"}

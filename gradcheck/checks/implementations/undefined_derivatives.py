@@ -15,7 +15,7 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.define_by_run import DefineByRun
-from gradcheck.engines.double_precision import raise_precision, raised
+from gradcheck.engines.double_precision import double_precision_backend, double_precision_problem
 from gradcheck.facts import fact
 from gradcheck.language.problem import Problem
 
@@ -42,7 +42,7 @@ def _number(c: Comparison) -> int:
 
 
 def _is_nowhere_smooth(context: Context, c: Comparison) -> bool:
-    return _is_of_zeros(context, c) if c.what is ClaimKind.VALUE else _is_at_kink(context, c)
+    return _has_kinks_at_zeros(context, c) if c.what is ClaimKind.VALUE else _is_at_kink(context, c)
 
 
 def is_undefined(c: Comparison) -> bool:
@@ -63,7 +63,7 @@ def _is_at_kink(context: Context, c: Comparison) -> bool:
     return any(kinks)
 
 
-def _is_of_zeros(context: Context, c: Comparison) -> bool:
+def _has_kinks_at_zeros(context: Context, c: Comparison) -> bool:
     """Whether the entry has two slopes, or jumps, along each input that is 0 in a whole row."""
     problem = context.points.at(c.trial).problem
     found = []
@@ -77,10 +77,10 @@ def _is_of_zeros(context: Context, c: Comparison) -> bool:
 
 def kinks_along(context: Context, problem: Problem, name: str, indices: Iterable[int]) -> list[bool]:
     """Of some elements of an input, the first few: whether what the entry comes to has two slopes there."""
-    precise, reference = raise_precision(problem), context.engines.reference
+    precise, reference = double_precision_problem(problem), context.engines.reference
     if not isinstance(reference, DefineByRun) or len(precise.seeds) != 1:
         return []
-    engine = raised(reference)
+    engine = double_precision_backend(reference)
     with using_default_dtype(dtypes.real_of(precise.dtype)), np.errstate(all="ignore"):
         return [
             _has_two_slopes([_total(engine, precise, name, i, t) for t in _STEPS]) for i in islice(indices, _ELEMENTS)

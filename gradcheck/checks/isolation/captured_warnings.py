@@ -17,34 +17,34 @@ _INTERNAL = re.compile(r"\s*\(Triggered internally at [^)]*\)\.?")
 _LIBRARIES = {"torch": "torch", "torch_nodes": "torch", "numpy": "NumPy", "jax": "JAX", "autograd": "HIPS autograd"}
 
 
-class Ear:
+class WarningRecorder:
     """Hears each warning once, as a fact; what it has heard is in the list that it has at the time."""
 
     def __init__(self, told: list[Fact]) -> None:
-        self.told = told
+        self.warnings = told
 
-    def hear(self, message: Any, category: type[Warning], filename: str, *rest: Any, **further: Any) -> None:
+    def record(self, message: Any, category: type[Warning], filename: str, *rest: Any, **further: Any) -> None:
         """In the place of `warnings.showwarning`."""
         text = " ".join(_INTERNAL.sub("", str(message)).split())
         one = fact("warned", by=_library(filename), text=text)
-        if one not in self.told:
-            self.told.append(one)
+        if one not in self.warnings:
+            self.warnings.append(one)
 
 
 @contextmanager
 def listening() -> Iterator[list[Fact]]:
     """Each warning that is given within, once, as a fact; none of them is printed."""
-    ear = Ear([])
-    with heard_by(ear):
-        yield ear.told
+    ear = WarningRecorder([])
+    with capture_warnings(ear):
+        yield ear.warnings
 
 
 @contextmanager
-def heard_by(ear: Ear) -> Iterator[None]:
+def capture_warnings(ear: WarningRecorder) -> Iterator[None]:
     """Every warning that is given within is heard; none of them is printed."""
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        warnings.showwarning = ear.hear
+        warnings.showwarning = ear.record
         yield
 
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from gradcheck.engines.user_modules import module_of_name
-from gradcheck.errors import UsageError, text_of
+from gradcheck.errors import UsageError, exception_text
 
 _DASK = "dask://"
 
 
-def executor_of(spec: str) -> Callable[[], Executor]:
+def executor_factory(spec: str) -> Callable[[], Executor]:
     """What makes the executor. Raises UsageError where there is none."""
     if spec.startswith(_DASK):
         return _dask(spec)
@@ -26,15 +26,15 @@ def executor_of(spec: str) -> Callable[[], Executor]:
         for part in attribute.split("."):
             found = getattr(found, part)
     except Exception as error:
-        raise UsageError(f"{spec} cannot be imported: {type(error).__name__}: {text_of(error)}") from error
-    return lambda: _made(spec, found)
+        raise UsageError(f"{spec} cannot be imported: {type(error).__name__}: {exception_text(error)}") from error
+    return lambda: _make_executor(spec, found)
 
 
-def _made(spec: str, factory: Any) -> Executor:
+def _make_executor(spec: str, factory: Any) -> Executor:
     try:
         made: Any = factory()
     except Exception as error:
-        raise UsageError(f"{spec} makes no executor: {type(error).__name__}: {text_of(error)}") from error
+        raise UsageError(f"{spec} makes no executor: {type(error).__name__}: {exception_text(error)}") from error
     if not isinstance(made, Executor):
         hint = "it must return a concurrent.futures.Executor"
         raise UsageError(f"{spec} makes no executor, but a {type(made).__name__}", hint=hint)
@@ -46,7 +46,9 @@ def _dask(spec: str) -> Callable[[], Executor]:
     try:
         distributed: Any = importlib.import_module("distributed")
     except ImportError as error:
-        raise UsageError(f"dask cannot be imported: {text_of(error)}", hint="pip install 'gradcheck[dask]'") from error
+        raise UsageError(
+            f"dask cannot be imported: {exception_text(error)}", hint="pip install 'gradcheck[dask]'"
+        ) from error
 
     def make() -> Executor:
         try:

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from gradcheck.checks.isolation.time_limit import OutOfTime
 from gradcheck.checks.result import Failure
-from gradcheck.errors import Place, text_of
+from gradcheck.errors import Place, exception_text
 from gradcheck.facts import Fact, fact
 from gradcheck.forks import end_fork
 
@@ -17,7 +17,7 @@ from gradcheck.forks import end_fork
 _FRAMES = 20
 
 
-def attempt(part: str, look: Callable[[], object], lost: list[Failure]) -> bool:
+def try_part(part: str, look: Callable[[], object], lost: list[Failure]) -> bool:
     """Look for a `part` of what explains a verdict. Where that fails, `lost` gets how, and what was found before stays.
     False where time is up, so that nothing else should be begun."""
     try:
@@ -40,7 +40,7 @@ def failure_of(error: BaseException, place: Place | None = None) -> Failure:
         return Failure("timeout", _out_of_time(error), at)
     if isinstance(error, MemoryError):
         gc.collect()
-        return Failure("memory", fact("ran_out_of_memory", text=text_of(error)), at)
+        return Failure("memory", fact("ran_out_of_memory", text=exception_text(error)), at)
     details = "".join(traceback.format_exception(error, limit=-_FRAMES))  # for whoever mends it
     return Failure("crash", crash_of(error), at, "this is a bug in an engine or in gradcheck", details)
 
@@ -54,5 +54,5 @@ def _out_of_time(error: OutOfTime) -> Fact:
 
 def crash_of(error: BaseException) -> Fact:
     """An exception that nobody expected: its type, and the first line of what it says."""
-    lines = text_of(error).splitlines()
+    lines = exception_text(error).splitlines()
     return fact("crashed", error=type(error).__name__, text=lines[0] if lines else "")

@@ -29,10 +29,10 @@ _BLAS = 128
 _M_MXFAST, _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = 1, -1, -3
 _KEPT = 256 * 1024**2
 #: The limits that were there before those that are in force, the outermost first, which is the user's own.
-_before: list[int] = []
+_outer_limits: list[int] = []
 
 
-def size_of(text: str) -> int:
+def parse_size(text: str) -> int:
     """Bytes: `2GB` and `500 MB` by thousands, `2GiB` and `2G` by 1024. Raises ValueError."""
     found = _SIZE.fullmatch(text.strip())
     if found is None:
@@ -63,7 +63,7 @@ def keep_heap() -> bool:
 
 
 @cache
-def half_of_the_machine() -> int | None:
+def default_memory_limit() -> int | None:
     """In bytes, of what this process may use at all; None where that is not known."""
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -80,53 +80,54 @@ def half_of_the_machine() -> int | None:
 @contextmanager
 def memory_limit(size: int | None) -> Iterator[None]:
     """No more than `size` bytes on top of what this process has now; by default half of the machine's memory."""
-    held, wanted = _held(), half_of_the_machine() if size is None else min(size, _MOST)
+    held, wanted = _used_bytes(), default_memory_limit() if size is None else min(size, _MOST)
     if held is None or wanted is None:
         yield
         return
     import resource
 
-    _take_buffers()
+    _allocate_blas_buffers()
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     allowed = [limit for limit in (held + wanted, soft, hard) if limit != resource.RLIM_INFINITY]
-    _before.append(soft)
+    _outer_limits.append(soft)
     resource.setrlimit(resource.RLIMIT_DATA, (min(allowed), hard))
     try:
         yield
     finally:
-        resource.setrlimit(resource.RLIMIT_DATA, (_before.pop(), hard))
+        resource.setrlimit(resource.RLIMIT_DATA, (_outer_limits.pop(), hard))
 
 
 @contextmanager
-def unlimited() -> Iterator[None]:
+def pause_memory_limit() -> Iterator[None]:
     """Let what is taken meanwhile, and kept, be no part of what a limit allows: a library that is loaded late."""
-    held = _held()
-    if held is None or not _before:
+    held = _used_bytes()
+    if held is None or not _outer_limits:
         yield
         return
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    own = _before[0]
+    own = _outer_limits[0]
     resource.setrlimit(resource.RLIMIT_DATA, (own, hard))
     try:
         yield
     finally:
-        more = max((_held() or held) - held, 0)
+        more = max((_used_bytes() or held) - held, 0)
         known = [size for size in (own, hard) if size != resource.RLIM_INFINITY]
-        soft, *_before[1:] = (  # none of which is above the user's
-            size if size == resource.RLIM_INFINITY else min([size + more, *known]) for size in (soft, *_before[1:])
+        soft, *_outer_limits[1:] = (  # none of which is above the user's
+            size if size == resource.RLIM_INFINITY else min([size + more, *known])
+            for size in (soft, *_outer_limits[1:])
         )
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 @cache
-def _take_buffers() -> None:
+def _allocate_blas_buffers() -> None:
     """Once in a process."""
     np.ones((_BLAS, _BLAS)) @ np.ones((_BLAS, _BLAS))
 
 
-def _held() -> int | None:
+def _used_bytes() -> int | None:
     """What this process has of private memory, in bytes, as the limit counts it; None where there is no such limit."""
     if not sys.platform.startswith("linux"):
         return None

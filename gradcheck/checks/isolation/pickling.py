@@ -18,22 +18,22 @@ from typing import Any
 
 from gradcheck.autograd.op import Op, lookup
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.language.expr.node_list import flattened, put_together
+from gradcheck.language.expr.node_list import from_node_list, to_node_list
 from gradcheck.language.expr.nodes import Expr
 
 
-class Transport:
+class Packer:
     """`shared` is what both sides have, in the same order; what is of one of the types in `left` stays behind."""
 
     def __init__(self, shared: Sequence[Any] = (), left: tuple[type, ...] = ()) -> None:
-        self._shared, self._left = shared, (Tensor, *left)
+        self._shared, self._omitted_types = shared, (Tensor, *left)
         self._places = {id(one): place for place, one in enumerate(shared)}
 
     def pack(self, thing: Any) -> bytes:
         """Raises what pickle does."""
         return self._packed(thing, fast=False)
 
-    def told(self, thing: Any) -> bytes:
+    def canonical_bytes(self, thing: Any) -> bytes:
         """The same for equal things, whichever of their parts are one object: what travelled is told as what did not.
         Nothing may hold itself."""
         return self._packed(thing, fast=True)
@@ -46,57 +46,57 @@ class Transport:
 
     def _dumped(self, thing: Any, fast: bool, flat: bool) -> bytes:
         buffer = io.BytesIO()
-        pickler = _Pickler(buffer, self._places, self._left, flat)
+        pickler = _Pickler(buffer, self._places, self._omitted_types, flat)
         pickler.fast = fast
         pickler.dump(thing)
         return buffer.getvalue()
 
     def unpack(self, data: bytes) -> Any:
         """The thing, with what this process has in place of what both share."""
-        known = getattr(_here, "shared", ())
-        _here.shared = self._shared
+        known = getattr(_unpacking, "shared", ())
+        _unpacking.shared = self._shared
         try:
             return pickle.loads(data)
         finally:
-            _here.shared = known
+            _unpacking.shared = known
 
 
 #: What is shared with those who sent what this thread is unpacking.
-_here = threading.local()
+_unpacking = threading.local()
 
 
 class _Pickler(pickle.Pickler):
     def __init__(self, file: io.BytesIO, places: dict[int, int], left: tuple[type, ...], flat: bool) -> None:
         super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
-        self._places, self._left, self._flat = places, left, flat
+        self._places, self._omitted_types, self._flat = places, left, flat
 
     def reducer_override(self, obj: Any) -> Any:
         """How an object travels: a call that makes it anew."""
         place = self._places.get(id(obj))
         if place is not None:
-            return _shared, (place,)
+            return _restore_shared, (place,)
         kind: Any = type(obj)
         if kind is Op:
-            return _op, (obj.name,)
-        if kind in self._left:
-            return _nothing, ()
+            return _restore_op, (obj.name,)
+        if kind in self._omitted_types:
+            return _restore_none, ()
         if self._flat and isinstance(obj, Expr):
-            return put_together, (flattened(obj, shares=not self.fast),)
+            return from_node_list, (to_node_list(obj, shares=not self.fast),)
         values = _parts(kind)
-        return NotImplemented if values is None else (_made, (kind, values(obj)))
+        return NotImplemented if values is None else (_restore_dataclass, (kind, values(obj)))
 
 
-def _shared(place: int) -> Any:
-    return _here.shared[place]
+def _restore_shared(place: int) -> Any:
+    return _unpacking.shared[place]
 
 
-def _op(name: str) -> Op:
+def _restore_op(name: str) -> Op:
     found = lookup(name)
     assert found is not None, name
     return found
 
 
-def _nothing() -> None:
+def _restore_none() -> None:
     return None
 
 
@@ -114,7 +114,7 @@ def _names(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
 
-def _made(kind: type, values: tuple[Any, ...]) -> Any:
+def _restore_dataclass(kind: type, values: tuple[Any, ...]) -> Any:
     made: Any = object.__new__(kind)
     for fill, value in zip(_slots(kind), values, strict=True):
         fill(made, value)

@@ -17,15 +17,15 @@ from types import FrameType
 from gradcheck.engines.base import Engine, time_limit
 
 #: Seconds between one interruption of a case that is out of time and the next.
-AGAIN = 0.5
+REPEAT_SECONDS = 0.5
 #: The least that a timer can be set to.
 _SOON = 1e-6
 _HAS_TIMER = hasattr(signal, "setitimer")
 
 #: Seconds of this process that counted towards no limit.
-_uncounted = 0.0
+_uncounted_seconds = 0.0
 #: In a worker: tells whoever watches its time that it does not count, or that it does again.
-tell: Callable[[bool], object] | None = None
+report_counting: Callable[[bool], object] | None = None
 
 
 def today() -> str:
@@ -42,15 +42,15 @@ class OutOfTime(BaseException):
 
 
 #: Seconds for a case whose own code may never return.
-OF_CODE = 120.0
+CODE_SECONDS = 120.0
 
 
-def limit_of(asked: float | None, engines: Sequence[Engine], has_code: bool = False) -> float | None:
+def case_time_limit(asked: float | None, engines: Sequence[Engine], has_code: bool = False) -> float | None:
     """Seconds for a case: what the run asks for, else what engines, or code, that may never return ask for; None for no
     limit."""
     if asked is not None:
         return asked
-    return max([OF_CODE if has_code else 0.0, *map(time_limit, engines)]) or None
+    return max([CODE_SECONDS if has_code else 0.0, *map(time_limit, engines)]) or None
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def deadline(seconds: float | None) -> Iterator[None]:
         yield
         return
     start = _clock()
-    if not _can_ring():
+    if not _can_use_timer():
         yield
         if _clock() - start > seconds:
             raise OutOfTime(seconds)
@@ -76,39 +76,39 @@ def deadline(seconds: float | None) -> Iterator[None]:
 
     handler = signal.signal(signal.SIGALRM, ring)
     # Again and again, since somebody's `except:` may swallow the first.
-    left, _ = signal.setitimer(signal.ITIMER_REAL, max(seconds, _SOON), AGAIN)
+    left, _ = signal.setitimer(signal.ITIMER_REAL, max(seconds, _SOON), REPEAT_SECONDS)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, handler)
         if left:
-            signal.setitimer(signal.ITIMER_REAL, max(left - (_clock() - start), _SOON), AGAIN)
+            signal.setitimer(signal.ITIMER_REAL, max(left - (_clock() - start), _SOON), REPEAT_SECONDS)
 
 
 @contextmanager
-def uncounted() -> Iterator[None]:
+def pause_time_limit() -> Iterator[None]:
     """Let the block take none of a case's time, nor be interrupted: it loads what might have been there before."""
-    global _uncounted
+    global _uncounted_seconds
     start = time.perf_counter()
-    rings = _can_ring()
+    rings = _can_use_timer()
     left = signal.setitimer(signal.ITIMER_REAL, 0.0)[0] if rings else 0.0
-    if tell is not None:
-        tell(False)
+    if report_counting is not None:
+        report_counting(False)
     try:
         yield
     finally:
-        _uncounted += time.perf_counter() - start
-        if tell is not None:
-            tell(True)
+        _uncounted_seconds += time.perf_counter() - start
+        if report_counting is not None:
+            report_counting(True)
         if left:
-            signal.setitimer(signal.ITIMER_REAL, left, AGAIN)
+            signal.setitimer(signal.ITIMER_REAL, left, REPEAT_SECONDS)
 
 
 def _clock() -> float:
     """Seconds that count."""
-    return time.perf_counter() - _uncounted
+    return time.perf_counter() - _uncounted_seconds
 
 
-def _can_ring() -> bool:
+def _can_use_timer() -> bool:
     return _HAS_TIMER and threading.current_thread() is threading.main_thread()

@@ -25,18 +25,18 @@ from typing import TYPE_CHECKING, Any
 
 from gradcheck.checks.isolation import time_limit
 from gradcheck.checks.isolation.time_limit import OutOfTime
-from gradcheck.errors import text_of
+from gradcheck.errors import exception_text
 from gradcheck.forks import end_fork, report_from_here
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
 #: Seconds beyond its limit after which a call is no longer waited for.
-GRACE = 0.4
+GRACE_SECONDS = 0.4
 #: Libraries whose threads do not survive a fork.
 THREADED = ("jax",)
 #: Seconds between two looks at whether a process is still there that sends nothing.
-_LOOKS = 0.5
+_POLL_SECONDS = 0.5
 #: What is sent once, when calls can be taken; before a call; around what counts towards no limit; and between a call's
 #: end and its result.
 _READY, _BEGINS, _PAUSES, _GOES_ON, _ENDS = b"ready", b"begins", b"pauses", b"goes on", b"ends"
@@ -47,12 +47,12 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLI
 _SAFE_PATH = ("PYTHONSAFEPATH", "gradcheck")
 
 #: Processes are started one after another.
-_STARTS = threading.Lock()
+_START_LOCK = threading.Lock()
 #: In a worker: what it was given when it was started.
-given: Sequence[Any] = ()
+inherited_objects: Sequence[Any] = ()
 
 
-class CannotStart(RuntimeError):
+class ProcessStartError(RuntimeError):
     """No process can be had."""
 
 
@@ -71,7 +71,7 @@ def can_fork() -> bool:
     return sys.platform.startswith("linux") and alone and not any(name in sys.modules for name in THREADED)
 
 
-class Workers(Executor):
+class WorkerPool(Executor):
     """`number` processes, started when there is work for them. A call that takes longer than its limit raises
     OutOfTime, one that ends its process ProcessEnded, one that gets no process CannotStart; what a function raises is
     raised as usual.
@@ -89,15 +89,15 @@ class Workers(Executor):
         forked: Sequence[Any] | None = None,
         first: tuple[Any, ...] | None = None,
     ) -> None:
-        self._given = forked or ()
-        self._first = None if first is None else _packed(*first)
+        self._inherited = forked or ()
+        self._first_call = None if first is None else _pickle_call(*first)
         self._context: Any = get_context("fork" if forked is not None else _method())
         if forked is None:
-            serve_forks(preload)
+            start_fork_server(preload)
         self._tasks: queue.SimpleQueue[tuple[Future[Any], bytes, float | None] | None] = queue.SimpleQueue()
         self._processes: dict[int, _Process] = {}
-        self._ended = self._killed = False
-        self._threads = [threading.Thread(target=self._work, args=(one,), daemon=True) for one in range(number)]
+        self._is_shut_down = self._killed = False
+        self._threads = [threading.Thread(target=self._run_tasks, args=(one,), daemon=True) for one in range(number)]
         for thread in self._threads:
             thread.start()
 
@@ -109,15 +109,15 @@ class Workers(Executor):
         self, limit: float | None, function: Callable[..., Any], /, *args: Any, **kwargs: Any
     ) -> Future[Any]:
         """The same, of a call that may take so many seconds; None for no limit."""
-        if self._ended:
+        if self._is_shut_down:
             raise RuntimeError("these workers have been sent home")
         future: Future[Any] = Future()
-        self._tasks.put((future, _packed(function, *args, **kwargs), limit))
+        self._tasks.put((future, _pickle_call(function, *args, **kwargs), limit))
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """After what was submitted is done; with `cancel_futures` at once, whatever they do."""
-        self._ended = True
+        self._is_shut_down = True
         if cancel_futures:
             self._killed = True
             with suppress(queue.Empty):
@@ -131,7 +131,7 @@ class Workers(Executor):
             for thread in self._threads:
                 thread.join()
 
-    def _work(self, number: int) -> None:
+    def _run_tasks(self, number: int) -> None:
         """What one thread here does for one process there."""
         try:
             while task := self._tasks.get():
@@ -153,12 +153,12 @@ class Workers(Executor):
         call raises."""
         is_new = number not in self._processes
         if is_new:
-            self._processes[number] = _Process(self._context, self._given)
+            self._processes[number] = _Process(self._context, self._inherited)
         if self._killed:
             raise ProcessEnded("before it began")
         process = self._processes[number]
-        if is_new and self._first is not None:
-            right, found = process.answer(self._first, None)
+        if is_new and self._first_call is not None:
+            right, found = process.answer(self._first_call, None)
             if not right:
                 raise found
         return process
@@ -169,7 +169,7 @@ class Workers(Executor):
             process.end()
 
 
-def serve_forks(preload: Sequence[str]) -> None:
+def start_fork_server(preload: Sequence[str]) -> None:
     """Start the server, if there is none yet, which imports these modules meanwhile."""
     if _method() == "forkserver":
         with _environment(dict.fromkeys(_THREADS, "1")):
@@ -199,7 +199,7 @@ def _environment(settings: Mapping[str, str] = MappingProxyType({})) -> Iterator
 @contextmanager
 def _without_main() -> Iterator[None]:
     """A new process would run the program's main module again, which it does not need, and which may not be there."""
-    with _STARTS:
+    with _START_LOCK:
         known = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")
         try:
@@ -222,7 +222,7 @@ class _Process:
             there.close()
             self._pipe.recv_bytes()
         except (EOFError, OSError) as error:
-            raise CannotStart(f"{type(error).__name__}: {error}") from error
+            raise ProcessStartError(f"{type(error).__name__}: {error}") from error
 
     def answer(self, call: bytes, limit: float | None) -> tuple[bool, Any]:
         """Whether the function returned, and what it returned or raised. Raises ProcessEnded, and OutOfTime where that
@@ -239,13 +239,15 @@ class _Process:
             return answer
         except (EOFError, OSError):
             code = self._exit_code()
-            raise ProcessEnded(_fate(code), time.monotonic() - start, code) from None
+            raise ProcessEnded(_exit_description(code), time.monotonic() - start, code) from None
 
     def _receive(self, limit: float | None) -> bytes:
         """Return what the process sends next. Raises OutOfTime where that takes longer than the limit and its grace,
         EOFError where the process is gone, though something that it has started may hold the pipe open."""
-        end = None if limit is None else time.monotonic() + limit + GRACE
-        while not self._pipe.poll(_LOOKS if end is None else min(_LOOKS, max(end - time.monotonic(), 0.0))):
+        end = None if limit is None else time.monotonic() + limit + GRACE_SECONDS
+        while not self._pipe.poll(
+            _POLL_SECONDS if end is None else min(_POLL_SECONDS, max(end - time.monotonic(), 0.0))
+        ):
             if limit is not None and end is not None and time.monotonic() >= end:
                 raise OutOfTime(limit)
             if self._is_gone() and not self._pipe.poll(0):
@@ -269,27 +271,27 @@ class _Process:
     def _exit_code(self) -> int:
         """Wait until the process is gone, and return its exit code."""
         while not self._is_gone():
-            connection.wait([self._process.sentinel], _LOOKS)
+            connection.wait([self._process.sentinel], _POLL_SECONDS)
         return int(self._process.exitcode)
 
     def _is_gone(self) -> bool:
         """Whoever starts a process reads what became of all others, too; only one of two gets it."""
-        with _STARTS:
+        with _START_LOCK:
             return self._process.exitcode is not None
 
 
-def _fate(code: int) -> str:
+def _exit_description(code: int) -> str:
     return f"by the signal {signal.Signals(-code).name}" if code < 0 else f"with the exit code {code}"
 
 
-def _packed(function: Callable[..., Any], *args: Any, **kwargs: Any) -> bytes:
+def _pickle_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> bytes:
     return pickle.dumps((function, args, kwargs))
 
 
 def _serve(pipe: Connection, theirs: Connection | None, inherited: Sequence[Any]) -> None:
     """Answer every call, until nobody listens any more."""
-    global given
-    given = inherited
+    global inherited_objects
+    inherited_objects = inherited
     if theirs is not None:
         theirs.close()
     if os.environ.get(_SAFE_PATH[0]) == _SAFE_PATH[1]:
@@ -304,18 +306,18 @@ def _serve(pipe: Connection, theirs: Connection | None, inherited: Sequence[Any]
         end_fork()  # of two processes at one pipe, each would get calls of the other
         pipe.send_bytes(message)
 
-    time_limit.tell = lambda counts: send(_GOES_ON if counts else _PAUSES)
+    time_limit.report_counting = lambda counts: send(_GOES_ON if counts else _PAUSES)
     with suppress(EOFError, ConnectionError):
         send(_READY)
         while True:
             call = pipe.recv_bytes()
             send(_BEGINS)
-            answer = _answer(call)
+            answer = _run_call(call)
             send(_ENDS)
             send(answer)
 
 
-def _answer(call: bytes) -> bytes:
+def _run_call(call: bytes) -> bytes:
     try:
         function, args, kwargs = pickle.loads(call)
         return pickle.dumps((True, function(*args, **kwargs)))
@@ -323,9 +325,9 @@ def _answer(call: bytes) -> bytes:
         try:
             return pickle.dumps((False, error))
         except Exception:
-            return pickle.dumps((False, RuntimeError(f"{type(error).__name__}: {text_of(error)}")))
+            return pickle.dumps((False, RuntimeError(f"{type(error).__name__}: {exception_text(error)}")))
 
 
-def call_given(place: int, *args: Any) -> Any:
+def call_inherited(place: int, *args: Any) -> Any:
     """In a worker that is a fork: call one of the functions that it was given."""
-    return given[place](*args)
+    return inherited_objects[place](*args)

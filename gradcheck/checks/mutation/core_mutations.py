@@ -121,10 +121,10 @@ def rule_mutations(applied: Iterable[tuple[Op, int]]) -> Iterator[Mutation]:
         where = fact("in_rule", op=op.name, argument=argument)
         for kind, change in RULE_MUTATIONS.items():
             if kind not in _FITS or _FITS[kind](op):
-                yield Mutation(fact(kind), where, _in_rule(op, position, change), op)
+                yield Mutation(fact(kind), where, _wrap_rule(op, position, change), op)
 
 
-def _in_rule(op: Op, position: int, change: RuleChange) -> Wrap:
+def _wrap_rule(op: Op, position: int, change: RuleChange) -> Wrap:
     def wrap(roots: Sequence[Tensor], pull: Pull) -> Pull:
         def wrong(tensor: Tensor, gradient: np.ndarray) -> Shares:
             shares = list(pull(tensor, gradient))
@@ -165,7 +165,7 @@ PASSES_OVERWRITTEN = Mutation(fact("passes_overwritten"), fact("in_second_pass")
 
 
 @dataclass(frozen=True, slots=True)
-class Reused:
+class ReusedTensor:
     """A tensor that receives several contributions: its place in the order of `count_pending`, how many it receives,
     the op whose result it is (empty for a leaf), and its shape."""
 
@@ -175,25 +175,25 @@ class Reused:
     shape: tuple[int, ...]
 
 
-def reused(roots: Sequence[Tensor]) -> list[Reused]:
+def reused_tensors(roots: Sequence[Tensor]) -> list[ReusedTensor]:
     """The first tensors below these roots that receive several contributions."""
     found = []
     for place, (tensor, count) in enumerate(count_pending(roots).items()):
         if count > 1:
             op = tensor.creation_op.name if tensor.creation_op else ""
-            found.append(Reused(place, count, op, tensor.data.shape))
+            found.append(ReusedTensor(place, count, op, tensor.data.shape))
     return found[:MAX_REUSED]
 
 
-def sweep_mutations(tensors: Iterable[Reused]) -> Iterator[Mutation]:
+def sweep_mutations(tensors: Iterable[ReusedTensor]) -> Iterator[Mutation]:
     """The mutations of tensors that are used several times."""
     for one in tensors:
         where = fact("in_uses", op=one.op, shape=one.shape, count=one.count)
         for kind, change in SWEEP_MUTATIONS.items():
-            yield Mutation(fact(kind), where, _at(one.place, change))
+            yield Mutation(fact(kind), where, _wrap_uses(one.place, change))
 
 
-def _at(place: int, change: Callable[[np.ndarray, bool], np.ndarray]) -> Wrap:
+def _wrap_uses(place: int, change: Callable[[np.ndarray, bool], np.ndarray]) -> Wrap:
     def wrap(roots: Sequence[Tensor], pull: Pull) -> Pull:
         order = list(count_pending(roots).items())
         if place >= len(order):
@@ -247,13 +247,13 @@ class CoverageCore(Core):
     def __init__(self) -> None:
         super().__init__()
         self.applied: dict[tuple[Op, int], None] = {}
-        self.reused: dict[Reused, None] = {}
+        self.reused_tensors: dict[ReusedTensor, None] = {}
 
     def backward(self, roots: list[Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
         """One pass, as always."""
 
         def watch(roots: Sequence[Tensor], starts: Sequence[np.ndarray], pull: Pull) -> Pull:
-            self.reused.update(dict.fromkeys(reused(roots)))
+            self.reused_tensors.update(dict.fromkeys(reused_tensors(roots)))
 
             def noting(tensor: Tensor, gradient: np.ndarray) -> Shares:
                 op = tensor.creation_op

@@ -27,14 +27,14 @@ def mutations_of(formula: Expr, factor: float = 1.001) -> Iterator[tuple[Fact, E
     step = max(1, -(-len(parts) // MAX_PARTS))
     seen: set[Expr] = set()
     for index in range(0, len(parts), step):
-        for kind, part in _of_part(parts[index]):
+        for kind, part in _part_mutations(parts[index]):
             made = _replaced(formula, index, part)
             if made not in seen and made != formula:
                 seen.add(made)
                 yield kind, made
 
 
-def _of_part(node: Expr) -> Iterator[tuple[Fact, Expr]]:
+def _part_mutations(node: Expr) -> Iterator[tuple[Fact, Expr]]:
     if not isinstance(node, Call):
         return
     if node.op in _SWAPPED and not _is_same_swapped(node):

@@ -15,8 +15,8 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.evaluations import check_engine
 from gradcheck.checks.claims.formulas import check_general
 from gradcheck.checks.claims.operations import check_operations
-from gradcheck.checks.claims.stated_claims import Claims
-from gradcheck.checks.closeness.tolerance import Tolerance, between_engines, of_claim
+from gradcheck.checks.claims.stated_claims import StepClaims
+from gradcheck.checks.closeness.tolerance import Tolerance, claim_tolerance, engine_tolerance
 from gradcheck.checks.context import Context
 from gradcheck.checks.mutation.core_mutations import (
     FACTOR,
@@ -29,11 +29,11 @@ from gradcheck.checks.mutation.core_mutations import (
     sweep_mutations,
 )
 from gradcheck.checks.mutation.formula_mutations import mutations_of
+from gradcheck.checks.mutation_score import Mutant, MutationScore
 from gradcheck.checks.options import Engines, Options
+from gradcheck.checks.points.admissible import rejection_reason
 from gradcheck.checks.points.point import Point
-from gradcheck.checks.mutation_score import Mutant, Power
-from gradcheck.checks.result import UNSETTLED, CaseResult
-from gradcheck.checks.points.admissible import unusable
+from gradcheck.checks.result import FAILING_STATUSES, CaseResult
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, StatedTolerance
 from gradcheck.language.expr.printer import to_text
@@ -49,12 +49,14 @@ _LAST_DIGITS = 1e-14
 _UNSEEN = 3
 
 
-def with_power(result: CaseResult, case: Case, options: Options, engines: Engines) -> CaseResult:
+def with_mutation_score(result: CaseResult, case: Case, options: Options, engines: Engines) -> CaseResult:
     """The result of a case that passed, with its power; of any other, as it is."""
-    return replace(result, power=measure(case, options, engines)) if result.status == "passed" else result
+    return (
+        replace(result, power=measure_mutation_score(case, options, engines)) if result.status == "passed" else result
+    )
 
 
-def measure(case: Case, options: Options, engines: Engines) -> Power | None:
+def measure_mutation_score(case: Case, options: Options, engines: Engines) -> MutationScore | None:
     """The power of a case that passes; None for one that leaves no gradients, such as one that is about an error.
 
     Raises InvalidCase where the case's own numbers cannot be drawn.
@@ -68,7 +70,7 @@ def measure(case: Case, options: Options, engines: Engines) -> Power | None:
         tried = [*core_mutants(points, right), *formula_mutants(points)]
         smallest = smallest_errors(points.own, options.tolerance)
     mutants = tuple(mutant for mutant in tried if mutant is not None)
-    return Power(mutants, len(tried) - len(mutants), smallest)
+    return MutationScore(mutants, len(tried) - len(mutants), smallest)
 
 
 class PointSet:
@@ -85,13 +87,13 @@ class PointSet:
     def trials(self) -> list[Point]:
         """The trials of a run."""
         numbers = trials(self.case, self._context.options.trials)
-        drawn = [self._context.points.trial(number, unusable) for number in numbers]
+        drawn = [self._context.points.draw_trial(number, rejection_reason) for number in numbers]
         return [point for point in drawn if isinstance(point, Point)]
 
     @cached_property
     def unseen(self) -> list[Point]:
         """Points at which no run looks."""
-        drawn = [self._context.points.unseen(number) for number in range(_UNSEEN)]
+        drawn = [self._context.points.unseen_point(number) for number in range(_UNSEEN)]
         return [point for point in drawn if point is not None]
 
 
@@ -103,16 +105,16 @@ def core_mutants(points: PointSet, right: CoverageCore) -> Iterator[Mutant | Non
 
     `right` has evaluated the case's own numbers.
     """
-    mutations = [*rule_mutations(right.applied), *sweep_mutations(right.reused)]
+    mutations = [*rule_mutations(right.applied), *sweep_mutations(right.reused_tensors)]
     if sum(step.action == "backward" for step in points.case.steps) > 1:
         mutations.append(PASSES_OVERWRITTEN)
     for mutation in mutations:
-        caught_by = core_evidence(points, mutation)
+        caught_by = core_mutant_caught_by(points, mutation)
         counts = caught_by or changes_something(points, mutation, right)
         yield Mutant(mutation.kind, mutation.where, caught_by) if counts else None
 
 
-def core_evidence(points: PointSet, mutation: Mutation) -> str:
+def core_mutant_caught_by(points: PointSet, mutation: Mutation) -> str:
     """What shows the mutation: a gradient, an op's rule alone, a trial at other numbers; empty where nothing does."""
     engine = MutantCore(mutation)
     if _differs(points, points.own, engine):
@@ -128,13 +130,13 @@ def _differs(points: PointSet, point: Point, engine: MutantCore) -> bool:
         got = engine.evaluate(point.problem)
     except CRASHES:
         return True
-    return any(c.status in UNSETTLED for c in check_engine(point, got, points.tolerance))
+    return any(c.status in FAILING_STATUSES for c in check_engine(point, got, points.tolerance))
 
 
 def _node_differs(points: PointSet, engine: MutantCore) -> bool:
     """Whether the check of each op alone would say that this engine's rule is wrong."""
     try:
-        return any(c.status in UNSETTLED for c in check_operations(points.own, [engine], points.tolerance))
+        return any(c.status in FAILING_STATUSES for c in check_operations(points.own, [engine], points.tolerance))
     except CRASHES:
         return True
 
@@ -179,7 +181,7 @@ def _is_same(got: np.ndarray | None, want: np.ndarray | None) -> bool:
 def formula_mutants(points: PointSet) -> Iterator[Mutant | None]:
     """Every mutation of the formulas, and of the steps that they are derived in; None for one that changes nothing."""
     for kind, where, mutated in _mutated_cases(points):
-        caught_by = formula_evidence(points, mutated)
+        caught_by = formula_mutant_caught_by(points, mutated)
         yield None if caught_by is None else Mutant(kind, where, caught_by)
 
 
@@ -191,14 +193,14 @@ def _mutated_cases(points: PointSet) -> Iterator[tuple[Fact, Fact, list[Case]]]:
             for kind, wrong in mutations_of(claim.expr, _factor(points, name)):
                 where = fact("in_formula", tensor=name, formula=to_text(wrong))
                 yield kind, where, [replace(case, formulas={name: (Claim.of(wrong),)}, checks=())]
-    led_to = _led_to(case)
+    led_to = _cases_by_step(case)
     for name, claim in case.let.items() if case.formulas or case.checks else ():
         for kind, wrong in mutations_of(claim.expr, _factor(points, "")):
             where = fact("in_step", name=name, formula=to_text(wrong))
             yield kind, where, [replace(one, let={**one.let, name: Claim.of(wrong)}) for one in led_to[name]]
 
 
-def _led_to(case: Case) -> dict[str, list[Case]]:
+def _cases_by_step(case: Case) -> dict[str, list[Case]]:
     """For each step the claims that it leads to, each as a case of that claim and its steps alone, so that a mutant
     costs what depends on it; the nearest first, which tells most."""
     alone = [replace(case, formulas={n: (c,)}, checks=()) for n, listed in case.formulas.items() for c in listed]
@@ -206,7 +208,7 @@ def _led_to(case: Case) -> dict[str, list[Case]]:
     found: dict[str, list[Case]] = {name: [] for name in case.let}
     for one in alone:
         (claim,) = (*one.checks, *(claim for listed in one.formulas.values() for claim in listed))
-        steps = case.steps_of(claim.expr)
+        steps = case.let_steps_of(claim.expr)
         for name in steps:
             found[name].append(replace(one, let={step: case.let[step] for step in steps}))
     return {name: sorted(cases, key=lambda one: len(one.let)) for name, cases in found.items()}
@@ -216,12 +218,12 @@ def _factor(points: PointSet, name: str) -> float:
     """The smallest factor that must be seen in the formula for a tensor; of "", in a step."""
     gradient = points.own.want.states[-1].gradients.get(name)
     dtype = points.own.problem.dtype if gradient is None else gradient.dtype
-    tolerance = of_claim(points.case.tolerance, name, dtypes.real_of(dtype), points.tolerance)
+    tolerance = claim_tolerance(points.case.tolerance, name, dtypes.real_of(dtype), points.tolerance)
     scale = largest_finite(gradient) if gradient is not None else 0.0
     return 1 + max(FACTOR, TOLERANCES * (tolerance.rtol + tolerance.atol / (scale or 1.0)))
 
 
-def formula_evidence(points: PointSet, mutated: Sequence[Case]) -> str | None:
+def formula_mutant_caught_by(points: PointSet, mutated: Sequence[Case]) -> str | None:
     """What shows that a formula, or a check, of one of the cases is wrong: its own numbers, a trial, or a proof. Empty
     where nothing does; None where nothing is wrong at unseen points either."""
     if any(_fails(points, points.own, one) for one in mutated):
@@ -243,7 +245,7 @@ def _fails(points: PointSet, point: Point, mutated: Case) -> bool:
     """Whether a formula, or a check that steps lead to, would not pass here."""
     if not point.is_complete:
         return False
-    claims = Claims(point.claiming(mutated), point.last, points.tolerance)
+    claims = StepClaims(point.with_claims(mutated), point.last_step, points.tolerance)
     return any(c.status != "passed" for c in check_general(claims))
 
 
@@ -258,7 +260,7 @@ def smallest_errors(point: Point, run: StatedTolerance | None) -> dict[str, floa
         for name, gradient in state.gradients.items():
             if gradient is None or not gradient.size:
                 continue
-            tolerance = between_engines(gradient.dtype, case.engine_tolerance, run)
+            tolerance = engine_tolerance(gradient.dtype, case.engine_tolerance, run)
             slack = point.conditioning.allowance(ClaimKind.GRADIENT, step, name)
             smallest = _smallest(gradient, tolerance, slack)
             if smallest is not None:

@@ -9,7 +9,7 @@ from gradcheck.checks.points.point import Point
 from gradcheck.facts import Fact, fact
 
 
-def unusable(point: Point) -> Fact | None:
+def rejection_reason(point: Point) -> Fact | None:
     """Why a drawn point cannot be used: the graph is not defined there, or a step does not raise what it should."""
     if not point.want.states:
         return fact("said", text=str(point.want.error))
@@ -20,10 +20,10 @@ def unusable(point: Point) -> Fact | None:
     return None
 
 
-def is_telling(point: Point) -> bool:
+def is_informative(point: Point) -> bool:
     """Whether the gradients that formulas claim have elements that are numbers, and not 0."""
     if not point.is_complete:
         return False
-    gradients = point.scope(point.last).gradients
+    gradients = point.scope(point.last_step).gradients
     told = [wide(gradients[name]) for name in point.problem.case.formulas if name in gradients]
     return all(bool(np.any(np.isfinite(array) & (array != 0))) for array in told)

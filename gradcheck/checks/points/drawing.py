@@ -14,17 +14,17 @@ from typing import TypeVar
 import numpy as np
 
 from gradcheck.checks.options import Engines
-from gradcheck.checks.points.perturbation import scaled, varied
-from gradcheck.checks.points.point import OwnPoint, Point
-from gradcheck.checks.result import Trial, TrialKind
 from gradcheck.checks.points.free_sizes import pinned_sizes, structural_sizes, stuck_sizes
+from gradcheck.checks.points.perturbation import scaled_problem, varied_problem
+from gradcheck.checks.points.point import CasePoint, Point
+from gradcheck.checks.result import Trial, TrialKind
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
+from gradcheck.language.array_structures import Structure
 from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
 from gradcheck.language.sampling import draw
-from gradcheck.language.array_structures import Structure
 from gradcheck.language.trial_draws import Variation, moves_literals, trial_sizes
 
 #: How often a trial is drawn again, when its sizes do not go together or its values say nothing.
@@ -44,27 +44,27 @@ class Points:
     def __init__(self, problem: Problem, engines: Engines) -> None:
         """`problem` has the case's own numbers."""
         self.engines = engines
-        self.own: Point = OwnPoint(problem, engines)
+        self.own: Point = CasePoint(problem, engines)
         self.trials: list[Point] = []  # those that were drawn and say something, in order
-        self.others: list[Point] = []  # those that differ from these, or from the case's own numbers, in one thing
-        self.at_kinks: list[Point] = []  # those at which something is exactly at a threshold of the graph
+        self.variants: list[Point] = []  # those that differ from these, or from the case's own numbers, in one thing
+        self.kink_points: list[Point] = []  # those at which something is exactly at a threshold of the graph
         self._nearby: dict[tuple[int, int], Point] = {}
 
-    def trial(self, number: int, accept: Callable[[Point], Fact | None]) -> Point | Fact:
+    def draw_trial(self, number: int, accept: Callable[[Point], Fact | None]) -> Point | Fact:
         """Trial `number` (from 0), drawn until `accept` has nothing against it, and kept; else the Fact why not."""
 
         def point(problem: Problem) -> Point | Fact:
-            made = self._at(problem, number + 1, "drawn")
+            made = self._make_point(problem, number + 1, "drawn")
             return accept(made) or made
 
-        found = draw_until(self.own.problem.case, self.own.problem.seed, number, point, self._held)
+        found = draw_until(self.own.problem.case, self.own.problem.seed, number, point, self._fixed_in_attempt)
         if isinstance(found, Point):
             self.trials.append(found)
         return found
 
-    def redrawn(self, point: Point, variation: Variation, number: int, attempt: int = 0) -> Point | None:
+    def redraw(self, point: Point, variation: Variation, number: int, attempt: int = 0) -> Point | None:
         """A point with something else drawn anew, as trial `number` (from 1); None where that cannot be."""
-        by = point.problem.drawn
+        by = point.problem.draw_settings
         attempt = by.attempt if by.trial is not None else attempt
         try:
             problem = draw(
@@ -77,9 +77,9 @@ class Points:
             )
         except GradcheckError:
             return None
-        return self._at(problem, number, "incoming" if variation.incoming else "moved")
+        return self._make_point(problem, number, "incoming" if variation.incoming else "moved")
 
-    def sized(
+    def point_of_sizes(
         self, sizes: Mapping[str, int], number: int, attempt: int, structure: Structure | None = None
     ) -> Point | None:
         """A point at these sizes, as trial `number` (from 1), drawn in this attempt, all that is drawn with this
@@ -90,24 +90,24 @@ class Points:
             drawn = draw(case, seed, number - 1, attempt=attempt, variation=varied, sizes=sizes)
         except GradcheckError:
             return None
-        return self._at(drawn, number, "drawn")
+        return self._make_point(drawn, number, "drawn")
 
-    def branch(self, problem: Problem, number: int) -> Point:
+    def branch_point(self, problem: Problem, number: int) -> Point:
         """A point that was looked for, as trial `number` (from 1)."""
-        return self._at(problem, number, "branch")
+        return self._make_point(problem, number, "branch")
 
-    def _at(self, problem: Problem, number: int, kind: TrialKind) -> Point:
-        attempt = problem.drawn.attempt
+    def _make_point(self, problem: Problem, number: int, kind: TrialKind) -> Point:
+        attempt = problem.draw_settings.attempt
         sizes, resized = dict(problem.sizes), problem.sizes != self.own.problem.sizes
         return Point(problem, self.engines, Trial(number, problem.seed, sizes, attempt, kind, resized, problem))
 
     @property
-    def elsewhere(self) -> list[Point]:
+    def other_points(self) -> list[Point]:
         """All points but the case's own numbers."""
-        return [*self.trials, *self.others]
+        return [*self.trials, *self.variants]
 
-    def _held(self, attempt: int) -> frozenset[str]:
-        return self.fixed_sizes | self._stuck if attempt > 1 else self.fixed_sizes
+    def _fixed_in_attempt(self, attempt: int) -> frozenset[str]:
+        return self.fixed_sizes | self._stuck_sizes if attempt > 1 else self.fixed_sizes
 
     @cached_property
     def fixed_sizes(self) -> frozenset[str]:
@@ -116,24 +116,24 @@ class Points:
         return sizes | pinned_sizes(self.own.problem)
 
     @cached_property
-    def _stuck(self) -> frozenset[str]:
+    def _stuck_sizes(self) -> frozenset[str]:
         return stuck_sizes(self.own.problem)
 
-    def nearby(self, point: Point, number: int) -> Point:
+    def nearby_point(self, point: Point, number: int) -> Point:
         """The point itself for 0; from 1 on, points at which each of its numbers is multiplied by one of its own."""
         if number == 0:
             return point
         if (key := (id(point), number)) not in self._nearby:
-            self._nearby[key] = Point(scaled(point.problem, number), self.engines, point.trial)
+            self._nearby[key] = Point(scaled_problem(point.problem, number), self.engines, point.trial)
         return self._nearby[key]
 
-    def unseen(self, number: int, seed: int | None = None, vary: Vary = varied) -> Point | None:
+    def unseen_point(self, number: int, seed: int | None = None, vary: Vary = varied_problem) -> Point | None:
         """A point at which no run looks: a trial that none has, its literals `varied`; None where the reference does
         not come as far there as at the case's own numbers. A `seed` of its own instead of the run's."""
         own = self.own.problem
 
         def point(problem: Problem) -> Point | Fact:
-            generator = stream(problem.seed, "unseen", number, problem.drawn.attempt)
+            generator = stream(problem.seed, "unseen", number, problem.draw_settings.attempt)
             made = Point(vary(problem, generator), self.engines)
             return made if len(made.want.states) == len(self.own.want.states) else fact("not_evaluated_here")
 
@@ -144,7 +144,7 @@ class Points:
         """The point that a comparison is about. Raises LookupError where it was not kept."""
         if trial is None:
             return self.own
-        for point in self.elsewhere:
+        for point in self.other_points:
             if point.trial == trial:
                 return point
         raise LookupError(f"no point of trial {trial.number} was kept")
@@ -184,7 +184,7 @@ def claims_fit(point: Point) -> bool:
     """Whether every general claim at the top level has a value there, formulas in the shape of their tensors."""
     if not point.is_complete:
         return True
-    case, scope = point.problem.case, point.scope(point.last)
+    case, scope = point.problem.case, point.scope(point.last_step)
     try:
         for name, listed in case.formulas.items():
             for claim in listed:

@@ -14,13 +14,15 @@ from gradcheck.language.trial_draws import graph_sizes, symbolic_sizes
 
 def stuck_sizes(problem: Problem) -> frozenset[str]:
     """The sizes that cannot change alone: at others the graph cannot be evaluated, all else being the case's own."""
-    return frozenset(word for word in symbolic_sizes(problem.case) if not any(map(_evaluates, _changed(problem, word))))
+    return frozenset(
+        word for word in symbolic_sizes(problem.case) if not any(map(_evaluates, _resized_problems(problem, word)))
+    )
 
 
 def pinned_sizes(problem: Problem) -> frozenset[str]:
     """Those of them that a tensor is written out with: at 1 alone broadcasting would hide that they cannot change."""
     case, sizes = problem.case, problem.sizes
-    written = [word for word in symbolic_sizes(case) if written_out_in(case, sizes[word])]
+    written = [word for word in symbolic_sizes(case) if literal_of_size(case, sizes[word])]
     return stuck_sizes(problem).intersection(written) if written else frozenset()
 
 
@@ -30,11 +32,11 @@ def structural_sizes(problem: Problem, fits: Callable[[Problem], bool]) -> froze
     return frozenset(
         word
         for word in graph_sizes(problem.case)
-        if not all(fits(changed) for changed in _changed(problem, word) if _evaluates(changed))
+        if not all(fits(changed) for changed in _resized_problems(problem, word) if _evaluates(changed))
     )
 
 
-def written_out_in(case: Case, size: int) -> str:
+def literal_of_size(case: Case, size: int) -> str:
     """The first tensor that the file writes out with this size; "" if there is none."""
     for name, value in (*case.inputs.items(), *case.constants.items()):
         if value.array is not None and name not in case.shapes and size in value.array.shape:
@@ -42,16 +44,16 @@ def written_out_in(case: Case, size: int) -> str:
     return ""
 
 
-def sizes_that_stay(own: Problem, drawn: Sequence[Problem]) -> list[Fact]:
+def unvaried_sizes(own: Problem, drawn: Sequence[Problem]) -> list[Fact]:
     """The symbolic sizes that no trial changes, and the tensor that is written out with each, "" where none is."""
     if not drawn:
         return []
     case, sizes = own.case, own.sizes
     fixed = [word for word in symbolic_sizes(case) if all(one.sizes[word] == sizes[word] for one in drawn)]
-    return [fact("size_stays", size=w, value=sizes[w], tensor=written_out_in(case, sizes[w])) for w in fixed]
+    return [fact("size_stays", size=w, value=sizes[w], tensor=literal_of_size(case, sizes[w])) for w in fixed]
 
 
-def _changed(problem: Problem, word: str) -> Iterator[Problem]:
+def _resized_problems(problem: Problem, word: str) -> Iterator[Problem]:
     """The problem drawn with another size for this word, for a few others."""
     case, own = problem.case, problem.sizes[word]
     low, high = (case.generalize.dims if case.generalize else {}).get(word, (1, own + 2 + own))

@@ -12,13 +12,13 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.language.case import Step, Value
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
-from gradcheck.language.trial_draws import moved, other_numbers
+from gradcheck.language.trial_draws import move_numbers, redraw_literal
 
 #: By how much numbers are multiplied nearby: little enough to stay in most domains, enough to tell explanations apart.
 LOW, HIGH = 0.75, 1.25
 
 
-def scaled(problem: Problem, number: int) -> Problem:
+def scaled_problem(problem: Problem, number: int) -> Problem:
     """The problem with every number of its inputs and incoming gradients multiplied by a number of its own between LOW
     and HIGH; zeros stay zeros. `number` counts such problems; the same gives the same."""
     generator = stream(problem.seed, "nearby", number)
@@ -44,7 +44,7 @@ def scaled_array(array: np.ndarray, generator: np.random.Generator) -> np.ndarra
     return np.asarray(wide(array) * generator.uniform(LOW, HIGH, array.shape)).astype(array.dtype)
 
 
-def varied(problem: Problem, generator: np.random.Generator) -> Problem:
+def varied_problem(problem: Problem, generator: np.random.Generator) -> Problem:
     """The problem with other literals, and other incoming gradients in place of those that the file writes out."""
 
     def incoming(step: Step, seeds: Mapping[str, np.ndarray | None]) -> dict[str, np.ndarray | None]:
@@ -52,7 +52,7 @@ def varied(problem: Problem, generator: np.random.Generator) -> Problem:
         for name, seed in seeds.items():
             value = step.roots.get(name)
             if seed is not None and value is not None and value.expr is None:
-                found[name] = other_numbers(seed, seed.shape, generator)
+                found[name] = redraw_literal(seed, seed.shape, generator)
         return found
 
     seeds = tuple(incoming(step, seeds) for step, seeds in zip(problem.case.steps, problem.seeds, strict=True))
@@ -66,7 +66,7 @@ def with_other_literals(problem: Problem, generator: np.random.Generator) -> Pro
 
     def near(arrays: Mapping[str, np.ndarray], values: Mapping[str, Value]) -> dict[str, np.ndarray]:
         return {
-            name: moved(array, generator, "near") if name in values and values[name].expr is None else array
+            name: move_numbers(array, generator, "near") if name in values and values[name].expr is None else array
             for name, array in arrays.items()
         }
 

@@ -33,12 +33,12 @@ class Point:
     ) -> None:
         """`evaluations` are known ones, by the engines' names."""
         self.problem, self.engines, self.trial = problem, engines, trial
-        self.is_blurred = False  # whether rounding explains what some formula is off by here
+        self.may_be_off_by_rounding = False  # whether rounding explains what some formula is off by here
         self._evaluations: dict[str, Evaluation] = {} if evaluations is None else evaluations
         self._applications: list[Application] | None = None
         self._scopes: dict[int, Scope] = {}
-        self._same: Point | None = None  # the same point of a case whose claims speak of the same steps
-        self._of_graph: Point | None = None  # the same point of a case with the same graph
+        self._same_steps_point: Point | None = None  # the same point of a case whose claims speak of the same steps
+        self._same_graph_point: Point | None = None  # the same point of a case with the same graph
 
     def evaluation(self, engine: Engine) -> Evaluation:
         """What an engine makes of the problem."""
@@ -63,9 +63,9 @@ class Point:
     @cached_property
     def conditioning(self) -> Conditioning:
         """What rounding explains here."""
-        if self._same is not None:
-            return self._same.conditioning
-        known = None if self._of_graph is None else self._of_graph.conditioning
+        if self._same_steps_point is not None:
+            return self._same_steps_point.conditioning
+        known = None if self._same_graph_point is None else self._same_graph_point.conditioning
         return Conditioning(self.engines.reference, self.problem, self.want, known)
 
     @property
@@ -85,17 +85,17 @@ class Point:
             self._scopes[step] = Scope(self.problem, self.want.states[step])
         return self._scopes[step]
 
-    def claiming(self, case: Case) -> Point:
+    def with_claims(self, case: Case) -> Point:
         """The same point of a case with the same graph and other claims; evaluations are shared, and where steps of
         derivations are the same, what they come to and what rounding explains, too."""
         made = Point(replace(self.problem, case=case), self.engines, self.trial, self._evaluations)
         if case.let == self.problem.case.let:
-            made._same, made._scopes = self, self._scopes
-        made._of_graph = self
+            made._same_steps_point, made._scopes = self, self._scopes
+        made._same_graph_point = self
         return made
 
     @property
-    def last(self) -> int:
+    def last_step(self) -> int:
         """The case's last step, which claims at the top level are about."""
         return len(self.problem.case.steps) - 1
 
@@ -105,15 +105,15 @@ class Point:
         return len(self.want.states) == len(self.problem.case.steps)
 
 
-class OwnPoint(Point):
+class CasePoint(Point):
     """The case's own numbers, where engines that can note which ops they apply to which tensors."""
 
-    _of_core: Recorder | None = None
+    _core_record: Recorder | None = None
     _records: dict[str, Recorder] | None = None
 
     def _evaluate(self, engine: Engine) -> Evaluation:
         is_core = isinstance(engine, Core)
-        if not isinstance(engine, DefineByRun) or (is_core and self._of_core is not None):
+        if not isinstance(engine, DefineByRun) or (is_core and self._core_record is not None):
             return super()._evaluate(engine)
         recorder = engine.recorder()
         if recorder is None:
@@ -121,13 +121,13 @@ class OwnPoint(Point):
         found = engine.evaluate(self.problem, recorder=recorder)
         if recorder.closed:  # what only calls itself an engine of this kind may not have recorded anything
             self._records = {**(self._records or {}), engine.name: recorder}
-            self._of_core = recorder if is_core else self._of_core
+            self._core_record = recorder if is_core else self._core_record
         return found
 
     @property
     def applications(self) -> list[Application]:
-        if self._applications is None and self._of_core is not None:
-            self._applications = self._of_core.applications()
+        if self._applications is None and self._core_record is not None:
+            self._applications = self._core_record.applications()
         return super().applications
 
     def record(self, engine: Engine) -> Recorder | None:

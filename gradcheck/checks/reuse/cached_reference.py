@@ -18,17 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.checks.isolation.time_limit import uncounted
-from gradcheck.checks.isolation.memory_limit import unlimited
+from gradcheck.checks.isolation.memory_limit import pause_memory_limit
+from gradcheck.checks.isolation.pickling import Packer
+from gradcheck.checks.isolation.time_limit import pause_time_limit
 from gradcheck.checks.options import Engines, Options, engines_of
-from gradcheck.checks.reuse.result_cache import contradicted, may_be_kept, unpacked
 from gradcheck.checks.result import CaseResult
-from gradcheck.checks.isolation.pickling import Transport
+from gradcheck.checks.reuse.result_cache import is_cacheable, unpack_as, with_cache_mismatch
 from gradcheck.engines.base import Application, Cotangents, Engine, Evaluation, ForwardAD, Pullback
 from gradcheck.engines.define_by_run import DefineByRun, Gradients, SecondOrder
 from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.recording import Recorder, arrays
-from gradcheck.engines.resolve import engine
+from gradcheck.engines.resolve import resolve_engine
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.host import Host
 from gradcheck.language.problem import Problem
@@ -39,27 +39,27 @@ REFERENCE = "torch"
 _NEAR = 1e-2
 
 
-def engines_with_memory(options: Options, recalls: bool) -> Engines:
+def engines_with_cache(options: Options, recalls: bool) -> Engines:
     """Those of a run, with a reference that is made only when it is needed, if it `recalls`."""
-    return engines_of(replace(options, reference=Recalled()) if recalls else options)
+    return engines_of(replace(options, reference=CachedReference()) if recalls else options)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CachedAnswers:
     """What a case has been answered before, if anything; whether that is `doubted`, whether what is learned is `wanted`
     in turn, and `also` where the result of the case is kept."""
 
     answers: bytes | None
-    doubted: bool
-    wanted: bool
-    also: bool
+    must_recheck: bool
+    saves_new: bool
+    saves_beside_result: bool
 
-    def wants(self, found: CaseResult) -> bool:
+    def should_save(self, found: CaseResult) -> bool:
         """Whether answers about a case with this result are to be kept."""
-        return self.wanted and (self.also or not may_be_kept(found))
+        return self.saves_new and (self.saves_beside_result or not is_cacheable(found))
 
 
-class Recalled(DefineByRun):
+class CachedReference(DefineByRun):
     """Answers for the engine that `made` is. It is made when it is asked something else than what is known, and for all
     that is more than a question."""
 
@@ -68,21 +68,21 @@ class Recalled(DefineByRun):
     def __init__(self) -> None:
         self._engine: DefineByRun | None = None
         self._enter: Callable[[DefineByRun], object] | None = None
-        self._book: _Book | None = None
+        self._store: _AnswerStore | None = None
 
     @property
-    def made(self) -> DefineByRun:
+    def real_engine(self) -> DefineByRun:
         """The engine itself; to make it costs no case its time or its memory."""
         if self._engine is None:
-            with uncounted(), unlimited():
-                found: Any = engine(self.name)
+            with pause_time_limit(), pause_memory_limit():
+                found: Any = resolve_engine(self.name)
                 if self._enter is not None:
                     self._enter(found)
             self._engine = found
         return self._engine
 
     @contextmanager
-    def ready(self, dtype: np.dtype) -> Iterator[None]:
+    def deferred_session(self, dtype: np.dtype) -> Iterator[None]:
         """The engine's session, as soon as there is an engine."""
         with ExitStack() as stack:
             self._enter = lambda made: stack.enter_context(made.session(dtype))
@@ -95,100 +95,100 @@ class Recalled(DefineByRun):
 
     def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
         """As the engine does."""
-        found: Evaluation = self.recall(lambda: about_problem(problem), lambda: self.made.evaluate(problem))
+        found: Evaluation = self.answer(lambda: problem_key(problem), lambda: self.real_engine.evaluate(problem))
         return found
 
     def pull_back(
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
     ) -> list[Pullback]:
         """As the engine does."""
-        found: list[Pullback] = self.recall(
-            lambda: about_ops(applications, cotangents, dtype),
-            lambda: self.made.pull_back(applications, cotangents, dtype),
+        found: list[Pullback] = self.answer(
+            lambda: ops_key(applications, cotangents, dtype),
+            lambda: self.real_engine.pull_back(applications, cotangents, dtype),
         )
         return found
 
     def forward_values(self, problem: Problem) -> list[Mapping[str, np.ndarray]]:
         """As the engine does."""
-        found: list[Mapping[str, np.ndarray]] = self.recall(
-            lambda: b"forward" + about_problem(problem), lambda: self.made.forward_values(problem)
+        found: list[Mapping[str, np.ndarray]] = self.answer(
+            lambda: b"forward" + problem_key(problem), lambda: self.real_engine.forward_values(problem)
         )
         return found
 
-    def recall(self, question: Callable[[], bytes], ask: Callable[[], Any]) -> Any:
+    def answer(self, question: Callable[[], bytes], ask: Callable[[], Any]) -> Any:
         """What was found the last time for the same question about the case that is being checked, or what is found by
         asking now: of whatever the case is checked by."""
-        return ask() if self._book is None else self._book.answer(question, ask)
+        return ask() if self._store is None else self._store.answer(question, ask)
 
-    def while_checking(self, known: Known, check: Callable[[], CaseResult]) -> tuple[CaseResult, bytes | None]:
+    def check_with(self, known: CachedAnswers, check: Callable[[], CaseResult]) -> tuple[CaseResult, bytes | None]:
         """What the check of a case finds, with the answers that are known about it; and all that it needed, where there
         are new ones, and they are wanted."""
-        self._book = book = _Book(known.answers, known.doubted)
+        self._store = book = _AnswerStore(known.answers, known.must_recheck)
         try:
             found = check()
         finally:
-            self._book = None
-        learned = book.written() if book.is_new and known.wants(found) else None
-        return (contradicted(found) if book.differs else found), learned
+            self._store = None
+        learned = book.packed_answers() if book.is_new and known.should_save(found) else None
+        return (with_cache_mismatch(found) if book.differs else found), learned
 
     # More than questions
 
     def __copy__(self) -> DefineByRun:
-        return copy(self.made)
+        return copy(self.real_engine)
 
     @property
     def host(self) -> Host:  # type: ignore[override]
-        return self.made.host
+        return self.real_engine.host
 
     @property
     def tensor_type(self) -> type:
-        return self.made.tensor_type
+        return self.real_engine.tensor_type
 
     @property
     def forward_ad(self) -> ForwardAD | None:  # type: ignore[override]
-        return self.made.forward_ad
+        return self.real_engine.forward_ad
 
     def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
-        return self.made.session(dtype)
+        return self.real_engine.session(dtype)
 
     def fresh_session(self, dtype: np.dtype) -> AbstractContextManager[None]:
-        return self.made.fresh_session(dtype)
+        return self.real_engine.fresh_session(dtype)
 
-    def run_of(self, problem: Problem, recorder: Recorder | None = None) -> GraphRun:
-        return self.made.run_of(problem, recorder)
+    def new_run(self, problem: Problem, recorder: Recorder | None = None) -> GraphRun:
+        return self.real_engine.new_run(problem, recorder)
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> Any:
-        return self.made.leaf(array, requires_grad)
+        return self.real_engine.leaf(array, requires_grad)
 
     def array(self, tensor: Any) -> np.ndarray:
-        return self.made.array(tensor)
+        return self.real_engine.array(tensor)
 
     def backward(self, roots: list[Any], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
-        self.made.backward(roots, seeds, retain_graph)
+        self.real_engine.backward(roots, seeds, retain_graph)
 
     def differentiate(self, roots: list[Any], leaves: list[Any], seeds: list[Any]) -> list[Any]:
-        return self.made.differentiate(roots, leaves, seeds)
+        return self.real_engine.differentiate(roots, leaves, seeds)
 
     def jvp(
         self, roots: Sequence[Any], leaves: Sequence[Any], directions: Sequence[np.ndarray]
     ) -> list[np.ndarray | None]:
-        return self.made.jvp(roots, leaves, directions)
+        return self.real_engine.jvp(roots, leaves, directions)
 
     def second_order(self, problem: Problem, step: int, probes: Gradients) -> SecondOrder:
-        return self.made.second_order(problem, step, probes)
+        return self.real_engine.second_order(problem, step, probes)
 
 
-def recall(reference: Engine, question: Callable[[], bytes], ask: Callable[[], Any]) -> Any:
+def cached_answer(reference: Engine, question: Callable[[], bytes], ask: Callable[[], Any]) -> Any:
     """What there is to ask, unless a reference that is recalled knows the answer to the question."""
-    return reference.recall(question, ask) if isinstance(reference, Recalled) else ask()
+    return reference.answer(question, ask) if isinstance(reference, CachedReference) else ask()
 
 
-class _Book:
+class _AnswerStore:
     """The answers about one case: those that were known, and those that this run has needed. Where they are doubted,
     all are asked for, and it is seen whether one `differs`."""
 
     def __init__(self, known: bytes | None, doubted: bool) -> None:
-        self._known, self._doubted, self.differs = unpacked(known or b"", dict) or {}, doubted, False
+        self._known, self._doubted, self.differs = unpack_as(known or b"", dict) or {}, doubted, False
         self._used: dict[bytes, bytes] = {}
         self._learned: list[tuple[Callable[[], bytes], Any]] = []
 
@@ -201,25 +201,25 @@ class _Book:
         """What is known, or what whoever is asked says."""
         known = None
         if self._known and (digest := question()) in self._known:
-            known = Transport().unpack(self._known[digest])
+            known = Packer().unpack(self._known[digest])
             if not self._doubted:
                 self._used[digest] = self._known[digest]
                 return known
-        with _hearing() as warned:
+        with _noting_warnings() as warned:
             found = ask()
-        self.differs |= known is not None and not _are_alike(known, found)
-        if not warned and not _raised(found):
+        self.differs |= known is not None and not _agree_roughly(known, found)
+        if not warned and not _contains_error(found):
             self._learned.append((question, found))
         return found
 
-    def written(self) -> bytes:
+    def packed_answers(self) -> bytes:
         """All that was needed, and nothing else."""
-        learned = {question(): Transport().pack(found) for question, found in self._learned}
-        return Transport().pack({**self._used, **learned})
+        learned = {question(): Packer().pack(found) for question, found in self._learned}
+        return Packer().pack({**self._used, **learned})
 
 
 @contextmanager
-def _hearing() -> Iterator[list[bool]]:
+def _noting_warnings() -> Iterator[list[bool]]:
     """Whether anybody was warned meanwhile: that is told in the report, and would not be the next time."""
     known, warned = warnings.showwarning, list[bool]()
 
@@ -234,14 +234,14 @@ def _hearing() -> Iterator[list[bool]]:
         warnings.showwarning = known
 
 
-def _raised(found: Any) -> bool:
+def _contains_error(found: Any) -> bool:
     """Whether an error is part of the answer: what is behind it stays in this process."""
     if isinstance(found, Evaluation):
         return found.error is not None or any(state.error is not None for state in found.states)
     return any(isinstance(one, Pullback) and one.error is not None for one in found)
 
 
-def _are_alike(known: Any, found: Any) -> bool:
+def _agree_roughly(known: Any, found: Any) -> bool:
     """Whether two answers are the same, but for what rounding may do to numbers."""
     if not isinstance(found, Evaluation) and not all(isinstance(one, (Pullback, Mapping)) for one in found):
         return bool(known == found)
@@ -271,7 +271,7 @@ def _is_near(some: np.ndarray | None, other: np.ndarray | None) -> bool:
     return bool(np.allclose(some.astype(wide), other.astype(wide), rtol=_NEAR, atol=0, equal_nan=True))
 
 
-def about_problem(problem: Problem) -> bytes:
+def problem_key(problem: Problem) -> bytes:
     """All that an evaluation depends on: nothing that a case claims, nor where it stands."""
     steps = [(s.action, tuple(s.roots), s.retain_graph, s.names, s.raises) for s in problem.case.steps]
     graph = [(name, claim.expr) for name, claim in problem.case.graph.items()]
@@ -279,7 +279,7 @@ def about_problem(problem: Problem) -> bytes:
     return _digest((graph, steps, arrays, len(problem.seeds), list(problem.sizes.items()), str(problem.dtype)))
 
 
-def about_ops(applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype) -> bytes:
+def ops_key(applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype) -> bytes:
     """All that gradients of ops alone depend on, which arguments are one and the same array included."""
     plain = [replace(one, recorded=None) for one in applications]
     places = [list(map(id, arrays(one.args, one.kwargs))) for one in plain]
@@ -287,10 +287,10 @@ def about_ops(applications: Sequence[Application], cotangents: Sequence[Cotangen
     return _digest((plain, alike, [list(some) for some in cotangents], str(dtype)))
 
 
-def about_claims(problem: Problem, claims: Sequence[tuple[str, Claim]]) -> bytes:
+def claims_key(problem: Problem, claims: Sequence[tuple[str, Claim]]) -> bytes:
     """All that a proof depends on: the problem, with all that its case says, and the claims."""
     return _digest((problem, [(name, claim.text, claim.expr) for name, claim in claims]))
 
 
 def _digest(thing: Any) -> bytes:
-    return blake2b(Transport().told(thing), digest_size=24).digest()
+    return blake2b(Packer().canonical_bytes(thing), digest_size=24).digest()

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from gradcheck.checks.isolation.failure_capture import attempt, failure_of
-from gradcheck.checks.isolation.time_limit import deadline, limit_of
+from gradcheck.checks.isolation.captured_warnings import WarningRecorder, capture_warnings
+from gradcheck.checks.isolation.failure_capture import failure_of, try_part
+from gradcheck.checks.isolation.time_limit import case_time_limit, deadline
 from gradcheck.checks.options import Engines, Options
-from gradcheck.checks.pipeline import check_case, result
+from gradcheck.checks.pipeline import case_result, check_case
 from gradcheck.checks.result import CaseResult, CaseStatus, Failure
-from gradcheck.checks.isolation.captured_warnings import Ear, heard_by
 from gradcheck.engines.base import conventions
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import Fact, fact
@@ -20,58 +20,60 @@ from gradcheck.language.case import Case
 from gradcheck.language.crash import Crash
 
 #: Adds something to the result of a case.
-Further = Callable[[CaseResult, Case, Options, Engines], CaseResult]
+ResultExtra = Callable[[CaseResult, Case, Options, Engines], CaseResult]
 
 
-def check_one(
+def check_isolated(
     case: Case,
     options: Options,
     engines: Engines,
-    further: Mapping[str, Further] | None = None,
+    further: Mapping[str, ResultExtra] | None = None,
 ) -> CaseResult:
     """Return the result of one case, whatever happens; a KeyboardInterrupt alone passes through.
 
     `further` adds, by name, what is told of a case beyond its verdict. What libraries warn of meanwhile is part of it.
     """
-    ear = Ear([])
-    with heard_by(ear):
-        found = _checked(case, options, engines, further or {})
-    return replace(found, warnings=tuple(ear.told)) if ear.told else found
+    ear = WarningRecorder([])
+    with capture_warnings(ear):
+        found = _check_within_limits(case, options, engines, further or {})
+    return replace(found, warnings=tuple(ear.warnings)) if ear.warnings else found
 
 
-def _checked(case: Case, options: Options, engines: Engines, further: Mapping[str, Further]) -> CaseResult:
+def _check_within_limits(
+    case: Case, options: Options, engines: Engines, further: Mapping[str, ResultExtra]
+) -> CaseResult:
     start = time.perf_counter()
     try:
-        with deadline(limit_of(options.timeout, engines.tested, bool(case.implementations))):
-            found = _told(check_case(case, options, engines), case, options, engines, further)
+        with deadline(case_time_limit(options.timeout, engines.tested, bool(case.implementations))):
+            found = _with_extras(check_case(case, options, engines), case, options, engines, further)
             return _with_conventions(_with_output(found, engines), engines)
     except InvalidCase as error:
-        found = result(case, options, "invalid", errors=(_failure(error),))
+        found = case_result(case, options, "invalid", errors=(_invalid_failure(error),))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # an engine that exits does not exit us
-        found = broken(case, options, error)
+        found = crashed_result(case, options, error)
     finally:
         end_fork()
     return _with_conventions(_with_output(replace(found, seconds=time.perf_counter() - start), engines), engines)
 
 
-def broken(case: Case, options: Options, error: BaseException) -> CaseResult:
+def crashed_result(case: Case, options: Options, error: BaseException) -> CaseResult:
     """The result of a case that broke, by what nobody expected, or by a limit."""
-    return result(case, options, "crashed", errors=(failure_of(error, case.place),))
+    return case_result(case, options, "crashed", errors=(failure_of(error, case.place),))
 
 
-def _told(
-    found: CaseResult, case: Case, options: Options, engines: Engines, further: Mapping[str, Further]
+def _with_extras(
+    found: CaseResult, case: Case, options: Options, engines: Engines, further: Mapping[str, ResultExtra]
 ) -> CaseResult:
     """The result with what is told beyond it, as far as that can be."""
     told, lost = [found], list(found.incomplete)
     for part, add in further.items():
 
-        def look(add: Further = add) -> None:
+        def look(add: ResultExtra = add) -> None:
             told.append(add(told[-1], case, options, engines))
 
-        if not attempt(part, look, lost):
+        if not try_part(part, look, lost):
             break
     return replace(told[-1], incomplete=tuple(lost)) if lost else told[-1]
 
@@ -85,12 +87,14 @@ def _with_output(found: CaseResult, engines: Engines) -> CaseResult:
 
 def _with_conventions(found: CaseResult, engines: Engines) -> CaseResult:
     """The same with what engines do otherwise by design, as far as they were found out."""
-    asked = ((engine.name, (*conventions(engine), *_at_kinks(found, engine.name))) for engine in engines.tested)
+    asked = (
+        (engine.name, (*conventions(engine), *_other_subgradients(found, engine.name))) for engine in engines.tested
+    )
     told = tuple((name, said) for name, said in asked if said)
     return replace(found, conventions=told) if told else found
 
 
-def _at_kinks(found: CaseResult, engine: str) -> Iterator[Fact]:
+def _other_subgradients(found: CaseResult, engine: str) -> Iterator[Fact]:
     """The ops whose subgradient an engine chooses otherwise where there is no derivative."""
     ops = (
         c.operation.application.op.name
@@ -100,14 +104,14 @@ def _at_kinks(found: CaseResult, engine: str) -> Iterator[Fact]:
     yield from (fact("takes_another_subgradient", op=op) for op in dict.fromkeys(ops))
 
 
-def _failure(error: InvalidCase) -> Failure:
+def _invalid_failure(error: InvalidCase) -> Failure:
     details = error.details if isinstance(error, Crash) else ""
     return Failure(error.kind, fact("said", text=error.message), error.place, error.hint, details)
 
 
-def unreadable(errors: Sequence[InvalidCase]) -> CaseResult:
+def unreadable_result(errors: Sequence[InvalidCase]) -> CaseResult:
     """The result of a file that could not be read, or not all of it; "crashed" where gradcheck crashed on it."""
     place = errors[0].place
-    failures = tuple(_failure(error) for error in errors)
+    failures = tuple(_invalid_failure(error) for error in errors)
     status: CaseStatus = "crashed" if any(isinstance(error, Crash) for error in errors) else "invalid"
     return CaseResult(id=place.file, file=place.file, name="", status=status, place=place, errors=failures)

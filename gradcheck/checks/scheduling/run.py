@@ -19,11 +19,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gradcheck.checks.options import Effort, Engines, Options, engines_of
-from gradcheck.checks.result import CaseResult, RunResult, changed_in
+from gradcheck.checks.options import Engines, Options, ShrinkEffort, engines_of
+from gradcheck.checks.result import CaseResult, RunResult, fast_replace
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.forks import reporting
-from gradcheck.language.case import Case, Loaded, Work
+from gradcheck.language.case import Case, CaseOrErrors, Loaded
 from gradcheck.language.loader import load
 
 
@@ -43,7 +43,7 @@ Source = Path | Case | Selected | Iterable[Path | Case]
 OnResult = Callable[[CaseResult, int], object]
 
 #: Statuses that count towards `maxfail`.
-_FAILS = ("failed", "crashed", "invalid", "xpassed")
+_FAILING = ("failed", "crashed", "invalid", "xpassed")
 
 
 @reporting()
@@ -60,22 +60,22 @@ def run(
     """
     start = time.perf_counter()
     chosen = Options(**choices) if options is None else replace(options, **choices)
-    engines = cache(lambda: _engines(chosen))
-    if not chosen.divides and chosen.cache is None:
+    engines = cache(lambda: _make_engines(chosen))
+    if not chosen.uses_workers and chosen.cache is None:
         engines()  # what is wrong with them is told at once
-    work = _in_order(_selected(source))
+    work = _in_file_order(_select_cases(source))
     results: list[CaseResult] = []
     early: dict[int, CaseResult] = {}
     interrupted = False
     try:
-        with closing(_results(work, chosen, engines)) as arrived:
-            for found in _in_turn(_with_cases(arrived, work, chosen), early, chosen):
+        with closing(_cached_and_computed(work, chosen, engines)) as arrived:
+            for found in _in_work_order(_with_cases(arrived, work, chosen), early, chosen):
                 results.append(found)
                 if on_result is not None:
                     on_result(found, len(work))
         early.clear()
         if chosen.shrink is not None:
-            results = _shrunk(list(zip(work, results, strict=False)), chosen, engines, chosen.shrink)
+            results = _with_reproductions(list(zip(work, results, strict=False)), chosen, engines, chosen.shrink)
     except KeyboardInterrupt:
         interrupted = True
         for _, found in sorted(early.items()):
@@ -86,103 +86,103 @@ def run(
 
 
 def _with_cases(
-    arrived: Iterator[tuple[int, CaseResult]], work: Sequence[Work], options: Options
+    arrived: Iterator[tuple[int, CaseResult]], work: Sequence[CaseOrErrors], options: Options
 ) -> Iterator[tuple[int, CaseResult]]:
     """Each result with its case, in the dtype that the run asks for: most come without."""
     for at, found in arrived:
         case = work[at]
         if isinstance(case, Case) and found.case is None:
-            found = changed_in(found, case=options.of(case).apply(case))
+            found = fast_replace(found, case=options.of(case).apply(case))
         yield at, found
 
 
-def _results(
-    work: Sequence[Work], options: Options, engines: Callable[[], Engines]
+def _cached_and_computed(
+    work: Sequence[CaseOrErrors], options: Options, engines: Callable[[], Engines]
 ) -> Generator[tuple[int, CaseResult], None, None]:
     """Each result with its place in the work: those that are known from earlier runs, and those that are found out."""
     if options.cache is None:
-        yield from _computed(work, options, engines)
+        yield from _computed_results(work, options, engines)
         return
-    from gradcheck.checks.reuse.result_cache import Remembered
+    from gradcheck.checks.reuse.result_cache import ResultCache
 
-    memory = Remembered(options.cache, options, work)
-    yield from memory.known.items()
-    rest = [at for at in range(len(work)) if at not in memory.known]
+    memory = ResultCache(options.cache, options, work)
+    yield from memory.cached_results.items()
+    rest = [at for at in range(len(work)) if at not in memory.cached_results]
     if not rest:
         return
     try:
-        with closing(_computed([work[at] for at in rest], options, engines)) as arrived:
+        with closing(_computed_results([work[at] for at in rest], options, engines)) as arrived:
             for number, found in arrived:
-                yield rest[number], memory.told(rest[number], found)
+                yield rest[number], memory.record(rest[number], found)
     finally:
         memory.keep()
 
 
-def _computed(
-    work: Sequence[Work], options: Options, engines: Callable[[], Engines]
+def _computed_results(
+    work: Sequence[CaseOrErrors], options: Options, engines: Callable[[], Engines]
 ) -> Generator[tuple[int, CaseResult], None, None]:
     """Each result with its place in the work: one after another here, or by others as they come."""
-    from gradcheck.checks.reuse.reference_answers import answers_about
+    from gradcheck.checks.reuse.reference_answers import open_answers
 
-    with answers_about(work, options) as answers:
-        if options.divides or options.limits_time:
-            from gradcheck.checks.scheduling.parallel import in_parallel, plan_of
+    with open_answers(work, options) as answers:
+        if options.uses_workers or options.limits_time:
+            from gradcheck.checks.scheduling.parallel import plan_run, run_in_parallel
 
-            plan = plan_of(work, options, engines, answers)
+            plan = plan_run(work, options, engines, answers)
             if plan is not None:
-                yield from in_parallel(work, options, engines, plan)
+                yield from run_in_parallel(work, options, engines, plan)
                 return
-        from gradcheck.checks.scheduling.sequential import in_turn
+        from gradcheck.checks.scheduling.sequential import run_sequentially
 
-        yield from enumerate(in_turn(work, options, engines(), answers))
+        yield from enumerate(run_sequentially(work, options, engines(), answers))
 
 
-def _engines(options: Options) -> Engines:
+def _make_engines(options: Options) -> Engines:
     if options.cache is None:
         return engines_of(options)
-    from gradcheck.checks.reuse.reference_answers import may_recall
-    from gradcheck.checks.reuse.cached_reference import engines_with_memory
+    from gradcheck.checks.reuse.cached_reference import engines_with_cache
+    from gradcheck.checks.reuse.reference_answers import may_cache_reference
 
-    return engines_with_memory(options, may_recall(options))
+    return engines_with_cache(options, may_cache_reference(options))
 
 
-def _in_turn(
+def _in_work_order(
     arrived: Iterator[tuple[int, CaseResult]], early: dict[int, CaseResult], options: Options
 ) -> Iterator[CaseResult]:
     """The results in the order of the work, until `maxfail` of them have failed; meanwhile `early` has those whose turn
     has not come."""
     place = failed = 0
     for at, found in arrived:
-        early[at] = options.judged(found)
+        early[at] = options.apply_baseline(found)
         while place in early:
             result = early.pop(place)
             yield result
             place += 1
-            failed += result.status in _FAILS
+            failed += result.status in _FAILING
             if options.maxfail is not None and failed >= options.maxfail:
                 return
 
 
-def _shrunk(
-    done: Sequence[tuple[Work, CaseResult]], options: Options, make: Callable[[], Engines], effort: Effort
+def _with_reproductions(
+    done: Sequence[tuple[CaseOrErrors, CaseResult]], options: Options, make: Callable[[], Engines], effort: ShrinkEffort
 ) -> list[CaseResult]:
     """The results, some of those that failed with a smaller case that fails in the same way."""
     results = [found for _, found in done]
     if not any(found.status in ("failed", "crashed") for found in results):
         return results
-    from gradcheck.checks.scheduling.sequential import ready
-    from gradcheck.checks.scheduling.isolated_case import check_one
-    from gradcheck.checks.shrinking.reproduction import Reproductions, quick, thorough
+    from gradcheck.checks.scheduling.isolated_case import check_isolated
+    from gradcheck.checks.scheduling.sequential import engine_sessions
+    from gradcheck.checks.shrinking.reproduction import ReproductionSearch, explaining_options, verdict_options
 
-    fast, slow, engines = quick(options), thorough(options), make()
+    fast, slow, engines = verdict_options(options), explaining_options(options), make()
 
     def check(case: Case, explained: bool) -> CaseResult:
         chosen = (slow if explained else fast).of(case)
-        return check_one(case, chosen, engines.of(chosen))
+        return check_isolated(case, chosen, engines.of(chosen))
 
     pairs = [(item, found) for item, found in done if isinstance(item, Case)]
-    with ready(options, engines):
-        smallest, lost = Reproductions(options, engines, check).find_all(pairs, effort)
+    with engine_sessions(options, engines):
+        smallest, lost = ReproductionSearch(options, engines, check).find_all(pairs, effort)
     return [
         replace(found, smallest=smallest.get(found.id), incomplete=(*found.incomplete, *lost.get(found.id, ())))
         for found in results
@@ -203,7 +203,7 @@ def environment() -> dict[str, str]:
 # What to run -----------------------------------------------------------------------------------------
 
 
-def _selected(source: Source) -> Selected:
+def _select_cases(source: Source) -> Selected:
     if isinstance(source, Case):
         return Loaded((source,), ())
     if isinstance(source, (str, os.PathLike)):
@@ -219,12 +219,12 @@ def _selected(source: Source) -> Selected:
     return Loaded(tuple({id(case): case for case in cases}.values()), tuple(errors))
 
 
-def _in_order(selected: Selected) -> list[Work]:
+def _in_file_order(selected: Selected) -> list[CaseOrErrors]:
     """Cases, and for each file that has errors all of them, as they stand in the files."""
     broken: dict[str, list[InvalidCase]] = {}
     for error in selected.errors:
         broken.setdefault(error.place.file, []).append(error)
-    order: list[Work] = []
+    order: list[CaseOrErrors] = []
     waiting = list(reversed(broken.values()))
     for case in selected.cases:
         while waiting and _position(waiting[-1][0].place) < _position(case.place):

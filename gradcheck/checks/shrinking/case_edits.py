@@ -35,7 +35,7 @@ def pin(problem: Problem) -> Case:
         steps=steps,
         dims=dict(problem.sizes),
         shapes={},
-        words={},
+        symbol_sizes={},
         generalize=None,
         seed=0,
     )
@@ -52,7 +52,7 @@ def _root(seed: np.ndarray | None, dtype: np.dtype) -> Value | None:
     return None if seed is None else literal(seed, dtype, leaf=True)
 
 
-def operations(case: Case) -> int:
+def count_operations(case: Case) -> int:
     """How many ops the graph's expressions apply."""
     return sum(isinstance(node, Call) for claim in case.graph.values() for node in claim.expr.walk())
 
@@ -113,7 +113,7 @@ def fresh_name(case: Case) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenTensor:
     """A tensor that a case gives by its numbers, and where: among its inputs, its constants, or a step's roots."""
 
     section: Literal["inputs", "constants", "roots"]
@@ -122,19 +122,19 @@ class Given:
     step: int = 0  # of a root
 
 
-def given(case: Case) -> Iterator[Given]:
+def given_tensors(case: Case) -> Iterator[GivenTensor]:
     """Every tensor that can be made simpler."""
     for name, value in case.inputs.items():
-        yield Given("inputs", name, value)
+        yield GivenTensor("inputs", name, value)
     for name, value in case.constants.items():
-        yield Given("constants", name, value)
+        yield GivenTensor("constants", name, value)
     for index, step in enumerate(case.steps):
         for name, seed in step.roots.items():
             if seed is not None:
-                yield Given("roots", name, seed, index)
+                yield GivenTensor("roots", name, seed, index)
 
 
-def with_given(case: Case, old: Given, value: Value) -> Case:
+def with_tensor_value(case: Case, old: GivenTensor, value: Value) -> Case:
     """Another value in place of one of `given`."""
     if old.section == "roots":
         step = case.steps[old.step]
@@ -143,9 +143,9 @@ def with_given(case: Case, old: Given, value: Value) -> Case:
     return replace(case, **changed)
 
 
-def numbers_in(case: Case) -> int:
+def count_numbers(case: Case) -> int:
     """How many numbers a case gives."""
-    return sum(int(np.size(one.value.array)) for one in given(case) if one.value.array is not None)
+    return sum(int(np.size(one.value.array)) for one in given_tensors(case) if one.value.array is not None)
 
 
 def with_arrays(case: Case, change: Callable[[np.ndarray], np.ndarray], sizes: Mapping[int, int]) -> Case:
@@ -156,8 +156,8 @@ def with_arrays(case: Case, change: Callable[[np.ndarray], np.ndarray], sizes: M
     def changed(value: Value, *, leaf: bool = True) -> Value:
         return value if value.array is None else literal(change(np.asarray(value.array)), dtype, leaf=leaf)
 
-    for one in given(case):
-        case = with_given(case, one, changed(one.value, leaf=one.section != "constants"))
+    for one in given_tensors(case):
+        case = with_tensor_value(case, one, changed(one.value, leaf=one.section != "constants"))
     forwards = ({name: changed(value) for name, value in step.inputs.items()} for step in case.steps)
     return replace(
         case,

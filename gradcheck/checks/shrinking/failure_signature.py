@@ -11,10 +11,10 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Comparison, Failure
 from gradcheck.facts import Fact
 from gradcheck.language.case import Case, Claim, Generalize, Step, Value
-from gradcheck.language.trial_draws import is_general
+from gradcheck.language.trial_draws import can_vary_in_trials
 
 #: What cannot be tried over and over.
-_HOPELESS = ("timeout", "memory")
+_NOT_REPEATABLE = ("timeout", "memory")
 #: What is the file's own mistake, in one entry that is known.
 _MISTAKES = ("refused", "root_of_many", "root_of_none", "step_refused")
 #: Facts whose `error` is a kind of error, not what it said.
@@ -26,42 +26,44 @@ _WHEREABOUTS = ("not_at_other_numbers",)
 
 
 @dataclass(frozen=True, slots=True)
-class Signature:
+class FailureSignature:
     """The `kind` of claim that fails (None: the case as a whole), `how` (kinds of facts or errors, an op), of whom;
     for a claim of the file also which one it is, and whether it fails `elsewhere` alone, not at the case's own numbers.
     """
 
     kind: ClaimKind | None
-    how: tuple[str, ...]
+    details: tuple[str, ...]
     engine: str = ""
     tensor: str = ""
     formula: str = ""
-    elsewhere: bool = field(default=False, compare=False)
+    is_of_trial: bool = field(default=False, compare=False)
 
     @property
     def is_claim(self) -> bool:
         """Whether it is the file's own statement that fails, and not an engine."""
-        return self.kind is not None and self.kind.is_of_file
+        return self.kind is not None and self.kind.is_stated_by_file
 
 
-def signature_of(result: CaseResult) -> Signature | None:
+def signature_of(result: CaseResult) -> FailureSignature | None:
     """None for a case that does not fail, or in no way that could be tried again."""
     if result.status not in ("failed", "crashed"):
         return None
     if result.errors:
-        return _of_error(result.errors[0])
-    lead = lead_of(result)
+        return _error_signature(result.errors[0])
+    lead = main_failure_of(result)
     if lead is None:
         return None
-    if lead.what.is_of_file:
-        return Signature(lead.what, _how(lead), lead.engine, lead.tensor, lead.formula, lead.trial is not None)
-    return Signature(lead.what, _how(lead), lead.engine)
+    if lead.what.is_stated_by_file:
+        return FailureSignature(
+            lead.what, _failure_details(lead), lead.engine, lead.tensor, lead.formula, lead.trial is not None
+        )
+    return FailureSignature(lead.what, _failure_details(lead), lead.engine)
 
 
-def _of_error(failure: Failure) -> Signature | None:
-    if failure.kind in _HOPELESS or failure.message.kind in _MISTAKES:
+def _error_signature(failure: Failure) -> FailureSignature | None:
+    if failure.kind in _NOT_REPEATABLE or failure.message.kind in _MISTAKES:
         return None
-    return Signature(None, (failure.kind, *_raised(failure.message)))
+    return FailureSignature(None, (failure.kind, *_raised(failure.message)))
 
 
 def _raised(found: Fact) -> Iterator[str]:
@@ -77,19 +79,19 @@ def _raised(found: Fact) -> Iterator[str]:
 
 def causes_of(result: CaseResult) -> frozenset[str]:
     """The kinds of mistakes that are known to explain what fails, in a result that was looked into."""
-    lead = lead_of(result)
+    lead = main_failure_of(result)
     found = lead.diagnoses if lead is not None else ()
     return frozenset(d.kind for d in found if d.confidence)
 
 
-def lead_of(result: CaseResult) -> Comparison | None:
+def main_failure_of(result: CaseResult) -> Comparison | None:
     """The failed comparison that says most, the case's own numbers before those of trials.
 
     Gradients of gradients and forward mode are left out: a case file alone does not ask for them; and steps of a
     derivation, which claim nothing by themselves.
     """
     failed = [c for c in result.comparisons if c.status == "failed" and _is_asked_for(c)]
-    return min(failed, key=lambda c: (c.what.rank, c.what.is_of_file, c.trial is not None), default=None)
+    return min(failed, key=lambda c: (c.what.rank, c.what.is_stated_by_file, c.trial is not None), default=None)
 
 
 def _is_asked_for(c: Comparison) -> bool:
@@ -97,7 +99,7 @@ def _is_asked_for(c: Comparison) -> bool:
     return not c.what.is_asked_for_by_run and not is_step
 
 
-def _how(c: Comparison) -> tuple[str, ...]:
+def _failure_details(c: Comparison) -> tuple[str, ...]:
     """The op whose rule is wrong, or what kind of difference there is."""
     if c.operation is not None:
         error = c.operation.mine.error
@@ -120,7 +122,7 @@ def _kinds(found: Fact) -> Iterator[str]:
 # What is left of the case -----------------------------------------------------------------------------
 
 
-def bare(case: Case, signature: Signature) -> Case:
+def without_other_claims(case: Case, signature: FailureSignature) -> Case:
     """The case with nothing said but what fails with this signature."""
     kept = replace(
         case,
@@ -139,9 +141,9 @@ def bare(case: Case, signature: Signature) -> Case:
         steps=tuple(replace(step, values={}, expected={}, checks=()) for step in case.steps),
     )
     kind = signature.kind
-    if kind is None or not kind.is_of_file:
+    if kind is None or not kind.is_stated_by_file:
         return replace(kept, let={}, tolerance={})
-    if case.generalize is None and kind.is_general and not is_general(case):
+    if case.generalize is None and kind.is_general and not can_vary_in_trials(case):
         kept = replace(kept, generalize=Generalize())  # which goes without saying
     if kind is ClaimKind.FORMULA:
         return replace(kept, formulas=_first(case.formulas, signature))
@@ -153,13 +155,13 @@ def bare(case: Case, signature: Signature) -> Case:
     return replace(kept, steps=steps, **_stated(case, kind, signature))
 
 
-def _first(claims: Mapping[str, tuple[Claim, ...]], signature: Signature) -> dict[str, tuple[Claim, ...]]:
+def _first(claims: Mapping[str, tuple[Claim, ...]], signature: FailureSignature) -> dict[str, tuple[Claim, ...]]:
     """The formula that fails, once."""
     chosen = tuple(claim for claim in claims.get(signature.tensor, ()) if claim.text == signature.formula)
     return {signature.tensor: chosen[:1]}
 
 
-def _stated(level: Case | Step, kind: ClaimKind, signature: Signature) -> dict[str, Any]:
+def _stated(level: Case | Step, kind: ClaimKind, signature: FailureSignature) -> dict[str, Any]:
     """Of what is stated after a step, or for the last, the check or the known numbers that fail."""
     if kind is ClaimKind.CHECK:
         return {"checks": tuple(claim for claim in level.checks if claim.text == signature.formula)}

@@ -9,84 +9,92 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
-from gradcheck.checks.isolation.failure_capture import attempt
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.implementations.python_reproduction import in_python
-from gradcheck.checks.isolation.time_limit import deadline, limit_of
-from gradcheck.checks.options import Effort, Engines, Options
+from gradcheck.checks.implementations.python_reproduction import python_reproduction
+from gradcheck.checks.isolation.failure_capture import try_part
+from gradcheck.checks.isolation.time_limit import case_time_limit, deadline
+from gradcheck.checks.options import Engines, Options, ShrinkEffort
 from gradcheck.checks.result import CaseResult, Comparison, Failure, Reproduction
-from gradcheck.checks.shrinking.case_edits import operations, pin
-from gradcheck.checks.shrinking.failure_signature import Signature, bare, causes_of, lead_of, signature_of
+from gradcheck.checks.shrinking.case_edits import count_operations, pin
+from gradcheck.checks.shrinking.failure_signature import (
+    FailureSignature,
+    causes_of,
+    main_failure_of,
+    signature_of,
+    without_other_claims,
+)
+from gradcheck.checks.shrinking.shrinker import CandidateBudget, Check, Shrinker
 from gradcheck.checks.shrinking.simplifications import without_unused
-from gradcheck.checks.shrinking.shrinker import Budget, Check, Shrinker
-from gradcheck.engines.implementation.code_loading import by_its_path, folder_of
+from gradcheck.engines.implementation.code_loading import folder_of, with_absolute_paths
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
-from gradcheck.engines.tensor_class.problem_source import source_code
+from gradcheck.engines.tensor_class.problem_source import problem_source
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
+from gradcheck.language.case_writer import write
 from gradcheck.language.loader import load_text
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
-from gradcheck.language.case_writer import write
 
 #: A case of more numbers is not written out.
 MAX_NUMBERS = 20_000
 
 
-def thorough(options: Options) -> Options:
+def explaining_options(options: Options) -> Options:
     """The same checks and what they are explained by, without anything that is suggested."""
     return replace(options, corrected=False, power=False, derived=False)
 
 
-def quick(options: Options) -> Options:
+def verdict_options(options: Options) -> Options:
     """The same checks, of which only the verdict counts."""
     oracle = "none" if options.oracle == "auto" else options.oracle
     return replace(options, explained=False, oracle=oracle, power=False, derived=False)
 
 
-class Reproductions:
+class ReproductionSearch:
     """Looks for the smallest cases that fail as those of one run do."""
 
     def __init__(self, options: Options, engines: Engines, check: Check) -> None:
         self.options, self.engines, self.check = options, engines, check
 
     def find_all(
-        self, pairs: Sequence[tuple[Case, CaseResult]], effort: Effort
+        self, pairs: Sequence[tuple[Case, CaseResult]], effort: ShrinkEffort
     ) -> tuple[dict[str, Reproduction], dict[str, list[Failure]]]:
         """Those of the first cases that fail, by their ids; unasked, one of those that fail in the same way, and only
         what is complete. And how the search itself failed, where it did."""
-        left: float = effort.together
+        left: float = effort.total_candidates
         found: dict[str, Reproduction] = {}
         lost: dict[str, list[Failure]] = {}
         tried = 0
-        known: set[Signature] = set()
+        known: set[FailureSignature] = set()
         for case, result in pairs:
             signature = signature_of(result)
-            if signature is None or (not effort.claims and (signature.is_claim or signature in known)):
+            if signature is None or (not effort.shrinks_claims and (signature.is_claim or signature in known)):
                 continue
             known.add(signature)
             if tried == effort.cases or left <= 0:
                 break
             tried += 1
-            budget = Budget(min(effort.candidates, left))
-            smallest = self._attempted(case, result, budget, lost.setdefault(case.id, []))
+            budget = CandidateBudget(min(effort.candidates, left))
+            smallest = self._find_in_time(case, result, budget, lost.setdefault(case.id, []))
             left -= budget.spent
-            if smallest is not None and (smallest.complete or effort.claims):
+            if smallest is not None and (smallest.complete or effort.shrinks_claims):
                 found[case.id] = smallest
         return found, lost
 
-    def _attempted(self, case: Case, result: CaseResult, budget: Budget, lost: list[Failure]) -> Reproduction | None:
+    def _find_in_time(
+        self, case: Case, result: CaseResult, budget: CandidateBudget, lost: list[Failure]
+    ) -> Reproduction | None:
         """What `find` finds, in the time that one case may take."""
         found: list[Reproduction | None] = []
 
         def look() -> None:
-            with deadline(limit_of(self.options.timeout, self.engines.tested)):
+            with deadline(case_time_limit(self.options.timeout, self.engines.tested)):
                 found.append(self.find(case, result, budget))
 
-        attempt("smallest", look, lost)
+        try_part("smallest", look, lost)
         return found[0] if found else None
 
-    def find(self, case: Case, result: CaseResult, budget: Budget) -> Reproduction | None:
+    def find(self, case: Case, result: CaseResult, budget: CandidateBudget) -> Reproduction | None:
         """The smallest case found within the budget that fails as `result` does; None where none is smaller."""
         signature = signature_of(result)
         if signature is None:
@@ -108,7 +116,7 @@ class Reproductions:
             made = self._reproduction(found, signature, careful.complete) if self._is_smaller(found, case) else None
         return made
 
-    def _reproduction(self, found: Case, signature: Signature, complete: bool) -> Reproduction | None:
+    def _reproduction(self, found: Case, signature: FailureSignature, complete: bool) -> Reproduction | None:
         """As it is read back from its text; None where that does not fail in the same way."""
         text = write(found)
         read, errors = load_text(text, str(folder_of(found.place.file) / "smallest.yaml"))
@@ -118,23 +126,23 @@ class Reproductions:
         if signature_of(again) != signature:
             return None
         if found.implementations:  # its file will stand elsewhere
-            moved = replace(found, implementations=tuple(map(by_its_path, found.implementations)))
-            written = in_python(moved, again, self.options, self.engines)
-            return Reproduction(write(moved), operations(found), written, complete=complete)
-        return Reproduction(text, operations(found), self._in_python(read[0], again), complete=complete)
+            moved = replace(found, implementations=tuple(map(with_absolute_paths, found.implementations)))
+            written = python_reproduction(moved, again, self.options, self.engines)
+            return Reproduction(write(moved), count_operations(found), written, complete=complete)
+        return Reproduction(text, count_operations(found), self._in_python(read[0], again), complete=complete)
 
-    def _starts(self, case: Case, result: CaseResult, signature: Signature) -> Iterator[Case]:
+    def _starts(self, case: Case, result: CaseResult, signature: FailureSignature) -> Iterator[Case]:
         """The failure with every number written out; else, as where it lies in no number, the case without the rest."""
         applied = self.options.apply(case)
         if signature.kind is not ClaimKind.WRONG_FORMULA:
             problem = self._problem(applied, result)
             if problem is not None and _numbers(problem) <= MAX_NUMBERS:
-                yield without_unused(bare(pin(problem), signature))
-        yield without_unused(bare(applied, signature))
+                yield without_unused(without_other_claims(pin(problem), signature))
+        yield without_unused(without_other_claims(applied, signature))
 
     def _problem(self, case: Case, result: CaseResult) -> Problem | None:
         """The numbers at which it failed: the case's own or a trial's."""
-        lead = lead_of(result)
+        lead = main_failure_of(result)
         try:
             if lead is not None and lead.trial is not None and lead.trial.problem is not None:
                 return replace(lead.trial.problem, case=case)
@@ -144,7 +152,7 @@ class Reproductions:
 
     def _is_smaller(self, found: Case, case: Case) -> bool:
         """Whether it says less than the case did: fewer operations, or fewer numbers."""
-        if operations(found) < operations(case):
+        if count_operations(found) < count_operations(case):
             return True
         try:
             before = _numbers(draw(self.options.apply(case), self.options.seed))
@@ -155,7 +163,7 @@ class Reproductions:
 
     def _in_python(self, case: Case, result: CaseResult) -> str:
         """For an engine that is somebody's Tensor class, the case in a few lines of Python."""
-        lead = lead_of(result)
+        lead = main_failure_of(result)
         named = [e for e in self.engines.tested if lead is None or lead.engine == e.name]
         engines = [e for e in named if isinstance(e, TensorClassEngine)]
         if not engines:
@@ -176,6 +184,6 @@ def snippet(case: Case, engine: TensorClassEngine, lead: Comparison | None) -> s
     wanted = None if lead is None or lead.want_array is None else (lead.tensor, lead.want_array)
     try:
         with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), quiet():
-            return source_code(engine, draw(case), wanted)
+            return problem_source(engine, draw(case), wanted)
     except (GradcheckError, KeyError):
         return ""

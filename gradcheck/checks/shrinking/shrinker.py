@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from gradcheck.autograd.modes import quiet
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult
-from gradcheck.checks.shrinking.case_edits import numbers_in, operations
-from gradcheck.checks.shrinking.failure_signature import Signature, causes_of, signature_of
+from gradcheck.checks.shrinking.case_edits import count_numbers, count_operations
+from gradcheck.checks.shrinking.failure_signature import FailureSignature, causes_of, signature_of
 from gradcheck.checks.shrinking.simplifications import (
-    end_earlier,
-    fewer_names,
+    drop_aliases,
+    drop_unused,
+    earlier_roots,
+    entries_as_numbers,
     fewer_steps,
     integers,
     plain_dtype,
@@ -19,41 +21,39 @@ from gradcheck.checks.shrinking.simplifications import (
     simpler_parts,
     small_parts,
     smaller_sizes,
-    start_later,
-    unused,
 )
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.case_writer import write
 
 #: Yields smaller cases, each by one step, those first with which most is won.
-Move = Callable[[Case], Iterator[Case]]
+Simplification = Callable[[Case], Iterator[Case]]
 #: `check(case, thorough)` runs a case and never raises; unless `thorough`, without explaining failures.
 Check = Callable[[Case, bool], CaseResult]
 
 #: The most that can be won first.
-MOVES: tuple[Move, ...] = (
-    unused,
+SIMPLIFICATIONS: tuple[Simplification, ...] = (
+    drop_unused,
     fewer_steps,
-    end_earlier,
-    start_later,
+    earlier_roots,
+    entries_as_numbers,
     small_parts,
     simpler_parts,
-    fewer_names,
+    drop_aliases,
     smaller_sizes,
     plain_dtype,
     simpler_numbers,
 )
 #: Those that leave what a claim is about as it is.
-OF_GENERAL_CLAIMS: tuple[Move, ...] = (unused, smaller_sizes, simpler_numbers)
+GENERAL_CLAIM_SIMPLIFICATIONS: tuple[Simplification, ...] = (drop_unused, smaller_sizes, simpler_numbers)
 #: Known numbers belong to the inputs that they were computed for; what nothing refutes fails at any.
-OF_KNOWN_NUMBERS: tuple[Move, ...] = (unused,)
+KNOWN_NUMBER_SIMPLIFICATIONS: tuple[Simplification, ...] = (drop_unused,)
 
 #: So many ops, or so many numbers, cost as much again as a candidate does at least.
 _OPS, _NUMBERS = 5, 1_000
 
 
-class Budget:
+class CandidateBudget:
     """How many candidates may be tried, counted in those of the smallest size; larger ones count for more."""
 
     def __init__(self, candidates: float) -> None:
@@ -63,14 +63,14 @@ class Budget:
         """Count a candidate; False where nothing was left for it."""
         if self.spent >= self.candidates:
             return False
-        self.spent += 1 + operations(case) / _OPS + numbers_in(case) / _NUMBERS
+        self.spent += 1 + count_operations(case) / _OPS + count_numbers(case) / _NUMBERS
         return True
 
 
 class Shrinker:
     """Makes one case smaller, as long as it fails with the same signature."""
 
-    def __init__(self, signature: Signature, check: Check, budget: Budget) -> None:
+    def __init__(self, signature: FailureSignature, check: Check, budget: CandidateBudget) -> None:
         self.signature, self.check, self.budget = signature, check, budget
         self.causes: frozenset[str] | None = None  # the mistakes that may explain the failure, where that is asked
         self.complete = True  # whether nothing was left to try when the budget was spent
@@ -78,24 +78,24 @@ class Shrinker:
 
     def smallest(self, case: Case) -> Case:
         """Where all moves end, or the budget."""
-        moves = self._moves()
+        moves = self._simplifications()
         progress = True
         while progress and self.complete:
             progress = False
             for move in moves:
-                smaller = self._moved(case, move)
+                smaller = self._apply_repeatedly(case, move)
                 progress = progress or smaller is not case
                 case = smaller
-        return self._moved(case, integers)
+        return self._apply_repeatedly(case, integers)
 
-    def _moves(self) -> tuple[Move, ...]:
+    def _simplifications(self) -> tuple[Simplification, ...]:
         if not self.signature.is_claim:
-            return MOVES
+            return SIMPLIFICATIONS
         if self.signature.kind in (ClaimKind.FORMULA, ClaimKind.CHECK):
-            return OF_GENERAL_CLAIMS
-        return OF_KNOWN_NUMBERS
+            return GENERAL_CLAIM_SIMPLIFICATIONS
+        return KNOWN_NUMBER_SIMPLIFICATIONS
 
-    def _moved(self, case: Case, move: Move) -> Case:
+    def _apply_repeatedly(self, case: Case, move: Simplification) -> Case:
         """As far as one move leads."""
         while True:
             with quiet():
@@ -104,10 +104,10 @@ class Shrinker:
                 return case
             case = smaller
 
-    def _candidates(self, case: Case, move: Move) -> Iterator[Case]:
+    def _candidates(self, case: Case, move: Simplification) -> Iterator[Case]:
         """What a move makes of a case, while the budget lasts. Only what is written out can be cut and changed."""
         values = (*case.inputs.values(), *case.constants.values())
-        if move is not unused and any(value.array is None for value in values):
+        if move is not drop_unused and any(value.array is None for value in values):
             return
         for candidate in move(case):
             if not self.budget.spend(candidate):
@@ -127,7 +127,7 @@ class Shrinker:
             return False
         self._tried.add(text)
         found = signature_of(self.check(case, False))
-        if found is None or found != self.signature or (found.elsewhere and not self.signature.elsewhere):
+        if found is None or found != self.signature or (found.is_of_trial and not self.signature.is_of_trial):
             return False
         return self.causes is None or self._is_explained_alike(causes_of(self.check(case, True)))
 

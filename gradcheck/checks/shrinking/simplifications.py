@@ -11,25 +11,25 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.shrinking.case_edits import (
     fresh_name,
-    given,
+    given_tensors,
     literal,
     value_of,
     values_of,
     with_arrays,
     with_entry,
-    with_given,
     with_leaf,
     with_step,
+    with_tensor_value,
 )
 from gradcheck.language.case import Case, Claim, Step, Value
 from gradcheck.language.expr.nodes import Call, Expr, Name
-from gradcheck.language.expr.traverse import free_names, gradient_names, postorder, replace_part, substituted
+from gradcheck.language.expr.traverse import free_names, gradient_names, postorder, replace_part, substitute
 
 #: Entries of a graph, and parts of an expression, that are looked at one by one.
 _MOST = 60
 
 
-def unused(case: Case) -> Iterator[Case]:
+def drop_unused(case: Case) -> Iterator[Case]:
     """`without_unused` as a way to make a case smaller."""
     yield without_unused(case)
 
@@ -84,7 +84,7 @@ def _remaining(step: Step, inputs: Mapping[str, Value], graph: Mapping[str, Clai
 # Entries and steps -----------------------------------------------------------------------------------
 
 
-def end_earlier(case: Case) -> Iterator[Case]:
+def earlier_roots(case: Case) -> Iterator[Case]:
     """The backward pass from an entry further up, the first that there is."""
     if len(case.steps) != 1 or len(case.graph) < 2:
         return
@@ -99,7 +99,7 @@ def end_earlier(case: Case) -> Iterator[Case]:
         yield without_unused(replace(case, graph=graph, steps=(Step("backward", roots={name: seed}),)))
 
 
-def start_later(case: Case) -> Iterator[Case]:
+def entries_as_numbers(case: Case) -> Iterator[Case]:
     """An entry given as a number, the last that can be."""
     values = values_of(case)
     for name in list(reversed(list(case.graph)))[:_MOST]:
@@ -110,7 +110,7 @@ def start_later(case: Case) -> Iterator[Case]:
         yield without_unused(with_leaf(replace(case, graph=graph), name, value))
 
 
-def fewer_names(case: Case) -> Iterator[Case]:
+def drop_aliases(case: Case) -> Iterator[Case]:
     """An entry that is but another name for a tensor, left out."""
     for name, claim in case.graph.items():
         if not isinstance(claim.expr, Name):
@@ -126,7 +126,7 @@ def fewer_names(case: Case) -> Iterator[Case]:
 
 
 def _renamed(claim: Claim, name: str, other: Name) -> Claim:
-    expr = substituted(claim.expr, {name: other})
+    expr = substitute(claim.expr, {name: other})
     return claim if expr is claim.expr else Claim.of(expr)
 
 
@@ -147,14 +147,14 @@ def fewer_steps(case: Case) -> Iterator[Case]:
 def small_parts(case: Case) -> Iterator[Case]:
     """A long expression replaced by a part of it: of the smallest, of twice the size, and so on."""
     for name, claim in list(case.graph.items())[:_MOST]:
-        parts = _by_size(claim.expr)
+        parts = _calls_by_size(claim.expr)
         at = 1
         while at < len(parts) // 2:
             yield without_unused(with_entry(case, name, parts[at]))
             at *= 2
 
 
-def _by_size(root: Expr) -> list[Expr]:
+def _calls_by_size(root: Expr) -> list[Expr]:
     """Every call in an expression, those of the fewest calls first."""
     sizes: dict[int, int] = {}
     found: list[Expr] = []
@@ -190,7 +190,7 @@ def simpler_parts(case: Case) -> Iterator[Case]:
 
 def smaller_sizes(case: Case) -> Iterator[Case]:
     """Every axis of one size cut to a smaller one."""
-    arrays = [one.value.array for one in given(case) if one.value.array is not None]
+    arrays = [one.value.array for one in given_tensors(case) if one.value.array is not None]
     sizes = sorted({size for array in arrays for size in np.shape(array) if size > 1}, reverse=True)
     for size in sizes:
         for smaller in dict.fromkeys((1, 2, 3, size // 2, size - 1)):
@@ -207,25 +207,25 @@ def _cut(case: Case, size: int, smaller: int) -> Case:
 
 def simpler_numbers(case: Case) -> Iterator[Case]:
     """One tensor's numbers replaced by small integers, or rounded."""
-    for one in given(case):
+    for one in given_tensors(case):
         array = one.value.array
         if array is None or not dtypes.is_differentiable(array.dtype):
             continue
         rounded = (_rounded(array, digits) for digits in (0, 1, 2))
         for simpler in (count_up(array), np.ones_like(array), *rounded):
-            if _spelled(simpler) < _spelled(array):  # of integers, none is plainer than others
-                yield with_given(case, one, replace(one.value, array=simpler))
+            if _text_length(simpler) < _text_length(array):  # of integers, none is plainer than others
+                yield with_tensor_value(case, one, replace(one.value, array=simpler))
 
 
 def integers(case: Case) -> Iterator[Case]:
     """Whole numbers of inputs and incoming gradients without the decimal point, which changes nothing else."""
-    for one in given(case):
+    for one in given_tensors(case):
         array = one.value.array
         if one.section == "constants" or one.value.dtype or array is None or array.dtype.kind not in "fV":
             continue
         double = wide(array)
         if array.size and np.all(np.abs(double) < 2**53) and np.all(double == np.round(double)):
-            yield with_given(case, one, replace(one.value, array=double.astype(np.int64)))
+            yield with_tensor_value(case, one, replace(one.value, array=double.astype(np.int64)))
 
 
 def plain_dtype(case: Case) -> Iterator[Case]:
@@ -250,7 +250,7 @@ def _rounded(array: np.ndarray, digits: int) -> np.ndarray:
     return np.where((rounded == 0) & (double != 0), np.sign(double) * 10.0**-digits, rounded + 0.0).astype(array.dtype)
 
 
-def _spelled(array: np.ndarray) -> int:
+def _text_length(array: np.ndarray) -> int:
     """About how many characters it takes."""
     double = wide(array) if array.dtype.kind == "V" else array
     if dtypes.is_differentiable(array.dtype) and array.dtype.kind != "c" and np.all(double == np.round(double)):

@@ -16,18 +16,18 @@ import torch
 from gradcheck.engines.implementation.code_error import CodeError
 
 #: Told of a gradient that torch would refuse: the argument's place, and it.
-Keep = Callable[[int, torch.Tensor], None]
+KeepGradient = Callable[[int, torch.Tensor], None]
 
 
 @contextmanager
-def looked_at(function: Any, arguments: Callable[[], Sequence[Any]], keep: Keep) -> Iterator[None]:
+def intercept_backward(function: Any, arguments: Callable[[], Sequence[Any]], keep: KeepGradient) -> Iterator[None]:
     """While it is on, the backward of a `Function` that is called with these arguments returns what torch takes."""
     own = vars(function).get("backward")
     known = function.backward
 
     @wraps(known)
     def backward(ctx: Any, *incoming: Any) -> Any:
-        return _fitted(known(ctx, *incoming), arguments(), keep)
+        return _checked_gradients(known(ctx, *incoming), arguments(), keep)
 
     function.backward = staticmethod(backward)
     try:
@@ -39,7 +39,7 @@ def looked_at(function: Any, arguments: Callable[[], Sequence[Any]], keep: Keep)
             function.backward = own
 
 
-def _fitted(returned: Any, arguments: Sequence[Any], keep: Keep) -> Any:
+def _checked_gradients(returned: Any, arguments: Sequence[Any], keep: KeepGradient) -> Any:
     """Raises CodeError for another number of gradients than there are arguments; further ones that are None are let
     through, as by torch."""
     listed = list(returned) if isinstance(returned, tuple) else [returned]
@@ -48,10 +48,12 @@ def _fitted(returned: Any, arguments: Sequence[Any], keep: Keep) -> Any:
     if len(listed) != len(arguments):
         ones, inputs = "gradient" + "s" * (len(listed) != 1), "argument" + "s" * (len(arguments) != 1)
         raise CodeError(f"backward returned {len(listed)} {ones} for {len(arguments)} {inputs}")
-    return tuple(_one(place, *pair, keep) for place, pair in enumerate(zip(listed, arguments, strict=True)))
+    return tuple(
+        _checked_gradient(place, *pair, keep) for place, pair in enumerate(zip(listed, arguments, strict=True))
+    )
 
 
-def _one(place: int, gradient: Any, argument: Any, keep: Keep) -> Any:
+def _checked_gradient(place: int, gradient: Any, argument: Any, keep: KeepGradient) -> Any:
     if not isinstance(gradient, torch.Tensor) or not isinstance(argument, torch.Tensor):
         return gradient
     if argument.requires_grad and not _can_be_summed(gradient.shape, argument.shape):

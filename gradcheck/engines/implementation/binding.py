@@ -22,7 +22,7 @@ class Binding:
     positional: tuple[Claim, ...]
     keywords: Mapping[str, Claim] = field(default_factory=dict)
     parameters: Mapping[str, str] = field(default_factory=dict)
-    unchecked: tuple[str, ...] = ()  # a module's parameters that no tensor of the case stands in for
+    unbound_parameters: tuple[str, ...] = ()  # a module's parameters that no tensor of the case stands in for
     how: str = "in order"
 
     @property
@@ -75,8 +75,8 @@ def bindings(
     where its parameters do not go with the entry's operands."""
     entry = implementation.entry
     known = ancestors_of(case, entry)
-    own = _of_module(case, known, parameters)
-    empty = Binding((), parameters=own, unchecked=tuple(name for name in parameters if name not in own))
+    own = _bind_module_parameters(case, known, parameters)
+    empty = Binding((), parameters=own, unbound_parameters=tuple(name for name in parameters if name not in own))
     if implementation.arguments is not None:
         return [replace(empty, positional=implementation.arguments, how="as arguments say")]
     operands = [name for name in operands_of(case, entry) if name not in own.values()]
@@ -90,7 +90,7 @@ def bindings(
     if by_name is not None:
         named = replace(empty, positional=by_name[0], keywords=by_name[1], how="by name")
         all_operands = set(operands_of(case, entry))
-        is_plain = set(named.names) <= {*all_operands, *case.dims, *case.words}
+        is_plain = set(named.names) <= {*all_operands, *case.dims, *case.symbol_sizes}
         if is_plain and (not fits or all_operands <= set(named.names)):
             return [named]
         found.append(named)
@@ -149,7 +149,7 @@ def _misfit(
     return InvalidCase(message, place=implementation.place, hint=hint)
 
 
-def _of_module(case: Case, known: Collection[str], parameters: Collection[str]) -> dict[str, str]:
+def _bind_module_parameters(case: Case, known: Collection[str], parameters: Collection[str]) -> dict[str, str]:
     """The tensors that stand in for a module's own parameters: of the same name, also with `_` for `.`, or of the last
     part of it where only one parameter ends so."""
     tensors = [name for name in (*case.inputs, *case.constants, *case.graph) if name in known]

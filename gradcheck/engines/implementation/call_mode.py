@@ -14,28 +14,28 @@ Layout = Literal["plain", "strided", "sliced", "expanded"]
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class CallMode:
     """`between` has the code called with other numbers between its forward and its backward; `recording` is off where
     no gradient is wanted, `tracked` where no input asks for one; `apart` asks for gradients without accumulating any
     (`torch.autograd.grad`)."""
 
     inputs: Layout = "plain"
     incoming: Layout = "plain"
-    between: bool = False
-    recording: bool = True
-    tracked: bool = True
-    apart: bool = False
+    calls_in_between: bool = False
+    records_graph: bool = True
+    requires_grad: bool = True
+    without_accumulation: bool = False
 
     @property
-    def is_other(self) -> bool:
+    def is_not_plain(self) -> bool:
         """Whether it is not the plain one."""
-        return self != Manner()
+        return self != CallMode()
 
 
-PLAIN = Manner()
+PLAIN_CALL = CallMode()
 
 
-def laid_out(tensor: torch.Tensor, layout: Layout) -> torch.Tensor:
+def with_layout(tensor: torch.Tensor, layout: Layout) -> torch.Tensor:
     """The same numbers, so laid out; as they are where numbers that must be equal for it are not."""
     if layout == "strided" and tensor.dim():
         wide = torch.zeros((*reversed(tensor.shape), 2), dtype=tensor.dtype)

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engines.implementation.code_engine import Implementation
-from gradcheck.engines.implementation.python_references import named
+from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.engines.implementation.numpy_pair import NumpyPair
+from gradcheck.engines.implementation.python_references import with_python_references
 from gradcheck.errors import Unsupported
 from gradcheck.language.case import Implementation as Named
 from gradcheck.language.evaluation.evaluate import evaluate
@@ -24,31 +24,31 @@ _INCOMING, _FOUND, _PULL = "incoming_", "found_", "pull_"
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CodeCall:
     """What is to be written: the code by its reference, its engine, the problem, all values of its graph, and the names
     that get a gradient; `wanted` is one of them and what it should be."""
 
     named: Named
-    engine: Implementation
+    engine: CodeEngine
     problem: Problem
     values: Mapping[str, np.ndarray]
     wanted: tuple[str, np.ndarray] | None = None
 
 
 @dataclass(slots=True)
-class _Writer:
+class _CallWriter:
     """The lines so far; variables are tensors' names."""
 
-    call: Call
+    call: CodeCall
     lines: list[str] = field(default_factory=list)
     tensors: list[str] = field(default_factory=list)  # those that get a gradient, in the arguments' order
 
 
-def source_code(call: Call) -> str:
+def call_source(call: CodeCall) -> str:
     """Imports, arguments, the call, its gradients; of code that no name leads to, its source. Raises Unsupported where
     that cannot be shown."""
-    known, sources = named(call.named)
-    writer = _Writer(replace(call, named=known))
+    known, sources = with_python_references(call.named)
+    writer = _CallWriter(replace(call, named=known))
     kind = call.engine.code.kind
     arguments = [_argument(writer, claim) for claim in call.engine.binding.positional]
     arguments += [f"{key}={_argument(writer, claim)}" for key, claim in call.engine.binding.keywords.items()]
@@ -77,7 +77,7 @@ def _imports(known: Named, kind: str, sources: list[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _argument(writer: _Writer, claim: Any) -> str:
+def _argument(writer: _CallWriter, claim: Any) -> str:
     """A tensor by its name; anything else by its value."""
     call = writer.call
     if isinstance(claim.expr, Name) and claim.expr.name in call.values and claim.expr.name not in call.problem.sizes:
@@ -88,7 +88,7 @@ def _argument(writer: _Writer, claim: Any) -> str:
     return repr(value)
 
 
-def _leaf(writer: _Writer, name: str) -> str:
+def _leaf(writer: _CallWriter, name: str) -> str:
     call, kind = writer.call, writer.call.engine.code.kind
     array = call.values[name]
     is_leaf = name not in call.problem.constants and array.dtype.kind in "fcV"
@@ -113,7 +113,7 @@ def _array(array: np.ndarray, kind: str) -> str:
     return f"torch.tensor({numbers}, dtype=torch.{dtype})"
 
 
-def _torch(writer: _Writer, arguments: list[str], roots: int, parameters: Mapping[str, str]) -> list[str]:
+def _torch(writer: _CallWriter, arguments: list[str], roots: int, parameters: Mapping[str, str]) -> list[str]:
     code, name = writer.call.engine.code, writer.call.named.call.rpartition(":")[2]
     called = f"{name}({', '.join(arguments)})"
     if code.kind == "function" and not name.endswith("apply"):
@@ -122,54 +122,54 @@ def _torch(writer: _Writer, arguments: list[str], roots: int, parameters: Mappin
         name = f"{name}()" if isinstance(code.module, type) or _is_class(writer) else name
         given = ", ".join(f"{own!r}: {tensor}" for own, tensor in parameters.items())
         called = f"torch.func.functional_call({name}, {{{given}}}, ({''.join(a + ', ' for a in arguments)}))"
-    printed = [f"print({tensor}.grad){_should_be(writer, tensor)}" for tensor in _told(writer)]
+    printed = [f"print({tensor}.grad){_expected_comment(writer, tensor)}" for tensor in _printed_tensors(writer)]
     return [f"{_FOUND} = {called}", f"torch.autograd.backward({_FOUND}, {_INCOMING})", *printed]
 
 
-def _is_class(writer: _Writer) -> bool:
-    from gradcheck.engines.implementation.code_loading import load
+def _is_class(writer: _CallWriter) -> bool:
+    from gradcheck.engines.implementation.code_loading import load_code
 
-    return isinstance(load(writer.call.named)[0], type)
+    return isinstance(load_code(writer.call.named)[0], type)
 
 
-def _told(writer: _Writer) -> list[str]:
+def _printed_tensors(writer: _CallWriter) -> list[str]:
     wanted = writer.call.wanted
     return [wanted[0]] if wanted is not None and wanted[0] in writer.tensors else writer.tensors
 
 
-def _should_be(writer: _Writer, tensor: str) -> str:
+def _expected_comment(writer: _CallWriter, tensor: str) -> str:
     wanted = writer.call.wanted
     return f"  # it should be {wanted[1].tolist()!r}" if wanted is not None and wanted[0] == tensor else ""
 
 
-def _numpy(writer: _Writer, arguments: list[str], roots: int, parameters: Mapping[str, str]) -> list[str]:
+def _numpy(writer: _CallWriter, arguments: list[str], roots: int, parameters: Mapping[str, str]) -> list[str]:
     call = writer.call
-    pair = call.engine.code.pulled
+    pair = call.engine.code.foreign
     assert isinstance(pair, NumpyPair)
     forward, backward = (one.rpartition(":")[2] for one in (call.named.call, call.named.backward))
     names = {**call.problem.sizes, **call.values}
     given = [evaluate(claim.expr, names) for claim in call.engine.binding.positional]
-    handed = pair.in_words(
+    handed = pair.backward_arguments_text(
         [a.copy() if isinstance(a, np.ndarray) else a for a in given], arguments, (_INCOMING, _FOUND)
     )
     called = f"{_FOUND} = {forward}({', '.join(arguments)})"
-    return [called, f"print({backward}({', '.join(handed)})){_all_should_be(writer)}"]
+    return [called, f"print({backward}({', '.join(handed)})){_expected_comment_of_all(writer)}"]
 
 
-def _all_should_be(writer: _Writer) -> str:
+def _expected_comment_of_all(writer: _CallWriter) -> str:
     wanted = writer.call.wanted
     return "" if wanted is None else f"  # that of {wanted[0]} should be {wanted[1].tolist()!r}"
 
 
-def _jax(writer: _Writer, arguments: list[str], roots: int, parameters: Mapping[str, str]) -> list[str]:
+def _jax(writer: _CallWriter, arguments: list[str], roots: int, parameters: Mapping[str, str]) -> list[str]:
     name, moving = writer.call.named.call.rpartition(":")[2], ", ".join(writer.tensors)
     lines = [f"{_FOUND}, {_PULL} = jax.vjp(lambda {moving}: {name}({', '.join(arguments)}), {moving})"]
     given = f"type({_FOUND})({_INCOMING})" if roots > 1 else _INCOMING
-    return [*lines, f"print({_PULL}({given})){_all_should_be(writer)}"]
+    return [*lines, f"print({_PULL}({given})){_expected_comment_of_all(writer)}"]
 
 
-def _hips(writer: _Writer, arguments: list[str], roots: int, parameters: Mapping[str, str]) -> list[str]:
+def _hips(writer: _CallWriter, arguments: list[str], roots: int, parameters: Mapping[str, str]) -> list[str]:
     name, moving = writer.call.named.call.rpartition(":")[2], ", ".join(writer.tensors)
     given = f"def called_({moving}):\n    return {name}({', '.join(arguments)})\n"
     made = f"{_PULL}, {_FOUND} = autograd.make_vjp(lambda tensors: called_(*tensors))(({moving},))"
-    return [given, made, f"print({_PULL}({_INCOMING})){_all_should_be(writer)}"]
+    return [given, made, f"print({_PULL}({_INCOMING})){_expected_comment_of_all(writer)}"]

@@ -14,18 +14,18 @@ from gradcheck.engines.base import Evaluation, as_tensor_error
 from gradcheck.engines.define_by_run import Gradients, SecondOrder
 from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.implementation import foreign_function
+from gradcheck.engines.implementation.backward_interception import intercept_backward
 from gradcheck.engines.implementation.binding import Binding
-from gradcheck.engines.implementation.code_run import CodeRun
+from gradcheck.engines.implementation.call_mode import PLAIN_CALL, CallMode, with_layout
+from gradcheck.engines.implementation.code_error import CodeError, as_code_error
 from gradcheck.engines.implementation.code_kinds import Code
-from gradcheck.engines.implementation.global_state import put_back
-from gradcheck.engines.implementation.call_mode import PLAIN, Manner, laid_out
-from gradcheck.engines.implementation.precision_probe import Precisions
-from gradcheck.engines.implementation.stdout_capture import all_printed
-from gradcheck.engines.implementation.code_error import CodeError, of_code
-from gradcheck.engines.implementation.backward_interception import looked_at
-from gradcheck.engines.implementation.stochastic_rounding import Rough
+from gradcheck.engines.implementation.code_run import CodeRun
+from gradcheck.engines.implementation.global_state import restore_global_state
+from gradcheck.engines.implementation.precision_probe import PrecisionProbe
+from gradcheck.engines.implementation.stdout_capture import capture_stdout
+from gradcheck.engines.implementation.stochastic_rounding import StochasticRounding
 from gradcheck.engines.recording import Recorder
-from gradcheck.engines.tensor_class.user_code_guard import ANYTHING, Output
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, Output
 from gradcheck.engines.torch import Torch
 from gradcheck.engines.torch_nodes import nodes
 from gradcheck.errors import GradcheckError, Unsupported
@@ -34,7 +34,7 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.problem import Problem
 
 
-class Implementation(Torch):
+class CodeEngine(Torch):
     """torch, but for one entry, which somebody's code computes.
 
     record      what is seen of the code beyond its numbers
@@ -46,22 +46,22 @@ class Implementation(Torch):
     def __init__(self, name: str, entry: str, code: Code, binding: Binding, device: torch.device | None = None) -> None:
         super().__init__(device)
         self.name, self.entry, self.code, self.binding = name, entry, code, binding
-        self.record = foreign_function.Record()
-        self.manner = PLAIN
+        self.observations = foreign_function.Observations()
+        self.mode = PLAIN_CALL
         self.in_between: Problem | None = None
         self.output = Output()
-        self.replaced: tuple[str, ...] = ()  # what of torch and NumPy it has put something else in place of
+        self.patched_functions: tuple[str, ...] = ()  # what of torch and NumPy it has put something else in place of
         self._is_open = False
         self._leaves: list[torch.Tensor] = []
-        self._given: list[Any] = []  # what it was called with last
+        self._last_arguments: list[Any] = []  # what it was called with last
 
     def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
         """torch's, in which what the code prints is kept, and what it leaves behind is put back: once, where one is
         inside another."""
         if not self._is_open:
             return self._opened(dtype)
-        if self._is_settled(dtype):
-            self._spent = []
+        if self._has_session_settings(dtype):
+            self._freed_roots = []
             return nullcontext()
         return super().session(dtype)
 
@@ -69,59 +69,59 @@ class Implementation(Torch):
     def _opened(self, dtype: np.dtype) -> Iterator[None]:
         self._is_open = True
         try:
-            with put_back(), all_printed(self.output), super().session(dtype):
+            with restore_global_state(), capture_stdout(self.output), super().session(dtype):
                 yield
         finally:
             self._is_open = False
 
-    def run_of(self, problem: Problem, recorder: Recorder | None = None) -> GraphRun:
+    def new_run(self, problem: Problem, recorder: Recorder | None = None) -> GraphRun:
         """The graph with the code in place of its entry."""
         return CodeRun(self, problem)
 
     def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
         """Run the graph and every step; gradients that torch would refuse for their shape, and inputs that were
         changed in place, are told as they are."""
-        self.record.shapes.clear()
+        self.observations.misshapen_gradients.clear()
         with self.session(problem.dtype):
             run = CodeRun(self, problem)
             self._leaves = list(run.leaves.values())
-            with torch.set_grad_enabled(self.manner.recording), self._looking():
+            with torch.set_grad_enabled(self.mode.records_graph), self._intercept_backward():
                 found = run.evaluation()
             changed = run.changed()
-        if self.record.shapes and found.states:
+        if self.observations.misshapen_gradients and found.states:
             found = replace(found, states=(*found.states[:-1], self._misshapen(found.states[-1])))
         return replace(found, changed=changed) if changed else found
 
-    def _looking(self) -> AbstractContextManager[None]:
+    def _intercept_backward(self) -> AbstractContextManager[None]:
         """While it is on, gradients of a `Function` that torch would refuse are kept; of one call at a time, whose
         arguments are known."""
-        if self.code.function is None or self.manner.between:
+        if self.code.function is None or self.mode.calls_in_between:
             return nullcontext()
-        return looked_at(self.code.function, lambda: self._given, self._keep)
+        return intercept_backward(self.code.function, lambda: self._last_arguments, self._keep)
 
     def _keep(self, place: int, gradient: torch.Tensor) -> None:
-        self.record.shapes[place] = np.array(self.array(gradient))
+        self.observations.misshapen_gradients[place] = np.array(self.array(gradient))
 
-    def asked(self, manner: Manner, problem: Problem, in_between: Problem | None = None) -> Evaluation:
+    def evaluate_in_mode(self, manner: CallMode, problem: Problem, in_between: Problem | None = None) -> Evaluation:
         """The evaluation where it is asked in some manner."""
-        self.manner, self.in_between = manner, in_between
+        self.mode, self.in_between = manner, in_between
         try:
             return self.evaluate(problem)
         finally:
-            self.manner, self.in_between = PLAIN, None
+            self.mode, self.in_between = PLAIN_CALL, None
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> torch.Tensor:
         """A new tensor with a copy of the array, laid out as the manner says."""
-        requires_grad = requires_grad and self.manner.tracked
-        if self.manner.inputs == "plain":
+        requires_grad = requires_grad and self.mode.requires_grad
+        if self.mode.inputs == "plain":
             return super().leaf(array, requires_grad)
-        made = laid_out(super().leaf(array, False), self.manner.inputs)
+        made = with_layout(super().leaf(array, False), self.mode.inputs)
         return made.requires_grad_() if requires_grad else made
 
     def backward(self, roots: list[torch.Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
         """As torch does; of several results, those that the code marks as not differentiable pass nothing back."""
         moving = [place for place, root in enumerate(roots) if root.requires_grad]
-        if len(moving) < len(roots) and self.record.differentiable:
+        if len(moving) < len(roots) and self.observations.is_differentiable:
             for root, seed in zip(roots, seeds, strict=True):
                 if not root.requires_grad and seed is not None:
                     root.grad = self.leaf(seed, False)
@@ -131,17 +131,17 @@ class Implementation(Torch):
         super().backward(roots, seeds, retain_graph)
 
     def _incoming(self, roots: list[torch.Tensor], seeds: list[Any]) -> list[torch.Tensor | None]:
-        manner = self.manner
-        self.manner = replace(manner, inputs="plain")
+        manner = self.mode
+        self.mode = replace(manner, inputs="plain")
         try:
             found = super()._incoming(roots, seeds)
         finally:
-            self.manner = manner
-        return [None if g is None else laid_out(g, manner.incoming) for g in found]
+            self.mode = manner
+        return [None if g is None else with_layout(g, manner.incoming) for g in found]
 
     def _misshapen(self, state: Any) -> Any:
         gradients = dict(state.gradients)
-        for place, array in self.record.shapes.items():
+        for place, array in self.observations.misshapen_gradients.items():
             name = self.binding.claims[place].text if place < len(self.binding.claims) else ""
             if name in gradients:
                 gradients[name] = array
@@ -150,16 +150,16 @@ class Implementation(Torch):
     def second_order(self, problem: Problem, step: int, probes: Gradients) -> SecondOrder:
         """As torch does; nothing where some code says itself that it can be differentiated once."""
         with self.session(problem.dtype):
-            run = self.run_of(problem)
+            run = self.new_run(problem)
             try:
                 run.run_graph()
             except GradcheckError as error:
                 return SecondOrder({}, {}, as_tensor_error(error))
             roots = [one for one in run.tensors.values() if one.grad_fn is not None]
-            self.record.once = any(map(_is_once_differentiable, nodes(roots)))
-        if not self.record.once:
+            self.observations.is_once_differentiable = any(map(_is_once_differentiable, nodes(roots)))
+        if not self.observations.is_once_differentiable:
             found = self._second_order_or_refusal(problem, step, probes)
-            self.record.once = found.error is not None
+            self.observations.is_once_differentiable = found.error is not None
             if found.error is None:
                 return found
         refused = Unsupported("it can be differentiated once", lacks="a second order")
@@ -171,8 +171,8 @@ class Implementation(Torch):
             return super().second_order(problem, step, probes)
         except MemoryError:
             raise
-        except ANYTHING as error:
-            return SecondOrder({}, {}, of_code(self.name, error))
+        except USER_EXCEPTIONS as error:
+            return SecondOrder({}, {}, as_code_error(self.name, error))
 
     def array(self, tensor: torch.Tensor) -> np.ndarray:
         """The tensor's values; a sparse one's written out."""
@@ -189,44 +189,44 @@ class Implementation(Torch):
             given = {**problem.inputs, **problem.constants}
             return {name: a if a is given.get(name) else np.array(a) for name, a in run.values.items()}
 
-    def rough(self, problem: Problem, seed: int) -> Evaluation:
+    def evaluate_with_noise(self, problem: Problem, seed: int) -> Evaluation:
         """The evaluation where torch rounds otherwise."""
-        with Rough(seed):
+        with StochasticRounding(seed):
             return self.evaluate(problem)
 
     def less_precision(self, problem: Problem) -> str:
         """The least precise dtype that is less precise than the problem's and is computed in while the code runs;
         empty where there is none."""
-        with Precisions(self.host.dtype(problem.dtype.name)) as seen:
+        with PrecisionProbe(self.host.dtype(problem.dtype.name)) as seen:
             self.evaluate(problem)
-        return str(seen.least).removeprefix("torch.") if seen.least is not None else ""
+        return str(seen.least_precise).removeprefix("torch.") if seen.least_precise is not None else ""
 
     def _sweep(self, roots: list[torch.Tensor], gradients: list[torch.Tensor | None]) -> None:
         kept = [None if g is None else g.clone() for g in gradients]
         try:
-            if self.manner.apart:
-                self._sweep_apart(roots, gradients)
+            if self.mode.without_accumulation:
+                self._sweep_without_accumulation(roots, gradients)
             else:
                 super()._sweep(roots, gradients)
         except (GradcheckError, MemoryError):
             raise
-        except ANYTHING as error:
-            raise of_code(self.name, error) from None
+        except USER_EXCEPTIONS as error:
+            raise as_code_error(self.name, error) from None
         for now, before in zip(gradients, kept, strict=True):
             if now is not None and before is not None and not _same(now, before):
-                self.record.changed.add("incoming")
+                self.observations.changed_arguments.add("incoming")
 
-    def _sweep_apart(self, roots: list[torch.Tensor], gradients: list[torch.Tensor | None]) -> None:
+    def _sweep_without_accumulation(self, roots: list[torch.Tensor], gradients: list[torch.Tensor | None]) -> None:
         """The same by `torch.autograd.grad`, which accumulates nothing by itself."""
         leaves = [one for one in self._leaves if one.requires_grad]
         found = torch.autograd.grad(roots, leaves, gradients, retain_graph=True, allow_unused=True)
         for leaf, gradient in zip(leaves, found, strict=True):
             leaf.grad = gradient
 
-    def _meaning(self, error: Exception) -> GradcheckError:
-        return of_code(self.name, error)
+    def _as_own_error(self, error: Exception) -> GradcheckError:
+        return as_code_error(self.name, error)
 
-    def called(self, names: Mapping[str, Any]) -> Any:
+    def call_code(self, names: Mapping[str, Any]) -> Any:
         """What the code makes of the tensors of these names. Raises CodeError."""
         positional = self.arguments(names)
         try:
@@ -234,8 +234,8 @@ class Implementation(Torch):
             return self._call(positional, keywords, names)
         except (GradcheckError, MemoryError):
             raise
-        except ANYTHING as error:
-            raise of_code(self.name, error) from None
+        except USER_EXCEPTIONS as error:
+            raise as_code_error(self.name, error) from None
 
     def arguments(self, names: Mapping[str, Any]) -> list[Any]:
         """What the code is called with, in order. Raises CodeError."""
@@ -249,26 +249,36 @@ class Implementation(Torch):
 
     def _call(self, positional: list[Any], keywords: dict[str, Any], names: Mapping[str, Any]) -> Any:
         code = self.code
-        if code.pulled is not None:
-            return foreign_function.call(code.pulled, [*positional, *keywords.values()], self.record, self.array)
+        if code.foreign is not None:
+            return foreign_function.call_foreign(
+                code.foreign, [*positional, *keywords.values()], self.observations, self.array
+            )
         if code.module is not None:
             own = {parameter: names[tensor] for parameter, tensor in self.binding.parameters.items()}
-            module = code.module.to(torch.get_default_dtype()) if self.binding.unchecked else code.module
+            module = code.module.to(torch.get_default_dtype()) if self.binding.unbound_parameters else code.module
             module = module if self.device is None else module.to(self.device)
             return torch.func.functional_call(module, own, tuple(positional), keywords)
         assert code.call is not None
-        self._given = [*positional, *keywords.values()]
+        self._last_arguments = [*positional, *keywords.values()]
         return code.call(*positional, **keywords)
 
     @property
     def notes(self) -> tuple[Fact, ...]:
         """What is told of the code, and is no failure."""
         found = [self.binding.note]
-        found += [fact("parameters_unchecked", names=self.binding.unchecked)] if self.binding.unchecked else []
-        found += [fact("functions_replaced", names=self.replaced)] if self.replaced else []
-        found += [fact("once_differentiable")] if self.record.once else []
-        found += [fact("aliases_argument")] if self.record.aliases else []
-        found += [fact("wider_dtype", dtypes=tuple(sorted(self.record.wider)))] if self.record.wider else []
+        found += (
+            [fact("parameters_unchecked", names=self.binding.unbound_parameters)]
+            if self.binding.unbound_parameters
+            else []
+        )
+        found += [fact("functions_replaced", names=self.patched_functions)] if self.patched_functions else []
+        found += [fact("once_differentiable")] if self.observations.is_once_differentiable else []
+        found += [fact("aliases_argument")] if self.observations.shares_memory else []
+        found += (
+            [fact("wider_dtype", dtypes=tuple(sorted(self.observations.wider_dtypes)))]
+            if self.observations.wider_dtypes
+            else []
+        )
         return tuple(found)
 
 

@@ -6,7 +6,7 @@ import sysconfig
 import traceback
 from pathlib import Path
 
-from gradcheck.engines.tensor_class.user_code_guard import said
+from gradcheck.engines.tensor_class.user_code_guard import error_line
 from gradcheck.errors import TensorError
 
 #: Whose frames are nobody's business.
@@ -24,12 +24,12 @@ class CodeError(TensorError):
         self.trace = trace
 
 
-def of_code(what: str, error: BaseException) -> CodeError:
+def as_code_error(what: str, error: BaseException) -> CodeError:
     """The exception as ours: who raised what, and where in their own files."""
     own = _own_frames(error)
     lines = [*traceback.format_list(own), *traceback.format_exception_only(error)]
     where = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
-    return CodeError(f"{what} raised {said(error)}{where}", "".join(lines).rstrip())
+    return CodeError(f"{what} raised {error_line(error)}{where}", "".join(lines).rstrip())
 
 
 def _own_frames(error: BaseException) -> traceback.StackSummary:

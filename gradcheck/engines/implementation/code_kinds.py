@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from gradcheck.engines.implementation.foreign_function import Pulled
-from gradcheck.engines.tensor_class.user_code_guard import ANYTHING, said
+from gradcheck.engines.implementation.foreign_function import ForeignFunction
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line
 from gradcheck.errors import UsageError
 
 
@@ -30,7 +30,7 @@ class Code:
     kind: str
     signature: Callable[..., Any]
     call: Callable[..., Any] | None = None
-    pulled: Pulled | None = None
+    foreign: ForeignFunction | None = None
     parameters: tuple[str, ...] = ()
     module: Any = None
     function: type | None = None
@@ -38,20 +38,20 @@ class Code:
     @property
     def is_torch(self) -> bool:
         """Whether torch itself goes through it."""
-        return self.pulled is None
+        return self.foreign is None
 
     @property
     def keeps_state(self) -> bool:
         """Whether it is a layer that keeps in itself what its backward needs: one call at a time is all that it
         promises."""
-        return bool(getattr(self.pulled, "keeps_state", False))
+        return bool(getattr(self.foreign, "keeps_state", False))
 
     @property
     def constants(self) -> tuple[float, ...]:
         """The numbers that its code, and what that mentions, is written with."""
         parts = [
             self.signature,
-            getattr(self.pulled, "backward", None),
+            getattr(self.foreign, "backward", None),
             *_methods(self.function),
             *_methods(self.module),
         ]
@@ -79,7 +79,7 @@ def code_of(found: Any, backward: Any, name: str, several: int = 1) -> Code:
 
         if not callable(found) or not callable(backward):
             raise UsageError(f"{name}: forward and backward are functions")
-        return Code("numpy", found, pulled=NumpyPair(found, backward, several))
+        return Code("numpy", found, foreign=NumpyPair(found, backward, several))
     if isinstance(found, type) and issubclass(found, torch.nn.Module):
         found = _made(found, name)
     if isinstance(found, torch.nn.Module):
@@ -94,19 +94,19 @@ def code_of(found: Any, backward: Any, name: str, several: int = 1) -> Code:
     if library == "jax":
         from gradcheck.engines.implementation.jax_function import JaxFunction
 
-        return Code("jax", found, pulled=JaxFunction(found))
+        return Code("jax", found, foreign=JaxFunction(found))
     if library == "autograd":
         from gradcheck.engines.implementation.hips_function import HipsFunction
 
-        return Code("hips", found, pulled=HipsFunction(found))
+        return Code("hips", found, foreign=HipsFunction(found))
     return Code("torch", found, call=found)
 
 
 def _made(kind: type, name: str) -> Any:
     try:
         return kind()
-    except ANYTHING as error:
-        message = f"{name} is a class of modules that cannot be made without arguments: {said(error)}"
+    except USER_EXCEPTIONS as error:
+        message = f"{name} is a class of modules that cannot be made without arguments: {error_line(error)}"
         raise UsageError(message, hint="name an instance of it") from error
 
 

@@ -16,25 +16,27 @@ def folder_of(file: str) -> Path:
     return Path() if file in ("", STDIN) else Path(file).parent
 
 
-def load(implementation: Implementation) -> tuple[Any, Any]:
+def load_code(implementation: Implementation) -> tuple[Any, Any]:
     """The callable and its backward, None where it has none of its own. Raises UsageError, which says what is there."""
     if implementation.loaded is not None:
         found = implementation.loaded
         return found if isinstance(found, tuple) else (found, None)
     folder = folder_of(implementation.place.file)
-    forward = load_object(_below(folder, implementation.call))
-    return forward, load_object(_below(folder, implementation.backward)) if implementation.backward else None
+    forward = load_object(_absolute_reference(folder, implementation.call))
+    return forward, load_object(
+        _absolute_reference(folder, implementation.backward)
+    ) if implementation.backward else None
 
 
-def by_its_path(implementation: Implementation) -> Implementation:
+def with_absolute_paths(implementation: Implementation) -> Implementation:
     """The same with files by their whole paths, for a case that stands elsewhere."""
     folder = folder_of(implementation.place.file).absolute()
     pair = (implementation.call, implementation.backward)
-    call, backward = (_below(folder, one) if one else one for one in pair)
+    call, backward = (_absolute_reference(folder, one) if one else one for one in pair)
     return replace(implementation, call=call, backward=backward)
 
 
-def _below(folder: Path, reference: str) -> str:
+def _absolute_reference(folder: Path, reference: str) -> str:
     """A reference to a file as it is from the working directory; one to a module as it is."""
     where, _, name = reference.rpartition(":")
     if not (where.endswith(".py") or "/" in where or os.sep in where):

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 
 from gradcheck.engines.graph_run import GraphRun
-from gradcheck.engines.implementation.precision_probe import BITS, REAL
 from gradcheck.engines.implementation.code_error import CodeError
+from gradcheck.engines.implementation.precision_probe import REAL_DTYPES, SIGNIFICAND_BITS
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.host import Host
 
@@ -19,24 +19,24 @@ from gradcheck.language.evaluation.host import Host
 class CodeRun(GraphRun):
     """A problem's graph, with somebody's code in place of an entry."""
 
-    engine: Any  # the `Implementation` that runs it, which imports this
+    engine: Any  # the `CodeEngine` that runs it, which imports this
 
     def run_graph(self) -> None:
         """Every entry; then, where the manner says so, the code is called with other numbers."""
         super().run_graph()
         other = self.engine.in_between
-        if self.engine.manner.between and other is not None:
+        if self.engine.mode.calls_in_between and other is not None:
             GraphRun.run_graph(CodeRun(self.engine, other))
 
-    def computed(self, name: str, claim: Claim, names: Mapping[str, Any]) -> Any:
+    def compute_entry(self, name: str, claim: Claim, names: Mapping[str, Any]) -> Any:
         """The entry by the code; any other by torch."""
         if name != self.engine.entry:
-            return super().computed(name, claim, names)
-        found = self.engine.called(names)
+            return super().compute_entry(name, claim, names)
+        found = self.engine.call_code(names)
         operands = [one for one in names.values() if isinstance(one, torch.Tensor)]
         several = isinstance(found, (tuple, list))
         made = [self._result(one, operands) for one in (found if several else [found])]
-        self.engine.record.differentiable = any(one.requires_grad for one in made)
+        self.engine.observations.is_differentiable = any(one.requires_grad for one in made)
         return tuple(made) if several else made[0]
 
     def _result(self, found: Any, operands: list[torch.Tensor]) -> Any:
@@ -46,7 +46,7 @@ class CodeRun(GraphRun):
             found = torch.as_tensor(found)
         here = _memory(found)
         if here and any(_memory(one) == here for one in operands):
-            self.engine.record.aliases = True
+            self.engine.observations.shares_memory = True
         if any(found is one for one in operands):
             found = found.view_as(found)
         return self._narrowed(found)
@@ -54,10 +54,10 @@ class CodeRun(GraphRun):
     def _narrowed(self, found: torch.Tensor) -> torch.Tensor:
         """In the dtype of the case where it is a wider one; any other difference is the code's mistake."""
         wanted = _dtype_of(self.engine.host, self.problem.dtype)
-        wide, case = REAL.get(found.dtype, found.dtype), REAL.get(wanted, wanted)
-        if wide not in BITS or wide == case:
+        wide, case = REAL_DTYPES.get(found.dtype, found.dtype), REAL_DTYPES.get(wanted, wanted)
+        if wide not in SIGNIFICAND_BITS or wide == case:
             return found
-        self.engine.record.wider.add(str(found.dtype).removeprefix("torch."))
+        self.engine.observations.wider_dtypes.add(str(found.dtype).removeprefix("torch."))
         if found.is_complex():
             return found.to(torch.complex64 if case is torch.float32 else torch.complex128)
         return found.to(case)

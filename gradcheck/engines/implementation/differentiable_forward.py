@@ -37,7 +37,7 @@ class RecordingContext:
         """Nothing is done."""
 
 
-def own_forward(code: Code) -> Code | None:
+def differentiable_forward(code: Code) -> Code | None:
     """The same code with the forwards of its `Function`s in place of the whole of them; None where torch does not go
     through it."""
     if not code.is_torch or code.call is None:
@@ -48,7 +48,7 @@ def own_forward(code: Code) -> Code | None:
     call = code.call
 
     def outer(*arguments: Any, **keywords: Any) -> Any:
-        with _forwards_alone():
+        with _bypass_backwards():
             return call(*arguments, **keywords)
 
     return replace(code, call=outer)
@@ -62,7 +62,7 @@ def _run(function: Any, arguments: tuple[Any, ...]) -> Any:
 
 
 @contextmanager
-def _forwards_alone() -> Iterator[None]:
+def _bypass_backwards() -> Iterator[None]:
     """`apply` of any `Function` runs its forward, and torch records that."""
     known: Any = torch.autograd.Function.__dict__["apply"]
 

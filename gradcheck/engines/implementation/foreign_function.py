@@ -15,20 +15,20 @@ import torch
 from gradcheck.engines.implementation.code_error import CodeError
 
 #: The gradient for each argument, None where there is none, from the incoming gradient of each result.
-Pull = Callable[[list[np.ndarray]], Sequence["np.ndarray | None"]]
+PullbackFunction = Callable[[list[np.ndarray]], Sequence["np.ndarray | None"]]
 
 
-class Pulled(Protocol):
+class ForeignFunction(Protocol):
     """Code of another library than torch: results, and how gradients are pulled back through it."""
 
-    def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, Pull]:
+    def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, PullbackFunction]:
         """What it returns, whether that is several tensors, and its pull-back. `needs` says which of the arguments get
         a gradient."""
         ...
 
 
 @dataclass(slots=True)
-class Record:
+class Observations:
     """What is seen while it runs.
 
     shapes   gradients by the argument's place whose shape is not the argument's
@@ -39,22 +39,24 @@ class Record:
     differentiable  whether a result of the last call passes gradients back
     """
 
-    shapes: dict[int, np.ndarray] = field(default_factory=dict)
-    wider: set[str] = field(default_factory=set)
-    changed: set[str] = field(default_factory=set)
-    once: bool = False
-    aliases: bool = False
-    differentiable: bool = False
+    misshapen_gradients: dict[int, np.ndarray] = field(default_factory=dict)
+    wider_dtypes: set[str] = field(default_factory=set)
+    changed_arguments: set[str] = field(default_factory=set)
+    is_once_differentiable: bool = False
+    shares_memory: bool = False
+    is_differentiable: bool = False
 
 
-def call(code: Pulled, arguments: Sequence[Any], record: Record, arrays: Callable[[Any], np.ndarray]) -> Any:
+def call_foreign(
+    code: ForeignFunction, arguments: Sequence[Any], record: Observations, arrays: Callable[[Any], np.ndarray]
+) -> Any:
     """The results as torch's tensors, which pass gradients back through the code."""
     tensors = [one for one in arguments if isinstance(one, torch.Tensor)]
-    node: Any = _Node
-    return node.apply(_Call(code, list(arguments), record, arrays), *tensors)
+    node: Any = _ForeignNode
+    return node.apply(_ForeignCall(code, list(arguments), record, arrays), *tensors)
 
 
-def placed(values: Iterable[Any], places: Sequence[int], among: Sequence[Any]) -> list[Any]:
+def insert_at(values: Iterable[Any], places: Sequence[int], among: Sequence[Any]) -> list[Any]:
     """Some values at their places among others."""
     found = list(among)
     for place, value in zip(places, values, strict=True):
@@ -63,29 +65,34 @@ def placed(values: Iterable[Any], places: Sequence[int], among: Sequence[Any]) -
 
 
 @dataclass(slots=True)
-class _Call:
+class _ForeignCall:
     """One call of the code: where its tensors stand among the arguments, what it was given as arrays, and copies of
     these."""
 
-    code: Pulled
+    code: ForeignFunction
     arguments: list[Any]
-    record: Record
+    observations: Observations
     arrays: Callable[[Any], np.ndarray]
-    given: list[Any] = field(default_factory=list)
-    kept: list[Any] = field(default_factory=list)
+    passed_arrays: list[Any] = field(default_factory=list)
+    array_copies: list[Any] = field(default_factory=list)
 
     @property
     def places(self) -> list[int]:
         """Where its tensors stand."""
         return [place for place, one in enumerate(self.arguments) if isinstance(one, torch.Tensor)]
 
-    def forward(self, tensors: Sequence[torch.Tensor], needs: Sequence[bool]) -> tuple[list[torch.Tensor], bool, Pull]:
+    def forward(
+        self, tensors: Sequence[torch.Tensor], needs: Sequence[bool]
+    ) -> tuple[list[torch.Tensor], bool, PullbackFunction]:
         places = self.places
-        given = placed((self.arrays(tensor.detach()).copy() for tensor in tensors), places, self.arguments)
-        self.given, self.kept = given, [one.copy() if isinstance(one, np.ndarray) else one for one in given]
-        results, several, pull = self.code(given, placed(needs, places, [False] * len(given)))
-        self.look_at_arguments()
-        self.record.aliases |= any(
+        given = insert_at((self.arrays(tensor.detach()).copy() for tensor in tensors), places, self.arguments)
+        self.passed_arrays, self.array_copies = (
+            given,
+            [one.copy() if isinstance(one, np.ndarray) else one for one in given],
+        )
+        results, several, pull = self.code(given, insert_at(needs, places, [False] * len(given)))
+        self.note_changed_arguments()
+        self.observations.shares_memory |= any(
             isinstance(one, np.ndarray) and np.may_share_memory(one, given[place])
             for one in results
             for place in places
@@ -93,16 +100,16 @@ class _Call:
         device = tensors[0].device if tensors else torch.empty(0).device
         return [torch.from_numpy(np.array(one)).to(device) for one in results], several, pull
 
-    def look_at_arguments(self) -> None:
+    def note_changed_arguments(self) -> None:
         """Note those that are no longer what they were."""
         for place in self.places:
-            if not _is_same(self.given[place], self.kept[place]):
-                self.record.changed.add(f"argument {place}")
+            if not _is_same(self.passed_arrays[place], self.array_copies[place]):
+                self.observations.changed_arguments.add(f"argument {place}")
 
 
-class _Node(torch.autograd.Function):
+class _ForeignNode(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, one: _Call, *tensors: torch.Tensor) -> Any:
+    def forward(ctx: Any, one: _ForeignCall, *tensors: torch.Tensor) -> Any:
         results, several, pull = one.forward(tensors, ctx.needs_input_grad[1:])
         ctx.one, ctx.pull, ctx.tensors = one, pull, tensors
         ctx.set_materialize_grads(True)
@@ -112,15 +119,15 @@ class _Node(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, *incoming: torch.Tensor) -> Any:
-        one: _Call = ctx.one
+        one: _ForeignCall = ctx.one
         given = [one.arrays(g).copy() for g in incoming]
         kept = [g.copy() for g in given]
         found = ctx.pull(given)
-        one.look_at_arguments()
+        one.note_changed_arguments()
         if not all(map(_is_same, given, kept)):
-            one.record.changed.add("incoming")
+            one.observations.changed_arguments.add("incoming")
         gradients = [
-            _fitted(found[place], tensor, place, one.record) if need else None
+            _as_torch_gradient(found[place], tensor, place, one.observations) if need else None
             for place, tensor, need in zip(one.places, ctx.tensors, ctx.needs_input_grad[1:], strict=True)
         ]
         return (None, *gradients)
@@ -130,16 +137,16 @@ def _is_same(now: np.ndarray, before: np.ndarray) -> bool:
     return np.array_equal(now, before, equal_nan=now.dtype.kind in "fc")
 
 
-def _fitted(gradient: Any, tensor: torch.Tensor, place: int, record: Record) -> torch.Tensor | None:
+def _as_torch_gradient(gradient: Any, tensor: torch.Tensor, place: int, record: Observations) -> torch.Tensor | None:
     if gradient is None:
         return None
     array = np.asarray(gradient)
     if array.dtype.kind not in "biufc":
         raise CodeError(f"the gradient of argument {place + 1} is {type(gradient).__name__}, no array of numbers")
     if array.shape != tuple(tensor.shape):
-        record.shapes[place] = array
+        record.misshapen_gradients[place] = array
         return torch.zeros_like(tensor)
     made = torch.from_numpy(np.array(array))
     if made.dtype != tensor.dtype:
-        record.wider.add(array.dtype.name)
+        record.wider_dtypes.add(array.dtype.name)
     return made.to(tensor.device, tensor.dtype)

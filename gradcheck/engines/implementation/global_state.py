@@ -43,7 +43,7 @@ _STATES: tuple[tuple[Callable[[], Any], Callable[[Any], object]], ...] = (
 
 
 @contextmanager
-def put_back() -> Iterator[None]:
+def restore_global_state() -> Iterator[None]:
     """All of it is afterwards as it was before. Whoever ends the process inside raises SystemExit, so that no run ends
     well that came to no end; a copy of the process goes no further than this."""
     known = [ask() for ask, _ in _STATES]

@@ -8,7 +8,7 @@ from typing import Any
 import autograd
 import numpy as np
 
-from gradcheck.engines.implementation.foreign_function import Pull, placed
+from gradcheck.engines.implementation.foreign_function import PullbackFunction, insert_at
 
 
 class HipsFunction:
@@ -17,12 +17,12 @@ class HipsFunction:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
 
-    def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, Pull]:
+    def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, PullbackFunction]:
         """The results and the pull-back."""
         places = [place for place, need in enumerate(needs) if need]
 
         def of_some(some: Sequence[Any]) -> Any:
-            return self.function(*placed(some, places, arguments))
+            return self.function(*insert_at(some, places, arguments))
 
         vjp, found = autograd.make_vjp(of_some)(tuple(arguments[place] for place in places))
         several = isinstance(found, (tuple, list))
@@ -30,6 +30,6 @@ class HipsFunction:
 
         def pull(incoming: list[np.ndarray]) -> Sequence[np.ndarray | None]:
             pulled = vjp(tuple(incoming) if several else incoming[0])
-            return placed(map(np.asarray, pulled), places, [None] * len(arguments))
+            return insert_at(map(np.asarray, pulled), places, [None] * len(arguments))
 
         return results, several, pull

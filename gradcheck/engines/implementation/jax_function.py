@@ -11,7 +11,7 @@ import jax.numpy
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.engines.implementation.foreign_function import Pull, placed
+from gradcheck.engines.implementation.foreign_function import PullbackFunction, insert_at
 
 
 class JaxFunction:
@@ -20,14 +20,14 @@ class JaxFunction:
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
 
-    def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, Pull]:
+    def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, PullbackFunction]:
         """The results and the pull-back."""
         places = [place for place, need in enumerate(needs) if need]
         with _wide():
             given = [jax.numpy.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments]
 
             def of_some(*some: Any) -> Any:
-                return self.function(*placed(some, places, given))
+                return self.function(*insert_at(some, places, given))
 
             found, vjp = jax.vjp(of_some, *[given[place] for place in places])
         several = isinstance(found, (tuple, list))
@@ -37,7 +37,7 @@ class JaxFunction:
             with _wide():
                 seeds = [jax.numpy.asarray(g, dtype=r.dtype) for g, r in zip(incoming, results, strict=True)]
                 pulled = vjp(type(found)(seeds) if several else seeds[0])
-            return placed(map(np.array, pulled), places, [None] * len(arguments))
+            return insert_at(map(np.array, pulled), places, [None] * len(arguments))
 
         return results, several, pull
 

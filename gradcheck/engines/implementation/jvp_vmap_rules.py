@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
-from gradcheck.engines.implementation.code_error import of_code
-from gradcheck.engines.tensor_class.user_code_guard import ANYTHING
+from gradcheck.engines.implementation.code_error import as_code_error
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.engines.torch_nodes import nodes
 from gradcheck.errors import GradcheckError, TensorError
 
 if TYPE_CHECKING:
-    from gradcheck.engines.implementation.code_engine import Implementation
+    from gradcheck.engines.implementation.code_engine import CodeEngine
     from gradcheck.language.problem import Problem
 
 _Function = torch.autograd.Function
@@ -28,7 +28,7 @@ _COPIES = 3
 DIMS = (0, -1)
 
 
-class Mapped(NamedTuple):
+class VmapResult(NamedTuple):
     """A result where arguments are mapped over a dimension, beside what the code gives for each alone."""
 
     name: str  # of the argument that is mapped alone, "" where all are
@@ -37,10 +37,10 @@ class Mapped(NamedTuple):
     want: np.ndarray
 
 
-def rules_of(engine: Implementation, problem: Problem) -> frozenset[str]:
+def rules_of(engine: CodeEngine, problem: Problem) -> frozenset[str]:
     """Which of `jvp` and `vmap` the `Function`s state that the code goes through."""
     with engine.session(problem.dtype):
-        run = engine.run_of(problem)
+        run = engine.new_run(problem)
         try:
             run.run_graph()
         except GradcheckError:
@@ -52,39 +52,39 @@ def rules_of(engine: Implementation, problem: Problem) -> frozenset[str]:
     return frozenset(stated | ({"vmap"} if kinds and all(maps) else set()))
 
 
-def pushed(
-    engine: Implementation, problem: Problem, directions: Mapping[str, np.ndarray]
+def code_tangents(
+    engine: CodeEngine, problem: Problem, directions: Mapping[str, np.ndarray]
 ) -> Mapping[str, np.ndarray | None]:
     """The tangent of each result of the code where inputs move along directions. Raises GradcheckError."""
     assert engine.forward_ad is not None
     with engine.session(problem.dtype), engine.forward_ad.level():
-        run = engine.run_of(problem)
+        run = engine.new_run(problem)
         for name, direction in directions.items():
             run.leaves[name] = engine.forward_ad.dual(engine.leaf(problem.inputs[name], False), direction)
         run.run_graph()
         try:
             tangents = {name: engine.forward_ad.tangent(tensor) for name, tensor in run.tensors.items()}
-        except ANYTHING as error:
-            raise of_code(engine.name, error) from None
+        except USER_EXCEPTIONS as error:
+            raise as_code_error(engine.name, error) from None
         found = {n: None if t is None else np.array(engine.array(t)) for n, t in tangents.items()}
     return {name: one for name, one in found.items() if name.partition("[")[0] == engine.entry}
 
 
-class Refused(NamedTuple):
+class VmapRefusal(NamedTuple):
     """What is raised where arguments are mapped."""
 
     name: str  # of the argument that is mapped alone, "" where all are
     error: TensorError
 
 
-def mapped(engine: Implementation, problem: Problem) -> Iterator[Mapped | Refused]:
+def vmap_results(engine: CodeEngine, problem: Problem) -> Iterator[VmapResult | VmapRefusal]:
     """Each result under `vmap`, all arguments mapped over their first dimension, over their last, and each alone;
     nothing where the code itself maps nothing."""
     code = engine.code
     if code.function is None:
         return
     with engine.session(problem.dtype), torch.no_grad():
-        run = engine.run_of(problem)
+        run = engine.new_run(problem)
         try:
             run.run_graph()
         except GradcheckError:
@@ -95,9 +95,9 @@ def mapped(engine: Implementation, problem: Problem) -> Iterator[Mapped | Refuse
         for dim, some in _choices(places):
             name = "" if len(some) > 1 or len(places) == 1 else engine.binding.claims[some[0]].text
             try:
-                yield from _mapped_over(engine, arguments, copies, (dim, some, name))
-            except ANYTHING as error:
-                yield Refused(name, of_code(engine.name, error))
+                yield from _vmap_over(engine, arguments, copies, (dim, some, name))
+            except USER_EXCEPTIONS as error:
+                yield VmapRefusal(name, as_code_error(engine.name, error))
 
 
 def _choices(places: list[int]) -> Iterator[tuple[int, list[int]]]:
@@ -107,9 +107,9 @@ def _choices(places: list[int]) -> Iterator[tuple[int, list[int]]]:
         yield from ((0, [place]) for place in places)
 
 
-def _mapped_over(
-    engine: Implementation, arguments: list[Any], copies: list[list[Any]], which: tuple[int, list[int], str]
-) -> Iterator[Mapped]:
+def _vmap_over(
+    engine: CodeEngine, arguments: list[Any], copies: list[list[Any]], which: tuple[int, list[int], str]
+) -> Iterator[VmapResult]:
     dim, places, name = which
     call = engine.code.call
     assert call is not None
@@ -122,7 +122,7 @@ def _mapped_over(
     ]
     for number, result in enumerate(results):
         want = torch.stack([one[number] for one in alone])
-        yield Mapped(name, dim, np.array(engine.array(result)), np.array(engine.array(want)))
+        yield VmapResult(name, dim, np.array(engine.array(result)), np.array(engine.array(want)))
 
 
 def _listed(result: Any) -> list[Any]:

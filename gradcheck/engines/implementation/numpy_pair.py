@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engines.implementation.binding import parameters_of
-from gradcheck.engines.implementation.foreign_function import Pull, placed
 from gradcheck.engines.implementation.code_error import CodeError
+from gradcheck.engines.implementation.foreign_function import PullbackFunction, insert_at
 
 #: What stands before or behind a tensor's name in the name of its gradient.
-_AROUND = (("", ""), ("d", ""), ("grad_", ""), ("d_", ""), ("", "_grad"))
+_GRADIENT_AFFIXES = (("", ""), ("d", ""), ("grad_", ""), ("d_", ""), ("", "_grad"))
 
 
 class NumpyPair:
@@ -29,36 +29,38 @@ class NumpyPair:
         owner = getattr(self.forward, "__self__", self.forward)
         return owner is getattr(self.backward, "__self__", None)
 
-    def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, Pull]:
+    def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, PullbackFunction]:
         """The results and the pull-back."""
         found = self.forward(*arguments)
-        results, caches = self._parted(found)
+        results, caches = self._split_results(found)
         arrays = [_array(one) for one in results]
         if len(arrays) != self._several and self._several == 1:
             raise CodeError(f"forward returned {len(arrays)} tensors; a pair is (result, cache)")
 
         def pull(incoming: list[np.ndarray]) -> Sequence[np.ndarray | None]:
             given = tuple(incoming) if self._several > 1 else incoming[0]
-            returned = self.backward(*self._handed(given, caches, arguments, results))
-            return in_order(returned, arguments, needs, _names(self.forward))
+            returned = self.backward(*self._backward_arguments(given, caches, arguments, results))
+            return gradients_in_order(returned, arguments, needs, _names(self.forward))
 
         return arrays, self._several > 1, pull
 
-    def in_words(self, given: list[Any], arguments: list[str], names: tuple[str, str]) -> list[str]:
+    def backward_arguments_text(self, given: list[Any], arguments: list[str], names: tuple[str, str]) -> list[str]:
         """What the backward is called with, as it is written where what comes in, and the forward's result, have these
         names."""
         incoming, name = names
         found = self.forward(*given)
-        _, caches = self._parted(found)
+        _, caches = self._split_results(found)
         result = f"{name}[0]" if isinstance(found, tuple) else name
         first = 1
         if self._several > 1 and isinstance(found, tuple):
             is_nested = len(found) == 2 and len(caches) == 1 and self._several != 1 and found[1] is caches[0]
             first = 1 if is_nested else self._several
             incoming = f"tuple({incoming})"
-        return self._handed(incoming, [f"{name}[{n}]" for n in range(first, first + len(caches))], arguments, [result])
+        return self._backward_arguments(
+            incoming, [f"{name}[{n}]" for n in range(first, first + len(caches))], arguments, [result]
+        )
 
-    def _parted(self, found: Any) -> tuple[list[Any], list[Any]]:
+    def _split_results(self, found: Any) -> tuple[list[Any], list[Any]]:
         """The results, and the cache, if there is one."""
         if not isinstance(found, tuple):
             return (list(found), []) if isinstance(found, list) and self._several > 1 else ([found], [])
@@ -71,7 +73,9 @@ class NumpyPair:
             return list(found[: self._several]), list(found[self._several :])
         return [found[0]], list(found[1:])
 
-    def _handed(self, incoming: Any, caches: list[Any], arguments: list[Any], results: list[Any]) -> list[Any]:
+    def _backward_arguments(
+        self, incoming: Any, caches: list[Any], arguments: list[Any], results: list[Any]
+    ) -> list[Any]:
         """What the backward is called with: the cache where there is one, else the inputs, by name where that fits."""
         names, own = _names(self.backward), _names(self.forward)
         takes_inputs = names is not None and len(names) == 1 + len(arguments) and len(names) > 1 + len(caches)
@@ -102,7 +106,7 @@ def _array(result: Any) -> np.ndarray:
     return array
 
 
-def in_order(
+def gradients_in_order(
     returned: Any, arguments: Sequence[Any], needs: Sequence[bool], names: Sequence[str] | None = None
 ) -> list[Any]:
     """The gradient for each argument, of what a backward returned: in order, with or without those that have none, one
@@ -116,7 +120,7 @@ def in_order(
         return listed
     for places in (wanted, [place for place in tensors if arguments[place].dtype.kind in "fc"], tensors):
         if len(listed) == len(places):
-            return placed(listed, places, [None] * len(arguments))
+            return insert_at(listed, places, [None] * len(arguments))
     raise CodeError(f"backward returned {len(listed)} gradients for {len(wanted)} inputs that get one")
 
 
@@ -131,7 +135,7 @@ def _by_name(
     found: list[Any] = [None] * len(arguments)
     used = set()
     for place, name in zip(range(len(arguments)), names, strict=False):
-        for before, after in _AROUND:
+        for before, after in _GRADIENT_AFFIXES:
             key = f"{before}{name}{after}"
             if key in returned:
                 found[place] = returned[key]

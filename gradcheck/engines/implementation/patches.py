@@ -32,7 +32,7 @@ class Patches:
     def __init__(self) -> None:
         self._known = [dict(vars(owner)) for _, owner in _OWNERS]
 
-    def undone(self) -> tuple[str, ...]:
+    def undo(self) -> tuple[str, ...]:
         """The names that stand for something else by now, or for nothing; they are put back. What has been added to a
         module stays: a library that was imported."""
         found: list[str] = []

@@ -12,17 +12,17 @@ from dataclasses import replace
 from functools import reduce
 from typing import Any
 
-from gradcheck.engines.implementation.code_loading import load
+from gradcheck.engines.implementation.code_loading import load_code
 from gradcheck.errors import Unsupported
 from gradcheck.language.case import Implementation
 
 
-def named(implementation: Implementation) -> tuple[Implementation, list[str]]:
+def with_python_references(implementation: Implementation) -> tuple[Implementation, list[str]]:
     """The same with references in place of what was handed over, and the source of what no name leads to. Raises
     Unsupported where there is none."""
     if implementation.loaded is None:
         return implementation, []
-    call, backward = load(implementation)
+    call, backward = load_code(implementation)
     sources: list[str] = []
     references = ["" if one is None else _reference(one, sources) for one in (call, backward)]
     return replace(implementation, call=references[0], backward=references[1]), sources
@@ -38,7 +38,7 @@ def _reference(found: Any, sources: list[str]) -> str:
     if name and _leads_to(module, name) is found and module != "__main__":
         file = inspect.getsourcefile(sys.modules[module]) if "." not in module and module != "numpy" else None
         return f"{file}:{name}" if file and not _is_installed(file) else f"{module}:{name}"
-    return f":{_written_out(found, sources)}"
+    return f":{_write_source(found, sources)}"
 
 
 def _leads_to(module: str, name: str) -> Any:
@@ -52,7 +52,7 @@ def _is_installed(file: str) -> bool:
     return "site-packages" in file or file.startswith(os.path.dirname(os.__file__))
 
 
-def _written_out(found: Any, sources: list[str]) -> str:
+def _write_source(found: Any, sources: list[str]) -> str:
     """Its own source, as it stands, below what it mentions; its name."""
     try:
         text = textwrap.dedent(inspect.getsource(found)).rstrip()
@@ -65,13 +65,13 @@ def _written_out(found: Any, sources: list[str]) -> str:
         return top.name
     sources.append(text)  # what mentions itself is written once
     for name in sorted({node.id for node in ast.walk(top) if isinstance(node, ast.Name)} - {top.name}):
-        _mentioned(found, name, sources)
+        _write_dependency(found, name, sources)
     sources.remove(text)
     sources.append(text)
     return top.name
 
 
-def _mentioned(found: Any, name: str, sources: list[str]) -> None:
+def _write_dependency(found: Any, name: str, sources: list[str]) -> None:
     """What a name stands for that is its module's, before what mentions it."""
     functions = [one for one in (found, *vars(found).values()) if inspect.isfunction(inspect.unwrap(_plain(one)))]
     around = [inspect.getclosurevars(inspect.unwrap(_plain(one))) for one in functions]

@@ -17,7 +17,7 @@ _STDOUT = 1
 
 
 @contextmanager
-def all_printed(output: Output) -> Iterator[None]:
+def capture_stdout(output: Output) -> Iterator[None]:
     """Whatever Python, or C, writes to stdout inside comes to the output, and what Python writes to stderr."""
     with output.capturing():
         _flush()
@@ -55,7 +55,7 @@ def _file(process: int) -> int:
 
 
 @cache
-def _c() -> Any:
+def _c_library() -> Any:
     with suppress(OSError):
         return ctypes.CDLL(None)
     return None
@@ -66,5 +66,5 @@ def _flush() -> None:
     with suppress(OSError, ValueError, AttributeError):
         assert sys.__stdout__ is not None
         sys.__stdout__.flush()
-    if _c() is not None:
-        _c().fflush(None)
+    if _c_library() is not None:
+        _c_library().fflush(None)

@@ -30,7 +30,7 @@ _EXACT = frozenset(
 )
 
 
-class Rough(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class StochasticRounding(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """While it is on, ops round otherwise; `seed` says how."""
 
     def __init__(self, seed: int) -> None:

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engines.tensor_class import dialects
-from gradcheck.engines.tensor_class.user_code_guard import ANYTHING
-from gradcheck.engines.tensor_class.related_types import is_akin
-from gradcheck.engines.tensor_class.members import Made, candidates, copied, method_of
+from gradcheck.engines.tensor_class.fallback_values import read_fallback_values
+from gradcheck.engines.tensor_class.members import FreshTensor, candidates, copied, method_of
 from gradcheck.engines.tensor_class.modules import modules_of
 from gradcheck.engines.tensor_class.pass_lookup import passes_of
-from gradcheck.engines.tensor_class.pass_runners import Pass
-from gradcheck.engines.tensor_class.fallback_values import read_otherwise
-from gradcheck.engines.tensor_class.returned_gradients import Returned
+from gradcheck.engines.tensor_class.pass_runners import PassRunner
+from gradcheck.engines.tensor_class.related_types import is_related_type
+from gradcheck.engines.tensor_class.returned_gradients import ReturnedGradients
 from gradcheck.engines.tensor_class.storages import array_of
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.errors import Unsupported
 
 
@@ -58,70 +58,70 @@ class Api:
     name: str
     tensor_type: type = object
     base_type: type = object
-    flag: str = ""
-    flag_if_wanted: bool = True
-    keeping: str = ""
-    flags: tuple[tuple[str, bool], ...] = (("", True),)
+    grad_flag: str = ""
+    grad_flag_value: bool = True
+    keeping_flag: str = ""
+    grad_flags: tuple[tuple[str, bool], ...] = (("", True),)
     data_name: str = ""
-    others: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    other_arguments: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     values_names: tuple[str, ...] = ()
     gradient_name: str = ""
     gradient_field: str = ""
     backward_name: str = ""
-    scalar: bool = False
-    lists: bool = False
-    arrays_alone: bool = False
+    is_scalar: bool = False
+    needs_lists: bool = False
+    needs_arrays: bool = False
     storage: str = ""
-    clearing: str = ""
-    running: Pass | None = None
+    clearing_name: str = ""
+    pass_runner: PassRunner | None = None
     module: ModuleType | None = None
-    returned: Returned = field(default_factory=Returned)
-    akin: dict[type, bool] = field(default_factory=dict)
+    returned_gradients: ReturnedGradients = field(default_factory=ReturnedGradients)
+    related_types: dict[type, bool] = field(default_factory=dict)
     leaves: Callable[[], list[Any]] = list
-    passed: bool = False
+    has_run_pass: bool = False
     gives_tensors: bool = False
 
     # Making -------------------------------------------------------------------------------------
 
     def make(self, array: np.ndarray, requires_grad: bool) -> Any:
         """A new tensor with a copy of the array. Raises whatever the class raises."""
-        flags = {self.flag: requires_grad is self.flag_if_wanted} if self.flag else {}
-        flags |= {self.keeping: True} if self.keeping and requires_grad else {}
-        if self.scalar:
-            return self._marked(self.constructed(array.item(), flags), requires_grad)
-        if self.lists:
-            return self._marked(self.constructed(array.tolist(), flags), requires_grad)
+        flags = {self.grad_flag: requires_grad is self.grad_flag_value} if self.grad_flag else {}
+        flags |= {self.keeping_flag: True} if self.keeping_flag and requires_grad else {}
+        if self.is_scalar:
+            return self._marked(self.construct(array.item(), flags), requires_grad)
+        if self.needs_lists:
+            return self._marked(self.construct(array.tolist(), flags), requires_grad)
         try:
-            if array.ndim == 0 and array.dtype == np.float64 and not self.arrays_alone:
+            if array.ndim == 0 and array.dtype == np.float64 and not self.needs_arrays:
                 return self._marked(self._of_number(array, flags), requires_grad)
-            tensor = self.constructed(array.copy(), flags)
-        except ANYTHING:
-            tensor = self.constructed(array.tolist(), flags)
+            tensor = self.construct(array.copy(), flags)
+        except USER_EXCEPTIONS:
+            tensor = self.construct(array.tolist(), flags)
         return self._marked(tensor, requires_grad)
 
-    def constructed(self, data: Any, flags: Mapping[str, bool]) -> Any:
+    def construct(self, data: Any, flags: Mapping[str, bool]) -> Any:
         """What the constructor makes of the data. Raises whatever it raises."""
         if not self.data_name:
             return self.constructor(data, **flags)
         return self.constructor(
-            **{name: make() for name, make in self.others.items()}, **{self.data_name: data}, **flags
+            **{name: make() for name, make in self.other_arguments.items()}, **{self.data_name: data}, **flags
         )
 
     def _of_number(self, array: np.ndarray, flags: dict[str, bool]) -> Any:
         """A tensor of one number, from Python's if the class takes it."""
         try:
-            tensor = self.constructed(array.item(), flags)
+            tensor = self.construct(array.item(), flags)
             if self.tensor_type is object or self.read(tensor).dtype == array.dtype:
                 return tensor
-        except (Unsupported, *ANYTHING):
+        except (Unsupported, *USER_EXCEPTIONS):
             pass
-        return self.constructed(array.copy(), flags)
+        return self.construct(array.copy(), flags)
 
     def _marked(self, tensor: Any, requires_grad: bool) -> Any:
-        for mark in dialects.MARKS if requires_grad and not self.flag else ():
+        for mark in dialects.MARKS if requires_grad and not self.grad_flag else ():
             if getattr(tensor, mark, None) is False:
                 setattr(tensor, mark, True)
-        ask = method_of(tensor, dialects.MARKING) if requires_grad and not self.flag else None
+        ask = method_of(tensor, dialects.GRAD_MARK_METHODS) if requires_grad and not self.grad_flag else None
         if ask is not None:
             ask(True)
         return tensor
@@ -133,9 +133,9 @@ class Api:
         if isinstance(value, self.base_type):
             return self.base_type is not object
         kind = type(value)
-        if kind not in self.akin:
-            self.akin[kind] = is_akin(kind, self.tensor_type, self.backward_name)
-        return self.akin[kind]
+        if kind not in self.related_types:
+            self.related_types[kind] = is_related_type(kind, self.tensor_type, self.backward_name)
+        return self.related_types[kind]
 
     def read(self, tensor: Any) -> np.ndarray:
         """Its values; memory may be shared. Raises Unsupported where there are none to be found."""
@@ -147,9 +147,9 @@ class Api:
                 array = self.plain(candidate)
                 if array is not None:
                     return array
-        except ANYTHING as error:  # another may give them still
+        except USER_EXCEPTIONS as error:  # another may give them still
             problem = error
-        array = read_otherwise(tensor, self.plain)
+        array = read_fallback_values(tensor, self.plain)
         if array is None and isinstance(problem, RecursionError):
             raise problem
         if array is None:
@@ -171,18 +171,18 @@ class Api:
             return None if self.is_tensor(value) else array_of(value)
         try:
             array = np.asarray(value)
-        except ANYTHING:  # a list of lists of different lengths, or what is none of its own
+        except USER_EXCEPTIONS:  # a list of lists of different lengths, or what is none of its own
             return None
         return array if array.dtype.kind in "biufcV" else None
 
     def gradient(self, tensor: Any) -> Any:
         """What the tensor has for a gradient, in the class's own terms: None too where it raises because there is
         none."""
-        way = self.running
-        if way is not None and way.gives:
-            return self.returned.of(tensor)
+        way = self.pass_runner
+        if way is not None and way.returns_gradients:
+            return self.returned_gradients.of(tensor)
         field_ = self.gradient_field if way is None else way.attribute
-        if field_ and not self.passed:
+        if field_ and not self.has_run_pass:
             return getattr(tensor, field_, None)  # what computes its gradient would keep it
         try:
             if self.gradient_name:
@@ -190,11 +190,11 @@ class Api:
             else:
                 found = next(candidates(tensor, dialects.GRADIENTS, dialects.GRADIENT_METHODS), None)
             found = found() if callable(found) and not self.is_tensor(found) else found
-        except ANYTHING as error:
+        except USER_EXCEPTIONS as error:
             if field_ and isinstance(error, RecursionError):  # while it is computed
                 raise
             found = None
-        return self.returned.of(tensor) if found is None else found
+        return self.returned_gradients.of(tensor) if found is None else found
 
     def gradient_array(self, tensor: Any) -> np.ndarray | None:
         """The same as an array."""
@@ -220,29 +220,29 @@ class Api:
         named: dict[str, Any] = {}
         if keyword and seed:
             named[keyword], seed = seed[0], ()
-        if self.retaining and retain_graph is not None:
-            named[self.retaining] = retain_graph
+        if self.retain_parameter and retain_graph is not None:
+            named[self.retain_parameter] = retain_graph
         given: Iterable[tuple[Any, Any]] = ()
-        self.passed = True
-        if self.running is not None:
-            given = self.running.run(tensor, self.leaves(), seed, named)
+        self.has_run_pass = True
+        if self.pass_runner is not None:
+            given = self.pass_runner.run(tensor, self.leaves(), seed, named)
         else:
             gradients = getattr(tensor, self.backward_name)(*seed, **named)
             given = gradients.items() if isinstance(gradients, Mapping) else ()
-        self.returned.add(given, self.is_tensor, self._as_array)
+        self.returned_gradients.add(given, self.is_tensor, self._as_array)
 
     def begin_graph(self) -> None:
         """Forget what passes have given back; a tape begins anew. Raises whatever the class raises."""
-        self.returned.forget()
-        self.passed = False
-        if self.running is not None:
-            self.running.begin()
+        self.returned_gradients.forget()
+        self.has_run_pass = False
+        if self.pass_runner is not None:
+            self.pass_runner.begin()
 
-    def use(self, way: Pass | None) -> None:
+    def use_pass(self, way: PassRunner | None) -> None:
         """Run passes so from now on; by the tensor's own method where it is none."""
-        if self.running is not None:
-            self.running.end()
-        self.running = way
+        if self.pass_runner is not None:
+            self.pass_runner.end()
+        self.pass_runner = way
 
     def modules(self, submodules: Iterable[str] = dialects.SUBMODULES) -> list[ModuleType]:
         """Where functions on its tensors may be."""
@@ -250,18 +250,18 @@ class Api:
         homes |= {self.module.__name__: None} if self.module is not None else {}
         return modules_of(list(homes), tuple(submodules), dialects.NEIGHBOURS)
 
-    def passes(self) -> Iterator[Pass]:
+    def passes(self) -> Iterator[PassRunner]:
         """What may run a whole pass besides the method. Modules by usual names are imported for it."""
         homes = [self.module, sys.modules.get(getattr(self.tensor_type, "__module__", ""))]
         homes += self.modules((*dialects.PASS_MODULES, *dialects.SUBMODULES))
         found = list(dict.fromkeys(home for home in homes if home is not None))
-        made = self.make(np.array(0.5 if self.scalar else [0.5]), True)
+        made = self.make(np.array(0.5 if self.is_scalar else [0.5]), True)
         return passes_of(self.tensor_type, made, self.gradient_name, found)
 
     @property
-    def retaining(self) -> str:
+    def retain_parameter(self) -> str:
         """The parameter by which a graph is kept; empty where there is none."""
-        return next((name for name in dialects.RETAINING if name in self._parameters()), "")
+        return next((name for name in dialects.RETAIN_PARAMETERS if name in self._parameters()), "")
 
     def takes_seed(self) -> bool:
         """Whether `backward` takes an incoming gradient, as far as its signature tells."""
@@ -272,8 +272,8 @@ class Api:
         return [name for name in self._parameters()[1:] if name in dialects.SEEDS]
 
     def _parameters(self) -> list[str]:
-        if self.running is not None:
-            return self.running.parameters()
+        if self.pass_runner is not None:
+            return self.pass_runner.parameters()
         try:
             signature = inspect.signature(getattr(self.tensor_type, self.backward_name))
         except (TypeError, ValueError):
@@ -282,37 +282,37 @@ class Api:
 
     def keep_gradient(self, tensor: Any) -> None:
         """Tell a tensor that is no leaf to keep its gradient, if it can be told. Raises whatever the class raises."""
-        keep = method_of(tensor, dialects.KEEPING)
+        keep = method_of(tensor, dialects.RETAIN_METHODS)
         if keep is not None:
             keep()
 
-    def is_told_to_keep(self, tensor: Any) -> bool:
+    def needs_retain_grad(self, tensor: Any) -> bool:
         """Whether a tensor that is no leaf keeps its gradient only if it is told to."""
-        return method_of(tensor, dialects.KEEPING) is not None
+        return method_of(tensor, dialects.RETAIN_METHODS) is not None
 
     def is_view(self, tensor: Any) -> bool:
         """Whether it shares another's memory, and gradient."""
         return any(self.is_tensor(getattr(tensor, name, None)) for name in dialects.BASES)
 
-    def resting(self, tensor: Any) -> Any:
+    def initial_gradient(self, tensor: Any) -> Any:
         """What a tensor has for a gradient before any has arrived: a copy, which no pass changes."""
         found = self.gradient(tensor)
-        return Made(self.read(found).copy()) if self.is_tensor(found) else copied(found)
+        return FreshTensor(self.read(found).copy()) if self.is_tensor(found) else copied(found)
 
     def set_gradient(self, tensor: Any, gradient: Any, clearing: bool) -> None:
         """Put a copy of a gradient there; where it cannot be assigned, it can be cleared at best. Raises
         Unsupported."""
-        if self.returned.put(tensor, gradient if isinstance(gradient, np.ndarray) else None):
+        if self.returned_gradients.put(tensor, gradient if isinstance(gradient, np.ndarray) else None):
             return
-        way, self.passed = self.running, self.passed and not clearing
-        if way is not None and way.gives and clearing:
+        way, self.has_run_pass = self.pass_runner, self.has_run_pass and not clearing
+        if way is not None and way.returns_gradients and clearing:
             return
         name = self.gradient_name or next((n for n in dialects.GRADIENTS if hasattr(tensor, n)), "grad")
         name = way.attribute if way is not None and way.attribute else name
         name = self.gradient_field if way is None and clearing and self.gradient_field else name
-        if clearing and self.clearing and self._cleared(tensor):
+        if clearing and self.clearing_name and self._cleared(tensor):
             return
-        if isinstance(gradient, Made):
+        if isinstance(gradient, FreshTensor):
             gradient = self.make(gradient.array, False)
         elif isinstance(gradient, np.ndarray):
             gradient = self.stored(gradient)
@@ -321,7 +321,7 @@ class Api:
             keep = copied if like is None or not isinstance(gradient, np.ndarray) else like
             setattr(tensor, name, keep(gradient))
         except AttributeError:
-            clear = method_of(tensor, dialects.CLEARING) if clearing else None
+            clear = method_of(tensor, dialects.CLEARING_METHODS) if clearing else None
             if clear is None:
                 message = f"the gradient of a {type(tensor).__name__} cannot be set or cleared"
                 raise Unsupported(message, lacks="gradients that can be set") from None
@@ -329,14 +329,14 @@ class Api:
 
     def stored(self, array: np.ndarray) -> Any:
         """A copy of an array as the class keeps its own: in an array of somebody's, where it has such."""
-        if self.scalar or not self.storage:
+        if self.is_scalar or not self.storage:
             return array.copy()
         return getattr(self.make(array, False), self.storage)
 
     def _cleared(self, tensor: Any) -> bool:
         """Whether its own method could be called; of a tensor that has no gradient some cannot."""
         try:
-            getattr(tensor, self.clearing)()
-        except ANYTHING:
+            getattr(tensor, self.clearing_name)()
+        except USER_EXCEPTIONS:
             return False
         return True

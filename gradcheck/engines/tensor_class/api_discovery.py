@@ -12,9 +12,9 @@ import numpy as np
 
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.api import Api
-from gradcheck.engines.tensor_class.user_code_guard import ANYTHING, said
 from gradcheck.engines.tensor_class.members import candidates, vars_of
 from gradcheck.engines.tensor_class.storages import is_storage
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line
 from gradcheck.errors import Unsupported, UsageError
 
 #: What a class that is looked at is made of.
@@ -28,24 +28,24 @@ def api_of(constructor: Callable[..., Any], name: str, module: ModuleType | None
     """How a class, or a function that makes tensors, is used. Raises UsageError where it is no Tensor class. A `module`
     that was named may have its class from another."""
     api = Api(constructor, name, module=module)
-    api.flags, api.keeping = _flags(constructor), _keeping(constructor)
-    made = _made(api)
+    api.grad_flags, api.keeping_flag = _flags(constructor), _keeping_flag(constructor)
+    made = _sample_tensor(api)
     api.tensor_type = type(made)
     if isinstance(constructor, type) and isinstance(made, constructor):
         api.tensor_type = constructor  # what ops return may be of another of its subclasses
     api.backward_name = _backward_of(api.tensor_type)
-    if not api.backward_name and enable(api):
+    if not api.backward_name and enable_gradients(api):
         api.backward_name = _backward_of(api.tensor_type)
-        made = api.make(np.array(0.5) if api.scalar else _SAMPLE, True)
+        made = api.make(np.array(0.5) if api.is_scalar else _SAMPLE, True)
     above = (kind for kind in reversed(api.tensor_type.__mro__) if hasattr(kind, api.backward_name))
     api.base_type = next(above, api.tensor_type) if api.backward_name else api.tensor_type
-    api.gradient_name = next((n for n in dialects.GRADIENTS if _has(made, n)), "")
+    api.gradient_name = next((n for n in dialects.GRADIENTS if _has_attribute(made, n)), "")
     behind = isinstance(inspect.getattr_static(api.tensor_type, api.gradient_name or "_", None), property)
     api.gradient_field = f"_{api.gradient_name}" if behind and f"_{api.gradient_name}" in vars_of(made) else ""
-    api.scalar = api.scalar or not _holds_arrays(api)
+    api.is_scalar = api.is_scalar or not _holds_arrays(api)
     if not api.backward_name:
-        api.running = next(api.passes(), None)
-    if not api.backward_name and api.running is None:
+        api.pass_runner = next(api.passes(), None)
+    if not api.backward_name and api.pass_runner is None:
         hint = "name a Tensor class, or an object with evaluate() and pull_back()"
         raise UsageError(f"{name} has no backward(), and nothing runs one for it, so it is no engine", hint=hint)
     return api
@@ -55,36 +55,36 @@ def _backward_of(kind: type) -> str:
     return next((name for name in dialects.BACKWARDS if callable(getattr(kind, name, None))), "")
 
 
-def enable(api: Api) -> bool:
+def enable_gradients(api: Api) -> bool:
     """Call what gives the class its gradients, where there is such a function around it; whether there is."""
     found = False
     for home in api.modules((*dialects.PASS_MODULES, *dialects.SUBMODULES)):
-        for name in dialects.ENABLING:
+        for name in dialects.ENABLING_FUNCTIONS:
             function = getattr(home, name, None)
             if callable(function) and not found:
                 try:
                     function()
-                except ANYTHING:  # it is for something else
+                except USER_EXCEPTIONS:  # it is for something else
                     continue
                 found = True
     if found:
-        api.flags = _flags(api.constructor)
-        api.flag, api.flag_if_wanted = api.flags[0]
+        api.grad_flags = _flags(api.constructor)
+        api.grad_flag, api.grad_flag_value = api.grad_flags[0]
     return found
 
 
-def _made(api: Api) -> Any:
+def _sample_tensor(api: Api) -> Any:
     """A tensor, from the data alone, else with all that the constructor wants besides."""
     try:
-        return _first(api)
+        return _first_tensor(api)
     except UsageError:
         if not _fill(api):
             raise
         try:
-            return _first(api)
+            return _first_tensor(api)
         except UsageError:
             pass
-        api.data_name, api.others = "", {}
+        api.data_name, api.other_arguments = "", {}
         raise
 
 
@@ -98,11 +98,11 @@ def _fill(api: Api) -> bool:
     named = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     plain = {name: name.lower().strip("_") for name in named}
     data = next((name for word in dialects.DATA for name in named if plain[name] == word), "")
-    flags = {flag for flag, _ in api.flags}
+    flags = {flag for flag, _ in api.grad_flags}
     wanted = [p.name for p in parameters if p.default is p.empty and p.name in named and p.name not in (data, *flags)]
-    if not data or not all(plain[name] in dialects.FILLING for name in wanted):
+    if not data or not all(plain[name] in dialects.DEFAULT_ARGUMENTS for name in wanted):
         return False
-    api.data_name, api.others = data, {name: dialects.FILLING[plain[name]] for name in wanted}
+    api.data_name, api.other_arguments = data, {name: dialects.DEFAULT_ARGUMENTS[plain[name]] for name in wanted}
     return bool(wanted) or data != named[0]
 
 
@@ -122,7 +122,7 @@ def _flags(constructor: Callable[..., Any]) -> tuple[tuple[str, bool], ...]:
     return (*found, ("", True), *((name, True) for name in more))
 
 
-def _keeping(constructor: Callable[..., Any]) -> str:
+def _keeping_flag(constructor: Callable[..., Any]) -> str:
     try:
         names = list(inspect.signature(constructor).parameters)[1:]
     except (TypeError, ValueError):
@@ -130,35 +130,35 @@ def _keeping(constructor: Callable[..., Any]) -> str:
     return next((name for name in names if name.lower().replace("_", "") in dialects.KEEPING_FLAGS), "")
 
 
-def _first(api: Api) -> Any:
+def _first_tensor(api: Api) -> Any:
     """A tensor of a few numbers, or, where the class takes one number only, of one; it is then `scalar`. The first flag
     with which it can be made and read is kept."""
     problem: BaseException | None = None
     ways = ((False, False, _SAMPLE), (False, True, _SAMPLE), (True, False, np.array(0.5)))
     for scalar, lists, array in ways:
-        for flag, if_wanted in api.flags:
-            api.scalar, api.lists, api.flag, api.flag_if_wanted = scalar, lists, flag, if_wanted
+        for flag, if_wanted in api.grad_flags:
+            api.is_scalar, api.needs_lists, api.grad_flag, api.grad_flag_value = scalar, lists, flag, if_wanted
             try:
                 made = api.make(array, True)
                 api.values_names = _values_names(api, made, array)
-                if api.scalar or api.read(made).shape == array.shape:
-                    api.storage = "" if api.scalar else _storage_of(api, made)
+                if api.is_scalar or api.read(made).shape == array.shape:
+                    api.storage = "" if api.is_scalar else _storage_of(api, made)
                     return made
-            except ANYTHING as error:
+            except USER_EXCEPTIONS as error:
                 problem = problem or error
-    message = f"{api.name} cannot be made from an array: {said(problem) if problem else ''}"
+    message = f"{api.name} cannot be made from an array: {error_line(problem) if problem else ''}"
     raise UsageError(message, hint="its first argument must be the data") from problem
 
 
 def _values_names(api: Api, made: Any, array: np.ndarray) -> tuple[str, ...]:
     """The attribute that has what a tensor was made of, where no table knows it."""
-    if any(_has(made, name) for name in (*dialects.VALUES, *dialects.VALUE_METHODS)):
+    if any(_has_attribute(made, name) for name in (*dialects.VALUES, *dialects.VALUE_METHODS)):
         return ()
-    kept = (name for name in vars_of(made) if _is(api, getattr(made, name), array))
+    kept = (name for name in vars_of(made) if _has_values(api, getattr(made, name), array))
     return tuple(kept)[:1]
 
 
-def _is(api: Api, value: Any, array: np.ndarray) -> bool:
+def _has_values(api: Api, value: Any, array: np.ndarray) -> bool:
     numbers = None if isinstance(value, (bool, str)) else api.plain(value)
     return numbers is not None and numbers.shape == array.shape and bool(np.allclose(numbers, array, 1e-6))
 
@@ -166,7 +166,9 @@ def _is(api: Api, value: Any, array: np.ndarray) -> bool:
 def _storage_of(api: Api, made: Any) -> str:
     """The attribute with an array of somebody's own."""
     names = (*api.values_names, *dialects.VALUES)
-    found = next((name for name in names if _has(made, name) and api.plain(getattr(made, name)) is not None), "")
+    found = next(
+        (name for name in names if _has_attribute(made, name) and api.plain(getattr(made, name)) is not None), ""
+    )
     value = getattr(made, found, None)
     return found if is_storage(value) and not hasattr(value, "__array__") and not api.is_tensor(value) else ""
 
@@ -179,10 +181,10 @@ def _holds_arrays(api: Api) -> bool:
             return False
     except Unsupported:
         return False
-    return any(_does(api, name) for name in _ARRAY_LIKE) or hasattr(tensor, "shape") or _converts(api)
+    return any(_has_working_method(api, name) for name in _ARRAY_LIKE) or hasattr(tensor, "shape") or _converts(api)
 
 
-def _does(api: Api, name: str) -> bool:
+def _has_working_method(api: Api, name: str) -> bool:
     """Whether there is such a thing, and it is no empty method: one that is called and gives nothing."""
     if not hasattr(api.tensor_type, name):
         return False
@@ -191,7 +193,7 @@ def _does(api: Api, name: str) -> bool:
     others = (given,) if name in _PRODUCTS else ()
     try:
         return not callable(method) or name in ("transpose", "reshape", "__getitem__") or method(*others) is not None
-    except ANYTHING:
+    except USER_EXCEPTIONS:
         return True
 
 
@@ -209,9 +211,9 @@ def _converts(api: Api) -> bool:
     return begins_with_none and any(value is np for value in vars(home).values() if home is not None)
 
 
-def _has(tensor: Any, name: str) -> bool:
+def _has_attribute(tensor: Any, name: str) -> bool:
     """Whether there is such an attribute, even one that cannot be read yet."""
     try:
         return hasattr(tensor, name)
-    except ANYTHING:
+    except USER_EXCEPTIONS:
         return True

@@ -24,7 +24,7 @@ from gradcheck.language.problem import Problem
 Seeds = list[np.ndarray | None]
 
 
-class Seeded(Protocol):
+class SeedableEngine(Protocol):
     """An engine of a Tensor class, as far as it is asked here."""
 
     name: str
@@ -45,22 +45,22 @@ class Seeded(Protocol):
     def backward(self, roots: list[WrappedTensor], seeds: Seeds, retain_graph: bool) -> None: ...
 
 
-def evaluated_bare(engine: Seeded, problem: Problem) -> Evaluation:
+def evaluate_on_bare_graph(engine: SeedableEngine, problem: Problem) -> Evaluation:
     """What comes of the problem; an evaluation without states, and Unsupported, where incoming gradients cannot be
     given."""
     found = engine.evaluate(problem)
     with engine.fresh_session(problem.dtype):
-        refused = _unseeded(engine, problem, found)
+        refused = _seed_refusal(engine, problem, found)
     return found if refused is None else Evaluation(engine.name, (), refused)
 
 
-def _unseeded(engine: Seeded, problem: Problem, found: Evaluation) -> TensorError | None:
+def _seed_refusal(engine: SeedableEngine, problem: Problem, found: Evaluation) -> TensorError | None:
     passes = 0  # over this graph so far
     for step, seeds, state in zip(problem.case.steps, problem.seeds, found.states, strict=False):
         passes = 0 if step.action == "forward" else passes + (step.action == "backward")
         roots = [state.values[root] for root in step.roots]
         given = [seeds[root] for root in step.roots]
-        if roots and not gives(engine, roots, given):
+        if roots and not accepts_seeds(engine, roots, given):
             message = f"{engine.name} takes no incoming gradient, and is wrong in a root times one already"
             return as_tensor_error(Unsupported(message, lacks="incoming gradients"))
         if passes > 1 and problem.case.graph.keys() <= step.roots.keys() and not _begins_there(engine, roots, given):
@@ -69,7 +69,7 @@ def _unseeded(engine: Seeded, problem: Problem, found: Evaluation) -> TensorErro
     return None
 
 
-def _begins_there(engine: Seeded, roots: Sequence[np.ndarray], seeds: Sequence[np.ndarray | None]) -> bool:
+def _begins_there(engine: SeedableEngine, roots: Sequence[np.ndarray], seeds: Sequence[np.ndarray | None]) -> bool:
     """Whether passes begin at these roots themselves, and at no total that is made of them."""
     engine.new_graph()
     leaves = [engine.leaf(np.asarray(root), True) for root in roots]
@@ -77,7 +77,7 @@ def _begins_there(engine: Seeded, roots: Sequence[np.ndarray], seeds: Sequence[n
     return all(any(start is leaf for leaf in leaves) for start in starts)
 
 
-def gives(engine: Seeded, roots: Sequence[np.ndarray], seeds: Sequence[np.ndarray | None]) -> bool:
+def accepts_seeds(engine: SeedableEngine, roots: Sequence[np.ndarray], seeds: Sequence[np.ndarray | None]) -> bool:
     """Whether leaves with the values of these roots get these incoming gradients, as passes from the roots are begun;
     True where no more than the class's own pass is needed for that."""
     wanted = list(seeds)

@@ -1,9 +1,9 @@
 """How an op might be called in somebody's library: Python's operators, and torch's and NumPy's names and arguments.
 
-A `Form` is one way of calling. `exact` ones cannot be misunderstood: an operator, or the op's own name with nothing but
-tensors; where such a form exists it is the one to be tested, whatever it returns. Others (`sum(0)` might set another
-parameter than the dimension) are believed only when they return what the op should. A further name of an op, or of a
-parameter, is an entry in `dialects`.
+A `CallForm` is one way of calling. `exact` ones cannot be misunderstood: an operator, or the op's own name with nothing
+but tensors; where such a form exists it is the one to be tested, whatever it returns. Others (`sum(0)` might set
+another parameter than the dimension) are believed only when they return what the op should. A further name of an op, or
+of a parameter, is an entry in `dialects`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from gradcheck.autograd.op import Op
 from gradcheck.engines.tensor_class.dialects import AMBIGUOUS, KEYWORDS, SYNONYMS
-from gradcheck.engines.tensor_class.user_code_guard import ANYTHING
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.language.evaluation.scalar_arithmetic import ARITHMETIC
 
 #: An op's arguments in the signature's order, as the library takes them.
@@ -34,7 +34,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {name: ARITHMETIC[name] for name in _
 }
 
 
-class Absent(Exception):
+class MissingName(Exception):
     """The library has nothing of that name."""
 
 
@@ -44,7 +44,7 @@ class Library(NamedTuple):
 
     modules: tuple[Any, ...]
     methods: bool = True
-    others: tuple[Any, ...] = ()
+    fallback_modules: tuple[Any, ...] = ()
 
     def function(self, name: str) -> Callable[..., Any]:
         """The first public function of this name. Raises Absent."""
@@ -54,18 +54,18 @@ class Library(NamedTuple):
     def home(self, name: str) -> Any:
         """What has the first public function of this name. Raises Absent, also where a module's own way of finding it
         raises."""
-        for module in (*self.modules, *self.others):
+        for module in (*self.modules, *self.fallback_modules):
             try:
                 found = getattr(module, name, None)
-            except ANYTHING:
+            except USER_EXCEPTIONS:
                 continue
             if callable(found):
                 return module
-        raise Absent(name)
+        raise MissingName(name)
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class FormArgument:
     """One argument of a call: the op's own at `index`, or sizes (those of the result's shape if `dims` is None).
 
     The items of one that is `spread` are written out, `2, 3` in place of `(2, 3)`; a single number that is `packed` is
@@ -86,19 +86,19 @@ class Argument:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class CallForm:
     """One way of calling an op. A method's first argument is the tensor that has it; a method that takes nothing else
     may be a property. Masks and indices are arrays, or `lifted`: tensors of the library's. An op that is an object is
     made of what is in `making`, and used in a `manner`: see `op_objects`."""
 
     kind: Literal["operator", "method", "function", "object"]
     name: str
-    positional: tuple[Argument, ...]
-    keywords: tuple[tuple[str, Argument], ...] = ()
+    positional: tuple[FormArgument, ...]
+    keywords: tuple[tuple[str, FormArgument], ...] = ()
     exact: bool = False
     lifted: bool = False
-    making: tuple[Argument, ...] = ()
-    manner: str = ""
+    constructor_arguments: tuple[FormArgument, ...] = ()
+    usage: str = ""
 
     @property
     def label(self) -> str:
@@ -106,7 +106,7 @@ class Form:
         if self.kind == "operator":
             return f"operator {self.name}"
         if self.kind == "object":
-            return {"apply": f"{self.name}.apply(…)", "make": f"{self.name}(…)"}.get(self.manner, f"{self.name}()(…)")
+            return {"apply": f"{self.name}.apply(…)", "make": f"{self.name}(…)"}.get(self.usage, f"{self.name}()(…)")
         given = [*(["…"] if len(self.positional) > 1 else []), *(f"{word}=…" for word, _ in self.keywords)]
         return f"{'.' if self.kind == 'method' else ''}{self.name}({', '.join(given)})"
 
@@ -118,22 +118,22 @@ class Form:
             positional += value if argument.spread else [value]
         return positional, {word: argument.value(args, shape) for word, argument in self.keywords}
 
-    def gives_nothing(self, args: Arguments, shape: Shape) -> bool:
+    def passes_none(self, args: Arguments, shape: Shape) -> bool:
         """Whether None is among what is given: a bound that is not there means something else to others."""
         positional, keywords = self.given(args, shape)
         return any(value is None for value in (*positional, *keywords.values()))
 
-    def _by_object(self, made_by: Callable[..., Any], tensors: list[Any], settings: list[Any]) -> Any:
+    def _call_object(self, made_by: Callable[..., Any], tensors: list[Any], settings: list[Any]) -> Any:
         """What a class that is an op makes of tensors."""
-        if self.manner in ("make", "apply"):
-            use: Callable[..., Any] | None = made_by if self.manner == "make" else getattr(made_by, "apply", None)
+        if self.usage in ("make", "apply"):
+            use: Callable[..., Any] | None = made_by if self.usage == "make" else getattr(made_by, "apply", None)
             if use is None:
-                raise Absent("apply")
+                raise MissingName("apply")
             return use(*tensors, *settings)
         made = made_by(*settings)
-        if self.manner == "forward":
+        if self.usage == "forward":
             return made.forward(*tensors)
-        return made(tensors) if self.manner == "list" else made(*tensors)
+        return made(tensors) if self.usage == "list" else made(*tensors)
 
     def call(self, library: Library, args: Arguments, shape: Shape) -> Any:
         """Call it. `shape` is the result's, for ops in `SHAPED`. Raises Absent where the library has no such thing, and
@@ -144,44 +144,46 @@ class Form:
         if self.kind == "function":
             return library.function(self.name)(*given, **keywords)
         if self.kind == "object":
-            return self._by_object(library.function(self.name), given, [one.value(args, shape) for one in self.making])
+            return self._call_object(
+                library.function(self.name), given, [one.value(args, shape) for one in self.constructor_arguments]
+            )
         try:
             method = getattr(given[0], self.name)
         except AttributeError:
-            raise Absent(self.name) from None
+            raise MissingName(self.name) from None
         kind = type(given[0])
-        if kind is not np.ndarray and getattr(kind, self.name, None) is getattr(np.ndarray, self.name, Absent):
-            raise Absent(self.name)  # a tensor that is an array, too: it is NumPy's method, and no op of the class
+        if kind is not np.ndarray and getattr(kind, self.name, None) is getattr(np.ndarray, self.name, MissingName):
+            raise MissingName(self.name)  # a tensor that is an array, too: it is NumPy's method, and no op of the class
         if callable(method):
             return method(*given[1:], **keywords)
         if len(given) > 1 or keywords:
-            raise Absent("a property takes no arguments")
+            raise MissingName("a property takes no arguments")
         return method
 
 
-def forms(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[Form]:
+def forms(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[CallForm]:
     """Every way of calling the op with these arguments (their values matter only where they are no tensors); `ndim` is
     the first argument's number of dimensions."""
     settings = settings_of(op, bound)
     if op.name in OPERATORS and not settings:
-        operands = tuple(Argument(index) for index in range(_operands(op)))
-        yield Form("operator", op.name, operands, exact=not _is_mixed(op, bound))
+        operands = tuple(FormArgument(index) for index in range(_operands(op)))
+        yield CallForm("operator", op.name, operands, exact=not _is_mixed(op, bound))
     if op.name == "where":
-        yield from _choosing()
+        yield from _where_forms()
         return
     if op.name in SHAPED:
-        yield from _shaped(op, bound, ndim, library)
+        yield from _shape_forms(op, bound, ndim, library)
         return
     for name in names_of(op):
         exact = not settings and op.sequence is None and name == op.name.rpartition(".")[2]
-        yield from _named(op, name, settings, library, exact and op.name not in AMBIGUOUS)
+        yield from _named_forms(op, name, settings, library, exact and op.name not in AMBIGUOUS)
 
 
-def _choosing() -> Iterator[Form]:
+def _where_forms() -> Iterator[CallForm]:
     """torch's method is that of what is chosen where the condition holds: `x.where(condition, y)`."""
-    condition, chosen, other = map(Argument, range(3))
-    yield Form("method", "where", (chosen, condition, other))
-    yield Form("function", "where", (condition, chosen, other))
+    condition, chosen, other = map(FormArgument, range(3))
+    yield CallForm("method", "where", (chosen, condition, other))
+    yield CallForm("function", "where", (condition, chosen, other))
 
 
 def names_of(op: Op) -> tuple[str, ...]:
@@ -224,16 +226,18 @@ def _same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and isinstance(a, (bool, int, float, str, tuple, type(None))) and a == b
 
 
-def _named(op: Op, name: str, settings: list[int], library: Library, exact: bool) -> Iterator[Form]:
+def _named_forms(op: Op, name: str, settings: list[int], library: Library, exact: bool) -> Iterator[CallForm]:
     """Method, function, property."""
     listed = next((i for i, parameter in enumerate(op.parameters) if parameter.name == op.variadic), None)
-    arguments = [Argument(i, spread=i == listed) for i in range(len(op.parameters))]  # einsum("ij,jk", a, b) is spread
+    arguments = [
+        FormArgument(i, spread=i == listed) for i in range(len(op.parameters))
+    ]  # einsum("ij,jk", a, b) is spread
     for count, words in _ways_of_giving(op, settings):
         positional = tuple(arguments[:count])
         keywords = tuple((word, replace(arguments[i], packed=word == "axes")) for word, i in words)
         if library.methods and op.sequence is None:
-            yield Form("method", name, positional, keywords, exact)
-        yield Form("function", name, positional, keywords, exact)
+            yield CallForm("method", name, positional, keywords, exact)
+        yield CallForm("function", name, positional, keywords, exact)
 
 
 def _ways_of_giving(op: Op, settings: list[int]) -> Iterator[tuple[int, list[tuple[str, int]]]]:
@@ -265,10 +269,10 @@ _SWAPPING = ("transpose", "swapaxes", "T", "mT", "t")
 #: All ops that are not asked for as they are written.
 SHAPED = frozenset((*_SIZED, *_SWAPPING, "permute", "getitem"))
 
-_TENSOR = Argument(0)
+_TENSOR = FormArgument(0)
 
 
-def _shaped(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[Form]:
+def _shape_forms(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[CallForm]:
     """Forms of the ops in `SHAPED`; none for an index, which is the operator's alone."""
     if op.name in _SIZED:
         yield from _sizes(_SIZED[op.name], library)
@@ -276,36 +280,36 @@ def _shaped(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[F
         yield from _order(tuple(int(dim) % max(ndim, 1) for dim in bound[1]), library)
     elif op.name in _SWAPPING and (len(bound) > 1 or ndim > 1):
         if len(bound) == 1:  # as it is written, if that is there: a rule may differ between a class's own words
-            yield Form("method", op.name, (_TENSOR,))
+            yield CallForm("method", op.name, (_TENSOR,))
         yield from _swap(tuple(bound[1:3]) or (-2, -1), ndim, library)
 
 
-def _sizes(names: Sequence[str], library: Library, dims: Shape | None = None) -> Iterator[Form]:
+def _sizes(names: Sequence[str], library: Library, dims: Shape | None = None) -> Iterator[CallForm]:
     """`reshape(2, 3)` and `reshape((2, 3))`, methods and functions; of the result's shape unless `dims` are given."""
     for name in names:
         if library.methods:
-            yield Form("method", name, (_TENSOR, Argument(dims=dims, spread=True)))
-            yield Form("method", name, (_TENSOR, Argument(dims=dims)))
-        yield Form("function", name, (_TENSOR, Argument(dims=dims)))
+            yield CallForm("method", name, (_TENSOR, FormArgument(dims=dims, spread=True)))
+            yield CallForm("method", name, (_TENSOR, FormArgument(dims=dims)))
+        yield CallForm("function", name, (_TENSOR, FormArgument(dims=dims)))
 
 
-def _order(dims: Shape, library: Library) -> Iterator[Form]:
+def _order(dims: Shape, library: Library) -> Iterator[CallForm]:
     """Dimensions in another order."""
     yield from _sizes(("permute", "transpose"), library, dims)
     if library.methods:
-        yield Form("method", "transpose", (_TENSOR,), (("axes", Argument(dims=dims)),))
+        yield CallForm("method", "transpose", (_TENSOR,), (("axes", FormArgument(dims=dims)),))
     if dims == (1, 0):
         for name in ("T", "t", "transpose"):
-            yield Form("method", name, (_TENSOR,))
-        yield Form("function", "transpose", (_TENSOR,))
+            yield CallForm("method", name, (_TENSOR,))
+        yield CallForm("function", "transpose", (_TENSOR,))
 
 
-def _swap(pair: Sequence[Any], ndim: int, library: Library) -> Iterator[Form]:
+def _swap(pair: Sequence[Any], ndim: int, library: Library) -> Iterator[CallForm]:
     """Two dimensions in each other's place."""
     first, second = (int(dim) % max(ndim, 1) for dim in pair)
     order = list(range(ndim))
     if ndim:
         order[first], order[second] = order[second], order[first]
     yield from _sizes(("transpose", "swapaxes"), library, (first, second))
-    yield Form("function", "swapaxes", (_TENSOR, Argument(dims=(first, second), spread=True)))
+    yield CallForm("function", "swapaxes", (_TENSOR, FormArgument(dims=(first, second), spread=True)))
     yield from _order(tuple(order), library)

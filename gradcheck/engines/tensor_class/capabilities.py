@@ -10,7 +10,7 @@ import numpy as np
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.errors import Unsupported
 
-Seed = Literal["array", "tensor", "assigned array", "assigned tensor", "none"]
+SeedKind = Literal["array", "tensor", "assigned array", "assigned tensor", "none"]
 Shape = tuple[int, ...]
 
 
@@ -37,48 +37,48 @@ class Capabilities:
     misunderstood        why nothing can be asked of it; empty where it is understood
     """
 
-    seed: Seed
+    seed: SeedKind
     keeps_intermediates: bool
     keeps_graph: bool
     keyword: str = ""
-    equals_are_one: bool = False
+    merges_equal_nodes: bool = False
     keeps_roots: bool = True
     adds_to_roots: bool = True
     adds_to_intermediates: bool = True
     starts_alone: bool = True
     starts_with_ones: bool = False
-    total: Shape = ()
+    total_shape: Shape = ()
     tracks_constants: bool = False
-    spares_constants: bool = True
+    constants_lack_gradients: bool = True
     answers_numpy: bool = False
     dtype: str = "float64"
-    misunderstood: str = ""
+    not_understood: str = ""
 
 
 #: Of a class about which nothing could be learned.
 UNKNOWN = Capabilities("array", keeps_intermediates=True, keeps_graph=True)
 
 
-def seeded(api: Api, seed: Seed, incoming: np.ndarray) -> tuple[Any, ...]:
+def seed_arguments(api: Api, seed: SeedKind, incoming: np.ndarray) -> tuple[Any, ...]:
     """The arguments of `backward` for an incoming gradient."""
     if seed not in ("array", "tensor"):
         return ()
-    return (_as_taken(api, seed, incoming),)
+    return (_as_seed(api, seed, incoming),)
 
 
-def assigned(api: Api, seed: Seed, incoming: np.ndarray) -> Any:
+def assigned_seed(api: Api, seed: SeedKind, incoming: np.ndarray) -> Any:
     """What is put into the gradient of the root before the pass; None where nothing is."""
-    return _as_taken(api, seed, incoming) if seed.startswith("assigned") else None
+    return _as_seed(api, seed, incoming) if seed.startswith("assigned") else None
 
 
-def _as_taken(api: Api, seed: Seed, incoming: np.ndarray) -> Any:
+def _as_seed(api: Api, seed: SeedKind, incoming: np.ndarray) -> Any:
     if seed.endswith("tensor"):
         return api.make(incoming, False)
-    return float(incoming.reshape(-1)[0]) if api.scalar else api.stored(incoming)
+    return float(incoming.reshape(-1)[0]) if api.is_scalar else api.stored(incoming)
 
 
-def refuse_to_carry(api: Api, gradient: np.ndarray | None) -> None:
+def check_can_accumulate(api: Api, gradient: np.ndarray | None) -> None:
     """Unsupported for a gradient to which others are to be added, where one is computed when it is asked for first and
     stays what it was then."""
-    if gradient is not None and api.running is not None and api.running.attribute:
+    if gradient is not None and api.pass_runner is not None and api.pass_runner.attribute:
         raise Unsupported(f"{api.name} adds nothing to a gradient that is there", lacks="gradients that add up")

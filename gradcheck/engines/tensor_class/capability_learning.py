@@ -15,21 +15,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradcheck.engines.tensor_class.api import Api
-from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, Seed
-from gradcheck.engines.tensor_class.api_discovery import enable
-from gradcheck.engines.tensor_class.user_code_guard import ANYTHING, said
+from gradcheck.engines.tensor_class.api_discovery import enable_gradients
+from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, SeedKind
+from gradcheck.engines.tensor_class.computed_dtype import made_dtype
 from gradcheck.engines.tensor_class.hypotheses import (
-    LESSONS,
-    Asked,
+    GRADIENT_PROBES,
+    ProbedEngine,
     factor_of,
     hypotheses,
     is_right,
-    is_whole,
-    taught_by,
+    run_probe,
+    sums_are_integers,
     writes_into_operands,
 )
-from gradcheck.engines.tensor_class.computed_dtype import made_dtype
-from gradcheck.engines.tensor_class.traits import ONE_OP, completed
+from gradcheck.engines.tensor_class.traits import ONE_OP, complete_capabilities
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line
 from gradcheck.errors import GradcheckError
 
 
@@ -42,16 +42,16 @@ class _Score:
     right: int = 0
     factors: tuple[float, ...] = ()
     tensors: bool = False
-    trouble: str = ""
+    first_error: str = ""
 
-    def suits(self, seed: Seed) -> bool:
+    def matches_seed(self, seed: SeedKind) -> bool:
         """Whether gradients go in as they come out."""
         return seed == "none" or seed.endswith("tensor") == self.tensors
 
-    def worth(self, api: Api, seed: Seed) -> tuple[int, int, bool]:
+    def rank(self, api: Api, seed: SeedKind) -> tuple[int, int, bool]:
         """By which hypotheses are compared: what is right, what asks least of the class, what suits."""
-        way = 0 if (seed == "none") is not api.scalar else 1 if seed.startswith("assigned") else 2
-        return self.right, way, self.suits(seed)
+        way = 0 if (seed == "none") is not api.is_scalar else 1 if seed.startswith("assigned") else 2
+        return self.right, way, self.matches_seed(seed)
 
     @property
     def is_consistent(self) -> bool:
@@ -70,101 +70,103 @@ _NOTHING = "no gradient is right, whatever is tried"
 _LOOKS = 4
 
 
-def capabilities_of(engine: Asked) -> Capabilities:
+def learn_capabilities(engine: ProbedEngine) -> Capabilities:
     """What the engine's class can do; the flag under which that holds, and what runs a pass, are those of its `Api`
     afterwards."""
     found = UNKNOWN
     for _ in range(_LOOKS if engine.api.backward_name else 0):
-        found = _learned(engine)
-        found = _of_lists(engine, found) if found.misunderstood not in ("", ONE_OP) else found
-        if found.misunderstood != ONE_OP:
+        found = _learn(engine)
+        found = _learn_with_lists(engine, found) if found.not_understood not in ("", ONE_OP) else found
+        if found.not_understood != ONE_OP:
             break
-    is_the_pass = found.misunderstood not in ("", _WRITES, _WHOLE)
-    return _otherwise(engine, found) if is_the_pass or not engine.api.backward_name else found
+    is_the_pass = found.not_understood not in ("", _WRITES, _WHOLE)
+    return _learn_with_other_passes(engine, found) if is_the_pass or not engine.api.backward_name else found
 
 
-def _otherwise(engine: Asked, found: Capabilities) -> Capabilities:
+def _learn_with_other_passes(engine: ProbedEngine, found: Capabilities) -> Capabilities:
     """What is learned where something else than the method runs passes, or where the method runs some when it has been
     enabled; what was `found` where nothing does."""
-    if engine.api.backward_name and enable(engine.api):
-        again = _learned(engine)
-        if not again.misunderstood:
+    if engine.api.backward_name and enable_gradients(engine.api):
+        again = _learn(engine)
+        if not again.not_understood:
             return again
     for way in engine.api.passes():
-        engine.api.use(way)
+        engine.api.use_pass(way)
         if way.records:
-            engine.forget()  # outside of a tape an op may give what is no tensor
+            engine.forget_forms()  # outside of a tape an op may give what is no tensor
         try:
-            again = _learned(engine) if _promises(engine) else UNKNOWN
-        except (GradcheckError, *ANYTHING):  # a tape that cannot be begun
+            again = _learn(engine) if _has_right_gradient(engine) else UNKNOWN
+        except (GradcheckError, *USER_EXCEPTIONS):  # a tape that cannot be begun
             continue
-        if again is not UNKNOWN and not again.misunderstood:
+        if again is not UNKNOWN and not again.not_understood:
             return again
-    engine.api.use(None)
-    return found if found.misunderstood else replace(UNKNOWN, misunderstood=_NOTHING)
+    engine.api.use_pass(None)
+    return found if found.not_understood else replace(UNKNOWN, not_understood=_NOTHING)
 
 
-def _promises(engine: Asked) -> bool:
+def _has_right_gradient(engine: ProbedEngine) -> bool:
     """Whether any gradient of a sum, or a product, is right."""
     base = replace(UNKNOWN, dtype=made_dtype(engine))
-    return any(is_right(engine, one, lesson) for one in hypotheses(engine.api, base) for lesson in LESSONS[:3])
+    return any(is_right(engine, one, lesson) for one in hypotheses(engine.api, base) for lesson in GRADIENT_PROBES[:3])
 
 
-def _of_lists(engine: Asked, found: Capabilities) -> Capabilities:
+def _learn_with_lists(engine: ProbedEngine, found: Capabilities) -> Capabilities:
     """What is learned where tensors are made from lists: of a class that takes arrays, but computes with lists."""
-    if engine.api.lists or engine.api.scalar:
+    if engine.api.needs_lists or engine.api.is_scalar:
         return found
-    engine.api.lists = True
-    engine.forget()
-    with suppress(GradcheckError, *ANYTHING):  # it may refuse lists
-        again = _learned(engine)
-        if not again.misunderstood:
+    engine.api.needs_lists = True
+    engine.forget_forms()
+    with suppress(GradcheckError, *USER_EXCEPTIONS):  # it may refuse lists
+        again = _learn(engine)
+        if not again.not_understood:
             return again
-    engine.api.lists = False
-    engine.forget()
+    engine.api.needs_lists = False
+    engine.forget_forms()
     return found
 
 
-def _learned(engine: Asked) -> Capabilities:
-    found = list(_tried(engine))
-    best, flag, one = max(found, key=lambda entry: entry[0].worth(engine.api, entry[2].seed))
+def _learn(engine: ProbedEngine) -> Capabilities:
+    found = list(_score_hypotheses(engine))
+    best, flag, one = max(found, key=lambda entry: entry[0].rank(engine.api, entry[2].seed))
     if not best.right:
         best, flag, one = next((entry for entry in found if entry[0].is_consistent), found[0])
     engine.use_flag(flag)
-    if one.total != found[-1][2].total:
-        engine.forget()
+    if one.total_shape != found[-1][2].total_shape:
+        engine.forget_forms()
     if writes_into_operands(engine):
-        return replace(UNKNOWN, misunderstood=_WRITES)
-    if is_whole(engine, one):
-        return replace(UNKNOWN, misunderstood=_WHOLE)
+        return replace(UNKNOWN, not_understood=_WRITES)
+    if sums_are_integers(engine, one):
+        return replace(UNKNOWN, not_understood=_WHOLE)
     if best.right or best.is_consistent:
-        return completed(engine, one)
-    troubles = [entry[0].trouble for entry in found if entry[0].trouble and entry[2].seed == "none"]
-    return replace(UNKNOWN, misunderstood=(troubles or [_NOTHING])[0])
+        return complete_capabilities(engine, one)
+    troubles = [entry[0].first_error for entry in found if entry[0].first_error and entry[2].seed == "none"]
+    return replace(UNKNOWN, not_understood=(troubles or [_NOTHING])[0])
 
 
-def _tried(engine: Asked) -> Iterator[tuple[_Score, tuple[str, bool], Capabilities]]:
+def _score_hypotheses(engine: ProbedEngine) -> Iterator[tuple[_Score, tuple[str, bool], Capabilities]]:
     """Every hypothesis and how it fared, up to the first that leaves nothing to be desired."""
-    for flag in engine.api.flags:
+    for flag in engine.api.grad_flags:
         engine.use_flag(flag)
-        dtype, total = made_dtype(engine), UNKNOWN.total
+        dtype, total = made_dtype(engine), UNKNOWN.total_shape
         for one in hypotheses(engine.api, replace(UNKNOWN, dtype=dtype)):
-            if one.total != total:
-                total = one.total
-                engine.forget()  # what ops took of single numbers of another shape
+            if one.total_shape != total:
+                total = one.total_shape
+                engine.forget_forms()  # what ops took of single numbers of another shape
             score = _score(engine, one)
             yield score, flag, one
-            if score.right and score.right == score.ran and score.suits(one.seed):
+            if score.right and score.right == score.ran and score.matches_seed(one.seed):
                 return
 
 
-def _score(engine: Asked, one: Capabilities) -> _Score:
+def _score(engine: ProbedEngine, one: Capabilities) -> _Score:
     score, factors = _Score(), list[float]()
-    for lesson in LESSONS:
+    for lesson in GRADIENT_PROBES:
         try:
-            taught = taught_by(engine, one, lesson)
-        except (GradcheckError, *ANYTHING) as error:
-            score.trouble = score.trouble or (error.message if isinstance(error, GradcheckError) else said(error))
+            taught = run_probe(engine, one, lesson)
+        except (GradcheckError, *USER_EXCEPTIONS) as error:
+            score.first_error = score.first_error or (
+                error.message if isinstance(error, GradcheckError) else error_line(error)
+            )
             score.ran, factors = score.ran + 1, [*factors, float("inf")]
             continue
         if taught is None:

@@ -7,39 +7,41 @@ import numpy as np
 from gradcheck.autograd.op import TABLE
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.capabilities import Capabilities
-from gradcheck.engines.tensor_class.user_code_guard import ANYTHING
-from gradcheck.engines.tensor_class.hypotheses import A, Asked, Lesson
+from gradcheck.engines.tensor_class.hypotheses import A, GradientProbe, ProbedEngine
 from gradcheck.engines.tensor_class.members import method_of
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
 from gradcheck.errors import GradcheckError
 
 
-def clearing_of(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> str:
+def clearing_of(engine: ProbedEngine, one: Capabilities, lessons: list[GradientProbe]) -> str:
     """The method that forgets the gradient of its tensor alone, or forgets nothing: that of no more than it should is
     called, as a person would. Empty where there is none, or it is for more than one tensor."""
     for lesson in (lesson for lesson in lessons if lesson.operands == 2):
-        arrays = one.seed != "none" and not engine.api.scalar
-        given = (A if arrays else np.full(one.total, 2.0)).astype(one.dtype)
+        arrays = one.seed != "none" and not engine.api.is_scalar
+        given = (A if arrays else np.full(one.total_shape, 2.0)).astype(one.dtype)
         try:
             engine.new_graph()
             first, second = engine.leaf(given, True), engine.leaf(given + 1, True)
             op = TABLE[lesson.op]
             root = engine.apply(op, op.bind((first, second), {}))
             engine.start(engine.start_of(root), one, np.ones(root.shape, one.dtype))
-            method = method_of(engine.start_of(first), dialects.CLEARING)
+            method = method_of(engine.start_of(first), dialects.CLEARING_METHODS)
             if method is None or not np.any(engine.gradient(second)):
                 return ""
             method()
             kept = engine.gradient(second)
-            if kept is None or not np.any(kept) or _cuts(engine, one, (root, second), method.__name__):
+            if kept is None or not np.any(kept) or _clearing_cuts_graph(engine, one, (root, second), method.__name__):
                 return ""
-        except (GradcheckError, *ANYTHING):
+        except (GradcheckError, *USER_EXCEPTIONS):
             continue
         return method.__name__
     return ""
 
 
-def _cuts(engine: Asked, one: Capabilities, made: tuple[WrappedTensor, WrappedTensor], clearing: str) -> bool:
+def _clearing_cuts_graph(
+    engine: ProbedEngine, one: Capabilities, made: tuple[WrappedTensor, WrappedTensor], clearing: str
+) -> bool:
     """Whether what a root has been made of is forgotten with its gradient: a further pass does not come to a leaf."""
     root, leaf = made
     getattr(engine.start_of(root), clearing)()

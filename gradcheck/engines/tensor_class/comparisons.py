@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 
-class Count:
+class ComparisonCount:
     """How many comparisons there have been."""
 
     def __init__(self) -> None:
@@ -20,9 +20,9 @@ class Count:
 
 
 @contextmanager
-def counted(homes: Sequence[Any]) -> Iterator[Count]:
+def count_comparisons(homes: Sequence[Any]) -> Iterator[ComparisonCount]:
     """Comparisons of objects whose classes are in these modules, or are among these classes, meanwhile."""
-    count = Count()
+    count = ComparisonCount()
 
     def is_same(self: object, other: object) -> Any:
         count.number += 1

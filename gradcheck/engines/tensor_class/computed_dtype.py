@@ -8,40 +8,40 @@ import numpy as np
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.engines.tensor_class.capabilities import Capabilities
-from gradcheck.engines.tensor_class.user_code_guard import ANYTHING
-from gradcheck.engines.tensor_class.hypotheses import A, Asked, B, Lesson
+from gradcheck.engines.tensor_class.hypotheses import A, B, GradientProbe, ProbedEngine
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.errors import GradcheckError
 
 
-def made_dtype(engine: Asked) -> str:
+def made_dtype(engine: ProbedEngine) -> str:
     """The dtype that a tensor has that is made from numbers of double precision; of more precision nothing is asked."""
-    if engine.api.scalar:
-        return _held(engine)
+    if engine.api.is_scalar:
+        return _number_dtype(engine)
     dtype = engine.api.read(engine.api.make(A, True)).dtype
     return dtype.name if dtype.kind == "f" and dtype.itemsize < A.itemsize else "float64"
 
 
-def _held(engine: Asked) -> str:
+def _number_dtype(engine: ProbedEngine) -> str:
     """The dtype of a class's numbers: what becomes of a tenth shows whether that is single precision."""
     try:
         number = float(engine.api.read(engine.api.make(np.array(0.1), True)).reshape(-1)[0])
-    except (GradcheckError, *ANYTHING):  # it may take whole numbers alone
+    except (GradcheckError, *USER_EXCEPTIONS):  # it may take whole numbers alone
         return "float64"
     return "float32" if number == float(np.float32(0.1)) else "float64"
 
 
-def lowest_dtype(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> str:
+def lowest_dtype(engine: ProbedEngine, one: Capabilities, lessons: list[GradientProbe]) -> str:
     """The dtype of least precision in which its ops answer, or gradients arrive."""
-    if engine.api.scalar:
+    if engine.api.is_scalar:
         return one.dtype
     found = [np.dtype(one.dtype)]
-    with suppress(GradcheckError, *ANYTHING):
+    with suppress(GradcheckError, *USER_EXCEPTIONS):
         begun = engine.leaf(A.astype(one.dtype), True).initial  # to which a rule may add
         found += [begun.dtype] if isinstance(begun, np.ndarray) else []
-    with suppress(GradcheckError, *ANYTHING):
+    with suppress(GradcheckError, *USER_EXCEPTIONS):
         total = TABLE["sum"]
         found.append(engine.apply(total, total.bind((engine.leaf(A[0].astype(one.dtype), True),), {})).dtype)
-    with suppress(GradcheckError, *ANYTHING):
+    with suppress(GradcheckError, *USER_EXCEPTIONS):
         times = TABLE["mul"]
         scaled = engine.apply(times, times.bind((engine.leaf(A.astype(one.dtype), True), 0.1), {}))
         found += [] if np.allclose(scaled.array, A * 0.1, 1e-12) else [np.dtype(np.float32)]
@@ -54,6 +54,6 @@ def lowest_dtype(engine: Asked, one: Capabilities, lessons: list[Lesson]) -> str
             engine.start(engine.start_of(root), one, np.ones(root.shape, one.dtype))
             gradient = engine.gradient(given[0])
             found += [] if gradient is None else [gradient.dtype]
-        except (GradcheckError, *ANYTHING):
+        except (GradcheckError, *USER_EXCEPTIONS):
             continue
     return str(min((dtype for dtype in found if dtype.kind == "f"), key=lambda dtype: dtype.itemsize).name)

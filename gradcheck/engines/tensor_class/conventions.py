@@ -10,20 +10,20 @@ from gradcheck.facts import Fact, fact
 
 def conventions_of(can: Capabilities, is_scalar: bool) -> tuple[Fact, ...]:
     """The conventions of a class that can do this, what matters most first."""
-    return tuple(_found(can, is_scalar))
+    return tuple(_convention_facts(can, is_scalar))
 
 
-def _found(can: Capabilities, is_scalar: bool) -> Iterator[Fact]:
-    if can.misunderstood:
-        yield fact("not_understood", why=fact("said", text=can.misunderstood))
+def _convention_facts(can: Capabilities, is_scalar: bool) -> Iterator[Fact]:
+    if can.not_understood:
+        yield fact("not_understood", why=fact("said", text=can.not_understood))
         return
     if can.dtype != "float64":
         yield fact("computes_in", dtype=can.dtype)
-    if can.total:
-        yield fact("totals_have_shape", shape=can.total)
+    if can.total_shape:
+        yield fact("totals_have_shape", shape=can.total_shape)
     if can.tracks_constants:
         yield fact("constants_are_tracked")
-    if can.equals_are_one:
+    if can.merges_equal_nodes:
         yield fact("equals_are_one")
     elif not can.keeps_intermediates:
         yield fact("keeps_no_intermediates")

@@ -23,13 +23,13 @@ KEEPING_FLAGS = ("keepgrad", "keepsgrad", "retaingrad", "retainsgrad", "storegra
 #: Where there is no such flag: an attribute that is False on a new tensor, and True where a gradient is wanted.
 MARKS = ("requires_grad",)
 #: Where there is neither: a method that asks for one.
-MARKING = ("requires_grad_",)
+GRAD_MARK_METHODS = ("requires_grad_",)
 
 #: Its parameter for the data, where that is not the first, or not the only one that has to be given.
 DATA = ("data", "value", "values", "val", "array", "arr", "x", "tensor", "numbers", "content", "primal", "v")
 _NUMBERS = count(1)
 #: What is given for the others, by their names in small letters and without underscores around them.
-FILLING: dict[str, Callable[[], Any]] = {
+DEFAULT_ARGUMENTS: dict[str, Callable[[], Any]] = {
     **dict.fromkeys(("name", "label", "id", "symbol", "identifier"), lambda: f"v{next(_NUMBERS)}"),
     **dict.fromkeys(("op", "operation", "operator", "type"), str),
     **dict.fromkeys(("children", "parents", "prev", "inputs", "args", "creators", "depends_on", "deps"), tuple),
@@ -45,7 +45,7 @@ FILLING: dict[str, Callable[[], Any]] = {
 VALUES = ("data", "value", "values", "val", "_data", "_value", "array", "arr", "primal", "v", "x")
 VALUE_METHODS = ("numpy", "asnumpy", "to_numpy", "item", "tolist")
 #: Methods without arguments that compute values which are not computed before: they give these, or keep them.
-REALIZING = ("realize", "compute", "evaluate", "eval", "forward", "materialize", "execute", "run")
+REALIZE_METHODS = ("realize", "compute", "evaluate", "eval", "forward", "materialize", "execute", "run")
 #: Attributes (or methods without arguments) that hold its gradient; methods that give it.
 GRADIENTS = ("grad", "gradient", "_grad", "_gradient", "grads", "adjoint", "derivative", "dv", "g")
 GRADIENT_METHODS = ("get_grad", "get_gradient")
@@ -73,7 +73,7 @@ NO_PASS_WORDS = (
     *("train", "fit", "layer", "loss", "op", "fn", "func", "function", "graph", "forward", "like", "stop", "detach"),
 )
 #: Functions that give a class what it needs for gradients, which it has not before.
-ENABLING = ("enable_autograd", "init_autograd", "setup_autograd", "activate_autograd")
+ENABLING_FUNCTIONS = ("enable_autograd", "init_autograd", "setup_autograd", "activate_autograd")
 #: Words of classes that record what is done to tensors.
 TAPES = ("tape", "graph", "engine", "autograd", "autodiff", "recorder")
 #: Words of classes that are made of the leaves, and may run a pass.
@@ -84,16 +84,16 @@ PASS_MODULES = (
     *("differentiate", "core", "core.grad", "optimizer", "optimizers", "optim"),
 )
 #: Its parameter that keeps the graph, and others that are no incoming gradient either.
-RETAINING = ("retain_graph", "keep_graph", "retain")
-NO_SEEDS = (*RETAINING, "create_graph", "retain_grad", "zero_grad")
+RETAIN_PARAMETERS = ("retain_graph", "keep_graph", "retain")
+NO_SEEDS = (*RETAIN_PARAMETERS, "create_graph", "retain_grad", "zero_grad")
 #: Its parameters that are incoming gradients, where these do not come first.
 SEEDS = ("gradient", "grad", "grad_output", "out_grad", "upstream", "seed", "gradients", "dy", "d_output", "g")
 #: Methods that forget a gradient which cannot be assigned.
-CLEARING = ("zero_grad", "null_grad", "zero_grad_", "clear_grad", "cleargrad", "reset_grad", "zero_gradient")
+CLEARING_METHODS = ("zero_grad", "null_grad", "zero_grad_", "clear_grad", "cleargrad", "reset_grad", "zero_gradient")
 #: The method by which a tensor that is no leaf is told to keep its gradient.
-KEEPING = ("retain_grad",)
+RETAIN_METHODS = ("retain_grad",)
 #: The method that gives the same values without a gradient.
-DETACHING = ("detach",)
+DETACH_METHODS = ("detach",)
 #: The attribute of a view that is the tensor whose memory, and whose gradient, it shares.
 BASES = ("base",)
 

@@ -14,15 +14,15 @@ from gradcheck.engines.base import Evaluation
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.backward_engine import BackwardEngine
-from gradcheck.engines.tensor_class.bare_graph import evaluated_bare, gives
-from gradcheck.engines.tensor_class.call_forms import Form, Library, Shape
-from gradcheck.engines.tensor_class.op_calls import Calls
-from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, refuse_to_carry
-from gradcheck.engines.tensor_class.comparisons import Count, counted
+from gradcheck.engines.tensor_class.bare_graph import accepts_seeds, evaluate_on_bare_graph
+from gradcheck.engines.tensor_class.call_forms import CallForm, Library, Shape
+from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, check_can_accumulate
+from gradcheck.engines.tensor_class.capability_learning import learn_capabilities
+from gradcheck.engines.tensor_class.comparisons import ComparisonCount, count_comparisons
 from gradcheck.engines.tensor_class.conventions import conventions_of
-from gradcheck.engines.tensor_class.user_code_guard import EngineError, Output, said, translating
-from gradcheck.engines.tensor_class.hypotheses import complex_is_right
-from gradcheck.engines.tensor_class.capability_learning import capabilities_of
+from gradcheck.engines.tensor_class.hypotheses import has_right_complex_gradients
+from gradcheck.engines.tensor_class.op_calls import OpCalls
+from gradcheck.engines.tensor_class.user_code_guard import EngineError, Output, error_line, translate_errors
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
 from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.facts import Fact
@@ -41,7 +41,7 @@ class TensorClassEngine(BackwardEngine):
     def __init__(self, api: Api, name: str) -> None:
         super().__init__(api, name, Library((*api.modules(), api.tensor_type)))
         api.leaves = self.leaves
-        self.calls = Calls(self)
+        self.calls = OpCalls(self)
         self._capabilities: Capabilities | None = None
         self._dtype = np.dtype(np.float64)
         self._complex: bool | None = None  # whether gradients of complex numbers are torch's; None until it is asked
@@ -54,22 +54,22 @@ class TensorClassEngine(BackwardEngine):
             self._capabilities, known = UNKNOWN, len(self.calls.lookup.endless)  # while it is learned
             try:
                 with Output().capturing():  # what is printed meanwhile is dropped
-                    self._capabilities = capabilities_of(self)
+                    self._capabilities = learn_capabilities(self)
             except BaseException as error:  # the end of a case's time: the next case learns again, without what it was
                 endless = self.calls.lookup.endless
                 whole = known < len(endless) < MOST_ENDLESS
-                why = " and ".join(endless.values()) or f"{said(error)}, while it was looked at"
-                self._capabilities = None if whole else replace(UNKNOWN, misunderstood=why)
+                why = " and ".join(endless.values()) or f"{error_line(error)}, while it was looked at"
+                self._capabilities = None if whole else replace(UNKNOWN, not_understood=why)
                 raise
             if self._capabilities.answers_numpy:
-                self.library = self.library._replace(others=(np,))
-                self.forget()
+                self.library = self.library._replace(fallback_modules=(np,))
+                self.forget_forms()
             self.new_graph()
         return self._capabilities
 
-    def ending(self, op: Op) -> AbstractContextManager[None]:
+    def mark_endless(self, op: Op) -> AbstractContextManager[None]:
         """Where what is tried of an op meanwhile is interrupted, it is not tried again."""
-        return self.calls.lookup.ending(op)
+        return self.calls.lookup.mark_endless(op)
 
     def new_graph(self) -> None:
         super().new_graph()
@@ -77,13 +77,13 @@ class TensorClassEngine(BackwardEngine):
 
     def use_flag(self, flag: tuple[str, bool]) -> None:
         """Make tensors by this flag from now on, and forget what was learned with another."""
-        if (self.api.flag, self.api.flag_if_wanted) != flag:
-            self.api.flag, self.api.flag_if_wanted = flag
-            self.forget()
+        if (self.api.grad_flag, self.api.grad_flag_value) != flag:
+            self.api.grad_flag, self.api.grad_flag_value = flag
+            self.forget_forms()
 
-    def forget(self) -> None:
+    def forget_forms(self) -> None:
         """Look every op up again."""
-        self.calls.forget()
+        self.calls.forget_forms()
 
     def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
         """As any engine does; again where ops were tried; what is raised must be raised on the bare graph, too."""
@@ -91,39 +91,39 @@ class TensorClassEngine(BackwardEngine):
         found = super().evaluate(problem, recorder)
         if self.calls.lookup.known != known:
             found = super().evaluate(problem, recorder)
-        if self._bare or found.error is None or found.error.kind != EngineError.kind:
+        if self._is_bare or found.error is None or found.error.kind != EngineError.kind:
             return found
         again = self.evaluate_bare(problem)
         return found if again.error is not None and again.error.kind == found.error.kind else again
 
     def evaluate_bare(self, problem: Problem) -> Evaluation:
         """The same problem as a few lines of Python would run it: see `bare`."""
-        self._bare = True
+        self._is_bare = True
         try:
-            return evaluated_bare(self, problem)
+            return evaluate_on_bare_graph(self, problem)
         finally:
-            self._bare = False
+            self._is_bare = False
 
-    def comparisons(self) -> AbstractContextManager[Count]:
+    def comparisons(self) -> AbstractContextManager[ComparisonCount]:
         """How often its objects are compared meanwhile."""
-        return counted(self.library.modules)
+        return count_comparisons(self.library.modules)
 
-    def gives(self, roots: Sequence[np.ndarray], seeds: Sequence[np.ndarray | None]) -> bool:
+    def accepts_seeds(self, roots: Sequence[np.ndarray], seeds: Sequence[np.ndarray | None]) -> bool:
         """Whether roots of these values get these incoming gradients: see `bare`."""
         with self.output.capturing():
-            return gives(self, roots, seeds)
+            return accepts_seeds(self, roots, seeds)
 
     # Tensors ------------------------------------------------------------------------------------
 
     def make(self, array: np.ndarray, requires_grad: bool) -> Any:
         can = self.capabilities
-        shaped = array.reshape(can.total) if array.ndim == 0 else array
+        shaped = array.reshape(can.total_shape) if array.ndim == 0 else array
         return self.api.make(shaped, requires_grad or can.tracks_constants)
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor:
         """A tensor of the class. Raises Unsupported where the class is not understood."""
-        if self.capabilities.misunderstood:
-            raise Unsupported(f"not understood: {self.capabilities.misunderstood}")
+        if self.capabilities.not_understood:
+            raise Unsupported(f"not understood: {self.capabilities.not_understood}")
         if array.dtype.kind == "c" and not self._has_complex_gradients:
             message = f"gradients of complex numbers are not torch's in {self.name}: a product's factors are conjugated"
             raise Unsupported(message, lacks="complex numbers")
@@ -134,16 +134,18 @@ class TensorClassEngine(BackwardEngine):
         """Whether those of complex numbers are torch's: asked of one product, when the first such numbers come."""
         if self._complex is None:
             self._complex = True  # while it is asked
-            known = self._spent, list(self._started)
-            self._complex = complex_is_right(self)
-            self._spent, self._started = known
+            known = self._is_graph_used, list(self._pass_roots)
+            self._complex = has_right_complex_gradients(self)
+            self._is_graph_used, self._pass_roots = known
         return self._complex
 
     @property
     def conventions(self) -> tuple[Fact, ...]:
         """What the class does otherwise by design; nothing before a case has run."""
         return (
-            () if self._capabilities is None else (*conventions_of(self._capabilities, self.api.scalar), *self.provided)
+            ()
+            if self._capabilities is None
+            else (*conventions_of(self._capabilities, self.api.is_scalar), *self.provided)
         )
 
     def use_dtype(self, name: str) -> None:
@@ -163,25 +165,27 @@ class TensorClassEngine(BackwardEngine):
 
     def wrap(self, tensor: Any, values: np.ndarray, requires_grad: bool) -> WrappedTensor:
         """With what it has for a gradient before any has arrived."""
-        initial = self.api.resting(tensor) if requires_grad else None
-        return WrappedTensor(self, tensor, np.array(self.told(values)), requires_grad, initial)
+        initial = self.api.initial_gradient(tensor) if requires_grad else None
+        return WrappedTensor(self, tensor, np.array(self.compared_values(values)), requires_grad, initial)
 
-    def told(self, values: np.ndarray) -> np.ndarray:
+    def compared_values(self, values: np.ndarray) -> np.ndarray:
         """What a class of less than double precision computes in more of it, here and there, is told in its own."""
         own = self._dtype
         return values.astype(own) if values.dtype.kind == "f" and own.itemsize < values.dtype.itemsize else values
 
-    def rehearse(self, form: Form, given: list[Any], shape: Shape, beyond: bool) -> None:
+    def check_backward(self, form: CallForm, given: list[Any], shape: Shape, beyond: bool) -> None:
         """Raise what a backward pass raises of what is `beyond`; or where a mask or an index is given as an array, and
         is asked for what only tensors have."""
         is_learning = self._capabilities is None or self._capabilities is UNKNOWN
         is_asked = beyond or any(type(value) is np.ndarray for value in given)
-        if not is_asked or is_learning or self.api.scalar or self.api.running is not None:  # a pass that is no method
+        if (
+            not is_asked or is_learning or self.api.is_scalar or self.api.pass_runner is not None
+        ):  # a pass that is no method
             return
         result = form.call(self.library, given, shape)
         if not self.is_tensor(result):
             return
-        known = self._spent, list(self._started)
+        known = self._is_graph_used, list(self._pass_roots)
         root = self.wrap(result, self.values(result), True)
         try:
             self.backward([root], [np.ones(root.shape, root.dtype)], True)
@@ -192,41 +196,41 @@ class TensorClassEngine(BackwardEngine):
         except GradcheckError:
             return
         finally:
-            self._spent, self._started = known
+            self._is_graph_used, self._pass_roots = known
 
     def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
-        self._spent = False
+        self._is_graph_used = False
         return self.calls.apply(op, bound)
 
     # Gradients ----------------------------------------------------------------------------------
 
     def gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
-        if tensor.tensor is None or not (tensor.requires_grad or self.capabilities.spares_constants):
+        if tensor.tensor is None or not (tensor.requires_grad or self.capabilities.constants_lack_gradients):
             return None
         if (found := self.raw_gradient(tensor)) is None:
             return None
-        is_seed = found.size == 1 and any(tensor is one for one in self._started)
+        is_seed = found.size == 1 and any(tensor is one for one in self._pass_roots)
         if found.shape != tensor.shape and (is_seed or (found.ndim == 0 and not found)):
             return np.full(tensor.shape, found.item(), tensor.dtype)  # the 0 it began with, or a pass's 1
-        found = self.told(found.reshape(()) if tensor.shape == () and found.size == 1 else found)
+        found = self.compared_values(found.reshape(()) if tensor.shape == () and found.size == 1 else found)
         is_exact = found.dtype != tensor.dtype and found.dtype.kind in "biuf" and np.array_equal(found, np.round(found))
         return found.astype(tensor.dtype) if is_exact else found.copy()
 
     def raw_gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
         """The gradient as the class has it."""
-        with translating("reading a gradient"):
+        with translate_errors("reading a gradient"):
             return self.api.gradient_array(tensor.tensor)
 
     def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None:
         if tensor.tensor is None or tensor.unread:
             return
-        refuse_to_carry(self.api, gradient)
+        check_can_accumulate(self.api, gradient)
         new: Any = tensor.initial if gradient is None else gradient
         if gradient is not None and gradient.size == 1:  # a single number may have dimensions there
             new = gradient = gradient.reshape(np.shape(self.values_of(self.start_of(tensor))))
         if gradient is not None and self.api.keeps_tensors(tensor.tensor):
             new = self.api.make(gradient, False)
-        with translating("setting a gradient"):
+        with translate_errors("setting a gradient"):
             self.api.set_gradient(tensor.tensor, new, gradient is None)
 
     def retain(self, tensor: WrappedTensor) -> None:
@@ -234,10 +238,10 @@ class TensorClassEngine(BackwardEngine):
         that is a leaf, which `double` gives back, has that leaf's."""
         if tensor.tensor is None or tensor.is_leaf:
             return
-        if self._bare:
-            tensor.unread = tensor.unread or self.api.is_told_to_keep(tensor.tensor)
+        if self._is_bare:
+            tensor.unread = tensor.unread or self.api.needs_retain_grad(tensor.tensor)
         else:
-            with translating("retain_grad()"):
+            with translate_errors("retain_grad()"):
                 self.api.keep_gradient(tensor.tensor)
         self._retained.append(tensor)
         is_its_bases = self.api.is_view(tensor.tensor)

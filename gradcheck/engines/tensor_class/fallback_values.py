@@ -9,37 +9,37 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engines.tensor_class import dialects
-from gradcheck.engines.tensor_class.user_code_guard import ANYTHING
 from gradcheck.engines.tensor_class.members import candidates, method_of
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 
 #: Makes an array of what may be numbers; None of what is none.
-Plain = Callable[[Any], np.ndarray | None]
+ToArray = Callable[[Any], np.ndarray | None]
 
 
-def read_otherwise(tensor: Any, plain: Plain) -> np.ndarray | None:
+def read_fallback_values(tensor: Any, plain: ToArray) -> np.ndarray | None:
     """By what gives numbers after another has raised; else by what it is without a gradient, as torch wants it; else
     after it has been told to compute them."""
-    array = _by_whatever_does(tensor, plain)
-    detach = method_of(tensor, dialects.DETACHING) if array is None else None
-    array = array if detach is None else _by_whatever_does(detach(), plain)
-    return _realized(tensor, plain) if array is None else array
+    array = _first_readable(tensor, plain)
+    detach = method_of(tensor, dialects.DETACH_METHODS) if array is None else None
+    array = array if detach is None else _first_readable(detach(), plain)
+    return _realized_values(tensor, plain) if array is None else array
 
 
-def _realized(tensor: Any, plain: Plain) -> np.ndarray | None:
-    for name in dialects.REALIZING:
-        with suppress(*ANYTHING):
+def _realized_values(tensor: Any, plain: ToArray) -> np.ndarray | None:
+    for name in dialects.REALIZE_METHODS:
+        with suppress(*USER_EXCEPTIONS):
             made = getattr(tensor, name)()
             array = plain(made)
             for one in (made, tensor) if array is None else ():
-                array = _by_whatever_does(one, plain) if array is None else array
+                array = _first_readable(one, plain) if array is None else array
             if array is not None:
                 return array
     return None
 
 
-def _by_whatever_does(tensor: Any, plain: Plain) -> np.ndarray | None:
+def _first_readable(tensor: Any, plain: ToArray) -> np.ndarray | None:
     for name in (*dialects.VALUES, *dialects.VALUE_METHODS):
-        with suppress(*ANYTHING):
+        with suppress(*USER_EXCEPTIONS):
             for candidate in candidates(tensor, (name,), ()):
                 array = plain(candidate)
                 if array is not None:

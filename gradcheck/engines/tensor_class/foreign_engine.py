@@ -12,13 +12,13 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
-from gradcheck.engines.base import Application, Cotangents, Evaluation, Parts, Pullback, as_tensor_error
+from gradcheck.engines.base import Application, Cotangents, Evaluation, OpComposition, Pullback, as_tensor_error
 from gradcheck.engines.define_by_run import DefineByRun, OpRun
-from gradcheck.engines.recording import Recorder, flat, mapped
-from gradcheck.engines.tensor_class.call_forms import Form, Library, Shape
+from gradcheck.engines.recording import Recorder, flat, map_nested
+from gradcheck.engines.tensor_class.call_forms import CallForm, Library, Shape
 from gradcheck.engines.tensor_class.called_methods import methods_called
-from gradcheck.engines.tensor_class.user_code_guard import EngineError, Output, as_asked, translating
-from gradcheck.engines.tensor_class.wrapped_tensor import Call, WrappedTensor, compute, plain, tensors_in
+from gradcheck.engines.tensor_class.user_code_guard import EngineError, Output, translate_errors, with_expected_errors
+from gradcheck.engines.tensor_class.wrapped_tensor import LibraryCall, WrappedTensor, compute, plain, tensors_in
 from gradcheck.errors import GradcheckError, Place, Unsupported
 from gradcheck.language.problem import Problem
 
@@ -26,7 +26,7 @@ from gradcheck.language.problem import Problem
 TIMEOUT = 20.0
 
 
-def _application(call: Call, owner: str) -> Application:
+def _application(call: LibraryCall, owner: str) -> Application:
     """A call as an op alone, on plain arrays."""
     kinds = (WrappedTensor, np.ndarray)
     tracked = tuple(getattr(value, "requires_grad", False) for value in flat(call.bound) if type(value) in kinds)
@@ -54,8 +54,10 @@ class ForeignEngine(DefineByRun):
         self.host = self
         self.timeout = TIMEOUT
         self.output = Output()
-        self._given: list[tuple[np.ndarray, WrappedTensor]] = []  # leaves of this graph, and what they were made from
-        self._heard: list[Call] | None = None  # where calls are noted, while anybody listens
+        self._leaf_arrays: list[
+            tuple[np.ndarray, WrappedTensor]
+        ] = []  # leaves of this graph, and what they were made from
+        self._call_log: list[LibraryCall] | None = None  # where calls are noted, while anybody listens
 
     def has_rule(self, op: Op) -> bool:
         """Whether the library may have a rule of its own for an op; else it is written out for it."""
@@ -91,29 +93,29 @@ class ForeignEngine(DefineByRun):
     def retain(self, tensor: WrappedTensor) -> None:
         """Make sure that the gradient of a tensor that is no leaf can be read after a backward pass."""
 
-    def told(self, values: np.ndarray) -> np.ndarray:
+    def compared_values(self, values: np.ndarray) -> np.ndarray:
         """Values as they are compared."""
         return values
 
     def new_graph(self) -> None:
         """A graph is begun: forget the last."""
-        self._given = []
+        self._leaf_arrays = []
 
-    def called(self, call: Call) -> None:
+    def note_call(self, call: LibraryCall) -> None:
         """An op has been called, and may have raised."""
-        if self._heard is not None:
-            self._heard.append(call)
+        if self._call_log is not None:
+            self._call_log.append(call)
 
     @contextmanager
-    def listening(self, heard: list[Call]) -> Iterator[None]:
+    def record_calls(self, heard: list[LibraryCall]) -> Iterator[None]:
         """Every call meanwhile is noted."""
-        self._heard = heard
+        self._call_log = heard
         try:
             yield
         finally:
-            self._heard = None
+            self._call_log = None
 
-    def rehearse(self, form: Form, given: list[Any], shape: Shape, beyond: bool) -> None:
+    def check_backward(self, form: CallForm, given: list[Any], shape: Shape, beyond: bool) -> None:
         """Raise whatever a form that computes would raise in a backward pass, where that is no failure but a lack: a
         bound that is none or a single number's dimension is `beyond` what a library may be made for."""
 
@@ -123,14 +125,14 @@ class ForeignEngine(DefineByRun):
         """A tensor of the library. Raises Unsupported where it has no such dtype, or shape."""
         what = self.constructor_name
         try:
-            with translating(f"{what}(array of shape {list(array.shape)}, {array.dtype})"):
+            with translate_errors(f"{what}(array of shape {list(array.shape)}, {array.dtype})"):
                 tensor = self.make(array, requires_grad)
                 values = self.values(tensor)
         except EngineError as error:
             if array.dtype == np.float64:
                 raise
             raise Unsupported(error.message, lacks=array.dtype.name) from error
-        values = self.told(values)
+        values = self.compared_values(values)
         if values.dtype != array.dtype:
             message = f"{what} keeps numbers in {values.dtype}, not {array.dtype}"
             raise Unsupported(message, hint=f"run with --dtype {values.dtype}", lacks=array.dtype.name)
@@ -155,27 +157,27 @@ class ForeignEngine(DefineByRun):
             return self.constant(array)
         made = self.new(array, requires_grad)
         made.is_leaf = True
-        self._given.append((array, made))
+        self._leaf_arrays.append((array, made))
         return made
 
     def leaves(self) -> list[Any]:
         """The library's own objects that the leaves of this graph are, or consist of, where these want gradients."""
-        made = [one.tensor for _, one in self._given if one.requires_grad and one.tensor is not None]
+        made = [one.tensor for _, one in self._leaf_arrays if one.requires_grad and one.tensor is not None]
         several = [one.flat if type(one) is np.ndarray and one.dtype == object else (one,) for one in made]
         return [thing for things in several for thing in things]
 
     def array(self, tensor: Any) -> np.ndarray:
         return tensor.array if type(tensor) is WrappedTensor else np.asarray(tensor)
 
-    def current(self, tensor: WrappedTensor) -> np.ndarray:
+    def current_values(self, tensor: WrappedTensor) -> np.ndarray:
         """The values that the library has for a tensor by now."""
-        with translating("reading its values"):
+        with translate_errors("reading its values"):
             return tensor.array if tensor.tensor is None else np.array(self.values(tensor.tensor))
 
     def native(self, op: Op, value: Any, fresh: bool = False) -> Any:
         """An argument as the library takes it: its tensors, arrays for indices and masks, plain settings. `fresh`:
         arrays become leaves of their own that require a gradient."""
-        return mapped(value, lambda item: self._native(op, item, fresh))
+        return map_nested(value, lambda item: self._native(op, item, fresh))
 
     def _native(self, op: Op, value: Any, fresh: bool) -> Any:
         if type(value) is WrappedTensor:
@@ -192,7 +194,7 @@ class ForeignEngine(DefineByRun):
 
     def lift(self, value: Any) -> Any:
         """An argument with the library's tensors in place of arrays."""
-        return mapped(value, lambda item: self.make(item, False) if type(item) is np.ndarray else item)
+        return map_nested(value, lambda item: self.make(item, False) if type(item) is np.ndarray else item)
 
     def read(self, result: Any) -> np.ndarray | None:
         """The values of one of the library's tensors; None for anything else."""
@@ -212,15 +214,15 @@ class ForeignEngine(DefineByRun):
         self.new_graph()
         with self.output.capturing():
             try:
-                found = as_asked(problem.case, super().evaluate(problem, recorder))
+                found = with_expected_errors(problem.case, super().evaluate(problem, recorder))
             except GradcheckError as error:  # not even the inputs could be made
                 found = Evaluation(self.name, (), as_tensor_error(error), next(iter(problem.inputs), ""))
             return replace(found, changed=self._changed(problem))
 
-    def parts(self, application: Application, dtype: np.dtype) -> Parts:
+    def parts(self, application: Application, dtype: np.dtype) -> OpComposition:
         """What the adapter calls for an op that the library lacks, and which of its own methods the library calls."""
-        heard: list[Call] = []
-        with self.fresh_session(dtype), self.listening(heard):
+        heard: list[LibraryCall] = []
+        with self.fresh_session(dtype), self.record_calls(heard):
             methods = methods_called(self.library, lambda: OpRun(self, application, ()))
         if any(call.op is application.op for call in heard):
             heard = []
@@ -228,15 +230,15 @@ class ForeignEngine(DefineByRun):
         methods.pop("detach", None)
         code = methods.get(application.op.name) or next(iter(methods.values()), None) if not calls else None
         place = Place(code.co_filename, code.co_firstlineno) if code is not None else None
-        return Parts(tuple(calls), tuple(name for name in methods if name != application.op.name), place)
+        return OpComposition(tuple(calls), tuple(name for name in methods if name != application.op.name), place)
 
     def _changed(self, problem: Problem) -> dict[str, np.ndarray]:
         """Inputs and constants that are no longer what they were."""
         names = {id(array): name for name, array in (*problem.inputs.items(), *problem.constants.items())}
         found = {}
-        for array, made in self._given:
+        for array, made in self._leaf_arrays:
             name = names.get(id(array))
-            now = self.current(made) if name else array
+            now = self.current_values(made) if name else array
             now = now.reshape(array.shape) if now.size == array.size else now
             if name and not np.array_equal(now, array, equal_nan=array.dtype.kind in "fc"):
                 found[name] = now

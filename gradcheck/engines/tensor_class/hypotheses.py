@@ -11,13 +11,13 @@ import numpy as np
 
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.engines.tensor_class.api import Api
-from gradcheck.engines.tensor_class.capabilities import Capabilities, Seed
-from gradcheck.engines.tensor_class.user_code_guard import ANYTHING
+from gradcheck.engines.tensor_class.capabilities import Capabilities, SeedKind
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
 from gradcheck.errors import GradcheckError
 
 
-class Asked(Protocol):
+class ProbedEngine(Protocol):
     """An engine of a Tensor class, as far as it is asked here."""
 
     @property
@@ -25,7 +25,7 @@ class Asked(Protocol):
 
     def use_flag(self, flag: tuple[str, bool]) -> None: ...
 
-    def forget(self) -> None: ...
+    def forget_forms(self) -> None: ...
 
     def new_graph(self) -> None: ...
 
@@ -37,7 +37,7 @@ class Asked(Protocol):
 
     def retain(self, tensor: WrappedTensor) -> None: ...
 
-    def ending(self, op: Op) -> AbstractContextManager[None]: ...
+    def mark_endless(self, op: Op) -> AbstractContextManager[None]: ...
 
     def start_of(self, root: WrappedTensor) -> Any: ...
 
@@ -54,7 +54,7 @@ A, B = np.array([[2.0, 3.0], [0.5, 1.25]]), np.array([[1.5, 0.25], [4.0, 0.75]])
 _INCOMING = np.array([[0.5, 2.0], [1.25, -3.0]])
 
 
-class Lesson(NamedTuple):
+class GradientProbe(NamedTuple):
     """An op of one or two operands, or of one twice, and its rule for the gradients."""
 
     op: str
@@ -63,38 +63,38 @@ class Lesson(NamedTuple):
     uses: int = 1  # of its one operand
 
 
-LESSONS = (
-    Lesson("add", lambda g, a, b: (g, g)),
-    Lesson("add", lambda g, a: (2 * g,), 1, 2),
-    Lesson("mul", lambda g, a, b: (g * b, g * a)),
-    Lesson("sub", lambda g, a, b: (g, -g)),
-    Lesson("matmul", lambda g, a, b: (g @ b.T, a.T @ g)),
-    Lesson("neg", lambda g, a: (-g,), 1),
-    Lesson("sum", lambda g, a: (np.full(a.shape, g),), 1),
-    Lesson("square", lambda g, a: (2 * g * a,), 1),
-    Lesson("exp", lambda g, a: (g * np.exp(a),), 1),
-    Lesson("tanh", lambda g, a: (g * (1 - np.tanh(a) ** 2),), 1),
-    Lesson("relu", lambda g, a: (g,), 1),
+GRADIENT_PROBES = (
+    GradientProbe("add", lambda g, a, b: (g, g)),
+    GradientProbe("add", lambda g, a: (2 * g,), 1, 2),
+    GradientProbe("mul", lambda g, a, b: (g * b, g * a)),
+    GradientProbe("sub", lambda g, a, b: (g, -g)),
+    GradientProbe("matmul", lambda g, a, b: (g @ b.T, a.T @ g)),
+    GradientProbe("neg", lambda g, a: (-g,), 1),
+    GradientProbe("sum", lambda g, a: (np.full(a.shape, g),), 1),
+    GradientProbe("square", lambda g, a: (2 * g * a,), 1),
+    GradientProbe("exp", lambda g, a: (g * np.exp(a),), 1),
+    GradientProbe("tanh", lambda g, a: (g * (1 - np.tanh(a) ** 2),), 1),
+    GradientProbe("relu", lambda g, a: (g,), 1),
 )
 
 
 def hypotheses(api: Api, base: Capabilities) -> Iterator[Capabilities]:
     """Ways of giving the incoming gradient, the likeliest first."""
-    kinds: tuple[Seed, ...] = ("array", "tensor")
-    if not api.scalar:
+    kinds: tuple[SeedKind, ...] = ("array", "tensor")
+    if not api.is_scalar:
         for keyword in ("", *api.seed_keywords()) if api.takes_seed() else ():
             for seed in kinds:
                 yield replace(base, seed=seed, keyword=keyword)
         for seed in ("assigned array", "assigned tensor"):
             yield replace(base, seed=seed)
-    for total in ((),) if api.scalar else ((), (1,), (1, 1)):
-        yield replace(base, seed="none", total=total)
-    if api.scalar:
+    for total in ((),) if api.is_scalar else ((), (1,), (1, 1)):
+        yield replace(base, seed="none", total_shape=total)
+    if api.is_scalar:
         for seed in (*kinds, "assigned array", "assigned tensor"):
             yield replace(base, seed=seed)
 
 
-class Taught(NamedTuple):
+class ProbeResult(NamedTuple):
     """The gradients of a lesson's operands, and what they should be; whether they are the class's own tensors."""
 
     found: list[np.ndarray | None]
@@ -102,15 +102,15 @@ class Taught(NamedTuple):
     tensors: bool
 
 
-def taught_by(engine: Asked, one: Capabilities, lesson: Lesson, way: str = "") -> Taught | None:
+def run_probe(engine: ProbedEngine, one: Capabilities, lesson: GradientProbe, way: str = "") -> ProbeResult | None:
     """What comes of a lesson; None where the class has no such op. With the way "constant", the second operand is made
     without the flag; with "ones", passes start from arrays without an incoming gradient; with "single", operands are
     single numbers."""
     engine.new_graph()
-    scalar = (one.seed == "none" or engine.api.scalar or way == "single") and lesson.op != "sum" and way != "ones"
-    if (scalar and lesson.op == "matmul") or (lesson.op == "sum" and (engine.api.scalar or way == "ones")):
+    scalar = (one.seed == "none" or engine.api.is_scalar or way == "single") and lesson.op != "sum" and way != "ones"
+    if (scalar and lesson.op == "matmul") or (lesson.op == "sum" and (engine.api.is_scalar or way == "ones")):
         return None
-    given = [A, B] if not scalar else [np.full(one.total, 2.0), np.full(one.total, 3.0)]
+    given = [A, B] if not scalar else [np.full(one.total_shape, 2.0), np.full(one.total_shape, 3.0)]
     given = [array.astype(one.dtype) for array in given[: lesson.operands]]
     tensors = [engine.leaf(array, way != "constant" or not index) for index, array in enumerate(given)]
     try:
@@ -121,20 +121,20 @@ def taught_by(engine: Asked, one: Capabilities, lesson: Lesson, way: str = "") -
             return None
         raise
     incoming = np.ones(root.shape) if scalar or way == "ones" or one.seed == "none" else incoming_of(root.shape)
-    with engine.ending(op):
+    with engine.mark_endless(op):
         engine.start(engine.start_of(root), one, incoming.astype(one.dtype))
     if way == "constant":
         tensors = tensors[:1]
     kept = engine.api.gradient(engine.start_of(tensors[0]))
     wanted = list(lesson.rule(incoming, *given))[: len(tensors)]
-    return Taught([engine.gradient(tensor) for tensor in tensors], wanted, engine.api.is_tensor(kept))
+    return ProbeResult([engine.gradient(tensor) for tensor in tensors], wanted, engine.api.is_tensor(kept))
 
 
 def incoming_of(shape: tuple[int, ...]) -> np.ndarray:
     return _INCOMING if shape == _INCOMING.shape else np.full(shape, 0.5)
 
 
-def factor_of(taught: Taught) -> float:
+def factor_of(taught: ProbeResult) -> float:
     """By which all gradients are off; infinity where there is no such factor."""
     factors = set()
     for got, want in zip(taught.found, taught.wanted, strict=True):
@@ -145,38 +145,38 @@ def factor_of(taught: Taught) -> float:
     return factors.pop() if len(factors) == 1 else float("inf")
 
 
-def is_right(engine: Asked, one: Capabilities, lesson: Lesson, way: str = "") -> bool:
+def is_right(engine: ProbedEngine, one: Capabilities, lesson: GradientProbe, way: str = "") -> bool:
     try:
-        taught = taught_by(engine, one, lesson, way)
-    except (GradcheckError, *ANYTHING):
+        taught = run_probe(engine, one, lesson, way)
+    except (GradcheckError, *USER_EXCEPTIONS):
         return False
     return taught is not None and factor_of(taught) == 1
 
 
-def writes_into_operands(engine: Asked) -> bool:
+def writes_into_operands(engine: ProbedEngine) -> bool:
     """Whether the result of an op is one of its operands, with other values: nothing is left to compare with."""
-    for lesson in (lesson for lesson in LESSONS if lesson.operands == 2):
+    for lesson in (lesson for lesson in GRADIENT_PROBES if lesson.operands == 2):
         try:
             given = [engine.leaf(array, True) for array in (A, B)]
             op = TABLE[lesson.op]
             root = engine.apply(op, op.bind(tuple(given), {}))
-        except (GradcheckError, *ANYTHING):
+        except (GradcheckError, *USER_EXCEPTIONS):
             continue
         return any(root.tensor is one.tensor and not np.array_equal(root.array, one.array) for one in given)
     return False
 
 
-def is_whole(engine: Asked, one: Capabilities) -> bool:
+def sums_are_integers(engine: ProbedEngine, one: Capabilities) -> bool:
     """Whether sums are whole numbers."""
-    with suppress(GradcheckError, *ANYTHING):
-        given = [engine.leaf(np.full(one.total, number, one.dtype), True) for number in (1.3, 2.1)]
+    with suppress(GradcheckError, *USER_EXCEPTIONS):
+        given = [engine.leaf(np.full(one.total_shape, number, one.dtype), True) for number in (1.3, 2.1)]
         op = TABLE["add"]
         found = np.asarray(engine.apply(op, op.bind(tuple(given), {})).array)
         return bool(np.all(found == np.round(found)))
     return False
 
 
-def complex_is_right(engine: Asked) -> bool:
+def has_right_complex_gradients(engine: ProbedEngine) -> bool:
     """Whether the factors of a product of complex numbers get its gradient times the other's conjugate; True where
     there are no products."""
     given, incoming = [A + 1j * B, B - 2j * A], _INCOMING * (1 - 0.5j)
@@ -191,24 +191,24 @@ def complex_is_right(engine: Asked) -> bool:
     return all(got is not None and np.allclose(got, want) for got, want in zip(found, wanted, strict=True))
 
 
-def equals_are_one(engine: Asked) -> bool:
+def merges_equal_nodes(engine: ProbedEngine) -> bool:
     """Whether two tensors that the same op makes of the same operands hold one node of the class's, which no other
     tensor holds: then neither has a gradient of its own."""
-    for lesson in (lesson for lesson in LESSONS if lesson.operands == 2):
+    for lesson in (lesson for lesson in GRADIENT_PROBES if lesson.operands == 2):
         op = TABLE[lesson.op]
         try:
             a, b = (engine.leaf(array, True) for array in (A, B))
             made = [engine.apply(op, op.bind(pair, {})) for pair in ((a, b), (a, b), (a, a))]
             first, second, *others = (engine.start_of(tensor) for tensor in (*made, a, b))
-        except (GradcheckError, *ANYTHING):
+        except (GradcheckError, *USER_EXCEPTIONS):
             continue
-        elsewhere = {id(one) for tensor in others for one in (tensor, *_held(tensor).values())}
-        mine, its = _held(first), _held(second)
+        elsewhere = {id(one) for tensor in others for one in (tensor, *_foreign_attributes(tensor).values())}
+        mine, its = _foreign_attributes(first), _foreign_attributes(second)
         return first is not second and any(its.get(n) is one and id(one) not in elsewhere for n, one in mine.items())
     return False
 
 
-def _held(tensor: Any) -> dict[str, Any]:
+def _foreign_attributes(tensor: Any) -> dict[str, Any]:
     """What a tensor has, by the attribute's name, of classes that are neither Python's nor NumPy's."""
     slots = (name for kind in type(tensor).__mro__ for name in getattr(kind, "__slots__", ()))
     found = {name: getattr(tensor, name, None) for name in (*getattr(tensor, "__dict__", ()), *slots)}

@@ -39,7 +39,7 @@ def candidates(tensor: Any, names: tuple[str, ...], methods: tuple[str, ...]) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class FreshTensor:
     """The values of a tensor that is made afresh wherever it is needed."""
 
     array: np.ndarray

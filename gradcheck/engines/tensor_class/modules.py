@@ -11,7 +11,7 @@ from types import ModuleType
 
 import numpy as np
 
-from gradcheck.engines.tensor_class.user_code_guard import ANYTHING
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.engines.user_modules import module_of_name
 
 
@@ -27,7 +27,7 @@ def modules_of(homes: Sequence[str], submodules: Sequence[str], neighbours: Sequ
     return found + [module for home in homes for module in _neighbours(sys.modules.get(home), neighbours)]
 
 
-def says_what_numpy_comes_to(kind: type) -> bool:
+def overrides_numpy(kind: type) -> bool:
     """Whether a class is asked what NumPy's functions of its tensors come to; of one that is an array NumPy knows."""
     protocol = ("__array_ufunc__", "__array_function__")
     return any(getattr(kind, name, None) not in (None, getattr(np.ndarray, name)) for name in protocol)
@@ -43,7 +43,7 @@ def _neighbours(home: ModuleType | None, names: Sequence[str]) -> Iterator[Modul
         if path.is_file() and str(path) != file:
             try:
                 module = module_of_name(name, path.parent)
-            except ANYTHING:  # what cannot be imported is not there
+            except USER_EXCEPTIONS:  # what cannot be imported is not there
                 continue
             if getattr(module, "__file__", None) == str(path):
                 yield module
@@ -59,5 +59,5 @@ def _module(name: str) -> ModuleType | None:
         return None
     try:
         return import_module(name)
-    except ANYTHING:  # what cannot be imported is not there
+    except USER_EXCEPTIONS:  # what cannot be imported is not there
         return None

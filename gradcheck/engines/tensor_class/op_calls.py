@@ -13,19 +13,19 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import TABLE, Op, lookup
 from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class import dialects
-from gradcheck.engines.tensor_class.call_forms import SHAPED, Form, Shape
+from gradcheck.engines.tensor_class.call_forms import SHAPED, CallForm, Shape
 from gradcheck.engines.tensor_class.foreign_engine import ForeignEngine
-from gradcheck.engines.tensor_class.user_code_guard import EngineError, is_deliberate, translating
 from gradcheck.engines.tensor_class.members import method_of
 from gradcheck.engines.tensor_class.op_lookup import NoForm, OpLookup
-from gradcheck.engines.tensor_class.wrapped_tensor import Call, WrappedTensor, compute, plain, tensors_in
+from gradcheck.engines.tensor_class.user_code_guard import EngineError, is_deliberate, translate_errors
+from gradcheck.engines.tensor_class.wrapped_tensor import LibraryCall, WrappedTensor, compute, plain, tensors_in
 from gradcheck.errors import GradcheckError, Unsupported
 
 #: Ops whose result has another dtype, and no more.
 _CHANGES_DTYPE = frozenset({"to", "float", "double", "half", "bfloat16", "cfloat", "cdouble", "type", "type_as"})
 
 
-class Calls:
+class OpCalls:
     """Applies ops to one engine's tensors."""
 
     def __init__(self, engine: ForeignEngine) -> None:
@@ -33,32 +33,32 @@ class Calls:
         self.lookup = OpLookup(engine)
         self._decomposing: set[Op] = set()
 
-    def forget(self) -> None:
+    def forget_forms(self) -> None:
         """Look every op up again."""
         self.lookup = OpLookup(self.engine, self.lookup.endless)
 
     def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
         """An op on all its arguments in order. Raises Unsupported where the library cannot express it."""
         if op.name == "detach":
-            return self.detached(bound[0])
+            return self.detach(bound[0])
         if all(tensor.tensor is None for tensor in tensors_in(bound)) or not (op.composite or any(op.rules)):
             return self._by_numpy(op, bound)
         if op.name in _CHANGES_DTYPE:
             return self._cast(op, bound)
         try:
-            return self.natively(op, bound)
+            return self.apply_natively(op, bound)
         except NoForm as lacking:
             return self._decomposed(op, bound, lacking)
 
-    def natively(self, op: Op, bound: tuple[Any, ...]) -> WrappedTensor:
+    def apply_natively(self, op: Op, bound: tuple[Any, ...]) -> WrappedTensor:
         """As the library itself does it. Raises NoForm where it has no such op."""
         engine, form = self.engine, self.lookup.form(op, bound)
-        with translating(f"its {form.label}"):
+        with translate_errors(f"its {form.label}"):
             shape = np.shape(compute(op, bound)) if op.name in SHAPED else ()
             given = [engine.native(op, value) for value in bound]
             given = [engine.lift(value) for value in given] if form.lifted else given
-        result = self._called(op, form, bound, (given, shape))
-        with translating(f"reading what its {op.name} returned"):
+        result = self._call_form(op, form, bound, (given, shape))
+        with translate_errors(f"reading what its {op.name} returned"):
             values = engine.read(result)
         if values is None:
             raise Unsupported(f"its {op.name} returned no tensor but a {type(result).__name__}", lacks=op.name)
@@ -68,29 +68,29 @@ class Calls:
         requires_grad = any(tensor.requires_grad for tensor in given) and dtypes.is_differentiable(values.dtype)
         made = engine.wrap(result, values, requires_grad)
         made.unread = any(result is tensor.tensor for tensor in given)
-        engine.called(Call(made, op, form, bound, shape))
+        engine.note_call(LibraryCall(made, op, form, bound, shape))
         return made
 
-    def _called(self, op: Op, form: Form, bound: tuple[Any, ...], given: tuple[list[Any], Shape]) -> Any:
+    def _call_form(self, op: Op, form: CallForm, bound: tuple[Any, ...], given: tuple[list[Any], Shape]) -> Any:
         """What the library returns. What its author refuses, where it makes sense, is a lack and no failure."""
         try:
-            with as_python(op, bound), translating(f"its {form.label}"):
+            with allow_undefined_numbers(op, bound), translate_errors(f"its {form.label}"):
                 return form.call(self.engine.library, *given)
         except EngineError as error:
             if error.__cause__ is None or not is_deliberate(error.__cause__):
-                self.engine.called(Call(None, op, form, bound, given[1]))
+                self.engine.note_call(LibraryCall(None, op, form, bound, given[1]))
                 raise
             compute(op, bound)  # raises what the case may ask for
             raise Unsupported(error.message, lacks=op.name) from error
 
-    def detached(self, tensor: WrappedTensor) -> WrappedTensor:
+    def detach(self, tensor: WrappedTensor) -> WrappedTensor:
         """By the library's own detach, or as a new tensor of the same values."""
         if tensor.tensor is None:
             return self.engine.constant(tensor.array)
-        detach = method_of(tensor.tensor, dialects.DETACHING)
+        detach = method_of(tensor.tensor, dialects.DETACH_METHODS)
         if detach is None:
             return self.engine.new(tensor.array, False)
-        with translating("its detach()"):
+        with translate_errors("its detach()"):
             result = detach()
             return self.engine.wrap(result, self.engine.values(result), False)
 
@@ -127,7 +127,7 @@ class Calls:
             return None
         like = next(tensor for tensor in tensors_in(bound[:count]) if tensor.tensor is not None)
         full = [
-            self.engine.new(np.full(self._room(value, like), plain(value), like.dtype), False)
+            self.engine.new(np.full(self._tensor_shape(value, like), plain(value), like.dtype), False)
             if self._is_plain(value)
             else value
             for value in bound[:count]
@@ -139,7 +139,7 @@ class Calls:
             return value.tensor is None and dtypes.is_differentiable(value.dtype)
         return type(value) in (int, float)
 
-    def _room(self, value: Any, like: WrappedTensor) -> tuple[int, ...]:
+    def _tensor_shape(self, value: Any, like: WrappedTensor) -> tuple[int, ...]:
         return like.shape if type(value) in (int, float) else np.shape(plain(value))
 
     def _by_numpy(self, op: Op, bound: tuple[Any, ...]) -> Any:
@@ -162,7 +162,7 @@ class Calls:
 
 
 @contextmanager
-def as_python(op: Op, bound: Sequence[Any]) -> Iterator[None]:
+def allow_undefined_numbers(op: Op, bound: Sequence[Any]) -> Iterator[None]:
     """Raise Unsupported where Python's own numbers raise, and arrays have infinity or no number: at 1 / 0."""
     try:
         yield

@@ -13,17 +13,17 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
 from gradcheck.engines.recording import convert
-from gradcheck.engines.tensor_class.call_forms import Absent, Form, forms, settings_of
+from gradcheck.engines.tensor_class.call_forms import CallForm, MissingName, forms, settings_of
 from gradcheck.engines.tensor_class.dialects import AMBIGUOUS
 from gradcheck.engines.tensor_class.foreign_engine import ForeignEngine
-from gradcheck.engines.tensor_class.user_code_guard import ANYTHING, note, said
 from gradcheck.engines.tensor_class.op_objects import classes_in, object_forms
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line, note_interruption
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor, compute, plain, tensors_in
-from gradcheck.errors import GradcheckError, Unsupported, text_of
+from gradcheck.errors import GradcheckError, Unsupported, exception_text
 
 #: By which a library says that a call is not for it. (Of an absent name nothing needs to be said.)
-_NOT_FOR_IT = (TypeError, AttributeError, NotImplementedError, AssertionError)
-_IN_WORDS = re.compile(
+_REFUSAL_ERRORS = (TypeError, AttributeError, NotImplementedError, AssertionError)
+_REFUSAL_WORDS = re.compile(
     r"not (yet |currently )?(support|implement|allow|differentiable)|unsupport|only support|non-constant"
 )
 
@@ -33,13 +33,15 @@ class NoForm(Unsupported):
 
 
 @dataclass(slots=True)
-class Trial:
+class FormTrial:
     """How one form fared on tensors of its own."""
 
-    form: Form
+    form: CallForm
     fits: bool = False  # a tensor of the right shape came out
     right: bool = False  # with the right values
-    other: str = ""  # what it is instead: the sum over one dimension, for that over all; NumPy's dot, for a matmul
+    other_meaning: str = (
+        ""  # what it is instead: the sum over one dimension, for that over all; NumPy's dot, for a matmul
+    )
     error: BaseException | None = None
     ran: bool = False  # something was returned; an error was raised later
 
@@ -50,7 +52,7 @@ class OpLookup:
     def __init__(self, engine: ForeignEngine, endless: dict[Op, str] | None = None) -> None:
         """`endless` ops had not returned when somebody's time was up, and are not tried again; a text says so."""
         self._engine = engine
-        self._known: dict[Any, Form | str] = {}  # a text says why there is none
+        self._known: dict[Any, CallForm | str] = {}  # a text says why there is none
         self.endless: dict[Op, str] = {} if endless is None else endless
         self._classes: dict[str, list[str]] | None = None  # that may be ops; looked for once
 
@@ -59,45 +61,45 @@ class OpLookup:
         """How many forms have been looked for so far."""
         return len(self._known)
 
-    def form(self, op: Op, bound: Sequence[Any]) -> Form:
+    def form(self, op: Op, bound: Sequence[Any]) -> CallForm:
         """How the op is called with arguments of these kinds. Raises NoForm where the library has no such thing."""
         key = (op, *[_kind(value) for value in bound], *settings_of(op, bound))
         found = self.endless.get(op, self._known.get(key))
         if found is None:
-            with self.ending(op):
+            with self.mark_endless(op):
                 found = self._known[key] = self._find(op, bound)
         if isinstance(found, str):
             raise NoForm(found, lacks=op.name)
         return found
 
     @contextmanager
-    def ending(self, op: Op) -> Iterator[None]:
+    def mark_endless(self, op: Op) -> Iterator[None]:
         """Where what is tried of an op meanwhile is interrupted, note that it is endless."""
         try:
             yield
-        except (GradcheckError, MemoryError, *ANYTHING):
+        except (GradcheckError, MemoryError, *USER_EXCEPTIONS):
             raise
         except BaseException as error:
-            note(error, f"its {op.name}, which was tried,")
+            note_interruption(error, f"its {op.name}, which was tried,")
             self.endless[op] = f"its {op.name} has not returned"
             raise
 
-    def _find(self, op: Op, bound: Sequence[Any]) -> Form | str:
-        values, expected = _rehearsal(op, bound)
+    def _find(self, op: Op, bound: Sequence[Any]) -> CallForm | str:
+        values, expected = _trial_arguments(op, bound)
         if isinstance(expected, tuple):
             return f"its {op.name} is not asked for several tensors at once"
         first = values[0][0] if op.sequence == 0 and values[0] else values[0]
-        trials: list[Trial] = []
+        trials: list[FormTrial] = []
         for form in self._forms(op, bound, getattr(first, "ndim", 0)):
             trial = self._try(op, form, values, expected)
             if trial is None:
                 continue
             trials.append(trial)
-            if trial.right or (form.exact and self._is_its_own(trial)):
+            if trial.right or (form.exact and self._is_trusted(trial)):
                 return form
         return _best(op, trials)
 
-    def _forms(self, op: Op, bound: Sequence[Any], ndim: int) -> Iterator[Form]:
+    def _forms(self, op: Op, bound: Sequence[Any], ndim: int) -> Iterator[CallForm]:
         """All of them; where there are masks or indices, then with these as the library's own tensors."""
         library = self._engine.library
         yield from forms(op, bound, ndim, library)
@@ -107,24 +109,26 @@ class OpLookup:
         if self._engine.lifts and any(one.tensor is None for one in tensors_in(bound)):
             yield from (replace(form, lifted=True) for form in forms(op, bound, ndim, library))
 
-    def _try(self, op: Op, form: Form, values: Sequence[Any], expected: np.ndarray | None) -> Trial | None:
+    def _try(self, op: Op, form: CallForm, values: Sequence[Any], expected: np.ndarray | None) -> FormTrial | None:
         """None where the library has nothing of that name."""
-        engine, trial = self._engine, Trial(form)
+        engine, trial = self._engine, FormTrial(form)
         shape = () if expected is None else expected.shape
         try:
             given = [engine.native(op, value, True) for value in values]
             given = [engine.lift(value) for value in given] if form.lifted else given
             result = form.call(engine.library, given, shape)
             trial.ran = True
-            engine.rehearse(form, given, shape, form.gives_nothing(given, shape) or _is_of_a_number(op, values))
+            engine.check_backward(
+                form, given, shape, form.passes_none(given, shape) or _names_dim_of_number(op, values)
+            )
             array = engine.read(result)
             if form.kind == "function" and any(result is one for one in given):
                 trial.error = TypeError("it gives its operand back")  # a helper of the class's own, of an op's name
-        except Absent:
+        except MissingName:
             return None
         except (GradcheckError, MemoryError):
             raise
-        except ANYTHING as error:
+        except USER_EXCEPTIONS as error:
             trial.error = error
             return trial
         if array is None:
@@ -135,30 +139,32 @@ class OpLookup:
             trial.fits = trial.right = True
         elif array.shape == expected.shape:
             trial.right = _close(array, expected, op.name in AMBIGUOUS)
-            trial.fits = trial.right if form.kind == "object" else not form.gives_nothing(given, shape)
+            trial.fits = trial.right if form.kind == "object" else not form.passes_none(given, shape)
         else:
-            trial.other = _instead(op, values, array)
+            trial.other_meaning = _other_meaning(op, values, array)
         return trial
 
-    def _is_its_own(self, trial: Trial) -> bool:
+    def _is_trusted(self, trial: FormTrial) -> bool:
         """Whether what came of an exact form is the library's answer to this very question. A function that raises may
         have been made for others."""
         if trial.error is not None and trial.form.kind == "function":
             return False
-        return not trial.other and not self._refused(trial.error)
+        return not trial.other_meaning and not self._refused(trial.error)
 
     def _refused(self, error: BaseException | None) -> bool:
         """Whether an exception says that a call is not for the library, and not that something went wrong: that its own
         code asks its own tensor for what that has not."""
         if isinstance(error, AttributeError) and self._engine.is_tensor(error.obj):
             return False
-        return isinstance(error, _NOT_FOR_IT) or (error is not None and bool(_IN_WORDS.search(text_of(error))))
+        return isinstance(error, _REFUSAL_ERRORS) or (
+            error is not None and bool(_REFUSAL_WORDS.search(exception_text(error)))
+        )
 
 
-def _best(op: Op, trials: list[Trial]) -> Form | str:
+def _best(op: Op, trials: list[FormTrial]) -> CallForm | str:
     """Where no form was right: the first of the right shape, unless conventions differ; else why there is none."""
     fitting = [trial.form for trial in trials if trial.fits]
-    other = next((trial.other for trial in trials if trial.other), "")
+    other = next((trial.other_meaning for trial in trials if trial.other_meaning), "")
     if other:
         return f"its {op.name} is {other}"
     if fitting:
@@ -166,7 +172,7 @@ def _best(op: Op, trials: list[Trial]) -> Form | str:
     errors = [(not trial.ran, trial.error) for trial in trials if trial.error is not None]
     if errors:
         _, error = min(errors, key=lambda entry: entry[0])
-        return f"its {op.name} does not take these arguments: {said(error)}"
+        return f"its {op.name} does not take these arguments: {error_line(error)}"
     return f"it has no {op.name}" + (" with these settings" if trials else "")
 
 
@@ -182,13 +188,13 @@ def _kind(value: Any) -> Any:
 # What to try it on ----------------------------------------------------------------------------------
 
 
-def _rehearsal(op: Op, bound: Sequence[Any]) -> tuple[list[Any], Any]:
+def _trial_arguments(op: Op, bound: Sequence[Any]) -> tuple[list[Any], Any]:
     """Arguments with other values, and what the op makes of them: an array, or several; the given ones where others
     make no sense, and None where even these do not. Conventions differ in what becomes of numbers below 0."""
     generator = np.random.default_rng(0)
     given = [plain(value) for value in bound]
     lowest = (-0.9, 0.2) if op.name in AMBIGUOUS else (0.2,)
-    others = [[_others(value, generator, low) for value in bound] for low in lowest]
+    others = [[_other_values(value, generator, low) for value in bound] for low in lowest]
     for values in (*others, given):
         try:
             with np.errstate(all="ignore"):
@@ -202,25 +208,25 @@ def _rehearsal(op: Op, bound: Sequence[Any]) -> tuple[list[Any], Any]:
     return given, None
 
 
-def _others(value: Any, generator: np.random.Generator, lowest: float) -> Any:
-    return convert(value, WrappedTensor, lambda tensor: _other(tensor.array, generator, lowest))
+def _other_values(value: Any, generator: np.random.Generator, lowest: float) -> Any:
+    return convert(value, WrappedTensor, lambda tensor: _other_array(tensor.array, generator, lowest))
 
 
-def _other(array: np.ndarray, generator: np.random.Generator, lowest: float) -> np.ndarray:
+def _other_array(array: np.ndarray, generator: np.random.Generator, lowest: float) -> np.ndarray:
     if not dtypes.is_differentiable(array.dtype):
         return array
     return generator.uniform(lowest, 0.9, array.shape).astype(array.dtype)
 
 
-def _is_of_a_number(op: Op, values: Sequence[Any]) -> bool:
+def _names_dim_of_number(op: Op, values: Sequence[Any]) -> bool:
     """Whether a dimension of a single number is named, which has none but where torch says so."""
     dims = [value for one, value in zip(op.parameters, values, strict=True) if one.name in ("dim", "dims")]
     return np.shape(values[0]) == () and any(dim is not None for dim in dims)
 
 
-def _instead(op: Op, values: Sequence[Any], array: np.ndarray) -> str:
+def _other_meaning(op: Op, values: Sequence[Any], array: np.ndarray) -> str:
     """What another shape than the op's comes of, where others mean that by the same name; empty where it is none."""
-    if _is_of_one_dimension(op, values, array):
+    if _is_over_one_dimension(op, values, array):
         return "over one dimension where none is named"
     if op.name == "matmul" and max(map(np.ndim, values)) > 2:
         with suppress(ValueError):
@@ -230,14 +236,14 @@ def _instead(op: Op, values: Sequence[Any], array: np.ndarray) -> str:
     return ""
 
 
-def _is_of_one_dimension(op: Op, values: Sequence[Any], array: np.ndarray) -> bool:
+def _is_over_one_dimension(op: Op, values: Sequence[Any], array: np.ndarray) -> bool:
     """Whether a reduction that is asked of all dimensions has been taken over one."""
     if array.size == 1 or "dim" not in [one.name for one in op.parameters] or not isinstance(values[0], np.ndarray):
         return False
     for dim in range(values[0].ndim):
         try:
             one = compute(op, op.bind((values[0], dim), {}))
-        except (GradcheckError, *ANYTHING):
+        except (GradcheckError, *USER_EXCEPTIONS):
             return False
         if np.size(one) == array.size and _close(array.reshape(-1), np.reshape(one, -1)):
             return True

@@ -10,13 +10,23 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradcheck.autograd.op import Op
-from gradcheck.engines.tensor_class.call_forms import SHAPED, Argument, Arguments, Form, Library, names_of, settings_of
+from gradcheck.engines.tensor_class.call_forms import (
+    SHAPED,
+    Arguments,
+    CallForm,
+    FormArgument,
+    Library,
+    names_of,
+    settings_of,
+)
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
 
 #: How such a class is used, the likeliest first.
-_MANNERS = ("apply", "call", "list", "forward", "make")
+_USAGES = ("apply", "call", "list", "forward", "make")
 #: What is said of such a class besides the op's name.
-_AROUND = re.compile(r"^(tensor|op|scalar|matrix|element_?wise|ew)|(op|operation|function|fn|func|node|layer|gate)$")
+_CLASS_NAME_AFFIXES = re.compile(
+    r"^(tensor|op|scalar|matrix|element_?wise|ew)|(op|operation|function|fn|func|node|layer|gate)$"
+)
 
 
 def classes_in(library: Library) -> dict[str, list[str]]:
@@ -26,26 +36,26 @@ def classes_in(library: Library) -> dict[str, list[str]]:
         for name, value in list(vars(module).items()):
             if isinstance(value, type) and not issubclass(value, BaseException) and name[:1].isupper():
                 plain = name.lower().replace("_", "")
-                for word in dict.fromkeys((plain, _AROUND.sub("", plain))):
+                for word in dict.fromkeys((plain, _CLASS_NAME_AFFIXES.sub("", plain))):
                     if word and name not in found.setdefault(word, []):
                         found[word].append(name)
     return found
 
 
-def object_forms(op: Op, bound: Arguments, classes: dict[str, list[str]]) -> Iterator[Form]:
+def object_forms(op: Op, bound: Arguments, classes: dict[str, list[str]]) -> Iterator[CallForm]:
     """Every way of using such a class for an op with these arguments; none for what is asked for by shapes."""
     if op.name in SHAPED or op.name in ("where", "getitem") or op.sequence is not None:
         return
     tensors = [i for i, value in enumerate(bound) if type(value) is WrappedTensor]
     others = {*settings_of(op, bound), *(i for i, value in enumerate(bound) if type(value) in (int, float))}
-    making = tuple(Argument(i) for i in sorted(others - set(tensors)) if _is_said(op, bound, i))
-    given = tuple(Argument(i) for i in tensors)
+    making = tuple(FormArgument(i) for i in sorted(others - set(tensors)) if _must_be_given(op, bound, i))
+    given = tuple(FormArgument(i) for i in tensors)
     for name in dict.fromkeys(n for word in names_of(op) for n in classes.get(word.replace("_", ""), ())):
-        for manner in _MANNERS:
-            yield Form("object", name, given, making=making, manner=manner)
+        for manner in _USAGES:
+            yield CallForm("object", name, given, constructor_arguments=making, usage=manner)
 
 
-def _is_said(op: Op, bound: Arguments, index: int) -> bool:
+def _must_be_given(op: Op, bound: Arguments, index: int) -> bool:
     """Whether an argument has to be given: an operand, or a setting that is not its default."""
     parameter = op.parameters[index]
     value: Any = bound[index]

@@ -18,7 +18,7 @@ from gradcheck.engines.base import Application, Pullback
 from gradcheck.engines.recording import arrays, convert
 
 
-def stretched(application: Application) -> Application:
+def broadcast_operands(application: Application) -> Application:
     """An elementwise op with operands that are all of its result's shape; another as it is."""
     output = application.outputs[0] if application.outputs else None
     if not application.op.elementwise or output is None or application.shared:
@@ -28,7 +28,7 @@ def stretched(application: Application) -> Application:
     return replace(application, args=args, kwargs=convert(application.kwargs, np.ndarray, stretch), recorded=None)
 
 
-def summed(found: Pullback, application: Application) -> Pullback:
+def sum_to_operands(found: Pullback, application: Application) -> Pullback:
     """Gradients of the stretched op, summed to the shapes of the op's own operands."""
     pairs = zip(arrays(application.args, application.kwargs), application.tracked or repeat(True), strict=False)
     shapes = [array.shape for array, tracked in pairs if tracked and dtypes.is_differentiable(array.dtype)]

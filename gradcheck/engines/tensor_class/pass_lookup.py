@@ -11,9 +11,9 @@ from typing import Any
 
 from gradcheck.autograd.op import lookup
 from gradcheck.engines.tensor_class import dialects
-from gradcheck.engines.tensor_class.user_code_guard import ANYTHING
 from gradcheck.engines.tensor_class.members import vars_of
-from gradcheck.engines.tensor_class.pass_runners import Manner, Pass, Tape, by_asking
+from gradcheck.engines.tensor_class.pass_runners import ForeignTape, LeafMode, PassRunner, pass_by_attribute
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 
 #: Words of a name: `calcGradients`, `run_backward_pass`.
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -33,30 +33,30 @@ def may_be_a_pass(name: str) -> bool:
     return bool(own) and not any(word in dialects.NO_PASS_WORDS or lookup(word) is not None for word in others)
 
 
-def passes_of(kind: type, made: Any, gradient_name: str, homes: Sequence[ModuleType]) -> Iterator[Pass]:
+def passes_of(kind: type, made: Any, gradient_name: str, homes: Sequence[ModuleType]) -> Iterator[PassRunner]:
     """Every way that a class, of which one tensor has been `made`, may have, the likeliest first."""
     functions = list(_functions(homes))
     methods = [getattr(kind, name) for name in _methods(kind)]
-    ways = [way for manner in ("alone", "listed", "each") for way in _by(manner, (*functions, *methods))]
+    ways = [way for manner in ("alone", "listed", "each") for way in _passes_with_mode(manner, (*functions, *methods))]
     yield from ways
     for tape in _tapes(homes, kind):
         yield from tape
-    yield from _by_trainers(homes, made)
+    yield from _trainer_passes(homes, made)
     if gradient_name and _computes(kind, gradient_name):
-        yield from (by_asking(name) for name in _empty(made) if name != gradient_name)
+        yield from (pass_by_attribute(name) for name in _empty_attributes(made) if name != gradient_name)
     for way in ways:  # of the leaf, by the root
-        if way.manner == "each":
-            yield Pass(_turned(way.function), "each")
+        if way.leaf_mode == "each":
+            yield PassRunner(_with_swapped_arguments(way.function), "each")
 
 
-def _by(manner: Manner, functions: Sequence[Callable[..., Any]]) -> Iterator[Pass]:
+def _passes_with_mode(manner: LeafMode, functions: Sequence[Callable[..., Any]]) -> Iterator[PassRunner]:
     for function in functions:
         least, most = _arity(function)
         if least <= (2 if manner == "alone" else 3) and most >= (1 if manner == "alone" else 2):
-            yield Pass(function, manner)
+            yield PassRunner(function, manner)
 
 
-def _turned(function: Callable[..., Any]) -> Callable[..., Any]:
+def _with_swapped_arguments(function: Callable[..., Any]) -> Callable[..., Any]:
     def turned(root: Any, leaf: Any) -> Any:
         return function(leaf, root)
 
@@ -94,7 +94,7 @@ def _methods(kind: type) -> list[str]:
     return [name for name in dict.fromkeys((*known, *filter(may_be_a_pass, names))) if callable(getattr(kind, name))]
 
 
-def _tapes(homes: Sequence[ModuleType], tensors: type) -> Iterator[Iterator[Pass]]:
+def _tapes(homes: Sequence[ModuleType], tensors: type) -> Iterator[Iterator[PassRunner]]:
     kinds = dict.fromkeys(
         value
         for home in homes
@@ -103,12 +103,12 @@ def _tapes(homes: Sequence[ModuleType], tensors: type) -> Iterator[Iterator[Pass
     )
     for kind in kinds:
         if _arity(kind)[0] == 0:
-            tape = Tape(kind)
+            tape = ForeignTape(kind)
             for name in _methods(kind):
                 yield iter(tape.passes(name))
 
 
-def _by_trainers(homes: Sequence[ModuleType], made: Any) -> Iterator[Pass]:
+def _trainer_passes(homes: Sequence[ModuleType], made: Any) -> Iterator[PassRunner]:
     """By what is made of parameters, as optimizers are: of a list of them, or a dictionary by their names. A parameter
     may have to be of another class, which is made of a tensor."""
     kinds = dict.fromkeys(value for home in homes for value in list(vars(home).values()) if isinstance(value, type))
@@ -116,14 +116,14 @@ def _by_trainers(homes: Sequence[ModuleType], made: Any) -> Iterator[Pass]:
     parameters = [made]
     for kind in kinds if trainers else ():
         if issubclass(kind, type(made)) and kind is not type(made):
-            with suppress(*ANYTHING):  # it is made of something else
+            with suppress(*USER_EXCEPTIONS):  # it is made of something else
                 parameters.append(kind(made))
     for trainer in trainers:
         names = [name for name in dialects.BACKWARDS if callable(getattr(trainer, name, None))]
         for given in ([one] if listed else {"parameter": one} for one in parameters for listed in (True, False)):
-            with suppress(*ANYTHING):  # it wants something else
+            with suppress(*USER_EXCEPTIONS):  # it wants something else
                 mine = trainer(given)
-                yield from (Pass(getattr(mine, name)) for name in names)
+                yield from (PassRunner(getattr(mine, name)) for name in names)
                 break
 
 
@@ -133,7 +133,7 @@ def _computes(kind: type, name: str) -> bool:
     return callable(found) or isinstance(found, property)
 
 
-def _empty(made: Any) -> list[str]:
+def _empty_attributes(made: Any) -> list[str]:
     """Attributes of a new tensor that are nothing, or 0, those first that are called after a gradient."""
     found = []
     for name in vars_of(made):

@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gradcheck.engines.tensor_class.user_code_guard import ANYTHING
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 
 #: What is given besides the root: nothing; a list of the leaves; one leaf after the other.
-Manner = Literal["alone", "listed", "each"]
+LeafMode = Literal["alone", "listed", "each"]
 #: A tensor, or what its class calls it, and a gradient.
-Pair = tuple[Any, Any]
+KeyedGradient = tuple[Any, Any]
 
 
 def _nothing() -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class PassRunner:
     """One way.
 
     function   called with the root, with what the manner says, and with an incoming gradient if there is one
@@ -34,15 +34,15 @@ class Pass:
     """
 
     function: Callable[..., Any]
-    manner: Manner = "alone"
+    leaf_mode: LeafMode = "alone"
     attribute: str = ""
     begin: Callable[[], None] = _nothing
     end: Callable[[], None] = _nothing
 
     @property
-    def gives(self) -> bool:
+    def returns_gradients(self) -> bool:
         """Whether gradients are given back, leaf by leaf."""
-        return self.manner != "alone"
+        return self.leaf_mode != "alone"
 
     @property
     def records(self) -> bool:
@@ -52,34 +52,38 @@ class Pass:
     def parameters(self) -> list[str]:
         """What may be given besides the root and the leaves."""
         try:
-            return list(inspect.signature(self.function).parameters)[1 + self.gives :]
+            return list(inspect.signature(self.function).parameters)[1 + self.returns_gradients :]
         except (TypeError, ValueError):
             return ["gradient"]
 
-    def run(self, root: Any, leaves: Sequence[Any], seed: tuple[Any, ...], named: dict[str, Any]) -> Iterable[Pair]:
+    def run(
+        self, root: Any, leaves: Sequence[Any], seed: tuple[Any, ...], named: dict[str, Any]
+    ) -> Iterable[KeyedGradient]:
         """A pass from the root, and the gradients that it has given back. A leaf that is asked for and has nothing to
         do with the root may raise; where all do, the first exception is raised."""
-        if not self.gives:
+        if not self.returns_gradients:
             found = self.function(root, *seed, **named)
             return list(found.items()) if isinstance(found, Mapping) else []
         try:
-            return self._asked(root, leaves, seed, named)
-        except ANYTHING:
+            return self._gradients_of(root, leaves, seed, named)
+        except USER_EXCEPTIONS:
             if len(leaves) == 1:
                 raise
-        pairs: list[Pair] = []
+        pairs: list[KeyedGradient] = []
         problem: BaseException | None = None
         for leaf in leaves:
             try:
-                pairs += self._asked(root, [leaf], seed, named)
-            except ANYTHING as error:
+                pairs += self._gradients_of(root, [leaf], seed, named)
+            except USER_EXCEPTIONS as error:
                 problem = problem or error
         if problem is not None and not pairs:
             raise problem
         return pairs
 
-    def _asked(self, root: Any, leaves: Sequence[Any], seed: tuple[Any, ...], named: dict[str, Any]) -> list[Pair]:
-        if self.manner == "each":
+    def _gradients_of(
+        self, root: Any, leaves: Sequence[Any], seed: tuple[Any, ...], named: dict[str, Any]
+    ) -> list[KeyedGradient]:
+        if self.leaf_mode == "each":
             return [(leaf, self.function(root, leaf, *seed, **named)) for leaf in leaves]
         given = self.function(root, list(leaves), *seed, **named)
         if isinstance(given, Mapping):
@@ -88,23 +92,23 @@ class Pass:
         return list(zip(leaves, several, strict=True))
 
 
-def by_asking(attribute: str) -> Pass:
+def pass_by_attribute(attribute: str) -> PassRunner:
     """The gradient of the root is put there, and every other tensor computes its own from those that were made of
     it."""
 
     def put(root: Any, gradient: Any = 1.0) -> None:
         setattr(root, attribute, gradient)
 
-    return Pass(put, attribute=attribute)
+    return PassRunner(put, attribute=attribute)
 
 
-def _of_a_root(method: Callable[..., Any]) -> inspect.Signature:
+def _signature_of_method(method: Callable[..., Any]) -> inspect.Signature:
     """What a method takes, without the object itself."""
     signature = inspect.signature(method)
     return signature.replace(parameters=list(signature.parameters.values())[1:])
 
 
-class Tape:
+class ForeignTape:
     """Somebody's class that records what is done to tensors: a new one for every graph, entered if it can be."""
 
     def __init__(self, kind: type) -> None:
@@ -124,7 +128,7 @@ class Tape:
         if hasattr(now, "__exit__"):
             now.__exit__(None, None, None)
 
-    def passes(self, name: str) -> Iterable[Pass]:
+    def passes(self, name: str) -> Iterable[PassRunner]:
         """By a method of the tape: it leaves gradients on tensors, gives them back, or keeps them on the tape, by
         tensor."""
 
@@ -135,9 +139,9 @@ class Tape:
             getattr(self.now, name)(root, *given)
             return [self.now[leaf] for leaf in leaves]
 
-        run.__signature__ = _of_a_root(getattr(self.kind, name))  # type: ignore[attr-defined]
-        yield Pass(run, "alone", "", self.begin, self.end)
-        yield Pass(run, "listed", "", self.begin, self.end)
-        yield Pass(run, "each", "", self.begin, self.end)
+        run.__signature__ = _signature_of_method(getattr(self.kind, name))  # type: ignore[attr-defined]
+        yield PassRunner(run, "alone", "", self.begin, self.end)
+        yield PassRunner(run, "listed", "", self.begin, self.end)
+        yield PassRunner(run, "each", "", self.begin, self.end)
         if hasattr(self.kind, "__getitem__"):
-            yield Pass(looked_up, "listed", "", self.begin, self.end)
+            yield PassRunner(looked_up, "listed", "", self.begin, self.end)

@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcheck.autograd.op import Op
 from gradcheck.engines.recording import convert
-from gradcheck.engines.tensor_class.call_forms import Form
+from gradcheck.engines.tensor_class.call_forms import CallForm
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
 from gradcheck.errors import Unsupported
@@ -20,16 +20,16 @@ from gradcheck.language.expr.printer import INFIX, PREFIX
 from gradcheck.language.problem import Problem
 
 
-def source_code(engine: TensorClassEngine, problem: Problem, wanted: tuple[str, np.ndarray] | None = None) -> str:
+def problem_source(engine: TensorClassEngine, problem: Problem, wanted: tuple[str, np.ndarray] | None = None) -> str:
     """Imports, tensors, the graph and the backward passes, as the engine's class takes them; and, where a tensor and
     the gradient that it should have are `wanted`, a line that prints the one it has.
 
     Raises Unsupported where that takes more than constructors, calls and backward passes, and whatever the graph
     raises.
     """
-    writer = _Writer(engine)
+    writer = _ProblemWriter(engine)
     with engine.output.capturing():
-        body = writer.written(problem)
+        body = writer.lines_of(problem)
     name = engine.api.gradient_name
     if wanted is not None and name:
         body.append(f"print({wanted[0]}.{name})  # it should be {_literal(wanted[1])}")
@@ -38,12 +38,12 @@ def source_code(engine: TensorClassEngine, problem: Problem, wanted: tuple[str, 
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenTensor:
     """A tensor of the engine, and how it is written; `tight` where it needs no brackets."""
 
     tensor: WrappedTensor
     text: str
-    tight: bool = True
+    needs_no_brackets: bool = True
 
     @property
     def dtype(self) -> np.dtype:
@@ -58,7 +58,7 @@ class Written:
         return self.tensor.ndim
 
 
-class _Writer:
+class _ProblemWriter:
     """The host on which a problem's expressions are evaluated and written at once."""
 
     def __init__(self, engine: TensorClassEngine) -> None:
@@ -68,10 +68,10 @@ class _Writer:
             raise Unsupported("only a class in a module is written")
         self.imports: dict[str, list[str]] = {self.module: [self.constructor]}
 
-    def written(self, problem: Problem) -> list[str]:
+    def lines_of(self, problem: Problem) -> list[str]:
         """A line for each tensor, graph entry and root of a backward pass."""
         case = problem.case
-        if self.api.running is not None:
+        if self.api.pass_runner is not None:
             raise Unsupported("a backward pass that is no method")
         if any(step.action != "backward" for step in case.steps):
             raise Unsupported("only backward passes are written")
@@ -79,23 +79,23 @@ class _Writer:
         lines = []
         for leaves, requires_grad in ((problem.inputs, True), (problem.constants, False)):
             for name, array in leaves.items():
-                names[name] = Written(self.engine.leaf(array, requires_grad), name)
+                names[name] = WrittenTensor(self.engine.leaf(array, requires_grad), name)
                 lines.append(f"{name} = {self._tensor(array, requires_grad)}")
         for name, claim in case.graph.items():
             value = evaluate(claim.expr, names, self)
-            if not isinstance(value, Written):
+            if not isinstance(value, WrittenTensor):
                 raise Unsupported("only tensors are written")
             lines.append(f"{name} = {value.text}")
-            names[name] = Written(value.tensor, name)
+            names[name] = WrittenTensor(value.tensor, name)
         for step, seeds in zip(case.steps, problem.seeds, strict=True):
             lines += [f"{root}.{self.api.backward_name}({self._seed(seeds[root])})" for root in step.roots]
         return lines
 
     def _tensor(self, array: np.ndarray, requires_grad: bool) -> str:
-        if self.api.data_name or (self.api.scalar and array.ndim):
+        if self.api.data_name or (self.api.is_scalar and array.ndim):
             raise Unsupported("a class of single numbers, or of more than numbers")
-        data = _literal(array) if self.api.scalar else _array(array)
-        flag = f", {self.api.flag}={self.api.flag_if_wanted}" if self.api.flag and requires_grad else ""
+        data = _literal(array) if self.api.is_scalar else _array(array)
+        flag = f", {self.api.grad_flag}={self.api.grad_flag_value}" if self.api.grad_flag and requires_grad else ""
         return f"{self.constructor}({data}{flag})"
 
     def _seed(self, seed: np.ndarray | None) -> str:
@@ -108,25 +108,27 @@ class _Writer:
 
     # A host ---------------------------------------------------------------------------------------
 
-    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Written:
+    def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> WrittenTensor:
         """The op on the engine, and how it is written there."""
         bound = op.bind(args, kwargs)
-        if any(isinstance(item, Written) for value in bound if isinstance(value, (list, tuple)) for item in value):
+        if any(
+            isinstance(item, WrittenTensor) for value in bound if isinstance(value, (list, tuple)) for item in value
+        ):
             raise Unsupported("lists of tensors")
-        tensors = tuple(convert(value, Written, lambda written: written.tensor) for value in bound)
+        tensors = tuple(convert(value, WrittenTensor, lambda written: written.tensor) for value in bound)
         form = self.engine.calls.lookup.form(op, tensors)
         result = self.engine.apply(op, tensors)
         if form.kind == "operator":
-            return Written(result, *_operator(op, bound))
+            return WrittenTensor(result, *_operator(op, bound))
         if form.kind == "object":
             raise Unsupported("an op that is an object")
-        return Written(result, self._call(form, *form.given(bound, np.shape(result.array))))
+        return WrittenTensor(result, self._call(form, *form.given(bound, np.shape(result.array))))
 
     def dtype(self, name: str) -> Any:
         """Dtypes are not written."""
         raise Unsupported(f"the dtype {name}")
 
-    def _call(self, form: Form, given: Sequence[Any], keywords: dict[str, Any]) -> str:
+    def _call(self, form: CallForm, given: Sequence[Any], keywords: dict[str, Any]) -> str:
         texts = [*map(_text, given[1:]), *(f"{word}={_text(value)}" for word, value in keywords.items())]
         if form.kind == "function":
             self._import(form.name)
@@ -158,11 +160,11 @@ def _operator(op: Op, bound: Sequence[Any]) -> tuple[str, bool]:
 
 def _operand(value: Any) -> str:
     text = _text(value)
-    return f"({text})" if isinstance(value, Written) and not value.tight else text
+    return f"({text})" if isinstance(value, WrittenTensor) and not value.needs_no_brackets else text
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, Written):
+    if isinstance(value, WrittenTensor):
         return value.text
     if value is None or isinstance(value, (bool, int, float, str, tuple)):
         return repr(value)

@@ -8,7 +8,7 @@ import inspect
 _COMMON = ("builtins", "abc", "typing", "enum", "collections", "numpy", "object")
 
 
-def is_akin(kind: type, to: type, backward: str) -> bool:
+def is_related_type(kind: type, to: type, backward: str) -> bool:
     """Whether objects of a class are tensors as those of another are: it has the method that runs a backward pass, and
     they share a base of somebody's own, or are one class of one file that has been imported under two names."""
     if backward and not callable(getattr(kind, backward, None)):

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engines.tensor_class.dialects import KEYS
-from gradcheck.engines.tensor_class.user_code_guard import ANYTHING
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 
 
-class Returned:
+class ReturnedGradients:
     """What passes over one graph have given back, added up: as those that tensors keep are."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ def _places(tensor: Any) -> Iterator[Any]:
         try:
             key = getattr(tensor, name, None)
             hash(key)
-        except ANYTHING:
+        except USER_EXCEPTIONS:
             continue
         if isinstance(key, (int, str)) and key != "":
             yield key

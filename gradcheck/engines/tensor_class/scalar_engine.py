@@ -11,29 +11,37 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import TABLE, Op
-from gradcheck.engines.base import Application, Cotangents, Parts, Pullback
+from gradcheck.engines.base import Application, Cotangents, OpComposition, Pullback
 from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class.api import Api
-from gradcheck.engines.tensor_class.op_calls import Calls, as_python
-from gradcheck.engines.tensor_class.capabilities import refuse_to_carry
-from gradcheck.engines.tensor_class.engine import Seeds, TensorClassEngine
-from gradcheck.engines.tensor_class.user_code_guard import translating
-from gradcheck.engines.tensor_class.hypotheses import A, B
-from gradcheck.engines.tensor_class.op_lookup import NoForm
+from gradcheck.engines.tensor_class.capabilities import check_can_accumulate
 from gradcheck.engines.tensor_class.computed_dtype import made_dtype
-from gradcheck.engines.tensor_class.operand_broadcast import stretched, summed
-from gradcheck.engines.tensor_class.wrapped_tensor import Call, WrappedTensor, compute, tensors_in
+from gradcheck.engines.tensor_class.engine import Seeds, TensorClassEngine
+from gradcheck.engines.tensor_class.hypotheses import A, B
+from gradcheck.engines.tensor_class.op_calls import OpCalls, allow_undefined_numbers
+from gradcheck.engines.tensor_class.op_lookup import NoForm
+from gradcheck.engines.tensor_class.operand_broadcast import broadcast_operands, sum_to_operands
+from gradcheck.engines.tensor_class.user_code_guard import translate_errors
+from gradcheck.engines.tensor_class.wrapped_tensor import LibraryCall, WrappedTensor, compute, tensors_in
 from gradcheck.errors import Unsupported
 
 #: Tensors of more numbers than this, and products of more multiplications, are not written out.
 MAX_NUMBERS, MAX_PRODUCTS = 4_096, 50_000
 
 #: Ops of which NumPy makes all others on arrays of objects.
-_OF_NUMBERS = ("add", "sub", "mul", "div", "neg")
+_NUMBER_OPS = ("add", "sub", "mul", "div", "neg")
 #: Ops of many multiplications.
 _PRODUCTS = frozenset({"matmul", "einsum", "tensordot"})
 #: How NumPy's functions fail on objects that lack what they need.
-_BEYOND = (TypeError, AttributeError, ValueError, NotImplementedError, AssertionError, IndexError, ArithmeticError)
+_OBJECT_ARRAY_ERRORS = (
+    TypeError,
+    AttributeError,
+    ValueError,
+    NotImplementedError,
+    AssertionError,
+    IndexError,
+    ArithmeticError,
+)
 
 
 class ScalarClassEngine(TensorClassEngine):
@@ -43,50 +51,50 @@ class ScalarClassEngine(TensorClassEngine):
 
     def __init__(self, api: Api, name: str) -> None:
         super().__init__(api, name)
-        self.held = np.dtype(made_dtype(self))
+        self.held_dtype = np.dtype(made_dtype(self))
         self.calls = ScalarCalls(self)
-        self._named: dict[int, Any] = {}  # numbers that are in a named tensor of this graph
-        self._used: dict[int, Any] = {}  # numbers of which others have been made
+        self._named_numbers: dict[int, Any] = {}  # numbers that are in a named tensor of this graph
+        self._used_numbers: dict[int, Any] = {}  # numbers of which others have been made
 
     def new_graph(self) -> None:
         super().new_graph()
-        self._named, self._used = {}, {}
+        self._named_numbers, self._used_numbers = {}, {}
 
     # Tensors ------------------------------------------------------------------------------------
 
     def new(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor:
         """An array of the class's numbers. Raises Unsupported for too many, or of another precision than Python's."""
-        if array.dtype != self.held:
-            message = f"{self.constructor_name} holds one number of {self.held}, not of {array.dtype}"
+        if array.dtype != self.held_dtype:
+            message = f"{self.constructor_name} holds one number of {self.held_dtype}, not of {array.dtype}"
             raise Unsupported(message, lacks=array.dtype.name)
         check_size(array.size)
-        with translating(f"{self.constructor_name}(number)"):
-            objects = _each(lambda number: self.api.make(number, requires_grad), array)
-            initial = self.api.resting(objects.flat[0]) if array.size else None
+        with translate_errors(f"{self.constructor_name}(number)"):
+            objects = _map_elements(lambda number: self.api.make(number, requires_grad), array)
+            initial = self.api.initial_gradient(objects.flat[0]) if array.size else None
         return WrappedTensor(self, objects, array.copy(), requires_grad, initial)
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor:
         """An array of the class's numbers; of plain ones where no gradient is wanted."""
         made = super().leaf(array, True) if requires_grad else self.constant(array)
         if made.tensor is not None:
-            self._are_its_own(made.tensor)
+            self._claim_numbers(made.tensor)
         return made
 
-    def gathered(self, objects: np.ndarray) -> WrappedTensor:
+    def gather(self, objects: np.ndarray) -> WrappedTensor:
         """Numbers that have been computed as one tensor; plain ones among them, the zeros beside a diagonal, become the
         class's own."""
         check_size(objects.size)
         plain = [index for index in np.ndindex(objects.shape) if not self.api.is_tensor(objects[index])]
-        with translating(f"{self.constructor_name}(number)"):
+        with translate_errors(f"{self.constructor_name}(number)"):
             for index in plain if len(plain) < objects.size else ():
                 objects[index] = self.api.make(np.array(float(objects[index])), True)
-        with translating("reading values"):
+        with translate_errors("reading values"):
             values = self.values(objects)
-            fresh = self.api.resting(self.api.make(np.array(0.0), True))
+            fresh = self.api.initial_gradient(self.api.make(np.array(0.0), True))
         return WrappedTensor(self, objects, values, True, fresh)
 
     def values(self, tensor: np.ndarray) -> np.ndarray:
-        return _each(self.number, tensor).astype(self.held)
+        return _map_elements(self.number, tensor).astype(self.held_dtype)
 
     def number(self, value: Any) -> float:
         """The value of one of the class's numbers, or of a plain one."""
@@ -101,16 +109,16 @@ class ScalarClassEngine(TensorClassEngine):
         return value
 
     def read(self, result: Any) -> np.ndarray | None:
-        return np.asarray(self.number(result), self.held) if self.api.is_tensor(result) else None
+        return np.asarray(self.number(result), self.held_dtype) if self.api.is_tensor(result) else None
 
-    def parts(self, application: Application, dtype: np.dtype) -> Parts:
+    def parts(self, application: Application, dtype: np.dtype) -> OpComposition:
         """What is written out in numbers is made of the ops of these that are used: sums and products, for a matmul."""
         found = super().parts(application, dtype)
         if application.op.elementwise:
             return found
         known = {part.op.name for part in found.called}
-        numbers = [TABLE[name] for name in found.methods if name in _OF_NUMBERS and name not in known]
-        return replace(found, called=(*found.called, *(_alone(op, application.owner) for op in numbers)))
+        numbers = [TABLE[name] for name in found.methods if name in _NUMBER_OPS and name not in known]
+        return replace(found, called=(*found.called, *(_number_application(op, application.owner) for op in numbers)))
 
     def has_rule(self, op: Op) -> bool:
         return op.elementwise and op.name != "where"
@@ -119,14 +127,14 @@ class ScalarClassEngine(TensorClassEngine):
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
     ) -> list[Pullback]:
         """As any engine does; but what is broadcast is summed in the end by no doing of the class."""
-        found = super().pull_back([stretched(application) for application in applications], cotangents, dtype)
-        return [summed(*one) for one in zip(found, applications, strict=True)]
+        found = super().pull_back([broadcast_operands(application) for application in applications], cotangents, dtype)
+        return [sum_to_operands(*one) for one in zip(found, applications, strict=True)]
 
     # Gradients ----------------------------------------------------------------------------------
 
     def raw_gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
-        found, arrived = np.zeros(tensor.shape, self.held), False
-        with translating("reading a gradient"):
+        found, arrived = np.zeros(tensor.shape, self.held_dtype), False
+        with translate_errors("reading a gradient"):
             for index in np.ndindex(tensor.shape):
                 value = tensor.tensor[index]
                 one = self.api.gradient_array(value) if self.api.is_tensor(value) else None
@@ -137,8 +145,8 @@ class ScalarClassEngine(TensorClassEngine):
     def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None:
         if tensor.tensor is None or tensor.unread:
             return
-        refuse_to_carry(self.api, gradient)
-        with translating("setting a gradient"):
+        check_can_accumulate(self.api, gradient)
+        with translate_errors("setting a gradient"):
             for index in np.ndindex(tensor.shape):
                 if self.api.is_tensor(tensor.tensor[index]):
                     new = tensor.initial if gradient is None else float(gradient[index])
@@ -148,8 +156,8 @@ class ScalarClassEngine(TensorClassEngine):
         """A gradient can be told of numbers that no other named tensor shares, and of which nothing has been made on
         the way: the first of running sums is in all that follow."""
         if tensor.tensor is not None and not tensor.is_leaf:
-            used = not self._used.keys().isdisjoint(map(id, tensor.tensor.flat))
-            its_own = self._are_its_own(tensor.tensor) and not used
+            used = not self._used_numbers.keys().isdisjoint(map(id, tensor.tensor.flat))
+            its_own = self._claim_numbers(tensor.tensor) and not used
             self._retained.append(tensor)
             tensor.unread = not its_own or not self.capabilities.keeps_intermediates
 
@@ -157,13 +165,13 @@ class ScalarClassEngine(TensorClassEngine):
         """Numbers that are no operands have been made of operands."""
         given = {id(value): value for operand in operands for value in operand.flat if self.api.is_tensor(value)}
         if any(id(value) not in given for value in made.flat):
-            self._used |= given
+            self._used_numbers |= given
 
-    def _are_its_own(self, numbers: np.ndarray) -> bool:
+    def _claim_numbers(self, numbers: np.ndarray) -> bool:
         """Whether these numbers are all of the class, and none has been in another named tensor or twice in this."""
-        before = len(self._named)
-        self._named |= {id(value): value for value in numbers.flat if self.api.is_tensor(value)}
-        return len(self._named) == before + numbers.size
+        before = len(self._named_numbers)
+        self._named_numbers |= {id(value): value for value in numbers.flat if self.api.is_tensor(value)}
+        return len(self._named_numbers) == before + numbers.size
 
     # Passes -------------------------------------------------------------------------------------
 
@@ -175,7 +183,7 @@ class ScalarClassEngine(TensorClassEngine):
         return number
 
     def values_of(self, root: Any) -> np.ndarray:
-        return np.asarray(self.number(root), self.held)
+        return np.asarray(self.number(root), self.held_dtype)
 
     def total(self, roots: list[WrappedTensor], seeds: Seeds) -> WrappedTensor:
         """The sum of all roots' numbers times their incoming gradients; a gradient of 1 takes no product."""
@@ -183,30 +191,30 @@ class ScalarClassEngine(TensorClassEngine):
         numbers = [value for term in terms for value in term.reshape(-1)]
         if not numbers:
             raise Unsupported("a backward pass from no numbers at all", lacks="empty tensors")
-        with translating("the sum of roots"):
+        with translate_errors("the sum of roots"):
             while len(numbers) > 1:  # a balanced tree: a chain might be too deep for an engine that recurses
                 pairs = [a + b for a, b in zip(numbers[::2], numbers[1::2], strict=False)]
                 numbers = pairs + numbers[len(pairs) * 2 :]
         objects = np.empty((), object)
         objects[()] = numbers[0]
-        return self.gathered(objects)
+        return self.gather(objects)
 
     def _weighted(self, root: WrappedTensor, seed: np.ndarray | None) -> np.ndarray:
         ones = seed is None or np.all(seed == 1)
-        return np.asarray(root.tensor if ones else (root * self.constant(np.asarray(seed, self.held))).tensor)
+        return np.asarray(root.tensor if ones else (root * self.constant(np.asarray(seed, self.held_dtype))).tensor)
 
 
-class ScalarCalls(Calls):
+class ScalarCalls(OpCalls):
     """Elementwise ops go to each number; products, sums and all rearranging are NumPy's own on arrays of objects, in
     terms of the numbers' `+` and `*`."""
 
     engine: ScalarClassEngine
 
-    def detached(self, tensor: WrappedTensor) -> WrappedTensor:
+    def detach(self, tensor: WrappedTensor) -> WrappedTensor:
         """Plain numbers."""
         return self.engine.constant(tensor.array)
 
-    def natively(self, op: Op, bound: tuple[Any, ...]) -> WrappedTensor:
+    def apply_natively(self, op: Op, bound: tuple[Any, ...]) -> WrappedTensor:
         """An op on arrays of numbers. Raises NoForm where the class's numbers cannot express it."""
         if op.composite:
             raise NoForm(f"it has no {op.name}", lacks=op.name)
@@ -224,17 +232,17 @@ class ScalarCalls(Calls):
         check_size(prod(shape))
         result = np.empty(shape, object)
         if not result.size:
-            return self.engine.gathered(result)
+            return self.engine.gather(result)
         given, operands = operands, [np.broadcast_to(operand, shape) for operand in operands]
         first = [self._scalar(operand.reshape(-1)[0]) for operand in operands]
         form, library = self.lookup.form(op, (*first, *bound[count:])), self.engine.library
-        with as_python(op, bound), translating(f"its {form.label}"):
+        with allow_undefined_numbers(op, bound), translate_errors(f"its {form.label}"):
             for index in np.ndindex(shape):
                 numbers = [operand[index] for operand in operands]
                 result[index] = form.call(library, [*numbers, *bound[count:]], ())
         self.engine.note_use(given, result)
-        made = self.engine.gathered(result)
-        self.engine.called(Call(made, op, form, bound, shape))
+        made = self.engine.gather(result)
+        self.engine.note_call(LibraryCall(made, op, form, bound, shape))
         return made
 
     def _scalar(self, value: Any) -> Any:
@@ -252,22 +260,22 @@ class ScalarCalls(Calls):
             result = op.forward(*[convert(value, WrappedTensor, _objects_or_indices) for value in bound])
         except RecursionError:
             raise
-        except _BEYOND as error:
+        except _OBJECT_ARRAY_ERRORS as error:
             raise NoForm(f"{op.name} cannot be written in its numbers: {error}", lacks=op.name) from error
         if np.shape(result) != expected:
             raise Unsupported(f"{op.name} cannot be written in its numbers", lacks=op.name)
         objects = np.empty(expected, object)
         objects[...] = result
         self.engine.note_use([one.tensor for one in tensors_in(bound) if one.tensor is not None], objects)
-        return self.engine.gathered(objects)
+        return self.engine.gather(objects)
 
 
-def _alone(op: Op, owner: str) -> Application:
+def _number_application(op: Op, owner: str) -> Application:
     """An op of numbers, on some."""
     return Application(op, (A, B)[: len(op.rules)], {}, owner, outputs=((A.shape, A.dtype),))
 
 
-def _each(function: Callable[[Any], Any], numbers: np.ndarray) -> np.ndarray:
+def _map_elements(function: Callable[[Any], Any], numbers: np.ndarray) -> np.ndarray:
     """What the function makes of each, an array of objects of the same shape."""
     made = np.empty(numbers.shape, object)
     for index in np.ndindex(numbers.shape):

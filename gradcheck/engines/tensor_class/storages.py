@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engines.tensor_class.user_code_guard import ANYTHING
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 
 #: Methods that give all the numbers, in lists or in an array.
 _WHOLE = ("numpy", "to_numpy", "asnumpy", "tolist", "to_list")
 #: More elements than this are not asked for one by one.
-MOST = 4_096
+MAX_ELEMENTS = 4_096
 
 
 def is_storage(thing: Any) -> bool:
@@ -27,22 +27,22 @@ def array_of(thing: Any) -> np.ndarray | None:
     for name in _WHOLE:
         try:
             array = np.asarray(getattr(thing, name)())
-        except ANYTHING:
+        except USER_EXCEPTIONS:
             continue
         if array.shape == shape and array.dtype.kind in "biufc":
             return array
-    if np.prod(shape) > MOST:
+    if np.prod(shape) > MAX_ELEMENTS:
         return None
     try:
         return np.array([_element(thing, index) for index in np.ndindex(shape)], float).reshape(shape)
-    except ANYTHING:
+    except USER_EXCEPTIONS:
         return _flat(thing, shape)
 
 
 def _shape(thing: Any) -> tuple[int, ...] | None:
     try:
         shape = getattr(thing, "shape", None)
-    except ANYTHING:
+    except USER_EXCEPTIONS:
         return None
     known = isinstance(shape, (tuple, list)) and all(type(size) is int for size in shape)
     return tuple(shape) if known else None  # type: ignore[arg-type]
@@ -52,7 +52,7 @@ def _element(thing: Any, index: tuple[int, ...]) -> float:
     """By all indices at once, else by one after the other."""
     try:
         found = thing[index]
-    except ANYTHING:
+    except USER_EXCEPTIONS:
         found = thing
         for one in index:
             found = found[one]
@@ -66,6 +66,6 @@ def _flat(thing: Any, shape: tuple[int, ...]) -> np.ndarray | None:
         if isinstance(numbers, (list, tuple)) and len(numbers) == np.prod(shape):
             try:
                 return np.array(numbers, float).reshape(shape)
-            except ANYTHING:
+            except USER_EXCEPTIONS:
                 continue
     return None

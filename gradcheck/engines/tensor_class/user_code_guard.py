@@ -11,7 +11,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
 
 from gradcheck.engines.base import Evaluation
-from gradcheck.errors import GradcheckError, TensorError, Unsupported, text_of
+from gradcheck.errors import GradcheckError, TensorError, Unsupported, exception_text
 from gradcheck.forks import end_fork
 from gradcheck.language.case import Case, Step
 
@@ -29,7 +29,7 @@ class EndlessRecursion(TensorError):
 
 
 #: All that somebody's code may raise and be blamed for; an interruption, and the end of a case's time, are not its own.
-ANYTHING = (Exception, SystemExit)
+USER_EXCEPTIONS = (Exception, SystemExit)
 #: Exceptions of code that meant something else; no engine refuses a request in these words.
 _SLIPS = (AttributeError, NameError, KeyError, ImportError)
 #: A line that raises, also behind its condition.
@@ -39,7 +39,7 @@ LIMIT = 10_000
 
 
 @contextmanager
-def translating(what: str) -> Iterator[None]:
+def translate_errors(what: str) -> Iterator[None]:
     """Raise what a library raises inside as errors that say what was asked of it: Unsupported, EndlessRecursion,
     EngineError. Lack of memory passes through; on an interruption, as by lack of time, it is noted what it was."""
     try:
@@ -47,20 +47,20 @@ def translating(what: str) -> Iterator[None]:
     except (GradcheckError, MemoryError):
         raise
     except NotImplementedError as error:
-        raise Unsupported(f"{what} is not implemented: {said(error)}", lacks=_unimplemented(error)) from error
+        raise Unsupported(f"{what} is not implemented: {error_line(error)}", lacks=_unimplemented(error)) from error
     except RecursionError:
         message = f"{what} recurses deeper than Python allows"
         raise EndlessRecursion(message, hint="walk the graph with a loop and a list") from None
-    except ANYTHING as error:
-        raise EngineError(f"{what} raised {said(error)}") from error
+    except USER_EXCEPTIONS as error:
+        raise EngineError(f"{what} raised {error_line(error)}") from error
     except BaseException as error:
-        note(error, what)
+        note_interruption(error, what)
         raise
     finally:
         end_fork()
 
 
-def note(error: BaseException, what: str) -> None:
+def note_interruption(error: BaseException, what: str) -> None:
     """Note on an interruption what was interrupted, unless that is known in more detail."""
     if not getattr(error, "__notes__", ()):
         error.add_note(what)
@@ -79,32 +79,32 @@ def is_deliberate(error: BaseException) -> bool:
 
 def _unimplemented(error: NotImplementedError) -> str:
     """What is missing: of HIPS autograd's `VJP of roll wrt argnums (0,) not defined`, the gradient of roll."""
-    found = re.search(r"VJP of (\w+)", text_of(error))
-    return f"a gradient of {found[1]}" if found else f"what raises {said(error):.40}"
+    found = re.search(r"VJP of (\w+)", exception_text(error))
+    return f"a gradient of {found[1]}" if found else f"what raises {error_line(error):.40}"
 
 
-def said(error: BaseException) -> str:
+def error_line(error: BaseException) -> str:
     """`ValueError: shapes do not fit`, on one line."""
-    text = text_of(error).splitlines()
+    text = exception_text(error).splitlines()
     return f"{type(error).__name__}: {text[0]}" if text else type(error).__name__
 
 
-def as_asked(case: Case, evaluation: Evaluation) -> Evaluation:
+def with_expected_errors(case: Case, evaluation: Evaluation) -> Evaluation:
     """The same, where an exception is taken for the kind of error that its step asks for: an engine's own exceptions
     have no kinds, and a refusal is a refusal."""
     states = tuple(
-        replace(state, error=_meant(step, state.error)) if state.error else state
+        replace(state, error=_as_expected_kind(step, state.error)) if state.error else state
         for step, state in zip(case.steps, evaluation.states, strict=False)
     )
     error = evaluation.error
     if error is not None and not states and case.steps:
-        error = _meant(case.steps[0], error)
+        error = _as_expected_kind(case.steps[0], error)
     elif states and error is evaluation.states[-1].error:
         error = states[-1].error
     return replace(evaluation, states=states, error=error)
 
 
-def _meant(step: Step, error: TensorError) -> TensorError:
+def _as_expected_kind(step: Step, error: TensorError) -> TensorError:
     if step.raises is None or not isinstance(error, EngineError) or isinstance(error.__cause__, _SLIPS):
         return error
     meant = TensorError(error.message, hint=error.hint)

@@ -10,7 +10,7 @@ import numpy as np
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
 from gradcheck.engines.recording import convert, flat
-from gradcheck.engines.tensor_class.call_forms import Form, Shape
+from gradcheck.engines.tensor_class.call_forms import CallForm, Shape
 
 
 class Owner(Protocol):
@@ -105,11 +105,11 @@ def compute(op: Op, bound: Sequence[Any]) -> Any:
     return op.forward(*values) if op.composite else op.compute(values)
 
 
-class Call(NamedTuple):
+class LibraryCall(NamedTuple):
     """An op as a library was called for it; the result is None where it raised. `shape` is that of ops in `SHAPED`."""
 
     result: Any
     op: Op
-    form: Form
+    form: CallForm
     bound: tuple[Any, ...]
     shape: Shape

@@ -35,7 +35,7 @@ _DEFINITE = "diag(uniform(1, 2, [{size}])) + 0.1 * ones({sizes})"
 Shapes = dict[str, tuple[str, ...]]
 
 
-def case_of(text: str, expr: Expr, given: Mapping[str, Sequence[str]]) -> Case:
+def case_from_expression(text: str, expr: Expr, given: Mapping[str, Sequence[str]]) -> Case:
     """A case whose graph is this expression, its tensors having the shapes that are given, or others that go together.
 
     Raises UsageError where there are none.
@@ -93,7 +93,7 @@ def _shapes(expr: Expr, given: Mapping[str, Sequence[str]]) -> Shapes | None:
         taken = {*ranks, *(word for shape in given.values() for word in shape)}
         free = (word for word in chain(_WORDS, (f"d{i}" for i in count())) if word not in taken)
         shapes = {n: tuple(given[n] if n in given else islice(free, r)) for n, r in ranks.items()}
-        found = _fitted(expr, shapes)
+        found = _compatible_shapes(expr, shapes)
         if found is not None:
             return found
     return None
@@ -105,11 +105,11 @@ def _ranks(expr: Expr, given: Mapping[str, Sequence[str]]) -> Iterator[dict[str,
     choices = [
         (len(given[name]),) if name in given else (2, 3, 1, 0) if name[:1].isupper() else (1, 0, 2, 3) for name in names
     ]
-    for way in islice(_ways([len(choice) for choice in choices]), _WAYS):
+    for way in islice(_choices_by_total([len(choice) for choice in choices]), _WAYS):
         yield {name: choice[i] for name, choice, i in zip(names, choices, way, strict=True)}
 
 
-def _ways(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
+def _choices_by_total(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """One of so many choices for each, the numbers of the choices being small in all; none is made before its turn."""
     for total in range(sum(counts) - len(counts) + 1):
         picked = map(Counter, combinations_with_replacement(range(len(counts)), total))
@@ -125,12 +125,12 @@ def _sizes(shapes: Shapes) -> dict[str, int]:
     return {word: int(word) if word.isdigit() else size for word, size in zip(words, _SIZES, strict=False)}
 
 
-def _fitted(expr: Expr, shapes: Shapes) -> Shapes | None:
+def _compatible_shapes(expr: Expr, shapes: Shapes) -> Shapes | None:
     sizes = _sizes(shapes)
     for part in postorder(expr):
         if isinstance(part, Call) and not _fits(part, shapes, sizes):
             words = list(dict.fromkeys(w for n in free_names(part) for w in shapes[n]))
-            written = _written(part)
+            written = _literal_sizes(part)
             sizes |= {size: int(size) for size in (*written, *_ASKED)}
             ways = chain(_merged(shapes, words, written), *(_merged(shapes, words, (size,)) for size in _ASKED))
             merged = next((one for one in ways if _fits(part, one, sizes)), None)
@@ -140,7 +140,7 @@ def _fitted(expr: Expr, shapes: Shapes) -> Shapes | None:
     return shapes
 
 
-def _written(part: Expr) -> list[str]:
+def _literal_sizes(part: Expr) -> list[str]:
     """Sizes that may be meant by what is written out, as in `layer_norm(x, (5,))`."""
     values = (node.value for node in part.walk() if isinstance(node, Literal))
     return list(dict.fromkeys(str(v) for v in values if isinstance(v, int) and 1 < v < 100))

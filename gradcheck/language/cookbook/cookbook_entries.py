@@ -14,11 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from gradcheck.language.cookbook.expression_key import Key, conventional, key_of
+from gradcheck.language.cookbook.expression_key import ExpressionKey, conventional_ranks, key_of
 from gradcheck.language.expr.nodes import Expr, Gradient, Name
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.traverse import free_names, gradient_names, ops_in, rewrite, substituted
+from gradcheck.language.expr.traverse import free_names, gradient_names, ops_in, rewrite, substitute
 
 #: A matrix in a sentence: a capital letter alone, which is no article at its beginning.
 _MATRIX = re.compile(r"(?<![\w'])(?:[B-Z]|(?<!^)(?<!\. )A)(?![\w'])")
@@ -55,16 +55,16 @@ class Entry:
     let: Mapping[str, str] = field(default_factory=dict)
     wrong: Sequence[Mistake] = ()
     proved: Sequence[str] = ()
-    keys: Sequence[Key] = ()
+    keys: Sequence[ExpressionKey] = ()
 
     @property
     def id(self) -> str:
         """The id of the case, in a checkout."""
         return f"cases/cookbook/{self.theme}.yaml::{self.name}"
 
-    def called(self, names: Mapping[str, str]) -> Entry:
+    def with_names(self, names: Mapping[str, str]) -> Entry:
         """The same of tensors with these names; what stands in their way gets a name of its own."""
-        return _renamed(self, {**_aside(self, set(names.values())), **names})
+        return _renamed(self, {**_fresh_names(self, set(names.values())), **names})
 
 
 def entries(text: str | None = None) -> tuple[Entry, ...]:
@@ -79,30 +79,30 @@ def _shipped() -> tuple[Entry, ...]:
 
 def _entry(data: Mapping[str, Any]) -> Entry:
     wrong = tuple(Mistake(*one) for one in data.get("wrong", ()))
-    keys = tuple(Key(text, tuple(names)) for text, names in data.get("keys", ()))
+    keys = tuple(ExpressionKey(text, tuple(names)) for text, names in data.get("keys", ()))
     return Entry(**{**data, "wrong": wrong, "keys": keys})
 
 
-def instances(expr: Expr) -> list[tuple[Entry, Mapping[str, str]]]:
+def find_instances(expr: Expr) -> list[tuple[Entry, Mapping[str, str]]]:
     """The entries that an expression is an instance of, with what it calls each of their tensors: first those in which
     capital letters are matrices and others are not, and those with gradients for more of them."""
-    asked = {key.text: key.names for key in _keys(expr, conventional(expr))}
+    asked = {key.text: key.names for key in _keys(expr, conventional_ranks(expr))}
     found: list[tuple[Entry, Mapping[str, str]]] = []
     for entry in entries():
         for key in entry.keys:
             if key.text in asked:
                 found.append((entry, dict(zip(key.names, asked[key.text], strict=True))))
                 break
-    return sorted(found, key=lambda pair: (_unlikely(*pair), -len(pair[0].formulas)))
+    return sorted(found, key=lambda pair: (_count_unusual_ranks(*pair), -len(pair[0].formulas)))
 
 
-def _unlikely(entry: Entry, names: Mapping[str, str]) -> int:
+def _count_unusual_ranks(entry: Entry, names: Mapping[str, str]) -> int:
     """How many tensors have other ranks than their names suggest."""
     matrices = {name: entry.shapes[name].count(",") == 1 for name in names if name in entry.shapes}
     return sum(names[name][:1].isupper() != is_matrix for name, is_matrix in matrices.items())
 
 
-def named(words: str) -> list[Entry]:
+def search_by_words(words: str) -> list[Entry]:
     """The entries that have all these words in their names, themes or sources; those with them in the name first."""
     asked = words.lower().split()
 
@@ -113,7 +113,7 @@ def named(words: str) -> list[Entry]:
     return sorted(found, key=lambda one: (not has(one.name), len(one.name) if has(one.name) else 0))
 
 
-def near(expr: Expr, most: int = 3) -> list[Entry]:
+def similar_entries(expr: Expr, most: int = 3) -> list[Entry]:
     """Entries that are made of nearly the same ops."""
     asked = set(ops_in(expr))
 
@@ -127,30 +127,30 @@ def near(expr: Expr, most: int = 3) -> list[Entry]:
 
 def keys_of(
     graph: Mapping[str, Expr], spellings: Sequence[Expr], ranks: Mapping[str, int], leaves: Container[str] = ()
-) -> list[Key]:
+) -> list[ExpressionKey]:
     """What these spellings of a graph's root are found by, its tensors having these ranks, or those that their names
     suggest; also with `leaves`, entries of the graph, for tensors."""
-    found: list[Key] = []
+    found: list[ExpressionKey] = []
     for kept in ((), leaves):
         written: dict[str, Expr] = {}
         for name, expr in graph.items():
             if name not in kept:
-                written[name] = substituted(expr, written)
+                written[name] = substitute(expr, written)
                 if sum(1 for _ in written[name].walk()) > _MOST:
                     return found
-        found += [key for one in spellings for key in _keys(substituted(one, written), ranks)]
+        found += [key for one in spellings for key in _keys(substitute(one, written), ranks)]
     return list(dict.fromkeys(found))
 
 
-def _keys(expr: Expr, ranks: Mapping[str, int]) -> Iterator[Key]:
-    found = (key_of(expr, known) for known in (ranks, conventional(expr), {}))
+def _keys(expr: Expr, ranks: Mapping[str, int]) -> Iterator[ExpressionKey]:
+    found = (key_of(expr, known) for known in (ranks, conventional_ranks(expr), {}))
     yield from dict.fromkeys(key for key in found if key is not None)
 
 
 # Other names -----------------------------------------------------------------------------------------
 
 
-def _aside(entry: Entry, taken: set[str]) -> dict[str, str]:
+def _fresh_names(entry: Entry, taken: set[str]) -> dict[str, str]:
     """Other names for what has one that is wanted elsewhere."""
     own = [*entry.shapes, *entry.graph, *entry.let]
     used, found = {*taken, *own}, dict[str, str]()
@@ -163,7 +163,7 @@ def _aside(entry: Entry, taken: set[str]) -> dict[str, str]:
 
 def _renamed(entry: Entry, names: Mapping[str, str]) -> Entry:
     def text(one: str) -> str:
-        return to_text(_with(parse(one), names))
+        return to_text(_rename_in(parse(one), names))
 
     def words(one: str) -> str:
         return _MATRIX.sub(lambda found: names.get(found[0], found[0]), one)
@@ -187,7 +187,7 @@ def _renamed(entry: Entry, names: Mapping[str, str]) -> Entry:
     )
 
 
-def _with(expr: Expr, names: Mapping[str, str]) -> Expr:
+def _rename_in(expr: Expr, names: Mapping[str, str]) -> Expr:
     """The expression with other names, those of gradients too."""
     if not any(name in names for name in (*free_names(expr), *gradient_names(expr))):
         return expr

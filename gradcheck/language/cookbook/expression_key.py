@@ -12,8 +12,8 @@ from itertools import permutations, product
 from math import factorial, prod
 from typing import NamedTuple
 
-from gradcheck.language.cookbook.ranks import Ranks, Tree
 from gradcheck.language.cookbook.normal_form_rules import normal_form
+from gradcheck.language.cookbook.ranks import Ranks, Tree
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.traverse import free_names
 
@@ -21,22 +21,24 @@ from gradcheck.language.expr.traverse import free_names
 MOST_PARTS, MOST_ORDERS = 400, 720
 
 
-class Key(NamedTuple):
+class ExpressionKey(NamedTuple):
     """What an expression is called, and its names in the order in which the key counts them."""
 
     text: str
     names: tuple[str, ...]
 
 
-def key_of(expr: Expr, ranks: Ranks) -> Key | None:
+def key_of(expr: Expr, ranks: Ranks) -> ExpressionKey | None:
     """The key of an expression whose names have these ranks, None where it is too long to be looked up."""
     if sum(1 for _ in expr.walk()) > MOST_PARTS:
         return None
     tree = normal_form(expr, ranks)
-    return min(Key(_written(tree, {n: str(i) for i, n in enumerate(names)}), names) for names in _orders(tree, expr))
+    return min(
+        ExpressionKey(_key_text(tree, {n: str(i) for i, n in enumerate(names)}), names) for names in _orders(tree, expr)
+    )
 
 
-def conventional(expr: Expr) -> Ranks:
+def conventional_ranks(expr: Expr) -> Ranks:
     """The ranks that names have by convention: capital letters are matrices, others vectors."""
     return {name: 2 if name[:1].isupper() else 1 for name in free_names(expr)}
 
@@ -46,7 +48,7 @@ def _orders(tree: Tree, expr: Expr) -> Iterator[tuple[str, ...]]:
     names = list(free_names(expr))
     alike: dict[str, list[str]] = {}
     for name in names:
-        alike.setdefault(_written(tree, {n: "*" if n == name else "_" for n in names}), []).append(name)
+        alike.setdefault(_key_text(tree, {n: "*" if n == name else "_" for n in names}), []).append(name)
     groups = [alike[place] for place in sorted(alike)]
     if prod(factorial(len(group)) for group in groups) > MOST_ORDERS:
         yield tuple(name for group in groups for name in group)
@@ -55,12 +57,12 @@ def _orders(tree: Tree, expr: Expr) -> Iterator[tuple[str, ...]]:
         yield tuple(name for group in chosen for name in group)
 
 
-def _written(tree: Tree, names: Mapping[str, str]) -> str:
+def _key_text(tree: Tree, names: Mapping[str, str]) -> str:
     """The text of a normal form, the least of those that say the same."""
     kind, *parts = tree
     if kind == "name":
         return names.get(str(parts[0]), str(parts[0]))
-    written = [_written(part, names) if isinstance(part, tuple) else str(part) for part in parts]
+    written = [_key_text(part, names) if isinstance(part, tuple) else str(part) for part in parts]
     if kind in ("add", "mul"):
         return f"{kind}({','.join(sorted(written))})"
     if kind == "even":  # of either sign

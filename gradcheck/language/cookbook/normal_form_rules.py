@@ -31,10 +31,10 @@ _ALIASES = {
 
 def normal_form(expr: Expr, ranks: Ranks) -> Tree:
     """The normal form of an expression whose names have these ranks."""
-    return fold(expr, lambda node, parts: _combined(node, parts, ranks))
+    return fold(expr, lambda node, parts: _normalize_node(node, parts, ranks))
 
 
-def _combined(node: Expr, parts: list[Tree], ranks: Ranks) -> Tree:
+def _normalize_node(node: Expr, parts: list[Tree], ranks: Ranks) -> Tree:
     if isinstance(node, Name):
         return ("name", node.name, ranks.get(node.name))
     if isinstance(node, Literal):
@@ -62,7 +62,7 @@ def _call(node: Call, op: str, parts: list[Tree]) -> Tree:
     defaults = {p.name: p.default for p in entry.parameters if p.default is not Parameter.empty}
     named = [(name or (names[i] if i < len(names) else str(i)), part) for i, (name, part) in enumerate(given)]
     kept = [(name, part) for name, part in named if name not in defaults or _literal(defaults[name]) != part]
-    kept = [(name, _from_the_front(part, parts[0]) if name == "dim" else part) for name, part in kept]
+    kept = [(name, _nonnegative_dim(part, parts[0]) if name == "dim" else part) for name, part in kept]
     order = {name: i for i, name in enumerate(names)}
     kept.sort(key=lambda pair: order.get(pair[0], len(order)))
     if kept and kept[0][0] == names[0] and len(kept) == 1:
@@ -70,7 +70,7 @@ def _call(node: Call, op: str, parts: list[Tree]) -> Tree:
     return (op, *(("=", name, part) for name, part in kept))
 
 
-def _from_the_front(dim: Tree, tensor: Tree) -> Tree:
+def _nonnegative_dim(dim: Tree, tensor: Tree) -> Tree:
     """A dimension, counted from the front where it is known how many there are."""
     ranked = rank(tensor)
     return ("number", dim[1] + ranked) if dim[0] == "number" and dim[1] < 0 and ranked is not None else dim

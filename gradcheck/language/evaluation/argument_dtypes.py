@@ -80,26 +80,26 @@ _TAKEN = {
 }
 
 
-def taken(op: str, parameter: str) -> str:
+def accepted_dtypes(op: str, parameter: str) -> str:
     """A letter for each dtype that torch takes as this parameter; empty where it takes all, or refuses some itself."""
     return _TAKEN.get(f"{op}.{parameter}", "")
 
 
-def name_of(value: Any) -> str:
+def dtype_name(value: Any) -> str:
     """A tensor's dtype, or a dtype itself, by its name."""
     return str(getattr(value, "dtype", value)).removeprefix("torch.")
 
 
-def fits(value: Any, letters: str) -> bool:
+def is_accepted(value: Any, letters: str) -> bool:
     """Whether a tensor, whosoever it is, has one of these dtypes, or one that nobody knows."""
-    return _LETTERS.get(name_of(value), letters) in letters
+    return _LETTERS.get(dtype_name(value), letters) in letters
 
 
-def words(letters: str) -> str:
+def describe_dtypes(letters: str) -> str:
     """These dtypes, for a sentence."""
     return _WORDS[letters]
 
 
-def hint(value: Any) -> str:
+def conversion_hint(value: Any) -> str:
     """What to write for a tensor that is not taken."""
-    return _HINTS.get(_LETTERS.get(name_of(value), ""), "")
+    return _HINTS.get(_LETTERS.get(dtype_name(value), ""), "")

@@ -16,15 +16,14 @@ from typing import Any, NamedTuple
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.signature import Parameter
 from gradcheck.errors import ArgumentError, DtypeMismatch, TensorError
-from gradcheck.language.evaluation import argument_dtypes
-from gradcheck.language.evaluation import scalar_arithmetic
+from gradcheck.language.evaluation import argument_dtypes, scalar_arithmetic
 from gradcheck.language.evaluation.result_size import shape_of
-from gradcheck.language.evaluation.scalar_arithmetic import ARITHMETIC, PLAIN
+from gradcheck.language.evaluation.scalar_arithmetic import ARITHMETIC, PLAIN_TYPES
 
 _ANYTHING = "anything"
 
 
-class Argument(NamedTuple):
+class CallArgument(NamedTuple):
     """One of a call's arguments: where it is given, for which parameter, and of what kind torch takes it."""
 
     place: int
@@ -108,12 +107,12 @@ _NO_TENSOR_BY_NAME = frozenset({"max.dim", "min.dim"})
 _ALIKE = {"clamp": ("min", "max")}
 
 
-def kinds_of(op: Op, positional: int, keys: tuple[str, ...]) -> tuple[Argument, ...]:
+def kinds_of(op: Op, positional: int, keys: tuple[str, ...]) -> tuple[CallArgument, ...]:
     """The arguments of such a call that torch takes as one kind alone."""
     return tuple(_kinds(op, positional, keys))
 
 
-def _kinds(op: Op, positional: int, keys: tuple[str, ...]) -> Iterator[Argument]:
+def _kinds(op: Op, positional: int, keys: tuple[str, ...]) -> Iterator[CallArgument]:
     in_order = [parameter for parameter in op.parameters if not parameter.keyword_only]
     before = [*takewhile(lambda parameter: parameter.name != op.variadic, in_order)][:positional]
     by_name = {parameter.name: parameter for parameter in op.parameters if parameter.name != op.variadic}
@@ -124,9 +123,9 @@ def _kinds(op: Op, positional: int, keys: tuple[str, ...]) -> Iterator[Argument]
             kind = "integer"
         elif place >= positional and parameter.name == "dim" and kind == _ANYTHING:
             kind = "dimension"  # by position, `var` takes a boolean there, which it takes for another parameter
-        dtypes = argument_dtypes.taken(op.name, parameter.name)
+        dtypes = argument_dtypes.accepted_dtypes(op.name, parameter.name)
         if kind != _ANYTHING or dtypes or f"{op.name}.{parameter.name}" in _NEVER_NONE:
-            yield Argument(place, parameter, kind, dtypes)
+            yield CallArgument(place, parameter, kind, dtypes)
 
 
 def _kind(op: Op, place: int, parameter: Parameter) -> str:
@@ -147,7 +146,7 @@ _ANNOTATIONS = {"int": "integer", "float": "real", "bool": "flag", "str": "word"
 
 
 def _annotated(op: Op, parameter: Parameter) -> str:
-    if ".on_demand." not in op.forward.__module__:
+    if ".rare_ops." not in op.forward.__module__:
         return ""
     written = str(inspect.unwrap(op.forward).__annotations__.get(parameter.name, ""))
     return _ANNOTATIONS.get(written.removesuffix(" | None"), "")
@@ -157,7 +156,7 @@ def _takes_tensors_alone(op: Op, place: int) -> bool:
     return op.name in _OF_TENSORS or (place == 0 and op.name not in _NUMBER_FIRST)
 
 
-def check_kinds(op: Op, kinds: tuple[Argument, ...], given: list[Any]) -> None:
+def check_kinds(op: Op, kinds: tuple[CallArgument, ...], given: list[Any]) -> None:
     """Refuse an argument of another kind than torch takes. Raises ArgumentError."""
     for place, parameter, kind, dtypes in kinds:
         value = given[place]
@@ -166,19 +165,23 @@ def check_kinds(op: Op, kinds: tuple[Argument, ...], given: list[Any]) -> None:
         is_default = value is None and parameter.default is None
         if kind != _ANYTHING and not is_default and not _TESTS[kind](value, given):
             raise _refusal(op, place, parameter, kind, value)
-        if dtypes and (kind == "dtype" or shape_of(value) is not None) and not argument_dtypes.fits(value, dtypes):
-            words, found = argument_dtypes.words(dtypes), argument_dtypes.name_of(value)
+        if (
+            dtypes
+            and (kind == "dtype" or shape_of(value) is not None)
+            and not argument_dtypes.is_accepted(value, dtypes)
+        ):
+            words, found = argument_dtypes.describe_dtypes(dtypes), argument_dtypes.dtype_name(value)
             message = f"{op.name} takes {words} as {parameter.name}, not {found}"
-            raise DtypeMismatch(message, hint=argument_dtypes.hint(value))
+            raise DtypeMismatch(message, hint=argument_dtypes.conversion_hint(value))
     if op.name in _ALIKE:
         _check_alike(op, kinds, given)
 
 
-def _check_alike(op: Op, kinds: tuple[Argument, ...], given: list[Any]) -> None:
+def _check_alike(op: Op, kinds: tuple[CallArgument, ...], given: list[Any]) -> None:
     names = _ALIKE[op.name]
     pair = [given[one.place] for one in kinds if one.parameter.name in names and given[one.place] is not None]
-    if len(pair) == 2 and (type(pair[0]) in PLAIN) != (type(pair[1]) in PLAIN):
-        number = next(value for value in pair if type(value) in PLAIN)
+    if len(pair) == 2 and (type(pair[0]) in PLAIN_TYPES) != (type(pair[1]) in PLAIN_TYPES):
+        number = next(value for value in pair if type(value) in PLAIN_TYPES)
         message = f"{op.name} takes two numbers or two tensors as {' and '.join(names)}, not one of each"
         raise _error(op, message, f"write full_like(x, {number!r}) for {number!r}")
 
@@ -189,7 +192,7 @@ def _check_alike(op: Op, kinds: tuple[Argument, ...], given: list[Any]) -> None:
 def _is_number(value: Any, given: list[Any]) -> bool:
     if type(value) is complex:
         return not any(hasattr(other, "dtype") for other in given) or any(map(_is_complex, given))
-    return type(value) in PLAIN or (shape_of(value) == () and not getattr(value, "requires_grad", False))
+    return type(value) in PLAIN_TYPES or (shape_of(value) == () and not getattr(value, "requires_grad", False))
 
 
 def _is_complex(value: Any) -> bool:
@@ -205,13 +208,13 @@ def _is_integer(value: Any, given: list[Any]) -> bool:
 
 
 def _is_dtype(value: Any, given: list[Any]) -> bool:
-    return shape_of(value) is None and type(value) not in (*PLAIN, list, tuple, slice)
+    return shape_of(value) is None and type(value) not in (*PLAIN_TYPES, list, tuple, slice)
 
 
 _TESTS: dict[str, Callable[[Any, list[Any]], bool]] = {
     "tensor": lambda value, given: hasattr(value, "dtype"),
     "optional": lambda value, given: value is None or hasattr(value, "dtype"),
-    "operand": lambda value, given: hasattr(value, "dtype") or type(value) in PLAIN,
+    "operand": lambda value, given: hasattr(value, "dtype") or type(value) in PLAIN_TYPES,
     "number": _is_number,
     "real": lambda value, given: type(value) is not complex and _is_number(value, given),
     "plain": lambda value, given: type(value) is not bool and _is_number(value, given),
@@ -250,7 +253,7 @@ def _error(op: Op, message: str, hint: str = "") -> ArgumentError:
 
 
 def _refusal(op: Op, place: int, parameter: Parameter, kind: str, value: Any) -> TensorError:
-    what = _what(value)
+    what = _describe_value(value)
     if kind == "operand":
         return _error(op, f"{op.name} takes tensors and numbers, not {what}", _instead_of_list(value))
     if kind == "list":
@@ -266,11 +269,11 @@ def _refusal(op: Op, place: int, parameter: Parameter, kind: str, value: Any) ->
     return _error(op, f"{op.name} takes {_WORDS[kind]} as {parameter.name}, not {what}")
 
 
-def _what(value: Any) -> str:
+def _describe_value(value: Any) -> str:
     if shape_of(value) is not None:
         return "a tensor"
     if not holds_tensor(value):
-        return scalar_arithmetic.kind(value)
+        return scalar_arithmetic.describe_kind(value)
     return "a list of tensors" if isinstance(value, list) else "several tensors"
 
 
@@ -294,12 +297,12 @@ _BOUNDS = {**dict.fromkeys(("max", "maximum", "fmax"), "min"), **dict.fromkeys((
 
 
 def _instead_of_number(op: Op, parameter: Parameter, value: Any) -> str:
-    if type(value) not in PLAIN or not (op.elementwise or op.name in _BOUNDS or parameter.name == "target"):
+    if type(value) not in PLAIN_TYPES or not (op.elementwise or op.name in _BOUNDS or parameter.name == "target"):
         return ""
-    return instead_of_number(op.name, value, "x")
+    return number_hint(op.name, value, "x")
 
 
-def instead_of_number(name: str, number: Any, tensor: str) -> str:
+def number_hint(name: str, number: Any, tensor: str) -> str:
     """What to write for an op between a number and a tensor, of which torch takes tensors alone."""
     bound = _BOUNDS.get(name)
     if bound is None:

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 from gradcheck.autograd.modes import quiet
 from gradcheck.errors import ArgumentError, InvalidCase
 from gradcheck.language.evaluation import scalar_arithmetic
+from gradcheck.language.evaluation.host import NUMPY, Host, OpCall, apply, apply_operator
 from gradcheck.language.evaluation.result_size import MAX_ELEMENTS
-from gradcheck.language.evaluation.host import NUMPY, Application, Host, apply, operate
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.torch_names import constant
 from gradcheck.language.expr.traverse import postorder
@@ -45,7 +45,7 @@ def _instruction(node: Expr) -> Instruction:
     what: Any
     match node:
         case Call(op, args, kwargs):
-            what = Application.of(op, len(args), tuple(key for key, _ in kwargs))
+            what = OpCall.of(op, len(args), tuple(key for key, _ in kwargs))
         case Name(name) | Dtype(name) | Gradient(name) | Attribute(_, name):
             what = name
         case Literal(value):
@@ -81,11 +81,11 @@ def evaluate(
                 try:
                     push(names[what])
                 except KeyError:
-                    push(_word(what, names, host))
+                    push(_constant_value(what, names, host))
             elif kind is Call:
-                if what.infix:
+                if what.is_infix:
                     right = pop()
-                    push(operate(what, pop(), right, host, max_elements))
+                    push(apply_operator(what, pop(), right, host, max_elements))
                 else:
                     push(apply(what, _take(stack, count), host, max_elements))
             elif kind is Literal:
@@ -93,7 +93,7 @@ def evaluate(
             elif kind is Gradient:
                 push(_gradient(what, gradients))
             else:
-                push(_plain(kind, what, _take(stack, count), host))
+                push(_evaluate_other(kind, what, _take(stack, count), host))
     return pop()
 
 
@@ -107,10 +107,10 @@ def evaluate_node(node: Expr, parts: list[Any], *, max_elements: int = MAX_ELEME
     if known is None:
         known = _instructions[key] = _instruction(node)
     with quiet():
-        return step(known, parts, {}, NUMPY, max_elements=max_elements)
+        return run_instruction(known, parts, {}, NUMPY, max_elements=max_elements)
 
 
-def step(
+def run_instruction(
     instruction: Instruction,
     parts: list[Any],
     names: Mapping[str, Any],
@@ -122,17 +122,17 @@ def step(
     """What one instruction makes of the values that it takes. Raises what `evaluate` does."""
     kind, what, _ = instruction
     if kind is Call:
-        if what.infix:
-            return operate(what, parts[0], parts[1], host, max_elements)
+        if what.is_infix:
+            return apply_operator(what, parts[0], parts[1], host, max_elements)
         return apply(what, parts, host, max_elements)
     if kind is Name:
-        return names[what] if what in names else _word(what, names, host)
+        return names[what] if what in names else _constant_value(what, names, host)
     if kind is Literal:
         return what
-    return _gradient(what, gradients) if kind is Gradient else _plain(kind, what, parts, host)
+    return _gradient(what, gradients) if kind is Gradient else _evaluate_other(kind, what, parts, host)
 
 
-def _plain(kind: type[Expr], what: Any, parts: list[Any], host: Host) -> Any:
+def _evaluate_other(kind: type[Expr], what: Any, parts: list[Any], host: Host) -> Any:
     """What neither an op nor a name makes: a sequence, a slice, an attribute or a dtype."""
     if kind is Sequence:
         return tuple(parts) if what else parts
@@ -141,7 +141,7 @@ def _plain(kind: type[Expr], what: Any, parts: list[Any], host: Host) -> Any:
     if kind is Dtype:
         return host.dtype(what)
     rest = iter(parts)
-    return slice(*(None if is_missing else scalar_arithmetic.bound(next(rest)) for is_missing in what))
+    return slice(*(None if is_missing else scalar_arithmetic.slice_bound(next(rest)) for is_missing in what))
 
 
 def _take(stack: list[Any], count: int) -> list[Any]:
@@ -169,7 +169,7 @@ def _attribute(value: Any, name: str) -> Any:
     return known[name]
 
 
-def _word(name: str, names: Mapping[str, Any], host: Host) -> Any:
+def _constant_value(name: str, names: Mapping[str, Any], host: Host) -> Any:
     word = constant(name)
     if word is None:
         raise InvalidCase(f"unknown name '{name}'", hint=did_you_mean(name, names))

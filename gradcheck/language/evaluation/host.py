@@ -8,11 +8,10 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.library_versions import lacking
 from gradcheck.autograd.op import Op, lookup
 from gradcheck.errors import ArgumentError, GradcheckError, InvalidCase, ShapeMismatch
-from gradcheck.language.evaluation import result_size
-from gradcheck.language.evaluation import scalar_arithmetic
-from gradcheck.language.evaluation.argument_kinds import Argument, check_kinds, holds_tensor, kinds_of
+from gradcheck.language.evaluation import result_size, scalar_arithmetic
+from gradcheck.language.evaluation.argument_kinds import CallArgument, check_kinds, holds_tensor, kinds_of
 from gradcheck.language.evaluation.result_size import shape_of
-from gradcheck.language.evaluation.scalar_arithmetic import ARITHMETIC, PLAIN
+from gradcheck.language.evaluation.scalar_arithmetic import ARITHMETIC, PLAIN_TYPES
 
 
 class Host(Protocol):
@@ -43,24 +42,24 @@ NUMPY = NumPy()
 _OPERATORS = frozenset({*ARITHMETIC, "neg", "bitwise_not"})
 _NOT_PLAIN: Any = object()
 #: What ops raise that are given what makes no sense to them.
-CONFUSED = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RuntimeError)
-_NO_TENSORS = frozenset({*PLAIN, str, list, tuple, type(None)})
+OP_ERRORS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RuntimeError)
+_NO_TENSORS = frozenset({*PLAIN_TYPES, str, list, tuple, type(None)})
 
 
-class Application(NamedTuple):
+class OpCall(NamedTuple):
     """An op with what is known of its call beforehand."""
 
     op: Op
-    positional: int
+    positional_count: int
     keys: tuple[str, ...]
-    operator: bool  # it is written as an operator, which plain values have too
-    infix: bool  # as one between two operands
-    measured: bool  # its result may be larger than its arguments, or torch does not take all dtypes of these
+    is_operator: bool  # it is written as an operator, which plain values have too
+    is_infix: bool  # as one between two operands
+    needs_size_check: bool  # its result may be larger than its arguments, or torch does not take all dtypes of these
     needs_tensor: bool  # it makes no tensor of numbers alone, as `zeros` does
-    kinds: tuple[Argument, ...]  # those of its arguments that torch takes as one kind of value alone
+    kinds: tuple[CallArgument, ...]  # those of its arguments that torch takes as one kind of value alone
 
     @classmethod
-    def of(cls, name: str, positional: int, keys: tuple[str, ...]) -> Application:
+    def of(cls, name: str, positional: int, keys: tuple[str, ...]) -> OpCall:
         """What is known of a call of the op of this name. Raises InvalidCase where there is none."""
         op = lookup(name)
         if op is None:
@@ -73,66 +72,66 @@ class Application(NamedTuple):
             op,
             positional,
             keys,
-            operator=operator,
-            infix=operator and positional == 2,
-            measured=may_grow or any(one.dtypes for one in kinds),
+            is_operator=operator,
+            is_infix=operator and positional == 2,
+            needs_size_check=may_grow or any(one.dtypes for one in kinds),
             needs_tensor=of_tensors or (bool(op.parameters) and op.parameters[0].name == "input"),
             kinds=kinds,
         )
 
 
-def operate(call: Application, a: Any, b: Any, host: Host, limit: int | None) -> Any:
+def apply_operator(call: OpCall, a: Any, b: Any, host: Host, limit: int | None) -> Any:
     """What an operator makes of two operands."""
-    if type(a) in PLAIN and type(b) in PLAIN:
+    if type(a) in PLAIN_TYPES and type(b) in PLAIN_TYPES:
         return scalar_arithmetic.binary(call.op.name, a, b)
     with_tensor = hasattr(a, "dtype") or hasattr(b, "dtype")
-    is_known = with_tensor and (limit is None or _are_alike(a, b))
-    return _hand(host, call.op, (a, b), {}) if is_known else apply(call, [a, b], host, limit)
+    is_known = with_tensor and (limit is None or _is_result_size_known(a, b))
+    return _call_host(host, call.op, (a, b), {}) if is_known else apply(call, [a, b], host, limit)
 
 
-def _are_alike(a: Any, b: Any) -> bool:
+def _is_result_size_known(a: Any, b: Any) -> bool:
     """Whether a result of both is as large as they are: of tensors of one shape, of one tensor and a number."""
-    if type(b) in PLAIN:
+    if type(b) in PLAIN_TYPES:
         return hasattr(a, "dtype")
-    if type(a) in PLAIN:
+    if type(a) in PLAIN_TYPES:
         return hasattr(b, "dtype")
     return hasattr(a, "dtype") and hasattr(b, "dtype") and shape_of(a) == shape_of(b)
 
 
-def apply(call: Application, given: list[Any], host: Host, limit: int | None) -> Any:
+def apply(call: OpCall, given: list[Any], host: Host, limit: int | None) -> Any:
     """The result of an op; `given` are its positional arguments and then its keyword arguments. Without a limit it is
     known that they are of its kinds, and how large it is."""
     op = call.op
-    args, kwargs = _apart(call, given)
+    args, kwargs = _split_arguments(call, given)
     of_tensor = not args or (type(args[0]) not in _NO_TENSORS and hasattr(args[0], "dtype"))
     if not of_tensor:
         value = _apply_plain(call, args, kwargs)
         if value is not _NOT_PLAIN:
             return value
-    if limit is not None and (call.measured or not of_tensor):
+    if limit is not None and (call.needs_size_check or not of_tensor):
         _check(call, given, args, kwargs, limit)
-    return _hand(host, op, args, kwargs)
+    return _call_host(host, op, args, kwargs)
 
 
-def check(call: Application, given: list[Any], limit: int) -> None:
+def check(call: OpCall, given: list[Any], limit: int) -> None:
     """Refuse what `operate` and `apply` do not let an op of tensors have. Raises ArgumentError, TooLarge."""
-    if call.measured and not (call.infix and _are_alike(*given)):
-        _check(call, given, *_apart(call, given), limit)
+    if call.needs_size_check and not (call.is_infix and _is_result_size_known(*given)):
+        _check(call, given, *_split_arguments(call, given), limit)
 
 
-def _check(call: Application, given: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> None:
+def _check(call: OpCall, given: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> None:
     check_kinds(call.op, call.kinds, given)
-    if call.measured:
+    if call.needs_size_check:
         result_size.check(call.op, args, kwargs, limit)
 
 
-def _apart(call: Application, given: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _split_arguments(call: OpCall, given: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if not call.keys:
         return tuple(given), {}
-    return tuple(given[: call.positional]), dict(zip(call.keys, given[call.positional :], strict=True))
+    return tuple(given[: call.positional_count]), dict(zip(call.keys, given[call.positional_count :], strict=True))
 
 
-def _hand(host: Host, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call_host(host: Host, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     try:
         return host.call(op, args, kwargs)
     except GradcheckError:
@@ -141,17 +140,17 @@ def _hand(host: Host, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         if "core dimension" in str(error) or "broadcast" in str(error):
             raise ShapeMismatch(op.mismatch(args, error)) from error
         raise ArgumentError(f"{op.name}: {error}", hint=f"its signature is {op.signature}") from error
-    except CONFUSED as error:  # what ops trip over when arguments make no sense, such as `2` for a tensor
-        told = ArgumentError(_confusion(op, (*args, *kwargs.values()), error), hint=_hint(op, args))
+    except OP_ERRORS as error:  # what ops trip over when arguments make no sense, such as `2` for a tensor
+        told = ArgumentError(_op_error_message(op, (*args, *kwargs.values()), error), hint=_hint(op, args))
         raise lacking(op.name, error) or told from error
 
 
-def _confusion(op: Op, args: tuple[Any, ...], error: Exception) -> str:
+def _op_error_message(op: Op, args: tuple[Any, ...], error: Exception) -> str:
     """What an op has tripped over: mostly what is no tensor in a tensor's place."""
     if isinstance(error, AttributeError):
         wrong = next((arg for arg in args if f"'{type(arg).__name__}' object" in str(error)), _NOT_PLAIN)
         if wrong is not _NOT_PLAIN:
-            what = "several tensors" if holds_tensor(wrong) else scalar_arithmetic.kind(wrong)
+            what = "several tensors" if holds_tensor(wrong) else scalar_arithmetic.describe_kind(wrong)
             return f"{op.name} takes a tensor where it is given {what}"
     return f"{op.name}: {error}"
 
@@ -162,20 +161,25 @@ def _hint(op: Op, args: tuple[Any, ...]) -> str:
     return f"its signature is {op.signature}"
 
 
-def _apply_plain(call: Application, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _apply_plain(call: OpCall, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result where no tensor takes part, or `_NOT_PLAIN` where it needs the host after all."""
     op = call.op
     if op.name == "getitem" and isinstance(args[0], (tuple, list)):
         return scalar_arithmetic.index(args[0], args[1])
-    if all(type(arg) in PLAIN for arg in args):
-        if call.operator:
-            return scalar_arithmetic.binary(op.name, *args) if len(args) == 2 else scalar_arithmetic.unary(op.name, *args)
+    if all(type(arg) in PLAIN_TYPES for arg in args):
+        if call.is_operator:
+            return (
+                scalar_arithmetic.binary(op.name, *args) if len(args) == 2 else scalar_arithmetic.unary(op.name, *args)
+            )
         if op.elementwise and not any(hasattr(value, "dtype") for value in kwargs.values()):
             return scalar_arithmetic.elementwise(op, args, kwargs)
         if op.name in ("max", "min") and len(args) == 2 and not kwargs:
-            return scalar_arithmetic.extreme(op.name, args)
-    elif call.operator and len(args) == 2 and not any(hasattr(arg, "dtype") for arg in args):
-        return scalar_arithmetic.among_sequences(op.name, *args)
+            return scalar_arithmetic.min_or_max(op.name, args)
+    elif call.is_operator and len(args) == 2 and not any(hasattr(arg, "dtype") for arg in args):
+        return scalar_arithmetic.sequence_operator(op.name, *args)
     if call.needs_tensor and not any(map(holds_tensor, (*args, *kwargs.values()))):
-        raise ArgumentError(f"{op.name} takes a tensor, not {scalar_arithmetic.kind(args[0])}", hint=scalar_arithmetic.tensor_hint(*args))
+        raise ArgumentError(
+            f"{op.name} takes a tensor, not {scalar_arithmetic.describe_kind(args[0])}",
+            hint=scalar_arithmetic.tensor_hint(*args),
+        )
     return _NOT_PLAIN

@@ -28,10 +28,10 @@ def shape_of(value: Any) -> tuple[int, ...] | None:
 
 def check(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> None:
     """Raise TooLarge if the result would have more than `limit` elements."""
-    bound = _product((*args, *kwargs.values()) if kwargs else args, limit)
+    bound = _size_bound((*args, *kwargs.values()) if kwargs else args, limit)
     if bound * bound <= limit and op.name not in _STEEP:  # no other op squares more than that; `eye` comes near
         return
-    count = _stated(op, args, kwargs, limit) if op.elements is not None else _estimated(op, args, kwargs)
+    count = _declared_elements(op, args, kwargs, limit) if op.elements is not None else _estimated(op, args, kwargs)
     if count > limit:
         raise too_large(op.name, count, limit)
 
@@ -44,7 +44,7 @@ def too_large(op: str, count: int, limit: int) -> TooLarge:
     return error
 
 
-def _product(args: tuple[Any, ...] | list[Any], limit: int) -> int:
+def _size_bound(args: tuple[Any, ...] | list[Any], limit: int) -> int:
     """The product of all sizes and integers among the arguments; `limit + 1` where it is larger, or where an argument
     says too little: a float, as in `arange(0, 1, 1e-12)`, or integers inside a tensor, as `one_hot` looks at."""
     found = 1
@@ -53,7 +53,7 @@ def _product(args: tuple[Any, ...] | list[Any], limit: int) -> int:
         if kind is int:
             found *= abs(arg) + 1
         elif kind is tuple or kind is list:
-            found *= _product(arg, limit)
+            found *= _size_bound(arg, limit)
         elif (shape := shape_of(arg)) is not None:
             for size in shape:
                 found *= size + 1
@@ -77,7 +77,7 @@ def _is_floating(dtype: Any) -> bool:
     return bool(dtype.is_floating_point) if kind is None else kind in "fV"
 
 
-def _stated(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> int:
+def _declared_elements(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> int:
     bound = op.bind(args, kwargs)
     for place in _places_of_sizes(op):
         if isinstance(bound[place], (list, tuple)):

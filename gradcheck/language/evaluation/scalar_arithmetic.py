@@ -15,7 +15,7 @@ from gradcheck.autograd.op import Op
 from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOutOfRange, TooLarge
 
 #: Exactly these: NumPy's own scalars are arrays without dimensions.
-PLAIN = frozenset({int, float, bool, complex})
+PLAIN_TYPES = frozenset({int, float, bool, complex})
 
 _BITS = 64
 _LONGEST = 64  # entries of a shape
@@ -63,7 +63,7 @@ def binary(name: str, a: Any, b: Any) -> Any:
     except OverflowError:
         raise TooLarge(f"{name}({a}, {b}) is beyond the largest number") from None
     except TypeError:
-        raise DtypeMismatch(f"{name} is not defined between {kind(a)} and {kind(b)}") from None
+        raise DtypeMismatch(f"{name} is not defined between {describe_kind(a)} and {describe_kind(b)}") from None
 
 
 def unary(name: str, a: Any) -> Any:
@@ -74,10 +74,10 @@ def unary(name: str, a: Any) -> Any:
         return not a
     if type(a) is int:
         return ~a
-    raise DtypeMismatch(f"{name} takes integers and booleans, not {kind(a)}")
+    raise DtypeMismatch(f"{name} takes integers and booleans, not {describe_kind(a)}")
 
 
-def among_sequences(name: str, a: Any, b: Any) -> Any:
+def sequence_operator(name: str, a: Any, b: Any) -> Any:
     """Operators on shapes, dtypes and texts: `x.shape == y.shape`, `x.shape[:-1] + (1,)`."""
     if name in _EQUALITY:
         a, b = (tuple(v) if isinstance(v, list) else v for v in (a, b))
@@ -87,7 +87,9 @@ def among_sequences(name: str, a: Any, b: Any) -> Any:
             raise DtypeMismatch(f"{name} of lists that hold tensors", hint="compare their parts one by one") from None
     if name == "add" and all(_is_shape(v) for v in (a, b)) and len(a) + len(b) <= _LONGEST:
         return tuple(a) + tuple(b)
-    raise DtypeMismatch(f"{name} is not defined between {kind(a)} and {kind(b)}", hint=tensor_hint(a, b))
+    raise DtypeMismatch(
+        f"{name} is not defined between {describe_kind(a)} and {describe_kind(b)}", hint=tensor_hint(a, b)
+    )
 
 
 def elementwise(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -101,7 +103,7 @@ def elementwise(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return _bounded(result.item(), op.name)
 
 
-def extreme(name: str, args: tuple[Any, ...]) -> Any:
+def min_or_max(name: str, args: tuple[Any, ...]) -> Any:
     """`max(n, m)` of sizes."""
     if complex in map(type, args):
         raise DtypeMismatch(f"{name} is not defined between complex numbers")
@@ -111,7 +113,9 @@ def extreme(name: str, args: tuple[Any, ...]) -> Any:
 def index(sequence: Any, key: Any) -> Any:
     """`x.shape[0]`, or a part of what an op returned. Raises IndexOutOfRange, DtypeMismatch."""
     if not isinstance(key, (int, slice)) or type(key) is bool:
-        raise DtypeMismatch(f"{len(sequence)} values in a row are indexed by one integer or slice, not {kind(key)}")
+        raise DtypeMismatch(
+            f"{len(sequence)} values in a row are indexed by one integer or slice, not {describe_kind(key)}"
+        )
     try:
         return sequence[key]
     except IndexError:
@@ -120,14 +124,14 @@ def index(sequence: Any, key: Any) -> Any:
         raise ArgumentError(f"a slice: {error}") from None
 
 
-def bound(value: Any) -> int | None:
+def slice_bound(value: Any) -> int | None:
     """A slice's start, stop or step as an integer."""
     if value is None or (type(value) is int and abs(value) < _FARTHEST):
         return value
     try:
         return max(-_FARTHEST, min(operator.index(value), _FARTHEST))
     except TypeError:
-        raise DtypeMismatch(f"a slice takes integers, not {kind(value)}") from None
+        raise DtypeMismatch(f"a slice takes integers, not {describe_kind(value)}") from None
 
 
 def _as_array(value: Any, floating: bool) -> Any:
@@ -146,7 +150,7 @@ def _is_shape(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and all(type(size) is int for size in value)
 
 
-def kind(value: Any) -> str:
+def describe_kind(value: Any) -> str:
     """What a value is, in words."""
     name = type(value).__name__
     return _KINDS.get(type(value), "a dtype" if name.lower().endswith("dtype") else f"a {name}")

@@ -18,7 +18,7 @@ _BY_PLACE = {
 Placed: TypeAlias = list[tuple[ast.expr, int]]
 
 
-def placed(op: Op, args: Placed, keywords: list[ast.keyword], depth: int) -> tuple[Placed, list[ast.keyword]]:
+def place_arguments(op: Op, args: Placed, keywords: list[ast.keyword], depth: int) -> tuple[Placed, list[ast.keyword]]:
     """The arguments by place and by name, where one that has several names goes to its place."""
     named = {keyword.arg: keyword for keyword in keywords}
     place = next((place for name, place in _BY_PLACE.get(op.name, {}).items() if name in named), None)

@@ -16,10 +16,18 @@ from gradcheck.autograd.op import Op, every_name, lookup
 from gradcheck.autograd.operators import PROPERTIES
 from gradcheck.autograd.signature import KEYWORD_ALIASES
 from gradcheck.errors import ArgumentError, Hint, InvalidCase
-from gradcheck.language.expr.argument_names import placed
+from gradcheck.language.expr.argument_names import place_arguments
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Slice
-from gradcheck.language.expr.torch_names import FOREIGN, INSTEAD, LAYERS, NAMESPACES, NUMPY, find_op, torch_dtype
-from gradcheck.language.expr.syntax import Plan, Source, dotted, signed
+from gradcheck.language.expr.syntax import ParsePlan, Source, dotted_name, signed_number
+from gradcheck.language.expr.torch_names import (
+    FOREIGN_OPS,
+    LAYERS,
+    NAMESPACES,
+    NUMPY_LIKE_NAMES,
+    REPLACEMENT_HINTS,
+    find_op,
+    torch_dtype,
+)
 from gradcheck.language.suggest import did_you_mean
 
 
@@ -51,7 +59,7 @@ class CallSite:
         return self.node.args
 
 
-def _grad(site: CallSite) -> Plan:
+def _grad(site: CallSite) -> ParsePlan:
     arg = first = site.arguments((1,), "grad(x), with the name of a tensor")[0]
     index = ""
     if isinstance(arg, ast.Subscript) and isinstance(arg.slice, ast.Constant) and type(arg.slice.value) is int:
@@ -64,18 +72,18 @@ def _grad(site: CallSite) -> Plan:
     return [], lambda parts: gradient
 
 
-def _no_grad(site: CallSite) -> Plan:
+def _no_grad(site: CallSite) -> ParsePlan:
     (arg,) = site.arguments((1,), "no_grad(expression)")
     return [(arg, site.depth + 1)], lambda parts: Call("detach", (parts[0],), at=site.at)
 
 
-def _measure(site: CallSite, name: str) -> Plan:
+def _read_len(site: CallSite, name: str) -> ParsePlan:
     """`len(x)` and `numel(x)`."""
     (arg,) = site.arguments((1,), f"{name}(x)")
     return [(arg, site.depth + 1)], lambda parts: Attribute(parts[0], name, at=site.at)
 
 
-def _slice(site: CallSite) -> Plan:
+def _slice(site: CallSite) -> ParsePlan:
     """`slice(1, None)` is what `1:` is inside an index; an op that takes an index is called with it."""
     args = site.arguments((1, 2, 3), "slice(stop), slice(start, stop) or slice(start, stop, step)")
 
@@ -86,9 +94,9 @@ def _slice(site: CallSite) -> Plan:
     return [(arg, site.depth + 1) for arg in args], build
 
 
-def _float(site: CallSite) -> Plan:
+def _float(site: CallSite) -> ParsePlan:
     (arg,) = site.arguments((1,), "float('inf'), float('-inf') or float('nan')")
-    given = arg.value if isinstance(arg, ast.Constant) and isinstance(arg.value, str) else signed(arg)
+    given = arg.value if isinstance(arg, ast.Constant) and isinstance(arg.value, str) else signed_number(arg)
     try:
         if given is None or isinstance(given, complex):
             raise ValueError
@@ -99,16 +107,16 @@ def _float(site: CallSite) -> Plan:
     return [], lambda parts: Literal(value, at=site.at)
 
 
-def _complex(site: CallSite) -> Plan | None:
+def _complex(site: CallSite) -> ParsePlan | None:
     """`complex(1, 2)` is a number; anything else is the op of that name."""
-    numbers = [signed(arg) for arg in site.node.args]
+    numbers = [signed_number(arg) for arg in site.node.args]
     real = [number for number in numbers if isinstance(number, (int, float))]
     if site.node.keywords or len(numbers) != 2 or len(real) != 2:
         return None
     return [], lambda parts: Literal(complex(*real), at=site.at)
 
 
-def _size(site: CallSite, owner: ast.expr) -> Plan:
+def _size(site: CallSite, owner: ast.expr) -> ParsePlan:
     """`x.size(0)` is `x.shape[0]`."""
     keywords = [keyword for keyword in site.node.keywords if keyword.arg == "dim"]
     args = [*site.node.args, *(keyword.value for keyword in keywords)]
@@ -122,30 +130,30 @@ def _size(site: CallSite, owner: ast.expr) -> Plan:
     return [(owner, site.depth), *((arg, site.depth + 1) for arg in args)], build
 
 
-def _attribute(site: CallSite, owner: ast.expr, name: str, usage: str) -> Plan:
+def _attribute(site: CallSite, owner: ast.expr, name: str, usage: str) -> ParsePlan:
     """`x.dim()` is `x.ndim`."""
     site.arguments((0,), usage)
     return [(owner, site.depth)], lambda parts: Attribute(parts[0], name, at=site.at)
 
 
-def _cast(site: CallSite, owner: ast.expr, name: str) -> Plan:
+def _cast(site: CallSite, owner: ast.expr, name: str) -> ParsePlan:
     """`x.double()` is `x.to(torch.float64)`."""
     site.arguments((0,), f"x.to(torch.{name})")
     return [(owner, site.depth)], lambda parts: Call("to", (parts[0], Dtype(name, at=site.at)), at=site.at)
 
 
 #: How to read `name(…)`.
-FUNCTIONS: dict[str, Callable[[CallSite], Plan | None]] = {
+FUNCTIONS: dict[str, Callable[[CallSite], ParsePlan | None]] = {
     "grad": _grad,
     "no_grad": _no_grad,
-    "len": partial(_measure, name="len"),
-    "numel": partial(_measure, name="numel"),
+    "len": partial(_read_len, name="len"),
+    "numel": partial(_read_len, name="numel"),
     "slice": _slice,
     "float": _float,
     "complex": _complex,
 }
 #: How to read `owner.name(…)`.
-METHODS: dict[str, Callable[[CallSite, ast.expr], Plan]] = {
+METHODS: dict[str, Callable[[CallSite, ast.expr], ParsePlan]] = {
     "size": _size,
     "dim": partial(_attribute, name="ndim", usage="x.dim()"),
     "ndimension": partial(_attribute, name="ndim", usage="x.dim()"),
@@ -155,10 +163,10 @@ METHODS: dict[str, Callable[[CallSite, ast.expr], Plan]] = {
 
 
 #: Who would call a tensor so?
-_NO_TENSORS = frozenset({"torch", "math", *NUMPY})
+_NO_TENSORS = frozenset({"torch", "math", *NUMPY_LIKE_NAMES})
 
 
-def plan_call(site: CallSite) -> Plan:
+def plan_call(site: CallSite) -> ParsePlan:
     """How to read a call. Raises InvalidCase where nothing of that name can be called, or not with these keywords."""
     node, func = site.node, site.node.func
     if isinstance(func, ast.Name):
@@ -166,13 +174,13 @@ def plan_call(site: CallSite) -> Plan:
         return (read(site) if read else None) or _function(site, "", func.id)
     if not isinstance(func, ast.Attribute):
         raise site.error("only a function or a method can be called", _layer_hint(func))
-    owner = dotted(func.value)
-    if owner.partition(".")[0] in NUMPY or (owner in LAYERS and lookup(func.attr) is None):
+    owner = dotted_name(func.value)
+    if owner.partition(".")[0] in NUMPY_LIKE_NAMES or (owner in LAYERS and lookup(func.attr) is None):
         if "." in owner or not _reads_as_method(node, owner, func.attr):
             return _function(site, owner, func.attr)
     elif owner in NAMESPACES:
         if owner == "torch" and func.attr == "numel" and node.args:
-            return _measure(site, "numel")
+            return _read_len(site, "numel")
         if "." in owner or not _reads_as_method(node, owner, func.attr):
             return _function(site, owner, func.attr)
     return _method(site, func)
@@ -184,7 +192,7 @@ def _layer_hint(func: ast.expr) -> str:
         return "an operator is missing: a product is written * by elements, @ of matrices"
     made = func.func if isinstance(func, ast.Call) else func
     name = made.attr if isinstance(made, ast.Attribute) else made.id if isinstance(made, ast.Name) else ""
-    instead = FOREIGN.get(name) or (f"{snake(name)}(x)" if lookup(snake(name)) else "")
+    instead = FOREIGN_OPS.get(name) or (f"{snake_case(name)}(x)" if lookup(snake_case(name)) else "")
     return f"write {instead}" if instead else ""
 
 
@@ -194,7 +202,7 @@ def _reads_as_method(node: ast.Call, owner: str, name: str) -> bool:
     if op is None:
         return name in METHODS
     if find_op(owner, name) not in (op, None):  # the function is another than the method
-        return bool(node.args) and signed(node.args[0]) is not None
+        return bool(node.args) and signed_number(node.args[0]) is not None
     if not op.method or not op.parameters or any(key.arg == op.parameters[0].name for key in node.keywords):
         return False
     if owner in _NO_TENSORS:
@@ -202,15 +210,15 @@ def _reads_as_method(node: ast.Call, owner: str, name: str) -> bool:
     given = len(node.args) + len(node.keywords)
     if not node.args or given < sum(p.required for p in op.parameters):
         return True
-    numbers = [signed(arg) is not None for arg in node.args]
+    numbers = [signed_number(arg) is not None for arg in node.args]
     return all(numbers) or (numbers[0] and not op.elementwise)
 
 
-def _function(site: CallSite, namespace: str, name: str) -> Plan:
+def _function(site: CallSite, namespace: str, name: str) -> ParsePlan:
     op = find_op(namespace, name)
     if op is None:
         called = f"{namespace}.{name}" if namespace else name
-        hint = _foreign(name, called) or _instead(name, "{}") or _op_hint(namespace, name, called)
+        hint = _foreign_hint(name, called) or _replacement_hint(name, "{}") or _op_hint(namespace, name, called)
         if isinstance(hint, Hint) and hint.old == called:
             hint = Hint(hint, called, hint.new, site.source.place_of(site.source.at(site.node.func)))
         at = site.source.name_at(site.node.func, name)
@@ -218,26 +226,26 @@ def _function(site: CallSite, namespace: str, name: str) -> Plan:
     return _op_call(site, op, [(arg, site.depth + 1) for arg in site.node.args])
 
 
-def _foreign(name: str, called: str) -> str:
+def _foreign_hint(name: str, called: str) -> str:
     """How an op of another library is written here, where torch has another name for it."""
-    written = FOREIGN.get(name) or FOREIGN.get(name.lower(), "")
+    written = FOREIGN_OPS.get(name) or FOREIGN_OPS.get(name.lower(), "")
     if not written or lookup(name):
         return ""
     same = re.fullmatch(r"(\w+)\(x\)", written)
     return Hint(f"write {written}", called, same[1]) if same else f"write {written}"
 
 
-def _instead(name: str, written: str) -> str:
+def _replacement_hint(name: str, written: str) -> str:
     """What to write for a word that torch or Python has and the language has not; ops are `written` so."""
     plain = name.rstrip("_")
-    if name in INSTEAD or plain == name or not lookup(plain):
-        return INSTEAD.get(name, "")
+    if name in REPLACEMENT_HINTS or plain == name or not lookup(plain):
+        return REPLACEMENT_HINTS.get(name, "")
     return f"an op in place is not part of the language; write {written.format(plain)}"
 
 
 def _op_hint(namespace: str, name: str, called: str) -> str:
     """What an op may be called instead: `called` is the name with all that stands before it."""
-    if namespace and (found := lookup(name) or lookup(snake(name))):
+    if namespace and (found := lookup(name) or lookup(snake_case(name))):
         return Hint(f"write {found.name}(…)", called, found.name)
     if name in PROPERTIES:
         return f"write x.{name}"
@@ -247,7 +255,7 @@ def _op_hint(namespace: str, name: str, called: str) -> str:
     return did_you_mean(name, known, "`gradcheck ops` lists them all")
 
 
-def _method(site: CallSite, func: ast.Attribute) -> Plan:
+def _method(site: CallSite, func: ast.Attribute) -> ParsePlan:
     name, at = func.attr, site.source.name_at(func, func.attr)
     if name in METHODS:
         return METHODS[name](site, func.value)
@@ -257,7 +265,7 @@ def _method(site: CallSite, func: ast.Attribute) -> Plan:
     if name in PROPERTIES:
         raise site.source.error(at, f"'{name}' is not called", Hint(f"write x.{name}", f"{name}()", name))
     if op is None:
-        hint = _foreign(name, name) or _instead(name, ".{}(…)") or _method_hint(name)
+        hint = _foreign_hint(name, name) or _replacement_hint(name, ".{}(…)") or _method_hint(name)
         raise site.source.error(at, f"there is no method '{name}'", hint)
     if not op.method:
         raise site.source.error(at, f"'{name}' is no method", f"it is a function: {op.signature}")
@@ -267,7 +275,7 @@ def _method(site: CallSite, func: ast.Attribute) -> Plan:
     return _op_call(site, op, args)
 
 
-def snake(name: str) -> str:
+def snake_case(name: str) -> str:
     """`log_softmax` for `LogSoftmax`, `relu` for `ReLU`: an op's name for a layer's."""
     words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name)
     joined = "_".join(words).lower()
@@ -280,8 +288,8 @@ def _method_hint(name: str) -> str:
     return did_you_mean(name, [*methods, *METHODS], "`gradcheck ops` lists the ops")
 
 
-def _op_call(site: CallSite, op: Op, args: list[tuple[ast.expr, int]]) -> Plan:
-    args, keywords = placed(op, args, site.node.keywords, site.depth + 1)
+def _op_call(site: CallSite, op: Op, args: list[tuple[ast.expr, int]]) -> ParsePlan:
+    args, keywords = place_arguments(op, args, site.node.keywords, site.depth + 1)
     keys = tuple(_keyword(site, op, keyword) for keyword in keywords)
     children = args + [(keyword.value, site.depth + 1) for keyword in keywords]
     return children, partial(_build, site, op, keys)
@@ -297,7 +305,7 @@ def _keyword(site: CallSite, op: Op, keyword: ast.keyword) -> str:
         if name in _DIMS and "dim" in known:
             meant = Hint("did you mean 'dim'?", name, "dim", site.source.place_of(at))
             raise site.source.error(at, f"{op.name} has no argument '{name}'", meant)
-        hint = did_you_mean(name, known, INSTEAD.get(name, f"its signature is {op.signature}"))
+        hint = did_you_mean(name, known, REPLACEMENT_HINTS.get(name, f"its signature is {op.signature}"))
         raise site.source.error(at, f"{op.name} has no argument '{keyword.arg}'", hint)
     return name
 

@@ -14,11 +14,11 @@ from typing import NamedTuple
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Name
 from gradcheck.language.expr.traverse import fold, with_children
 
-#: A part of fewer nodes is no clearer for having a name; one that occurs `OFTEN` may have only `FEW`.
-LEAST, OFTEN, FEW = 8, 3, 3
+#: A part of fewer nodes is no clearer for having a name; one that occurs `MANY_USES` may have only `FEW`.
+MIN_STEP_NODES, MANY_USES, MIN_MANY_USES_NODES = 8, 3, 3
 
 
-class Pool:
+class InternPool:
     """Expressions in which equal parts are one object ("hash consing"), so that they compare by identity.
 
     `parts` are the different ones, children before parents. Linear in their number.
@@ -31,16 +31,16 @@ class Pool:
 
     def intern(self, root: Expr) -> Expr:
         """The one expression that is equal to this."""
-        return fold(root, self._one, self._known)
+        return fold(root, self._intern_node, self._known)
 
-    def _one(self, node: Expr, children: list[Expr]) -> Expr:
+    def _intern_node(self, node: Expr, children: list[Expr]) -> Expr:
         key = (type(node), node.label, *map(id, children))
         if key not in self._by_content:
             self._by_content[key] = made = with_children(node, children)
             self.parts.append(made)
         return self._by_content[key]
 
-    def sizes(self) -> dict[int, int]:
+    def tree_sizes(self) -> dict[int, int]:
         """How many nodes each part has as a tree, by its id."""
         found: dict[int, int] = {}
         for part in self.parts:
@@ -55,12 +55,12 @@ class Derivation(NamedTuple):
     formulas: dict[str, Expr]
 
 
-def share(formulas: Mapping[str, Expr], taken: Collection[str] = (), least: int = LEAST) -> Derivation:
-    """The same formulas, with steps for all parts of at least `least` nodes that occur more than once, or `OFTEN`.
+def extract_steps(formulas: Mapping[str, Expr], taken: Collection[str] = (), least: int = MIN_STEP_NODES) -> Derivation:
+    """The same formulas, with steps for all parts of at least `least` nodes that occur more than once, or `MANY_USES`.
 
     Steps are named `t1`, `t2`, … where those names are not `taken`.
     """
-    pool = Pool()
+    pool = InternPool()
     roots = {name: pool.intern(formula) for name, formula in formulas.items()}
     steps = _steps(pool, list(roots.values()), least)
     names = (name for name in (f"t{number}" for number in count(1)) if name not in taken)
@@ -76,14 +76,14 @@ def share(formulas: Mapping[str, Expr], taken: Collection[str] = (), least: int 
     return Derivation(let, {name: written[id(root)] for name, root in roots.items()})
 
 
-def _steps(pool: Pool, roots: list[Expr], least: int) -> set[int]:
+def _steps(pool: InternPool, roots: list[Expr], least: int) -> set[int]:
     """The ids of parts that get a name. How often one would be written is known once what it is a part of is: from the
     largest parts down."""
     found: set[int] = set()
-    sizes = pool.sizes()
+    sizes = pool.tree_sizes()
     times = Counter(map(id, roots))
     for part in reversed(pool.parts):
-        enough = min(least, FEW) if times[id(part)] >= OFTEN else least
+        enough = min(least, MIN_MANY_USES_NODES) if times[id(part)] >= MANY_USES else least
         if times[id(part)] > 1 and sizes[id(part)] >= enough and isinstance(part, Call) and not _is_number(part):
             found.add(id(part))
         for child in part.children:
@@ -96,7 +96,7 @@ def _is_number(part: Call) -> bool:
     return part.op == "getitem" and isinstance(part.args[0], Attribute)
 
 
-def sizes(formulas: Mapping[str, Expr]) -> dict[str, int]:
+def tree_sizes(formulas: Mapping[str, Expr]) -> dict[str, int]:
     """How many nodes each formula has as a tree, the way it is printed; found without walking over all of them."""
     known: dict[int, tuple[Expr, int]] = {}
     return {name: fold(formula, lambda _, parts: 1 + sum(parts), known) for name, formula in formulas.items()}

@@ -9,7 +9,7 @@ import math
 import re
 
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
-from gradcheck.language.expr.printer import ATOM, INFIX, SUM, UNARY, Piece, Spelling, commas, to_text, written
+from gradcheck.language.expr.printer import ATOM, INFIX, SUM, UNARY, Piece, Spelling, commas, render, to_text
 
 #: How strongly the other kinds of node bind, on the printer's scale.
 _COMPARISON, _PRODUCT, _POWER = 1, 6, 8
@@ -75,7 +75,7 @@ _GREEK = re.compile(
 
 def to_latex(expr: Expr) -> str:
     """The LaTeX of an expression, to stand between dollar signs."""
-    return written(expr, _spell, r"\left(", r"\right)")
+    return render(expr, _spell, r"\left(", r"\right)")
 
 
 def name_to_latex(name: str) -> str:
@@ -146,7 +146,7 @@ def _spell_pair(op: str, left: Expr, right: Expr) -> Spelling | None:
     if op in _SIGNS:
         infix = INFIX.get(op, INFIX["matmul"])
         sign = _SIGNS[op] if _SIGNS[op] == r"\," else f" {_SIGNS[op]} "
-        return infix.binds, [(left, infix.left), sign, (right, infix.right)]
+        return infix.precedence, [(left, infix.left_precedence), sign, (right, infix.right_precedence)]
     if op == "mul":
         scalar = isinstance(left, Literal)
         sign = r" \cdot " if isinstance(right, Literal) else r"\," if scalar else r" \odot "
@@ -155,10 +155,10 @@ def _spell_pair(op: str, left: Expr, right: Expr) -> Spelling | None:
         return _POWER, [r"\frac{", (left, 0), "}{", (right, 0), "}"]
     if op == "outer":
         infix = INFIX["matmul"]
-        return infix.binds, [(left, infix.left), r"\,", (right, ATOM), r"^{\top}"]
+        return infix.precedence, [(left, infix.left_precedence), r"\,", (right, ATOM), r"^{\top}"]
     if op == "linalg.solve":
         infix = INFIX["matmul"]
-        return infix.binds, [(left, ATOM), r"^{-1}\,", (right, infix.right)]
+        return infix.precedence, [(left, ATOM), r"^{-1}\,", (right, infix.right_precedence)]
     if op == "floor_divide":
         return ATOM, [r"\left\lfloor \frac{", (left, 0), "}{", (right, 0), r"} \right\rfloor"]
     if op in ("pow", "linalg.matrix_power"):

@@ -15,28 +15,28 @@ from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal
 _ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "numel", "len"})
 
 
-def parts_of_names(expr: Expr) -> Iterator[Attribute]:
+def result_attributes(expr: Expr) -> Iterator[Attribute]:
     """The parts that are called by a name, of what has a name itself."""
     return (node for node in expr.walk() if isinstance(node, Attribute) and node.name not in _ATTRIBUTES)
 
 
-class NoPart(NamedTuple):
+class NoSuchResult(NamedTuple):
     """Why there is no part of this name, and what to write."""
 
     message: str
     hint: str
 
 
-def part(result: Expr, made: Expr, name: str, at: int = 0) -> Call | NoPart:
+def named_result(result: Expr, made: Expr, name: str, at: int = 0) -> Call | NoSuchResult:
     """The part of `result` that is called `name`; `made` is the call that it comes from."""
     names = PARTS.get(made.op) if isinstance(made, Call) else None
     if not isinstance(made, Call) or names is None:
         several = "sort(x), max(x, dim=1), linalg.svd(x) and the like give parts"
-        return NoPart(f"'{name}' is a part of several results, and this is one", several)
+        return NoSuchResult(f"'{name}' is a part of several results, and this is one", several)
     if made.op in BY_DIMENSION and not _has_dimension(made):
-        return NoPart(f"{made.op} gives one tensor here", f"name the dimension: {made.op}(x, dim=1).{names[0]}")
+        return NoSuchResult(f"{made.op} gives one tensor here", f"name the dimension: {made.op}(x, dim=1).{names[0]}")
     if name not in names:
-        return NoPart(f"{made.op} has no part '{name}'", f"its parts are {', '.join('.' + one for one in names)}")
+        return NoSuchResult(f"{made.op} has no part '{name}'", f"its parts are {', '.join('.' + one for one in names)}")
     return Call("getitem", (result, Literal(names.index(name), at=at)), at=at)
 
 

@@ -9,20 +9,20 @@ from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient
 
 #: A node, children before parents: its kind, what it says itself, and of how many children; or which of the nodes
 #: before it stands here once more.
-Flat: TypeAlias = "list[tuple[type[Expr], tuple[Any, ...], int] | int]"
+NodeList: TypeAlias = "list[tuple[type[Expr], tuple[Any, ...], int] | int]"
 
 
-def flattened(root: Expr, shares: bool = True) -> Flat:
+def to_node_list(root: Expr, shares: bool = True) -> NodeList:
     """Return the nodes of an expression. One that occurs twice comes twice unless it `shares`: then equal expressions
     may have different lists."""
-    found: Flat = []
+    found: NodeList = []
     numbers: dict[int, int] = {}
     todo: list[tuple[Expr, bool]] = [(root, False)]
     while todo:
         node, is_ready = todo.pop()
         if is_ready:
             numbers[id(node)] = len(numbers)
-            found.append((type(node), _own(node), len(node.children)))
+            found.append((type(node), _own_fields(node), len(node.children)))
         elif shares and id(node) in numbers:
             found.append(numbers[id(node)])
         else:
@@ -31,7 +31,7 @@ def flattened(root: Expr, shares: bool = True) -> Flat:
     return found
 
 
-def put_together(flat: Flat) -> Expr:
+def from_node_list(flat: NodeList) -> Expr:
     """Return the expression of a list that `flattened` has made."""
     made: list[Expr] = []
     stack: list[Expr] = []
@@ -41,12 +41,12 @@ def put_together(flat: Flat) -> Expr:
             continue
         kind, own, count = what
         start = len(stack) - count
-        made.append(_built(kind, own, stack[start:]))
+        made.append(_rebuild_node(kind, own, stack[start:]))
         stack[start:] = made[-1:]
     return stack[0]
 
 
-def _own(node: Expr) -> tuple[Any, ...]:
+def _own_fields(node: Expr) -> tuple[Any, ...]:
     match node:
         case Call(op, args, kwargs):
             return op, len(args), tuple([key for key, _ in kwargs]), node.at
@@ -62,7 +62,7 @@ def _own(node: Expr) -> tuple[Any, ...]:
             raise TypeError(f"{type(node).__name__} is no expression")
 
 
-def _built(kind: type[Expr], own: tuple[Any, ...], children: list[Expr]) -> Expr:
+def _rebuild_node(kind: type[Expr], own: tuple[Any, ...], children: list[Expr]) -> Expr:
     *said, at = own
     made: Any = kind
     if kind is Call:

@@ -29,7 +29,7 @@ class Expr:
         """All else that it says; the labels in `walk`'s order determine the tree."""
         return ()
 
-    def over(self, children: abc.Sequence[Expr]) -> Expr:
+    def rebuild(self, children: abc.Sequence[Expr]) -> Expr:
         """The same kind of node over other children, as many as it has. See `traverse.with_children`."""
         raise TypeError(f"{type(self).__name__} has no children")
 
@@ -109,7 +109,7 @@ class Attribute(Expr):
     def label(self) -> tuple[Any, ...]:
         return (self.name,)
 
-    def over(self, children: abc.Sequence[Expr]) -> Expr:
+    def rebuild(self, children: abc.Sequence[Expr]) -> Expr:
         return Attribute(children[0], self.name)
 
 
@@ -128,7 +128,7 @@ class Sequence(Expr):
     def label(self) -> tuple[Any, ...]:
         return (self.is_tuple, len(self.items))
 
-    def over(self, children: abc.Sequence[Expr]) -> Expr:
+    def rebuild(self, children: abc.Sequence[Expr]) -> Expr:
         return Sequence(tuple(children), self.is_tuple)
 
 
@@ -148,7 +148,7 @@ class Slice(Expr):
     def label(self) -> tuple[Any, ...]:
         return (self.start is None, self.stop is None, self.step is None)
 
-    def over(self, children: abc.Sequence[Expr]) -> Expr:
+    def rebuild(self, children: abc.Sequence[Expr]) -> Expr:
         rest = iter(children)
         return Slice(*(None if part is None else next(rest) for part in (self.start, self.stop, self.step)))
 
@@ -169,7 +169,7 @@ class Call(Expr):
     def label(self) -> tuple[Any, ...]:
         return (self.op, len(self.args), *(name for name, _ in self.kwargs))
 
-    def over(self, children: abc.Sequence[Expr]) -> Expr:
+    def rebuild(self, children: abc.Sequence[Expr]) -> Expr:
         args, values = children[: len(self.args)], children[len(self.args) :]
         return Call(
             self.op, tuple(args), tuple((name, new) for (name, _), new in zip(self.kwargs, values, strict=True))

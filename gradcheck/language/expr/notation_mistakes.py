@@ -11,7 +11,7 @@ from gradcheck.autograd.op import lookup
 from gradcheck.errors import Hint
 
 
-class Slip(NamedTuple):
+class NotationMistake(NamedTuple):
     """What stands `at` characters into a text, what is said of it, and what to write: a `Hint` where one thing alone
     can be meant."""
 
@@ -75,87 +75,93 @@ _WORDS = frozenset(
 
 #: A habit: what it looks like, compiled when an expression is wrong, and what is said of what matched. A word is looked
 #: at from its beginning alone, so that a long one takes no longer than its length.
-_Habit = tuple[str, Callable[[re.Match[str]], Slip | None]]
+_Habit = tuple[str, Callable[[re.Match[str]], NotationMistake | None]]
 
 
-def find_slip(text: str) -> Slip | None:
+def find_notation_mistake(text: str) -> NotationMistake | None:
     """The first thing in a text, which is no expression, that is known as a habit from elsewhere."""
     plain = re.sub(_QUOTED, lambda found: "0" * len(found[0]), text)
     found = [slip for pattern, tell in HABITS for match in re.finditer(pattern, plain) if (slip := tell(match))]
     return min(found, key=lambda slip: slip.at, default=None)
 
 
-def _says(message: str, hint: str, new: str | None = None) -> Callable[[re.Match[str]], Slip]:
-    return lambda found: Slip(found.start(), message, hint if new is None else Hint(hint, found[0], new))
+def _fixed_message(message: str, hint: str, new: str | None = None) -> Callable[[re.Match[str]], NotationMistake]:
+    return lambda found: NotationMistake(found.start(), message, hint if new is None else Hint(hint, found[0], new))
 
 
-def _transposed(found: re.Match[str]) -> Slip:
+def _transposed(found: re.Match[str]) -> NotationMistake:
     mark, owner = found[2], found[1] or "X"
     beside = re.match(r" +(?=[A-Za-z_(])", found.string[found.end() :])  # a factor without a sign
     old, new = (mark + beside[0], ".T @ ") if beside else (mark, ".T")
     hint = Hint(f"transpose is {owner}.T, product is @", old, new)
-    return Slip(found.start(2), f"{mark} is not part of the language", hint)
+    return NotationMistake(found.start(2), f"{mark} is not part of the language", hint)
 
 
-def _sign(found: re.Match[str]) -> Slip:
+def _sign(found: re.Match[str]) -> NotationMistake:
     sign = found[0]
     if sign in _FUNCTIONS:
-        return Slip(found.start(), f"the character {sign} is not part of the language", f"write {_FUNCTIONS[sign]}")
+        return NotationMistake(
+            found.start(), f"the character {sign} is not part of the language", f"write {_FUNCTIONS[sign]}"
+        )
     new = SIGNS[sign]
     what = "the no-break space" if sign == "\u00a0" else f"the character {sign}"
     hint = f"write {new.strip()}" if new.strip() else "write a plain one"
-    return Slip(found.start(), f"{what} is not part of the language", Hint(hint, sign, new))
+    return NotationMistake(found.start(), f"{what} is not part of the language", Hint(hint, sign, new))
 
 
-def _latex(found: re.Match[str]) -> Slip:
+def _latex(found: re.Match[str]) -> NotationMistake:
     word = found[1]
     written = _LATEX.get(word) or (f"{word}(x)" if lookup(word) else "it as in PyTorch: sigmoid(x), X.T @ Y")
-    return Slip(found.start(), f"LaTeX's \\{word} is not part of the language", f"write {written}")
+    return NotationMistake(found.start(), f"LaTeX's \\{word} is not part of the language", f"write {written}")
 
 
-def _juxtaposed(found: re.Match[str]) -> Slip | None:
+def _missing_operator(found: re.Match[str]) -> NotationMistake | None:
     left, right = found["left"], found["right"]
     if left in _WORDS or right in _WORDS:
         return None
     if left in _STATEMENTS:
-        return Slip(found.start(), f"'{left}' is not part of the language", Hint("leave it out", f"{left} ", ""))
+        return NotationMistake(
+            found.start(), f"'{left}' is not part of the language", Hint("leave it out", f"{left} ", "")
+        )
     where = found.start("right")
     before = found.string[: found.start()]
     inside = before.count("(") + before.count("[") > before.count(")") + before.count("]")
     if len(left) > 1 and not left.strip("0"):
         left = "the text"
     if lookup(left) and not left[-1].isdigit() and len(left) > 1:
-        return Slip(found.start(), f"the function '{left}' is not called", f"write {left}({right})")
+        return NotationMistake(found.start(), f"the function '{left}' is not called", f"write {left}({right})")
     shown = f"'{left}' and '{right}'" if left != "the text" else f"the text and '{right}'"
-    return Slip(where, f"nothing stands between {shown}", _MISSING_INSIDE if inside else _MISSING)
+    return NotationMistake(where, f"nothing stands between {shown}", _MISSING_INSIDE if inside else _MISSING)
 
 
-def _stuck(found: re.Match[str]) -> Slip | None:
+def _stuck(found: re.Match[str]) -> NotationMistake | None:
     """`2X`, `0.5x`; exponents such as `1e` are no product."""
     number, word = found[1], found[2]
     if word.lower() in ("e", "j") or (word[0] in "eExXoObBjJ" and word[1:].isdigit()):
         return None
     hint = Hint(_MISSING, word, f" * {word}")
-    return Slip(found.start(2), f"nothing stands between '{number}' and '{word}'", hint)
+    return NotationMistake(found.start(2), f"nothing stands between '{number}' and '{word}'", hint)
 
 
-def _norm(found: re.Match[str]) -> Slip:
+def _norm(found: re.Match[str]) -> NotationMistake:
     new = f"linalg.norm({found[1].strip()})"
-    return Slip(found.start(), "bars are no norm", Hint(f"write {new}", found[0], new))
+    return NotationMistake(found.start(), "bars are no norm", Hint(f"write {new}", found[0], new))
 
 
-def _bars(found: re.Match[str]) -> Slip:
+def _bars(found: re.Match[str]) -> NotationMistake:
     new = f"abs({found[1].strip()})"
-    return Slip(found.start(), "bars are no absolute value", Hint(f"write {new}", found[0], new))
+    return NotationMistake(found.start(), "bars are no absolute value", Hint(f"write {new}", found[0], new))
 
 
-def _keyword(found: re.Match[str]) -> Slip:
-    return Slip(found.start(2), "a keyword has '=', not ':'", Hint(f"write {found[1]}={found[3]}", found[2], "="))
+def _keyword(found: re.Match[str]) -> NotationMistake:
+    return NotationMistake(
+        found.start(2), "a keyword has '=', not ':'", Hint(f"write {found[1]}={found[3]}", found[2], "=")
+    )
 
 
-def _row(found: re.Match[str]) -> Slip:
+def _row(found: re.Match[str]) -> NotationMistake:
     row = f"[{', '.join(found[0].split())}]"
-    return Slip(found.start(), "numbers in a row are no list", Hint(f"write {row}", found[0].strip(), row))
+    return NotationMistake(found.start(), "numbers in a row are no list", Hint(f"write {row}", found[0].strip(), row))
 
 
 HABITS: tuple[_Habit, ...] = (
@@ -163,36 +169,37 @@ HABITS: tuple[_Habit, ...] = (
     (r"(?<!\w)(\w*+)(\^\s*(?:\{\s*\\?(?:T|top|intercal)\s*\}|\\(?:top|intercal)\b|T\b))", _transposed),
     (r"((?<!\w)\w++|(?<=[)\]]))(\.?')(?!\w)", _transposed),
     (r"(?P<mark>//|%)(?=(?: +[A-Za-z']+){2,} *$)",
-     lambda found: Slip(found.start("mark"), f"{found['mark']} begins no comment", "a comment begins with #")),
+     lambda found: NotationMistake(
+         found.start("mark"), f"{found['mark']} begins no comment", "a comment begins with #")),
     (r"(?<!\w)(\w++)\(\s*+:\s*+\)",
-     lambda found: Slip(found.start(), f"{found[0]} is not part of the language",
+     lambda found: NotationMistake(found.start(), f"{found[0]} is not part of the language",
                         Hint(f"write {found[1]}.flatten()", found[0], f"{found[1]}.flatten()"))),
-    (r"\.\^", _says(".^ is not part of the language", "a power is written **", "**")),
-    (r"(?<![\d.])\.\*\*?", _says(".* is not part of the language", "a product by elements is written *",
+    (r"\.\^", _fixed_message(".^ is not part of the language", "a power is written **", "**")),
+    (r"(?<![\d.])\.\*\*?", _fixed_message(".* is not part of the language", "a product by elements is written *",
                                  "*")),
-    (r"(?<![\d.])\./", _says("./ is not part of the language", "a quotient by elements is written /", "/")),
+    (r"(?<![\d.])\./", _fixed_message("./ is not part of the language", "a quotient by elements is written /", "/")),
     (r"\\(\w+)", _latex),
     ("|".join(map(re.escape, (*SIGNS, *_FUNCTIONS))), _sign),
     (r"\|\|([^|]+)\|\|", _norm),
     (r"(?<![\w)\]] )(?<![\w)\]])\|([^|]+)\|", _bars),
-    (r"&&", _says("&& is not part of the language", "write &, with brackets: (x > 0) & (x < 1)", "&")),
+    (r"&&", _fixed_message("&& is not part of the language", "write &, with brackets: (x > 0) & (x < 1)", "&")),
     (r"(?<=[\w)\]\d] )\|\|(?= ?[\w(])(?![^|]*\|\|)",
-     _says("|| is not part of the language", "write |, with brackets: (x < 0) | (x > 1)", "|")),
-    (r"(?<=[\w)\]])!(?!=)", _says("! is not part of the language", "a factorial is exp(lgamma(x + 1))")),
-    (r"!(?!=)", _says("! is not part of the language", "the opposite of a mask is ~mask")),
-    (r"\?", _says("a conditional with ? is not part of the language", "write where(condition, x, y)")),
-    (r"(?<!\s)\s*+;\s*\Z", _says("a semicolon ends no expression", "leave it out", "")),
-    (r";", _says("a semicolon parts no expressions", "write each on a line of its own, with a name")),
+     _fixed_message("|| is not part of the language", "write |, with brackets: (x < 0) | (x > 1)", "|")),
+    (r"(?<=[\w)\]])!(?!=)", _fixed_message("! is not part of the language", "a factorial is exp(lgamma(x + 1))")),
+    (r"!(?!=)", _fixed_message("! is not part of the language", "the opposite of a mask is ~mask")),
+    (r"\?", _fixed_message("a conditional with ? is not part of the language", "write where(condition, x, y)")),
+    (r"(?<!\s)\s*+;\s*\Z", _fixed_message("a semicolon ends no expression", "leave it out", "")),
+    (r";", _fixed_message("a semicolon parts no expressions", "write each on a line of its own, with a name")),
     (r"(?<=[(,\s])(dim|axis|keepdim|keepdims|dtype)\s*(:)\s*(\w+)", _keyword),
     (r"(?<=einsum\()\s*\w+(?:,\w+)*\s*->\s*\w*",
-     lambda found: Slip(found.start(), "the equation of einsum is a text",
+     lambda found: NotationMistake(found.start(), "the equation of einsum is a text",
                         Hint(f"write '{found[0].strip()}'", found[0], f"'{found[0].strip()}'"))),
     (r"\b(exp|log|sin|cos|tanh|sqrt)\s*\^\s*(\w+)",
-     lambda found: Slip(found.start(), f"'{found[1]}' is a function", f"write {found[1]}({found[2]})")),
-    (r"(?<=\w)\{", _says("braces are no index and no call", "write x[0] for an element, f(x) for a call")),
-    (r"->|=>", _says("an arrow is not part of the language", "write the result alone")),
-    (r"[-+*/@]=", _says("an assignment is not part of the language", "give the result a name of its own")),
+     lambda found: NotationMistake(found.start(), f"'{found[1]}' is a function", f"write {found[1]}({found[2]})")),
+    (r"(?<=\w)\{", _fixed_message("braces are no index and no call", "write x[0] for an element, f(x) for a call")),
+    (r"->|=>", _fixed_message("an arrow is not part of the language", "write the result alone")),
+    (r"[-+*/@]=", _fixed_message("an assignment is not part of the language", "give the result a name of its own")),
     (r"(?<![\w.])(\d+(?:\.\d*)?|\.\d+)([A-Za-z_]\w*)", _stuck),
-    (r"(?P<left>(?<!\w)\w++|[)\]]) +(?P<right>(?:[^\W\d]\w*|\d+))", _juxtaposed),
-    (r"(?P<left>[)\]]) *(?P<right>(?:[^\W\d]\w*|\d+))", _juxtaposed),
+    (r"(?P<left>(?<!\w)\w++|[)\]]) +(?P<right>(?:[^\W\d]\w*|\d+))", _missing_operator),
+    (r"(?P<left>[)\]]) *(?P<right>(?:[^\W\d]\w*|\d+))", _missing_operator),
 )  # fmt: skip

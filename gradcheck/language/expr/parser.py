@@ -17,11 +17,28 @@ from gradcheck.autograd.operators import PROPERTIES
 from gradcheck.autograd.parts import NAMES as PART_NAMES
 from gradcheck.errors import Hint, InvalidCase, Place
 from gradcheck.language.expr.call_parser import CallSite, plan_call
+from gradcheck.language.expr.named_results import NoSuchResult, named_result
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name, Sequence, Slice
-from gradcheck.language.expr.torch_names import INSTEAD, NAMESPACES, NUMBERS, NUMPY, find_op, member
-from gradcheck.language.expr.named_results import NoPart, part
-from gradcheck.language.expr.notation_mistakes import find_slip
-from gradcheck.language.expr.syntax import MAX_LENGTH, MAX_NESTING, Build, Plan, Source, dotted, fits, signed, unsigned
+from gradcheck.language.expr.notation_mistakes import find_notation_mistake
+from gradcheck.language.expr.syntax import (
+    MAX_LENGTH,
+    MAX_NESTING,
+    Build,
+    ParsePlan,
+    Source,
+    dotted_name,
+    fits_64_bits,
+    signed_number,
+    unsigned_number,
+)
+from gradcheck.language.expr.torch_names import (
+    NAMESPACES,
+    NUMBERS,
+    NUMPY_LIKE_NAMES,
+    REPLACEMENT_HINTS,
+    find_op,
+    namespace_constant,
+)
 from gradcheck.language.suggest import nearest
 
 MAX_STRING = 1_000
@@ -53,7 +70,7 @@ UNARY: dict[type[ast.AST], str] = {ast.USub: "neg", ast.Invert: "bitwise_not"}
 
 _WHOLE = "ops work on whole tensors: (x * x).sum(), not sum(a * a for a in x)"
 #: What Python has and the language has not: how it is called, and what to write instead.
-REFUSED: dict[type[ast.AST], tuple[str, str]] = {
+UNSUPPORTED_SYNTAX: dict[type[ast.AST], tuple[str, str]] = {
     ast.Lambda: ("a lambda", "write the formula itself where it is used, or give it a name in `graph`"),
     ast.ListComp: ("a comprehension", _WHOLE),
     **dict.fromkeys((ast.SetComp, ast.DictComp, ast.GeneratorExp), ("a comprehension", _WHOLE)),
@@ -86,7 +103,7 @@ def parse(text: str, place: Place | None = None, *, max_length: int = MAX_LENGTH
     return _parse(Source(text, place), max_length, None)
 
 
-def spans(text: str) -> tuple[Expr, dict[int, tuple[int, int]]]:
+def parse_with_spans(text: str) -> tuple[Expr, dict[int, tuple[int, int]]]:
     """An expression, and by the ids of its parts where each begins and ends in the text, brackets around it left out.
     A part that is not written as such (the shape in `x.size(0)`) has no span. Raises InvalidCase."""
     found: dict[int, tuple[int, int]] = {}
@@ -110,44 +127,44 @@ def _parse(source: Source, max_length: int, found: dict[int, tuple[int, int]] | 
             raise source.error(source.at(node), f"an expression nested more than {MAX_NESTING} levels deep")
         plan = _PLANS.get(type(node))
         if plan is None:
-            raise _refused(source, node, type(node))
+            raise _unsupported_syntax(source, node, type(node))
         children, build = plan(source, node, depth)
         todo.append((node, 0, build, len(children)))
         todo.extend((child, below, None, 0) for child, below in reversed(children))
     return done[0]
 
 
-def _refused(source: Source, node: ast.expr, kind: type[ast.AST]) -> InvalidCase:
-    what, hint = REFUSED.get(kind, (f"a {kind.__name__}", ""))
+def _unsupported_syntax(source: Source, node: ast.expr, kind: type[ast.AST]) -> InvalidCase:
+    what, hint = UNSUPPORTED_SYNTAX.get(kind, (f"a {kind.__name__}", ""))
     if kind is not ast.BitXor:
         return source.error(source.at(node), f"{what} is not part of the language", hint)
-    slip = find_slip(source.text)
+    slip = find_notation_mistake(source.text)
     if slip is not None:
         return source.error(slip.at, slip.message, slip.hint)
     at = source.text.index("^", source.at(node))
     return source.error(at, f"{what} is not part of the language", Hint(hint, "^", "**"))
 
 
-def _constant(source: Source, node: ast.Constant, depth: int) -> Plan:
+def _constant(source: Source, node: ast.Constant, depth: int) -> ParsePlan:
     value, at = node.value, source.at(node)
     if isinstance(value, bytes):
         raise source.error(at, "bytes are not part of the language", "write the text without its b")
     if isinstance(value, str) and len(value) > MAX_STRING:
         raise source.error(at, f"a text of {len(value):,} characters, where {MAX_STRING:,} are allowed")
-    if not fits(value):
+    if not fits_64_bits(value):
         if isinstance(value, int):
             raise source.error(at, "an integer that does not fit in 64 bits", "write it as a float: 1e20")
         raise source.error(at, "a number beyond the largest float", "write inf for infinity")
     return [], lambda parts: Literal(value, at=at)
 
 
-def _name(source: Source, node: ast.Name, depth: int) -> Plan:
+def _name(source: Source, node: ast.Name, depth: int) -> ParsePlan:
     return [], lambda parts: Name(node.id, at=source.at(node))
 
 
-def _attribute(source: Source, node: ast.Attribute, depth: int) -> Plan:
+def _attribute(source: Source, node: ast.Attribute, depth: int) -> ParsePlan:
     name, at = node.attr, source.at(node)
-    known = member(dotted(node.value), name)
+    known = namespace_constant(dotted_name(node.value), name)
     if known is not None:
         return [], lambda parts: replace(known, at=at)
     if name in PROPERTIES:
@@ -156,7 +173,7 @@ def _attribute(source: Source, node: ast.Attribute, depth: int) -> Plan:
         return [(node.value, depth)], lambda parts: Attribute(parts[0], name, at=at)
     if name in PART_NAMES and not isinstance(node.value, ast.Attribute):
         return [(node.value, depth)], partial(_build_part, source, node)
-    raise source.error(source.name_at(node, name), *_bad_attribute(dotted(node.value), name))
+    raise source.error(source.name_at(node, name), *_bad_attribute(dotted_name(node.value), name))
 
 
 def _build_part(source: Source, node: ast.Attribute, parts: list[Expr]) -> Expr:
@@ -164,8 +181,8 @@ def _build_part(source: Source, node: ast.Attribute, parts: list[Expr]) -> Expr:
     (owner,), at = parts, source.at(node)
     if isinstance(owner, Name):
         return Attribute(owner, node.attr, at=at)
-    found = part(owner, owner, node.attr, at)
-    if isinstance(found, NoPart):
+    found = named_result(owner, owner, node.attr, at)
+    if isinstance(found, NoSuchResult):
         why = _bad_attribute("", node.attr) if lookup(node.attr) else found
         raise source.error(source.name_at(node, node.attr), *why)
     return found
@@ -175,10 +192,10 @@ def _bad_attribute(owner: str, name: str) -> tuple[str, str]:
     if NAMESPACES.get(owner) and owner != "F":
         found = find_op(owner, name)
         return f"'{owner}.{name}' is no number and no dtype", f"call it: {owner}.{name}(…)" if found else ""
-    if owner in NUMPY and name in NUMBERS:
+    if owner in NUMPY_LIKE_NAMES and name in NUMBERS:
         return f"'{owner}.{name}' is not part of the language", f"write {name}"
-    if name in INSTEAD:
-        return f"'{name}' is not an attribute of the language", INSTEAD[name]
+    if name in REPLACEMENT_HINTS:
+        return f"'{name}' is not an attribute of the language", REPLACEMENT_HINTS[name]
     if lookup(name) is not None:
         return f"'{name}' is not an attribute of the language", Hint(f"call it: .{name}()", name, f"{name}()")
     close = nearest(name, PROPERTIES | ATTRIBUTES)
@@ -189,10 +206,10 @@ def _build_call(op: str, at: int, parts: list[Expr]) -> Expr:
     return Call(op, tuple(parts), at=at)
 
 
-def _binary(source: Source, node: ast.BinOp, depth: int) -> Plan:
+def _binary(source: Source, node: ast.BinOp, depth: int) -> ParsePlan:
     op, at = BINARY.get(type(node.op)), source.at(node)
     if op is None:
-        raise _refused(source, node, type(node.op))
+        raise _unsupported_syntax(source, node, type(node.op))
     folded = _complex_literal(node)
     if folded is not None:
         return [], lambda parts: Literal(folded, at=at)
@@ -204,7 +221,7 @@ def _complex_literal(node: ast.BinOp) -> complex | None:
     right = node.right
     if not isinstance(right, ast.Constant) or not isinstance(right.value, complex):
         return None
-    left = signed(node.left)
+    left = signed_number(node.left)
     if left is None or isinstance(left, complex):
         return None
     if isinstance(node.op, ast.Add):
@@ -212,36 +229,36 @@ def _complex_literal(node: ast.BinOp) -> complex | None:
     return complex(left, -right.value.imag) if isinstance(node.op, ast.Sub) else None
 
 
-def _unary(source: Source, node: ast.UnaryOp, depth: int) -> Plan:
+def _unary(source: Source, node: ast.UnaryOp, depth: int) -> ParsePlan:
     op, at = UNARY.get(type(node.op)), source.at(node)
     if op is None:
-        raise _refused(source, node, type(node.op))
-    number = unsigned(node.operand)
+        raise _unsupported_syntax(source, node, type(node.op))
+    number = unsigned_number(node.operand)
     if op == "neg" and number is not None:
         return [], lambda parts: Literal(-number, at=at)
     return [(node.operand, depth + 1)], partial(_build_call, op, at)
 
 
-def _compare(source: Source, node: ast.Compare, depth: int) -> Plan:
+def _compare(source: Source, node: ast.Compare, depth: int) -> ParsePlan:
     at = source.at(node)
     if len(node.ops) > 1:
         raise source.error(at, "a chained comparison is not part of the language", "write (a < b) & (b < c)")
     op = COMPARISONS.get(type(node.ops[0]))
     if op is None:
-        raise _refused(source, node, type(node.ops[0]))
+        raise _unsupported_syntax(source, node, type(node.ops[0]))
     return [(node.left, depth + 1), (node.comparators[0], depth + 1)], partial(_build_call, op, at)
 
 
-def _sequence(source: Source, node: ast.List | ast.Tuple, depth: int) -> Plan:
+def _sequence(source: Source, node: ast.List | ast.Tuple, depth: int) -> ParsePlan:
     at, is_tuple = source.at(node), isinstance(node, ast.Tuple)
     return [(item, depth + 1) for item in node.elts], lambda parts: Sequence(tuple(parts), is_tuple, at=at)
 
 
-def _subscript(source: Source, node: ast.Subscript, depth: int) -> Plan:
+def _subscript(source: Source, node: ast.Subscript, depth: int) -> ParsePlan:
     return [(node.value, depth), (node.slice, depth + 1)], partial(_build_call, "getitem", source.at(node))
 
 
-def _slice(source: Source, node: ast.Slice, depth: int) -> Plan:
+def _slice(source: Source, node: ast.Slice, depth: int) -> ParsePlan:
     """Python's grammar has it inside an index alone."""
     bounds, at = (node.lower, node.upper, node.step), source.at(node)
 
@@ -252,11 +269,11 @@ def _slice(source: Source, node: ast.Slice, depth: int) -> Plan:
     return [(bound, depth) for bound in bounds if bound is not None], build
 
 
-def _call(source: Source, node: ast.Call, depth: int) -> Plan:
+def _call(source: Source, node: ast.Call, depth: int) -> ParsePlan:
     return plan_call(CallSite(source, node, depth))
 
 
-_PLANS: dict[type[ast.AST], Callable[[Source, Any, int], Plan]] = {
+_PLANS: dict[type[ast.AST], Callable[[Source, Any, int], ParsePlan]] = {
     ast.Constant: _constant,
     ast.Name: _name,
     ast.Attribute: _attribute,

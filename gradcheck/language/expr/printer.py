@@ -20,9 +20,9 @@ class Infix(NamedTuple):
     """Python's operator of an op: how strongly it binds, and how strongly its left and right operands must."""
 
     sign: str
-    binds: int
-    left: int
-    right: int
+    precedence: int
+    left_precedence: int
+    right_precedence: int
 
 
 _COMPARISONS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
@@ -46,10 +46,10 @@ Spelling: TypeAlias = tuple[int, list[Piece]]
 
 def to_text(expr: Expr) -> str:
     """The text of an expression."""
-    return written(expr, spell, "(", ")")
+    return render(expr, spell, "(", ")")
 
 
-def written(expr: Expr, spell: Callable[[Expr], Spelling], opening: str, closing: str) -> str:
+def render(expr: Expr, spell: Callable[[Expr], Spelling], opening: str, closing: str) -> str:
     """An expression in some notation: `spell` spells one node of it, and brackets are added where they are needed."""
     out: list[str] = []
     stack: list[Piece] = [(expr, 0)]

@@ -11,8 +11,8 @@ from typing import TypeAlias, TypeGuard
 
 from gradcheck.errors import Hint, InvalidCase, Place
 from gradcheck.language.expr.nodes import Expr, Literal
-from gradcheck.language.expr.torch_names import member
-from gradcheck.language.expr.notation_mistakes import find_slip
+from gradcheck.language.expr.notation_mistakes import find_notation_mistake
+from gradcheck.language.expr.torch_names import namespace_constant
 
 MAX_LENGTH = 10_000
 MAX_NESTING = 100
@@ -22,7 +22,7 @@ Number: TypeAlias = int | float | complex
 #: What makes an Expr of the parts of a node, once these are read.
 Build: TypeAlias = Callable[[list[Expr]], Expr]
 #: How to read a node: its parts, each with its depth, and what makes an Expr of them.
-Plan: TypeAlias = tuple[list[tuple[ast.expr, int]], Build]
+ParsePlan: TypeAlias = tuple[list[tuple[ast.expr, int]], Build]
 
 _SPLIT_HINT = "give its parts names, in `graph` or `let`"
 
@@ -104,7 +104,7 @@ class Source:
     def _syntax_error(self, error: SyntaxError) -> InvalidCase:
         if error.msg.startswith("Exceeds the limit"):  # of digits that Python converts; it has no other way to say so
             return self.error(self._indent, "an integer that does not fit in 64 bits", "write it as a float: 1e20")
-        slip = find_slip(self.text)
+        slip = find_notation_mistake(self.text)
         if slip is not None:
             return self.error(slip.at, slip.message, slip.hint)
         if not error.offset:
@@ -149,7 +149,7 @@ class Source:
                 )
         if opened:
             mark, at = opened[-1]
-            slip = find_slip(self.text) if self.text.count("'") % 2 else None
+            slip = find_notation_mistake(self.text) if self.text.count("'") % 2 else None
             if slip is not None and self.text[slip.at] == "'":  # Matlab's transpose begins a text here
                 raise self.error(slip.at, slip.message, slip.hint)
             message = f"unbalanced brackets: '{mark}' is never closed"
@@ -159,7 +159,7 @@ class Source:
 # Questions about a node -------------------------------------------------------------------------
 
 
-def dotted(node: ast.expr) -> str:
+def dotted_name(node: ast.expr) -> str:
     """`torch.linalg`, where that is what stands there; else an empty text. Three words are the most that matter."""
     words: list[str] = []
     for _ in range(3):
@@ -172,20 +172,20 @@ def dotted(node: ast.expr) -> str:
     return ""
 
 
-def unsigned(node: ast.expr) -> Number | None:
+def unsigned_number(node: ast.expr) -> Number | None:
     """The number that stands there as such, without a sign: `2`, `2j`, `torch.inf`; else None."""
     if isinstance(node, ast.Constant):
-        return node.value if is_number(node.value) and fits(node.value) else None
-    known = member(dotted(node.value), node.attr) if isinstance(node, ast.Attribute) else None
+        return node.value if is_number(node.value) and fits_64_bits(node.value) else None
+    known = namespace_constant(dotted_name(node.value), node.attr) if isinstance(node, ast.Attribute) else None
     return known.value if isinstance(known, Literal) and is_number(known.value) else None
 
 
-def signed(node: ast.expr) -> Number | None:
+def signed_number(node: ast.expr) -> Number | None:
     """The same, with or without a minus."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        value = unsigned(node.operand)
+        value = unsigned_number(node.operand)
         return None if value is None else -value
-    return unsigned(node)
+    return unsigned_number(node)
 
 
 def is_number(value: object) -> TypeGuard[Number]:
@@ -193,7 +193,7 @@ def is_number(value: object) -> TypeGuard[Number]:
     return isinstance(value, (int, float, complex)) and not isinstance(value, bool)
 
 
-def fits(value: object) -> bool:
+def fits_64_bits(value: object) -> bool:
     """Whether a literal is no integer too large for 64 bits, and no float that overflowed to infinity."""
     if isinstance(value, int):
         return value <= MAX_INTEGER

@@ -15,7 +15,7 @@ NUMBERS = {"inf": math.inf, "nan": math.nan, "pi": math.pi, "e": math.e}
 _PYTHON_DTYPES = {"float": "float64", "int": "int64", "complex": "complex128"}
 
 #: What to write for words of torch and Python that the language does not have.
-INSTEAD = {
+REPLACEMENT_HINTS = {
     **dict.fromkeys(("allclose", "equal"), "write x == y: in `checks` it holds within the tolerance"),
     "empty": "write zeros(…)",
     "empty_like": "write zeros_like(x)",
@@ -46,7 +46,7 @@ _INTEGERS = "what it gives are integers, without a gradient: write them out unde
 _DRAWN = "it is random: draw it under `inputs` or `constants`, so that every engine gets the same numbers"
 _UNPUBLISHED = "it is no part of torch's documented interface"
 #: What torch has and the language has not: why, and what to write instead.
-INSTEAD |= {
+REPLACEMENT_HINTS |= {
     **dict.fromkeys(("bernoulli", "poisson", "binomial", "multinomial"), _DRAWN),
     "gumbel_softmax": "it is random: draw the noise under `constants`, and write softmax((x + noise) / tau, dim=-1)",
     **dict.fromkeys(
@@ -134,13 +134,13 @@ NAMESPACES = {
 _FUNCTIONAL = "nn.functional."
 _FUNCTIONALS = frozenset({"torch.nn.functional", "nn.functional", "F"})
 #: Names of NumPy and its like, whose functions are not the language's.
-NUMPY = frozenset({"np", "numpy", "jnp", "tf", "jax", "scipy", "keras"})
+NUMPY_LIKE_NAMES = frozenset({"np", "numpy", "jnp", "tf", "jax", "scipy", "keras"})
 #: Where torch and its like keep layers.
 LAYERS = frozenset({"nn", "torch.nn", "K"})
 #: The same, and what may as well be a tensor's name.
-LIBRARIES = NUMPY | {"K", "nn", "torch", "F", "sp", "math", "linalg", "mx"}
+LIBRARIES = NUMPY_LIKE_NAMES | {"K", "nn", "torch", "F", "sp", "math", "linalg", "mx"}
 #: What they call an op that torch calls otherwise, and how it is written here.
-FOREIGN = {
+FOREIGN_OPS = {
     **dict.fromkeys(("array", "asarray", "constant", "convert_to_tensor", "Variable"), "tensor([…])"),
     **dict.fromkeys(("gaussian", "random_normal", "standard_normal", "truncated_normal"), "randn(3, 4)"),
     "random_uniform": "rand(3, 4)",
@@ -222,7 +222,7 @@ def torch_dtype(name: str) -> str:
     return name if name in dtypes.BY_NAME else dtypes.ALIASES.get(name, "")
 
 
-def member(namespace: str, name: str) -> Expr | None:
+def namespace_constant(namespace: str, name: str) -> Expr | None:
     """What `torch.inf`, `math.pi` or `torch.float64` means; None if nothing."""
     if namespace in ("torch", "math") and name in NUMBERS:
         return Literal(NUMBERS[name])

@@ -27,7 +27,7 @@ def postorder(root: Expr) -> Iterator[Expr]:
     yield from reversed(found)
 
 
-def distinct(*roots: Expr) -> Iterator[Expr]:
+def distinct_nodes(*roots: Expr) -> Iterator[Expr]:
     """The objects that expressions are made of, each once, however often it occurs."""
     seen: set[int] = set()
     stack = list(roots)
@@ -39,10 +39,10 @@ def distinct(*roots: Expr) -> Iterator[Expr]:
             yield node
 
 
-def uses(roots: Sequence[Expr]) -> Counter[int]:
+def use_counts(roots: Sequence[Expr]) -> Counter[int]:
     """By its id, how many parts of some formulas use each part of them; a root is used once more."""
     found = Counter(map(id, roots))
-    for node in distinct(*roots):
+    for node in distinct_nodes(*roots):
         found.update(map(id, node.children))
     return found
 
@@ -51,7 +51,7 @@ def with_children(node: Expr, children: Sequence[Expr]) -> Expr:
     """The same kind of node over these children; the node itself, if it has just these already."""
     if all(new is old for new, old in zip(children, node.children, strict=True)):
         return node
-    return node.over(children)
+    return node.rebuild(children)
 
 
 def fold(root: Expr, combine: Callable[[Expr, list[R]], R], known: dict[int, tuple[Expr, R]] | None = None) -> R:
@@ -84,7 +84,7 @@ def rewrite(root: Expr, change: Callable[[Expr], Expr]) -> Expr:
     return fold(root, lambda node, children: change(with_children(node, children)))
 
 
-def substituted(root: Expr, written: Mapping[str, Expr]) -> Expr:
+def substitute(root: Expr, written: Mapping[str, Expr]) -> Expr:
     """The expression with what is written in place of names."""
     return rewrite(root, lambda node: written.get(node.name, node) if isinstance(node, Name) else node)
 

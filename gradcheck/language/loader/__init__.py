@@ -16,12 +16,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gradcheck.language.loader.yaml_document import Limits
     from gradcheck.language.loader.case_files import load, load_text
+    from gradcheck.language.loader.yaml_document import Limits
 
 __all__ = ["Limits", "load", "load_text"]
 
-_HOMES = {"Limits": "document", "load": "files", "load_text": "files"}
+_HOMES = {"Limits": "yaml_document", "load": "case_files", "load_text": "case_files"}
 
 
 def __getattr__(name: str) -> Any:

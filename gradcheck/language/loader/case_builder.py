@@ -9,15 +9,15 @@ from typing import Any, TypeAlias
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.case import Case, Claim, Generalize, Step, Value
 from gradcheck.language.loader import model
-from gradcheck.language.loader.circular_formulas import Circular
-from gradcheck.language.loader.yaml_document import Document, Limits, Path, way
+from gradcheck.language.loader.circular_formulas import CircularityChecker
+from gradcheck.language.loader.expression_reader import ExpressionReader
+from gradcheck.language.loader.implementation_reader import ImplementationReader
+from gradcheck.language.loader.name_scope import NameScope
+from gradcheck.language.loader.symbolic_shapes import SymbolicShapes
+from gradcheck.language.loader.validate import ValidationResult, check, is_misplaced
+from gradcheck.language.loader.value_reader import ValueReader, read_tolerances
 from gradcheck.language.loader.xfail_reader import expected_failure
-from gradcheck.language.loader.expression_reader import Expressions
-from gradcheck.language.loader.implementation_reader import Implementations
-from gradcheck.language.loader.name_scope import Scope
-from gradcheck.language.loader.symbolic_shapes import Shapes
-from gradcheck.language.loader.validate import Checked, check, is_misplaced
-from gradcheck.language.loader.value_reader import Values, read_tolerances
+from gradcheck.language.loader.yaml_document import Document, Limits, Path, path_text
 from gradcheck.language.suggest import did_you_mean
 
 #: What may be claimed about: anything has a value, but only these have gradients.
@@ -26,57 +26,57 @@ _DIFFERENTIABLE = ("inputs", "graph")
 Names: TypeAlias = set[str]
 
 
-def build(document: Document, file: str, name: str, limits: Limits) -> tuple[Case | None, list[InvalidCase]]:
+def build_case(document: Document, file: str, name: str, limits: Limits) -> tuple[Case | None, list[InvalidCase]]:
     """The case that a document describes, and no errors; or None, and all of them. `name` is its default name."""
     checked = check(document)
     if not isinstance(document.data, dict):
         return None, checked.errors
-    reader = _Reader(document, checked, limits)
+    reader = _CaseReader(document, checked, limits)
     case = reader.case(file, checked.model.name or name)
     return (None if checked.errors else case), checked.errors
 
 
-class _Reader:
+class _CaseReader:
     """Reads one case; whatever is wrong becomes an error of the scope's, and reading goes on."""
 
-    def __init__(self, document: Document, checked: Checked, limits: Limits) -> None:
+    def __init__(self, document: Document, checked: ValidationResult, limits: Limits) -> None:
         self.document, self.checked = document, checked
-        self.said = said = checked.model
-        self.scope = scope = Scope(document, checked.errors, checked.excused, said.dims)
+        self.model = said = checked.model
+        self.scope = scope = NameScope(document, checked.errors, checked.possibly_defined, said.dims)
         self._refuse_misplaced()
-        self.expressions = Expressions(scope, limits.elements)
-        self.values = Values(self.expressions, said.dtype)
+        self.expressions = ExpressionReader(scope, limits.elements)
+        self.values = ValueReader(self.expressions, said.dtype)
         for section in ("dims", "inputs", "constants", "graph", "let"):
             scope.define(section, getattr(said, section))
-        self.shapes = Shapes(self.expressions, said.shapes)
-        self.sizes = {*said.dims, *self.shapes.words}
+        self.shapes = SymbolicShapes(self.expressions, said.shapes)
+        self.sizes = {*said.dims, *self.shapes.symbols}
         self.leaves = {*self.sizes, *said.inputs, *said.constants}
         self.tensors = {*self.leaves, *said.graph}
         self.known = {*self.tensors, *said.let}
 
     def _known_above(self) -> dict[str, set[str]]:
         """For each entry that code stands for, the names that it may use."""
-        entries = {name: at for at, name in enumerate(self.said.graph) if name in self.said.implementations}
-        return {name: {*self.leaves, *islice(self.said.graph, at)} for name, at in entries.items()}
+        entries = {name: at for at, name in enumerate(self.model.graph) if name in self.model.implementations}
+        return {name: {*self.leaves, *islice(self.model.graph, at)} for name, at in entries.items()}
 
     def _refuse_misplaced(self) -> None:
         """Keys of the case itself among the entries of a section: their indentation is wrong."""
         for section in ("inputs", "constants", "graph", "let", "formulas", "expected"):
-            entries = getattr(self.said, section)
+            entries = getattr(self.model, section)
             for name in [name for name, data in entries.items() if is_misplaced(name, data)]:
                 hint = f"indent it as far as '{section}'"
-                self.scope.refuse(f"'{name}' is a key of the case itself", (section, name), hint, key=True)
-                self.checked.meant.add(name)
-                self.checked.excused.update(map(str, entries.pop(name)))
+                self.scope.add_error(f"'{name}' is a key of the case itself", (section, name), hint, key=True)
+                self.checked.intended_keys.add(name)
+                self.checked.possibly_defined.update(map(str, entries.pop(name)))
 
     def case(self, file: str, name: str) -> Case:
         """The case, as far as it can be read; it is whole if there are no errors."""
-        said = self.said
+        said = self.model
         self._require()
         self._check_name()
         inputs, constants = self._leaf_values()
         let = self._ordered("let", said.let, self.tensors, gradients=True)
-        self.circular = Circular(self.scope, self.said.graph, let)
+        self.circular = CircularityChecker(self.scope, self.model.graph, let)
         tolerance, engine_tolerance = read_tolerances(self.scope, said.tolerance)
         return Case(
             id=f"{file}::{name}",
@@ -97,11 +97,11 @@ class _Reader:
             wrong_formulas=self._derivations("wrong_formulas", said.wrong_formulas),
             checks=self._checks(("checks",), said.checks),
             shapes=self.shapes.shapes,
-            words=self.shapes.settle({**inputs, **constants}),
+            symbol_sizes=self.shapes.resolve_sizes({**inputs, **constants}),
             values=self._claimed_values(("values",), said.values),
             expected=self._expected(("expected",), said.expected),
             generalize=self._generalize(),
-            implementations=Implementations(self.expressions, self._known_above()).read(said.implementations),
+            implementations=ImplementationReader(self.expressions, self._known_above()).read(said.implementations),
             tolerance=tolerance,
             engine_tolerance=engine_tolerance,
             only=tuple(said.only),
@@ -113,18 +113,18 @@ class _Reader:
     def _require(self) -> None:
         """`inputs` and `graph` must be there, and have entries."""
         for section, example in (("inputs", "'x: [1, 2, 3]'"), ("graph", "'loss: (x * x).sum()'")):
-            if getattr(self.said, section) or section in self.checked.broken | self.checked.meant:
+            if getattr(self.model, section) or section in self.checked.broken | self.checked.intended_keys:
                 continue
             there = section in self.document.data
             message = f"'{section}' is empty" if there else f"a case needs '{section}'"
             hint = f"below '{section}:' stand lines such as {example}"
-            self.scope.refuse(message, (section,) if there else (), hint, key=there)
+            self.scope.add_error(message, (section,) if there else (), hint, key=there)
 
     def _check_name(self) -> None:
-        name = self.said.name
+        name = self.model.name
         if name and (not name.isprintable() or name != name.strip() or len(name) > 200):
             hint = "one line of at most 200 characters, without blanks around it"
-            self.scope.refuse("the name cannot be used on a command line", ("name",), hint)
+            self.scope.add_error("the name cannot be used on a command line", ("name",), hint)
 
     # Tensors ------------------------------------------------------------------------------------
 
@@ -135,7 +135,7 @@ class _Reader:
         for section in self.document.data:
             if section not in read:
                 continue
-            for name, data in getattr(self.said, section).items():
+            for name, data in getattr(self.model, section).items():
                 if name not in self.scope.defined:
                     continue
                 value = self.values.read((section, name), data, names, leaf=section == "inputs")
@@ -157,10 +157,10 @@ class _Reader:
     # The backward pass --------------------------------------------------------------------------
 
     def _steps(self) -> tuple[Step, ...]:
-        said = self.said
+        said = self.model
         if said.backward and said.steps:
             hint = "write the backward pass as the first step"
-            self.scope.refuse("a case has either 'backward' or 'steps'", ("steps",), hint, key=True)
+            self.scope.add_error("a case has either 'backward' or 'steps'", ("steps",), hint, key=True)
         if said.steps:
             return tuple(self._step(("steps", i), step) for i, step in enumerate(said.steps))
         if said.backward:
@@ -176,10 +176,10 @@ class _Reader:
         if len(given) != 1 and tuple(path) not in self.checked.broken:
             found = " and ".join(f"'{action}'" for action in given) or "none"
             message = f"a step is one action: backward, zero_grad or forward; found {found}"
-            self.scope.refuse(message, path, "write each as a step of its own")
+            self.scope.add_error(message, path, "write each as a step of its own")
         action: Any = given[0] if given else "backward"
         if "retain_graph" in said.given and action != "backward":
-            self.scope.refuse("'retain_graph' belongs to a backward pass", (*path, "retain_graph"), key=True)
+            self.scope.add_error("'retain_graph' belongs to a backward pass", (*path, "retain_graph"), key=True)
         return Step(
             action=action,
             roots=self._roots((*path, "backward"), said.backward),
@@ -197,24 +197,24 @@ class _Reader:
         """The roots, each with its incoming gradient, None where it is left out."""
         return {
             name: None if data is None else self.values.read(at, data, self.tensors)
-            for name, at, data in self._referring(path, said, _TENSORS, "the root")
+            for name, at, data in self._entries_for_tensors(path, said, _TENSORS, "the root")
         }
 
     def _cleared(self, path: Path, said: list[str]) -> tuple[str, ...]:
         if said == [model.EVERYTHING]:
             return ()
         for i, name in enumerate(said):
-            self.scope.refers((*path, i), _DIFFERENTIABLE, "the tensor", name)
+            self.scope.check_reference((*path, i), _DIFFERENTIABLE, "the tensor", name)
         return tuple(said)
 
     def _new_inputs(self, path: Path, said: Mapping[str, Any]) -> dict[str, Value]:
-        entries = self._referring(path, said, ("inputs",), "the input")
+        entries = self._entries_for_tensors(path, said, ("inputs",), "the input")
         return _readable({name: self.values.read(at, data, self.leaves, leaf=True) for name, at, data in entries})
 
     # Claims -------------------------------------------------------------------------------------
 
     def _claimed_values(self, path: Path, said: Mapping[str, Any]) -> dict[str, Value]:
-        entries = self._referring(path, said, _TENSORS, "the tensor")
+        entries = self._entries_for_tensors(path, said, _TENSORS, "the tensor")
         return _readable({name: self.values.read(at, data, self.leaves, random=False) for name, at, data in entries})
 
     def _expected(self, path: Path, said: Mapping[str, Any]) -> dict[str, Value | None]:
@@ -222,18 +222,18 @@ class _Reader:
         read: dict[str, Value | None] = {}
         for name, data in said.items():
             at = (*path, name)
-            if self.scope.refers(at, _TENSORS if data is None else _DIFFERENTIABLE, "the gradient of"):
+            if self.scope.check_reference(at, _TENSORS if data is None else _DIFFERENTIABLE, "the gradient of"):
                 read[name] = None if data is None else self.values.read(at, data, self.leaves, random=False)
         return read
 
     def _derivations(self, section: str, said: Mapping[str, Any]) -> dict[str, tuple[Claim, ...]]:
         read = {}
-        for name, at, data in self._referring((section,), said, _DIFFERENTIABLE, "the gradient of"):
+        for name, at, data in self._entries_for_tensors((section,), said, _DIFFERENTIABLE, "the gradient of"):
             if data == []:
-                self.scope.refuse(f"{way(at)} is an empty list", at)
+                self.scope.add_error(f"{path_text(at)} is an empty list", at)
             if isinstance(data, list) and _are_numbers(data):
                 hint = "a list is several formulas; numbers that are known stand under `expected`"
-                self.scope.refuse(f"{way(at)} is a list of numbers", at, hint)
+                self.scope.add_error(f"{path_text(at)} is a list of numbers", at, hint)
                 continue
             listed = [((*at, i), one) for i, one in enumerate(data)] if isinstance(data, list) else [(at, data)]
             read[name] = tuple(claim for path, one in listed if (claim := self._derivation(name, path, one)))
@@ -242,7 +242,7 @@ class _Reader:
     def _derivation(self, tensor: str, path: Path, data: Any) -> Claim | None:
         """A formula for the tensor's gradient, of which it may not speak itself."""
         claim = self.expressions.read(path, data, self.known, gradients=True)
-        if claim is None or not self.circular.refuses(tensor, path, claim):
+        if claim is None or not self.circular.report_if_circular(tensor, path, claim):
             return claim
         return None
 
@@ -251,7 +251,7 @@ class _Reader:
         claims = [self.expressions.read((*path, i), data, self.known, gradients=True) for i, data in enumerate(said)]
         return tuple(claim for claim in claims if claim is not None)
 
-    def _referring(
+    def _entries_for_tensors(
         self, path: Path, said: Mapping[str, Any], sections: tuple[str, ...], what: str
     ) -> Iterator[tuple[str, Path, Any]]:
         """The entries whose key names a tensor of these sections: the name, the way there, what it says. What a comma
@@ -260,23 +260,23 @@ class _Reader:
         for name, data in said.items():
             is_rest = data is None and isinstance(before, str) and before.count("(") > before.count(")")
             before = data
-            if not is_rest and self.scope.refers((*path, name), sections, what):
+            if not is_rest and self.scope.check_reference((*path, name), sections, what):
                 yield name, (*path, name), data
 
     # Settings -----------------------------------------------------------------------------------
 
     def _generalize(self) -> Generalize | None:
-        said = self.said.generalize
+        said = self.model.generalize
         bounds: dict[str, tuple[int, int]] = {}
         for word, (low, high) in said.dims.items():
             path = ("generalize", "dims", word)
-            if word not in self.sizes and word not in self.scope.excused:
+            if word not in self.sizes and word not in self.scope.possibly_defined:
                 hint = did_you_mean(word, self.sizes, "symbolic sizes are those of `dims` and the words in `shapes`")
-                self.scope.refuse(f"the size '{word}' is unknown", path, hint, key=True)
+                self.scope.add_error(f"the size '{word}' is unknown", path, hint, key=True)
             if low > high:
-                self.scope.refuse(f"the lowest size {low} is above the highest, {high}", path)
+                self.scope.add_error(f"the lowest size {low} is above the highest, {high}", path)
             bounds[word] = (low, high)
-        case = self.said
+        case = self.model
         claims = case.formulas or case.wrong_formulas or case.checks or any(step.checks for step in case.steps)
         claims = claims or case.implementations
         enabled = self.document.data.get("generalize", bool(claims)) is not False

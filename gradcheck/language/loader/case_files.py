@@ -16,9 +16,9 @@ from typing import NamedTuple, TypeAlias
 from gradcheck.errors import Hint, InvalidCase, Place
 from gradcheck.language.case import STDIN, Case, Loaded
 from gradcheck.language.crash import crash_at
-from gradcheck.language.loader.case_builder import build
+from gradcheck.language.loader.case_builder import build_case
 from gradcheck.language.loader.compose import Composer
-from gradcheck.language.loader.yaml_document import DEFAULT, Document, Limits, shorten
+from gradcheck.language.loader.yaml_document import DEFAULT_LIMITS, Document, Limits, shorten
 from gradcheck.language.loader.yaml_text import decode, documents
 from gradcheck.language.suggest import did_you_mean, nearest
 from gradcheck.safe_files import FileTooLarge, NotRegular, read_regular
@@ -153,7 +153,7 @@ def load(
     paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     *,
     select: Iterable[str] | None = None,
-    limits: Limits = DEFAULT,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Loaded:
     """Every case at or below the paths, and every error, in the order of the paths, files and documents.
 
@@ -164,18 +164,18 @@ def load(
     paths = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     cases: dict[str, Case] = {}
     errors: list[InvalidCase] = []
-    with _uncollected():
+    with _garbage_collection_off():
         for several in _read_together(discover(paths), limits):
-            for found, wrong in _load_together(several, limits):
+            for found, wrong in _load_batch(several, limits):
                 cases.update({case.id: case for case in found})
                 errors += wrong
     wanted = None if select is None else set(select)
     return Loaded(tuple(c for c in cases.values() if wanted is None or c.id in wanted), tuple(errors))
 
 
-def load_text(text: str, file: str, limits: Limits = DEFAULT) -> tuple[list[Case], list[InvalidCase]]:
+def load_text(text: str, file: str, limits: Limits = DEFAULT_LIMITS) -> tuple[list[Case], list[InvalidCase]]:
     """The valid cases of a file, and the errors of the others by position. A file without a case is an error."""
-    return _built(_composed(text, file, limits), file, limits)
+    return _build_cases(_compose_documents(text, file, limits), file, limits)
 
 
 class _Composed(NamedTuple):
@@ -185,7 +185,7 @@ class _Composed(NamedTuple):
     errors: list[InvalidCase]
 
 
-def _composed(text: str, file: str, limits: Limits) -> Iterator[_Composed]:
+def _compose_documents(text: str, file: str, limits: Limits) -> Iterator[_Composed]:
     composer = Composer(file, limits)
     for piece, first in documents(text):
         composer.errors = []
@@ -199,7 +199,7 @@ def _composed(text: str, file: str, limits: Limits) -> Iterator[_Composed]:
         yield _Composed(document, composer.errors)
 
 
-def _built(composed: Iterable[_Composed], file: str, limits: Limits) -> tuple[list[Case], list[InvalidCase]]:
+def _build_cases(composed: Iterable[_Composed], file: str, limits: Limits) -> tuple[list[Case], list[InvalidCase]]:
     cases: dict[str, Case] = {}
     errors: list[InvalidCase] = []
     stem = "stdin" if file == STDIN else os.path.splitext(os.path.basename(file))[0]
@@ -222,19 +222,19 @@ def _built(composed: Iterable[_Composed], file: str, limits: Limits) -> tuple[li
     if not number:
         hint = "a case begins with 'inputs:'"
         errors.append(InvalidCase("the file holds no case", place=Place(file, 1, 1), hint=hint))
-    return list(cases.values()), _shown(errors, limits.errors)
+    return list(cases.values()), _first_errors(errors, limits.errors)
 
 
 def _case_of(document: Document, file: str, name: str, limits: Limits) -> tuple[Case | None, list[InvalidCase]]:
     """What `build` makes of a document, if only that it crashes."""
     try:
-        return build(document, file, name, limits)
+        return build_case(document, file, name, limits)
     except Exception as error:
         return None, [crash_at(error, document.place())]
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
+def _garbage_collection_off() -> Iterator[None]:
     """Without looking for cyclic garbage, which takes half the time: cases are trees, and there is none."""
     enabled = gc.isenabled()
     gc.disable()
@@ -272,7 +272,7 @@ def _read(target: Target, limits: Limits) -> _Read:
         return crash_at(error, Place(target.file, 1, 1))
 
 
-def _load_together(several: list[_Read], limits: Limits) -> Iterator[tuple[list[Case], list[InvalidCase]]]:
+def _load_batch(several: list[_Read], limits: Limits) -> Iterator[tuple[list[Case], list[InvalidCase]]]:
     """The cases and errors of each file. First all are taken apart, then all are built: a processor has at hand what it
     has just used."""
     apart = [one if isinstance(one, InvalidCase) else _taken_apart(*one, limits) for one in several]
@@ -282,19 +282,21 @@ def _load_together(several: list[_Read], limits: Limits) -> Iterator[tuple[list[
 
 def _taken_apart(target: Target, text: str, limits: Limits) -> tuple[Target, list[_Composed]] | InvalidCase:
     try:
-        return target, list(_composed(text, target.file, limits))
+        return target, list(_compose_documents(text, target.file, limits))
     except Exception as error:
         return crash_at(error, Place(target.file, 1, 1))
 
 
 def _put_together(target: Target, composed: list[_Composed], limits: Limits) -> tuple[list[Case], list[InvalidCase]]:
     try:
-        return _asked_for(target, *_built(composed, target.file, limits))
+        return _selected_case(target, *_build_cases(composed, target.file, limits))
     except Exception as error:
         return [], [crash_at(error, Place(target.file, 1, 1))]
 
 
-def _asked_for(target: Target, cases: list[Case], errors: list[InvalidCase]) -> tuple[list[Case], list[InvalidCase]]:
+def _selected_case(
+    target: Target, cases: list[Case], errors: list[InvalidCase]
+) -> tuple[list[Case], list[InvalidCase]]:
     """Those that the target names, and what is wrong as far as that is its business."""
     if target.name is None:
         return cases, errors
@@ -306,7 +308,7 @@ def _asked_for(target: Target, cases: list[Case], errors: list[InvalidCase]) -> 
     return [], [InvalidCase(f"no case is named '{target.name}'", place=Place(target.file), hint=hint)]
 
 
-def _shown(errors: list[InvalidCase], most: int) -> list[InvalidCase]:
+def _first_errors(errors: list[InvalidCase], most: int) -> list[InvalidCase]:
     """The errors by position, of very many the first, and how many more there are."""
     for error in errors:
         _shorten(error)

@@ -9,14 +9,14 @@ from gradcheck.errors import InvalidCase
 from gradcheck.language.case import Claim
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.traverse import free_names, gradient_names
+from gradcheck.language.loader.name_scope import NameScope
 from gradcheck.language.loader.yaml_document import Path
-from gradcheck.language.loader.name_scope import Scope
 
 
-class Circular:
+class CircularityChecker:
     """Refuses such formulas of one case, whose steps of derivations are `let`."""
 
-    def __init__(self, scope: Scope, graph: Mapping[str, object], let: Mapping[str, Claim]) -> None:
+    def __init__(self, scope: NameScope, graph: Mapping[str, object], let: Mapping[str, Claim]) -> None:
         self.scope, self.graph, self.let = scope, graph, let
 
     @cached_property
@@ -28,7 +28,7 @@ class Circular:
             found[name] = own.union(*[found[other] for other in free_names(step.expr) if other in found])
         return found
 
-    def refuses(self, tensor: str, path: Path, claim: Claim) -> bool:
+    def report_if_circular(self, tensor: str, path: Path, claim: Claim) -> bool:
         """Whether a formula for this tensor speaks of its gradient; then the scope has an error for it."""
         at = gradient_names(claim.expr).get(tensor)
         names = free_names(claim.expr)
@@ -37,7 +37,7 @@ class Circular:
             return False
         way = "" if at is not None else f" by way of '{steps[0]}'"
         place = self.scope.document.locate(path, claim.text, names[steps[0]] if at is None else at)
-        self.scope.refuse(
+        self.scope.add_error(
             f"the formula for the gradient of {tensor} speaks of grad({tensor}) itself{way}, so it claims nothing",
             place,
             self._hint(tensor),

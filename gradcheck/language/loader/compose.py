@@ -21,9 +21,9 @@ from yaml.reader import Reader
 from yaml.scanner import Scanner
 
 from gradcheck.errors import Hint, InvalidCase, Place
-from gradcheck.language.loader.yaml_document import BROKEN, Branch, Document, Limits, Mark, Spot
-from gradcheck.language.loader.number_lists import NumberList, Numbers, find_lists, quoted
-from gradcheck.language.loader.yaml_mistakes import find_slips
+from gradcheck.language.loader.number_lists import NumberList, NumberPositions, find_lists, quoted
+from gradcheck.language.loader.yaml_document import BROKEN, Document, Limits, Mark, PositionNode, PositionTree
+from gradcheck.language.loader.yaml_mistakes import find_yaml_mistakes
 from gradcheck.language.loader.yaml_text import resolve
 
 
@@ -63,8 +63,8 @@ class Composer:
         """The document that `text`, which begins on line `first`, holds; None if it is empty. Raises InvalidCase."""
         self.first = first
         self.incomplete = False
-        self.told: Counter[str] = Counter()
-        found = self._quickly(text)
+        self.reported: Counter[str] = Counter()
+        found = self._compose_fast(text)
         try:
             data, root = self._build(Parser(text)) if found is None else found
         except yaml.YAMLError as error:
@@ -75,7 +75,7 @@ class Composer:
             return None
         return Document(self.file, text, first, data, root, broken=bool(self.errors), incomplete=self.incomplete)
 
-    def _quickly(self, text: str) -> tuple[Any, Spot | None] | None:
+    def _compose_fast(self, text: str) -> tuple[Any, PositionNode | None] | None:
         """The same with lists of numbers read at once; None where there are none, or anything is wrong."""
         self.lists = find_lists(text)
         if not self.lists:
@@ -87,19 +87,19 @@ class Composer:
             found = None
         if found is None or self.lists or self.errors:
             self.lists, self.errors, self.values, self.incomplete = {}, [], values, False
-            self.told.clear()
+            self.reported.clear()
             return None
         return found
 
-    def _build(self, parser: Any) -> tuple[Any, Spot | None]:
+    def _build(self, parser: Any) -> tuple[Any, PositionNode | None]:
         """The loop over the events, with its own stack: nothing recursive, however deep the nesting."""
         next_event = parser.get_event
         top: list[Any] = []
-        spots: list[Spot] = []
+        spots: list[PositionNode] = []
         data: Any = top  # the innermost open container
-        branch = Branch(next_event().start_mark, None, spots)
+        branch = PositionTree(next_event().start_mark, None, spots)
         key: Any = None
-        stack: list[tuple[Any, Branch]] = []
+        stack: list[tuple[Any, PositionTree]] = []
         while True:
             event = next_event()
             kind = type(event)
@@ -115,7 +115,7 @@ class Composer:
                     data[key] = value
                     branch.children[key] = child
                 key = None
-                if type(child) is Branch:
+                if type(child) is PositionTree:
                     stack.append((data, branch))
                     data, branch = value, child
             elif kind in _ENDS:
@@ -125,11 +125,11 @@ class Composer:
             elif kind is DocumentStartEvent and event.tags:
                 self._note("tags are not allowed, found %TAG", event.start_mark)
         if len(spots) > 1:
-            second = spots[1].mark if type(spots[1]) is Branch else spots[1]
+            second = spots[1].mark if type(spots[1]) is PositionTree else spots[1]
             raise self._error("a second document begins without its '---'", second)
         return (top[0], spots[0]) if spots else (None, None)
 
-    def _value(self, event: Any, kind: type, depth: int) -> tuple[Any, Spot]:
+    def _value(self, event: Any, kind: type, depth: int) -> tuple[Any, PositionNode]:
         """The value that begins with an event, a container still empty, and its spot. Raises InvalidCase."""
         mark = event.start_mark
         value: Any = BROKEN
@@ -142,13 +142,13 @@ class Composer:
             if event.implicit[0]:
                 value = self._resolved(value, mark)
             elif self.lists and (known := self._list_at(mark, depth)) is not None:
-                return known.data, Numbers(mark, known.text)
+                return known.data, NumberPositions(mark, known.text)
         self.values += 1
         if self.values > self.limits.numbers:
             raise self._error(f"the file writes out more than {self.limits.numbers:,} values", mark, _TOO_MANY)
         if kind is MappingStartEvent:
-            return {}, Branch(mark, {}, {})
-        return ([], Branch(mark, None, [])) if kind is SequenceStartEvent else (value, mark)
+            return {}, PositionTree(mark, {}, {})
+        return ([], PositionTree(mark, None, [])) if kind is SequenceStartEvent else (value, mark)
 
     def _list_at(self, mark: Mark, depth: int) -> NumberList | None:
         """The list of numbers that a quoted text stands for, unless it may be beyond the limits."""
@@ -195,18 +195,18 @@ class Composer:
 
     def _refuse_decoration(self, event: Any, kind: type) -> None:
         if kind is AliasEvent:
-            self._refuse("aliases", f"*{event.anchor}", event.start_mark, _STAR)
+            self._report_forbidden("aliases", f"*{event.anchor}", event.start_mark, _STAR)
             return
         if event.anchor is not None:
-            self._refuse("anchors", f"&{event.anchor}", event.start_mark, _AMPERSAND)
+            self._report_forbidden("anchors", f"&{event.anchor}", event.start_mark, _AMPERSAND)
         if event.tag is not None:
             written = event.tag.replace("tag:yaml.org,2002:", "!!", 1)  # YAML expands `!!str`
-            self._refuse("tags", written, event.start_mark, _BANG)
+            self._report_forbidden("tags", written, event.start_mark, _BANG)
 
-    def _refuse(self, what: str, found: str, mark: Mark, hint: str) -> None:
+    def _report_forbidden(self, what: str, found: str, mark: Mark, hint: str) -> None:
         """Tell of a part of YAML that is not allowed: the first few of one kind, a file full of them needs no more."""
-        self.told[what] += 1
-        if self.told[what] <= _MOST_TOLD:
+        self.reported[what] += 1
+        if self.reported[what] <= _MAX_REPORTED:
             self._note(f"{what} are not allowed, found '{found}'", mark, hint)
 
     def _note(self, message: str, mark: Mark, hint: str = "") -> None:
@@ -222,7 +222,7 @@ class Composer:
             return []
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         errors: list[InvalidCase] = []
-        for found in find_slips(text, mark.line if mark else text.count("\n")):
+        for found in find_yaml_mistakes(text, mark.line if mark else text.count("\n")):
             hint = found.hint
             if isinstance(hint, Hint) and hint.place:
                 place = Place(self.file, hint.place.line + self.first, hint.place.column + 1)
@@ -245,7 +245,7 @@ class Composer:
         return self._error(message, mark, hint) if mark else InvalidCase(message, place=Place(self.file))
 
 
-_MOST_TOLD = 3
+_MAX_REPORTED = 3
 _BRACES = "text that begins with { or [ needs quotes"
 _STAR = "write the value out; text that begins with * needs quotes"
 _AMPERSAND = "write the value out where it is needed; text that begins with & needs quotes"

@@ -15,7 +15,7 @@ _BEFORE = ("inputs", "constants", "graph", "backward", "steps", "values")
 _WIDTH = 100
 
 
-def with_expected(text: str, line: int, values: Mapping[str, str]) -> str:
+def insert_expected(text: str, line: int, values: Mapping[str, str]) -> str:
     """The file's text with these values in the document that has something on a line, from 1. Each value is text of
     YAML's flow style; rows of a matrix may be put on lines of their own. Raises ValueError where there is no such
     document."""
@@ -84,8 +84,8 @@ def _replaced(key: Node, node: Node, value: str) -> tuple[int, int, str]:
     """Where a value stands, and what to write instead; of a list with an item a line, that goes behind the key."""
     if isinstance(node, CollectionNode) and not node.flow_style:
         begin, column = int(key.end_mark.index) + 1, int(key.end_mark.column) + 2
-        return begin, _end(node), f" {_laid_out(value, column)}"
-    return int(node.start_mark.index), _end(node), _laid_out(value, int(node.start_mark.column))
+        return begin, _end(node), f" {_break_rows(value, column)}"
+    return int(node.start_mark.index), _end(node), _break_rows(value, int(node.start_mark.column))
 
 
 def _end(node: Node) -> int:
@@ -109,12 +109,12 @@ def _flow(values: Mapping[str, str], follows: bool) -> str:
 
 
 def _block(values: Mapping[str, str], indent: int, piece: str, at: int) -> str:
-    lines = [f"{' ' * indent}{name}: {_laid_out(value, indent + len(name) + 2)}\n" for name, value in values.items()]
+    lines = [f"{' ' * indent}{name}: {_break_rows(value, indent + len(name) + 2)}\n" for name, value in values.items()]
     before = "" if at == 0 or piece[at - 1] == "\n" or at == len(piece) else "\n"
     return before + "".join(lines)
 
 
-def _laid_out(value: str, column: int) -> str:
+def _break_rows(value: str, column: int) -> str:
     """A row a line, where one line would be too long."""
     if column + len(value) <= _WIDTH or "], [" not in value:
         return value

@@ -12,19 +12,26 @@ from gradcheck.errors import Hint, InvalidCase, Place, TensorError
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.call_parser import NoSuchOp
+from gradcheck.language.expr.named_results import NoSuchResult
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
-from gradcheck.language.expr.torch_names import LIBRARIES, constant
-from gradcheck.language.expr.named_results import NoPart
+from gradcheck.language.expr.notation_mistakes import find_notation_mistake
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.notation_mistakes import find_slip
 from gradcheck.language.expr.syntax import Unbalanced
-from gradcheck.language.expr.traverse import distinct, replace_part
-from gradcheck.language.loader.oversized_creators import too_large
-from gradcheck.language.loader.yaml_document import BROKEN, Path, describe, way
-from gradcheck.language.loader.named_results import Parts
-from gradcheck.language.loader.parsed_expression import Read, arithmetic, read_text
-from gradcheck.language.loader.name_scope import KINDS, MOST_COMPARED, MOST_HINTS, Scope, gradient_of, listing
-from gradcheck.language.random_streams import RANDOM
+from gradcheck.language.expr.torch_names import LIBRARIES, constant
+from gradcheck.language.expr.traverse import distinct_nodes, replace_part
+from gradcheck.language.loader.name_scope import (
+    MOST_COMPARED,
+    MOST_HINTS,
+    SECTION_KINDS,
+    NameScope,
+    known_names_hint,
+    tensor_of_gradient_name,
+)
+from gradcheck.language.loader.named_results import NamedResultResolver
+from gradcheck.language.loader.oversized_creators import oversized_creators
+from gradcheck.language.loader.parsed_expression import ParsedExpression, parse_cached, partial_arithmetic
+from gradcheck.language.loader.yaml_document import BROKEN, Path, describe, path_text
+from gradcheck.language.random_streams import RANDOM_OPS
 from gradcheck.language.suggest import nearest
 
 _FLOW_HINT = 'in YAML\'s flow style a comma ends the entry, so an expression there needs quotes: {z: "randn(n, m)"}'
@@ -37,13 +44,13 @@ TENSORS = frozenset({"inputs", "constants", "graph", "let"})
 _ORDERED = frozenset({"inputs", "constants", "graph", "let"})
 
 
-class Expressions:
+class ExpressionReader:
     """Reads the expressions of one case. What is wrong with them becomes an error of its `scope`.
 
     `elements` is how many a tensor may have.
     """
 
-    def __init__(self, scope: Scope, elements: int) -> None:
+    def __init__(self, scope: NameScope, elements: int) -> None:
         self.scope, self.elements = scope, elements
         self.document = scope.document
 
@@ -59,35 +66,39 @@ class Expressions:
         if not isinstance(data, (str, bool, int, float)):
             what = "has no value" if data is None else f"takes an expression, not {describe(data)}"
             hint = "write one, such as x * 2" if data is None else "an expression that begins with [ or { needs quotes"
-            self.scope.refuse(f"{way(path)} {what}", path, hint, key=data is None)
+            self.scope.add_error(f"{path_text(path)} {what}", path, hint, key=data is None)
             return None
         text = str(data)  # YAML takes `1` and `true` for more than text
         try:
-            read = read_text(text)
+            read = parse_cached(text)
         except InvalidCase as error:
             place = self.document.locate(path, text, error.place.column - 1)
             cut = isinstance(error, Unbalanced) and self.document.is_cut(path, text)
             hint = error.hint
             name = text[error.place.column - 1 :].partition("(")[0].strip()
             if isinstance(error, NoSuchOp) and self.scope.defined.get(name) in TENSORS:
-                self.scope.refuse(f"'{name}' is a tensor, and is not called", place, f"write {name}[0], or {name} * x")
+                self.scope.add_error(
+                    f"'{name}' is a tensor, and is not called", place, f"write {name}[0], or {name} * x"
+                )
                 return None
             if isinstance(hint, Hint) and hint.place:
                 hint = Hint(hint, hint.old, hint.new, self.document.locate(path, text, hint.place.column - 1))
-            self.scope.refuse(error.message, place, _FLOW_HINT if cut else hint)
+            self.scope.add_error(error.message, place, _FLOW_HINT if cut else hint)
             return None
         site = _Site(self, path, text, gradients)
         good = [name in names or site.resolves(name, at, names) for name, at in read.mentions.names.items()]
         good += [site.has_gradient(name, at, gradients) for name, at in read.mentions.gradients.items()]
-        good += [random or site.draws(name, at) for name, at in read.mentions.ops.items() if name in RANDOM]
+        good += [
+            random or site.report_random_op(name, at) for name, at in read.mentions.ops.items() if name in RANDOM_OPS
+        ]
         good.append(not read.creators or site.are_affordable(read))
-        good.append(not gradients or "gradient" not in read.mentions.ops or site.means_differences())
-        good += [site.takes_a_number(call) for call in read.extremes]
+        good.append(not gradients or "gradient" not in read.mentions.ops or site.is_qualified_gradient())
+        good += [site.has_tensor_operands(call) for call in read.extremes]
         if read.has_arithmetic and path[0] != "wrong_formulas":
-            good += [site.has_value(call) for call in arithmetic(read.expr, self.scope.sizes)]
+            good += [site.has_value(call) for call in partial_arithmetic(read.expr, self.scope.sizes)]
         expr: Expr | None = read.expr
         if read.parts:
-            expr = Parts(self.scope).put_into(read.expr, read.parts, site.has_no_part)
+            expr = NamedResultResolver(self.scope).resolve(read.expr, read.parts, site.report_missing_result)
         if expr is None or not all(good):
             return None
         return Claim(text, expr, self.document.text_place(path), self.document.is_verbatim(path, text))
@@ -104,13 +115,13 @@ _GRAD = re.compile(r"(?:torch\.)?grad\s*\(\s*")
 class _Site(NamedTuple):
     """Where an expression stands: questions about what it mentions, `at` a column. Each "no" comes with an error."""
 
-    expressions: Expressions
+    expressions: ExpressionReader
     path: Path
     text: str
     gradients: bool = False  # whether it may speak of them
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> NameScope:
         return self.expressions.scope
 
     def place(self, at: int) -> Place:
@@ -120,21 +131,25 @@ class _Site(NamedTuple):
         """Whether a name that is not among `names` is a word of the language."""
         scope, path = self.scope, self.path
         section = scope.defined.get(name)
-        if section is None and (constant(name) is not None or name in scope.excused):
+        if section is None and (constant(name) is not None or name in scope.possibly_defined):
             return True
         place = self.place(at)
-        if section is None and not self.text.isascii() and (slip := find_slip(self.text)):
-            scope.refuse(slip.message, self.place(slip.at), slip.hint)
+        if section is None and not self.text.isascii() and (slip := find_notation_mistake(self.text)):
+            scope.add_error(slip.message, self.place(slip.at), slip.hint)
         elif section is None:
             self._unknown(name, place, names)
         elif path == (section, name):
             hint = "a graph has no cycles; give the result a name of its own"
-            scope.refuse(f"'{name}' is used in its own definition", place, hint)
+            scope.add_error(f"'{name}' is used in its own definition", place, hint)
         elif path[0] in _ORDERED and section in (path[0], "inputs", "constants"):
             hint = self._cycle(str(path[1]), name) or "a line may use the names above it; move it up"
-            scope.refuse(f"'{name}' is defined below, on line {scope.line(name)}", place, hint)
+            scope.add_error(f"'{name}' is defined below, on line {scope.line(name)}", place, hint)
         else:
-            scope.refuse(f"'{name}' is {KINDS[section]}, which is not known here", place, listing(self._visible(names)))
+            scope.add_error(
+                f"'{name}' is {SECTION_KINDS[section]}, which is not known here",
+                place,
+                known_names_hint(self._visible(names)),
+            )
         return False
 
     def _unknown(self, name: str, place: Place, names: Names) -> None:
@@ -143,22 +158,24 @@ class _Site(NamedTuple):
         if name in scope.missing:
             return
         if len(scope.errors) >= MOST_HINTS:
-            scope.refuse(f"the name '{name}' is unknown", place)
+            scope.add_error(f"the name '{name}' is unknown", place)
             return
         visible = self._visible(names)
         if name == "end" and (to := re.search(r":\s*end\b", self.text)):
             without = Hint("a slice to the end ends with its colon: x[1:]", to[0], ":")
-            scope.refuse("'end' is not part of the language", place, without)
+            scope.add_error("'end' is not part of the language", place, without)
             return
-        sized = distinct(*(part for call in read_text(self.text).creators for part in call.children))
+        sized = distinct_nodes(*(part for call in parse_cached(self.text).creators for part in call.children))
         if not nearest(name, visible) and any(isinstance(part, Name) and part.name == name for part in sized):
-            scope.lacks(name, place)
+            scope.add_missing_size(name, place)
             return
         quotient = re.search(rf"\b{re.escape(name)}\s*/\s*d_?(\w+)", self.text)
         if re.search(rf"\bd\w*\s*/\s*{re.escape(name)}\b", self.text):
             return  # the denominator of dL/dx, told with the numerator
-        tensor = gradient_of(name, [one for one in scope.defined if scope.defined[one] in ("inputs", "graph")])
-        hint = scope.near(name, visible)
+        tensor = tensor_of_gradient_name(
+            name, [one for one in scope.defined if scope.defined[one] in ("inputs", "graph")]
+        )
+        hint = scope.suggestion(name, visible)
         if quotient and self.gradients and scope.defined.get(quotient[1]) in ("inputs", "graph"):
             hint = Hint(f"did you mean grad({quotient[1]})?", quotient[0], f"grad({quotient[1]})")
         elif tensor and self.gradients:
@@ -174,10 +191,10 @@ class _Site(NamedTuple):
             hint = "a comment begins with #"
         elif name in LIBRARIES:
             hint = f"ops are called by their names alone, without '{name}.'"
-        elif hint and not isinstance(hint, Hint) and name in scope.told:
+        elif hint and not isinstance(hint, Hint) and name in scope.reported_unknown:
             return  # a list of what there is helps once
-        scope.told.add(name)
-        scope.refuse(f"the name '{name}' is unknown", place, hint)
+        scope.reported_unknown.add(name)
+        scope.add_error(f"the name '{name}' is unknown", place, hint)
 
     def _visible(self, names: Names) -> list[str]:
         """The first of these names, as the file orders them."""
@@ -192,7 +209,7 @@ class _Site(NamedTuple):
         seen, todo = {used}, [used]
         while todo and len(seen) < MOST_COMPARED:
             try:
-                names = read_text(str(entries.get(todo.pop()))).mentions.names
+                names = parse_cached(str(entries.get(todo.pop()))).mentions.names
             except InvalidCase:
                 continue
             if user in names:
@@ -202,41 +219,41 @@ class _Site(NamedTuple):
             todo += below
         return ""
 
-    def has_no_part(self, node: Attribute, why: NoPart) -> None:
+    def report_missing_result(self, node: Attribute, why: NoSuchResult) -> None:
         """Refuse a part that is none."""
         place = self.place(self.text.index(node.name, node.at + len(getattr(node.value, "name", ""))))
         is_op = lookup(node.name) is not None
         hint = Hint(f"call it: .{node.name}()", node.name, f"{node.name}()") if is_op else why.hint
-        self.scope.refuse(why.message, place, hint)
+        self.scope.add_error(why.message, place, hint)
 
     def has_gradient(self, name: str, at: int, allowed: bool) -> bool:
         """Whether `grad(name)` means something here."""
         sections = ("inputs", "graph")
         if not allowed:
             hint = "grad(…) stands in `formulas`, `wrong_formulas`, `let` and `checks`"
-            self.scope.refuse(f"grad({name}) is not known before the backward pass", self.place(at), hint)
+            self.scope.add_error(f"grad({name}) is not known before the backward pass", self.place(at), hint)
             return False
         if self.scope.defined.get(name) in sections:
             return True
         inside = _GRAD.match(self.text, at)
-        return self.scope.refers(
+        return self.scope.check_reference(
             self.path, sections, "the tensor of grad,", name, self.place(inside.end() if inside else at)
         )
 
-    def draws(self, name: str, at: int) -> bool:
+    def report_random_op(self, name: str, at: int) -> bool:
         """Refuse a random creator."""
         hint = "draw it under `inputs` or `constants`, so that every engine gets the same numbers"
-        self.scope.refuse(f"'{name}' draws random numbers", self.place(at), hint)
+        self.scope.add_error(f"'{name}' draws random numbers", self.place(at), hint)
         return False
 
-    def are_affordable(self, read: Read) -> bool:
+    def are_affordable(self, read: ParsedExpression) -> bool:
         """Whether the creators whose sizes are known already stay within the element budget."""
         before = len(self.scope.errors)
-        for call, error in too_large(read.expr, read.creators, self.scope.sizes, self.expressions.elements):
-            self.scope.refuse(error.message, self.place(call.at), error.hint)
+        for call, error in oversized_creators(read.expr, read.creators, self.scope.sizes, self.expressions.elements):
+            self.scope.add_error(error.message, self.place(call.at), error.hint)
         return len(self.scope.errors) == before
 
-    def takes_a_number(self, call: Call) -> bool:
+    def has_tensor_operands(self, call: Call) -> bool:
         """Whether `max(0, x)` is about sizes: of a tensor, torch takes no number there."""
         scope = self.scope
         for number, other in (call.args, call.args[::-1]):
@@ -249,18 +266,18 @@ class _Site(NamedTuple):
             many = len(scope.errors) >= MOST_HINTS
             hint = "" if many else f"write {' or '.join(map(to_text, clamped))}"
             if not many and scope.document.is_verbatim(self.path, self.text):
-                whole = to_text(replace_part(read_text(self.text).expr, call, clamped[0]))
+                whole = to_text(replace_part(parse_cached(self.text).expr, call, clamped[0]))
                 hint = Hint(hint, self.text, whole, self.place(0))
-            scope.refuse(f"{call.op} takes tensors, not the number {to_text(number)}", self.place(call.at), hint)
+            scope.add_error(f"{call.op} takes tensors, not the number {to_text(number)}", self.place(call.at), hint)
             return False
         return True
 
-    def means_differences(self) -> bool:
+    def is_qualified_gradient(self) -> bool:
         """Whether a claim that has the op `gradient` in it says that it is torch's."""
         found = _BARE_GRADIENT.search(self.text)
         if found is not None:
             hint = Hint("write grad(x); differences of neighbours are torch.gradient(x)", found[0], "grad(")
-            self.scope.refuse("gradient(…) is no gradient of the graph", self.place(found.start()), hint)
+            self.scope.add_error("gradient(…) is no gradient of the graph", self.place(found.start()), hint)
         return found is None
 
     def has_value(self, call: Call) -> bool:
@@ -268,7 +285,7 @@ class _Site(NamedTuple):
         try:
             evaluate(call, self.scope.sizes)
         except TensorError as error:
-            self.scope.refuse(error.message, self.place(call.at), error.hint)
+            self.scope.add_error(error.message, self.place(call.at), error.hint)
             return False
         return True
 

@@ -20,14 +20,14 @@ class Correction:
     error: str = ""
 
 
-def proposed(hint: str, place: Place, error: str = "") -> Correction | None:
+def correction_from_hint(hint: str, place: Place, error: str = "") -> Correction | None:
     """The correction that a hint proposes for an error at a place; None where it names none."""
     if not isinstance(hint, Hint) or not hint.old or hint.old == hint.new:
         return None
     return Correction(hint.place or place, hint.old, hint.new, error)
 
 
-def corrected(text: str, corrections: Iterable[Correction]) -> tuple[str, list[Correction]]:
+def apply_corrections(text: str, corrections: Iterable[Correction]) -> tuple[str, list[Correction]]:
     """The text with those corrections that it has a place for, and these; of two that overlap, the first."""
     lines = text.split("\n")
     starts = [0]
@@ -48,13 +48,13 @@ def corrected(text: str, corrections: Iterable[Correction]) -> tuple[str, list[C
     return text, list(made.values())
 
 
-def mended(text: str, file: str, corrections: Iterable[Correction]) -> tuple[str, list[Correction]]:
+def apply_verified_corrections(text: str, file: str, corrections: Iterable[Correction]) -> tuple[str, list[Correction]]:
     """The text with those corrections after which the error that they are about is gone, and no other in its place;
     each is tried on its own. Those without an error are not looked at."""
     taken: list[Correction] = []
     errors = load_text(text, file)[1]
     for one in sorted(corrections, key=lambda one: one.place, reverse=True):  # so that the others' places stay
-        candidate, made = corrected(text, [one])
+        candidate, made = apply_corrections(text, [one])
         if not made or not one.error:
             continue
         left = load_text(candidate, file)[1]

@@ -8,9 +8,9 @@ from typing import Any, get_args
 
 from gradcheck.language.case import Claim, Implementation, StatedTolerance
 from gradcheck.language.loader import model
-from gradcheck.language.loader.yaml_document import BROKEN, Path, describe, way
-from gradcheck.language.loader.expression_reader import Expressions
+from gradcheck.language.loader.expression_reader import ExpressionReader
 from gradcheck.language.loader.value_reader import read_tolerance
+from gradcheck.language.loader.yaml_document import BROKEN, Path, describe, path_text
 from gradcheck.language.suggest import did_you_mean
 
 _KEYS = ("call", "forward", "backward", "arguments", "dtypes", "tolerance")
@@ -19,10 +19,10 @@ _REFERENCE = re.compile(r"[^:\s][^:]*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _HINT = "write FILE.py:NAME, the file beside this one, or module:NAME"
 
 
-class Implementations:
+class ImplementationReader:
     """Reads the implementations of one case. What is wrong with them becomes an error of the scope's."""
 
-    def __init__(self, expressions: Expressions, above: Mapping[str, Collection[str]]) -> None:
+    def __init__(self, expressions: ExpressionReader, above: Mapping[str, Collection[str]]) -> None:
         """`above` holds for each entry of the graph the names that it may use."""
         self.expressions, self.above = expressions, above
         self.scope = expressions.scope
@@ -32,10 +32,10 @@ class Implementations:
         found: list[Implementation | None] = []
         for entry, data in said.items():
             path = ("implementations", entry)
-            if not self.scope.refers(path, ("graph",), "the entry"):
+            if not self.scope.check_reference(path, ("graph",), "the entry"):
                 continue
             if data == []:
-                self.scope.refuse(f"{way(path)} is an empty list", path)
+                self.scope.add_error(f"{path_text(path)} is an empty list", path)
             listed = [((*path, i), one) for i, one in enumerate(data)] if isinstance(data, list) else [(path, data)]
             found += [self._one(entry, at, one) for at, one in listed]
         return tuple(one for one in found if one is not None)
@@ -49,7 +49,7 @@ class Implementations:
             return None if call is None else Implementation(entry, call, place=place)
         if not isinstance(data, dict):
             what = "has no value" if data is None else f"takes a reference to Python code, not {describe(data)}"
-            self.scope.refuse(f"{way(path)} {what}", path, _HINT, key=data is None)
+            self.scope.add_error(f"{path_text(path)} {what}", path, _HINT, key=data is None)
             return None
         return self._mapping(entry, path, data)
 
@@ -58,14 +58,14 @@ class Implementations:
         for key in data:
             if key not in _KEYS:
                 hint = did_you_mean(key, _KEYS, f"the keys here are {', '.join(_KEYS)}")
-                self.scope.refuse(f"unknown key '{key}'", (*path, key), hint, key=True)
+                self.scope.add_error(f"unknown key '{key}'", (*path, key), hint, key=True)
         call = data.get("call")
         if isinstance(call, dict):  # {call: {forward: F, backward: B}}
             data = {**data, **call}
             data.pop("call")
         if ("forward" in data) != ("backward" in data) or ("forward" in data) == ("call" in data):
             hint = "write {call: FILE.py:NAME}, or {forward: FILE.py:NAME, backward: FILE.py:NAME}"
-            self.scope.refuse(f"{way(path)} takes either 'call', or 'forward' and 'backward'", path, hint)
+            self.scope.add_error(f"{path_text(path)} takes either 'call', or 'forward' and 'backward'", path, hint)
             return None
         key = "call" if "call" in data else "forward"
         inside = (*path, "call") if isinstance(call, dict) else path
@@ -87,12 +87,14 @@ class Implementations:
         if isinstance(text, str) and _REFERENCE.fullmatch(text):
             return text
         if text is not BROKEN:
-            self.scope.refuse(f"{way(path)} takes a reference to Python code, not {describe(text)}", path, _HINT)
+            self.scope.add_error(
+                f"{path_text(path)} takes a reference to Python code, not {describe(text)}", path, _HINT
+            )
         return None
 
     def _arguments(self, entry: str, path: Path, data: Any) -> tuple[Claim, ...]:
         if not isinstance(data, list):
-            self.scope.refuse(f"{way(path)} takes a list, not {describe(data)}", path, "write [x, w, 2]")
+            self.scope.add_error(f"{path_text(path)} takes a list, not {describe(data)}", path, "write [x, w, 2]")
             return ()
         known = self.above.get(entry, ())
         read = [self.expressions.read((*path, i), one, known) for i, one in enumerate(data)]
@@ -102,13 +104,15 @@ class Implementations:
         known = get_args(model.Dtype)
         listed = [data] if isinstance(data, str) else data
         if not isinstance(listed, list):
-            self.scope.refuse(f"{way(path)} takes a list of dtypes, not {describe(data)}", path, "write [float32]")
+            self.scope.add_error(
+                f"{path_text(path)} takes a list of dtypes, not {describe(data)}", path, "write [float32]"
+            )
             return ()
         words = [one.removeprefix("torch.") if isinstance(one, str) else one for one in listed]
         for number, word in enumerate(words):
             if word not in known:
                 at = (*path, number) if isinstance(data, list) else path
-                self.scope.refuse(f"{describe(word)} is no dtype here", at, did_you_mean(str(word), known, ""))
+                self.scope.add_error(f"{describe(word)} is no dtype here", at, did_you_mean(str(word), known, ""))
         return tuple(dict.fromkeys(word for word in words if word in known))
 
     def _tolerance(self, path: Path, data: Any) -> StatedTolerance | None:
@@ -117,6 +121,6 @@ class Implementations:
         if isinstance(data, (int, float)) and not isinstance(data, bool):
             return StatedTolerance(rtol=float(data))
         if not isinstance(data, dict):
-            self.scope.refuse(f"{way(path)} takes a mapping, not {describe(data)}", path, "write {rtol: 1e-6}")
+            self.scope.add_error(f"{path_text(path)} takes a mapping, not {describe(data)}", path, "write {rtol: 1e-6}")
             return None
         return read_tolerance(self.scope, path, data)

@@ -8,7 +8,19 @@ from __future__ import annotations
 
 from typing import Any, Literal, get_args
 
-from gradcheck.language.loader.schema_types import Choice, Entries, Flag, Integer, Items, Kind, Known, Record, Short, Text, key
+from gradcheck.language.loader.schema_types import (
+    Choice,
+    Flag,
+    Integer,
+    ListType,
+    MappingType,
+    RecordType,
+    SchemaRecord,
+    SchemaType,
+    Shorthand,
+    Text,
+    key,
+)
 
 Dtype = Literal["float64", "float32", "float16", "bfloat16", "complex64", "complex128"]
 ErrorKind = Literal[
@@ -23,8 +35,8 @@ ErrorKind = Literal[
 
 WORD, SIZE = Text(least=1), Integer(0, 100_000_000)
 # What is read elsewhere, by the schema's definition of it.
-VALUE, MAYBE_VALUE, EXPRESSION, DERIVATIONS = map(Kind, ("Value", "MaybeValue", "Expression", "Derivations"))
-SHAPE, TOLERANCES, CODE = map(Kind, ("Shape", "StatedTolerance", "Implementations"))
+VALUE, MAYBE_VALUE, EXPRESSION, DERIVATIONS = map(SchemaType, ("Value", "MaybeValue", "Expression", "Derivations"))
+SHAPE, TOLERANCES, CODE = map(SchemaType, ("Shape", "StatedTolerance", "Implementations"))
 DATE = r"^\d{4}-\d{2}-\d{2}$"
 
 
@@ -54,10 +66,10 @@ def _xfail(value: Any) -> Any:
     return {"reason": value} if isinstance(value, str) else value
 
 
-ROOTS = Short(WORD, _roots, Entries(MAYBE_VALUE, least=1))
+ROOTS = Shorthand(WORD, _roots, MappingType(MAYBE_VALUE, least=1))
 
 
-class Step(Record):
+class Step(SchemaRecord):
     """One action, and what must then be true."""
 
     backward: dict[str, Any] = key(
@@ -67,43 +79,48 @@ class Step(Record):
         dict,
     )
     zero_grad: list[str] = key(
-        Short(WORD, _names, Items(WORD, least=1)),
+        Shorthand(WORD, _names, ListType(WORD, least=1)),
         "Forget the gradients of a name, of a list of names, or of `all`.",
         ["x", ["x", "w"], "all"],
         list,
     )
     forward: dict[str, Any] = key(
-        Entries(VALUE), "Evaluate the graph again, optionally with new values of inputs.", [{}, {"x": [1, 2, 3]}], dict
+        MappingType(VALUE),
+        "Evaluate the graph again, optionally with new values of inputs.",
+        [{}, {"x": [1, 2, 3]}],
+        dict,
     )
     retain_graph: bool = key(Flag(), "Of `backward`: keep the graph for another pass.", [False], lambda: True)
     raises: ErrorKind | None = key(
         Choice(get_args(ErrorKind)), "The kind of error that every engine must raise.", ["backward_twice"], lambda: None
     )
-    values: dict[str, Any] = key(Entries(VALUE), "Forward values that must then have come out.", [{"loss": 1.5}], dict)
-    expected: dict[str, Any] = key(
-        Entries(MAYBE_VALUE), "Gradients accumulated by then; null for none.", [{"x": [2, 4], "w": None}], dict
+    values: dict[str, Any] = key(
+        MappingType(VALUE), "Forward values that must then have come out.", [{"loss": 1.5}], dict
     )
-    checks: list[Any] = key(Items(EXPRESSION), "Identities that must then hold.", [["grad(x) == 2 * x"]], list)
+    expected: dict[str, Any] = key(
+        MappingType(MAYBE_VALUE), "Gradients accumulated by then; null for none.", [{"x": [2, 4], "w": None}], dict
+    )
+    checks: list[Any] = key(ListType(EXPRESSION), "Identities that must then hold.", [["grad(x) == 2 * x"]], list)
 
 
-class Generalize(Record):
+class Generalize(SchemaRecord):
     """How claims are verified again, with other values and sizes."""
 
     trials: int = key(Integer(1, 1000), "How often.", [3], lambda: 3)
     dims: dict[str, list[int]] = key(
-        Entries(Items(SIZE, least=2, most=2)),
+        MappingType(ListType(SIZE, least=2, most=2)),
         "The lowest and the highest size, inclusive, for each symbolic size.",
         [{"n": [1, 7]}],
         dict,
     )
 
 
-class Xfail(Record):
+class Xfail(SchemaRecord):
     """That the case must fail, in which claims alone, and until when."""
 
     reason: str = key(WORD, "Why the case must fail.", ["det is wrong at a singular matrix"])
     only: list[str] = key(
-        Items(WORD, least=1),
+        ListType(WORD, least=1),
         "The claims that must fail, and no others: W1 for any about it, 'formula of b', check, or a text.",
         [["W1", "formula of b"]],
         list,
@@ -113,13 +130,13 @@ class Xfail(Record):
     )
 
 
-class Case(Record):
+class Case(SchemaRecord):
     """A graph of tensors, where its backward pass starts, and what must be true of the gradients."""
 
     name: str = key(WORD, "Default: the file's stem. Unique within the file.", ["chain of four matrices"], str)
     description: str = key(Text(), "What the case shows.", ["A sum over a product, with respect to each factor."], str)
     source: str = key(Text(), "Where the numbers or the derivation come from.", ["hand derivation, notebook 2"], str)
-    tags: list[str] = key(Items(WORD), "Words for selection.", [["slow", "mlp"]], list)
+    tags: list[str] = key(ListType(WORD), "Words for selection.", [["slow", "mlp"]], list)
     dtype: Dtype = key(
         Choice(get_args(Dtype)),
         "Of inputs, of floating constants, and of the whole run.",
@@ -128,19 +145,19 @@ class Case(Record):
     )
     seed: int = key(Integer(), "For random creators; each name draws from its own stream.", [0], int)
     dims: dict[str, int] = key(
-        Entries(SIZE), "Symbolic sizes, usable as integers in any expression.", [{"n": 4, "d": 3}], dict
+        MappingType(SIZE), "Symbolic sizes, usable as integers in any expression.", [{"n": 4, "d": 3}], dict
     )
     inputs: dict[str, Any] = key(
-        Entries(VALUE), "Leaves that require a gradient.", [{"x": [[1, 2], [3, 4]], "w": "randn(n, d)"}], dict
+        MappingType(VALUE), "Leaves that require a gradient.", [{"x": [[1, 2], [3, 4]], "w": "randn(n, d)"}], dict
     )
     constants: dict[str, Any] = key(
-        Entries(VALUE),
+        MappingType(VALUE),
         "Leaves that require none: indices, masks, labels, data.",
         [{"t": "randint(0, 5, [n])", "mask": [True, False]}],
         dict,
     )
     graph: dict[str, Any] = key(
-        Entries(EXPRESSION),
+        MappingType(EXPRESSION),
         "The tensors computed, in order, each from those above it.",
         [{"h": "tanh(x @ w)", "loss": "h.sum()"}],
         dict,
@@ -152,54 +169,54 @@ class Case(Record):
         dict,
     )
     steps: list[Step] = key(
-        Items(Known(Step), least=1),
+        ListType(RecordType(Step), least=1),
         "Instead of `backward`: several passes, in order.",
         [[{"backward": "loss"}, {"zero_grad": "all"}]],
         list,
     )
-    values: dict[str, Any] = key(Entries(VALUE), "Forward values that must come out.", [{"loss": 1.5}], dict)
+    values: dict[str, Any] = key(MappingType(VALUE), "Forward values that must come out.", [{"loss": 1.5}], dict)
     expected: dict[str, Any] = key(
-        Entries(MAYBE_VALUE), "Gradients that must come out; null for none.", [{"x": [2, 4], "w": None}], dict
+        MappingType(MAYBE_VALUE), "Gradients that must come out; null for none.", [{"x": [2, 4], "w": None}], dict
     )
     formulas: dict[str, Any] = key(
-        Entries(DERIVATIONS), "Gradients derived by hand, each to be verified.", [{"w": "x.T @ grad(h)"}], dict
+        MappingType(DERIVATIONS), "Gradients derived by hand, each to be verified.", [{"w": "x.T @ grad(h)"}], dict
     )
     wrong_formulas: dict[str, Any] = key(
-        Entries(DERIVATIONS), "Derivations that must be refuted.", [{"w": "x @ grad(h)"}], dict
+        MappingType(DERIVATIONS), "Derivations that must be refuted.", [{"w": "x @ grad(h)"}], dict
     )
     let: dict[str, Any] = key(
-        Entries(EXPRESSION), "Intermediate steps of a derivation.", [{"dh": "grad(y) @ W.T"}], dict
+        MappingType(EXPRESSION), "Intermediate steps of a derivation.", [{"dh": "grad(y) @ W.T"}], dict
     )
     checks: list[Any] = key(
-        Items(EXPRESSION), "Identities over values and gradients.", [["(grad(x) * x).sum() == loss"]], list
+        ListType(EXPRESSION), "Identities over values and gradients.", [["(grad(x) * x).sum() == loss"]], list
     )
     shapes: dict[str, Any] = key(
-        Entries(SHAPE),
+        MappingType(SHAPE),
         "Symbolic shapes of tensors given as literals.",
         [{"x": ["n", "d"], "s": "uniform(0.1, 2, [n])"}],
         dict,
     )
     generalize: Generalize = key(
-        Short(Flag(), _generalize, Known(Generalize)),
+        Shorthand(Flag(), _generalize, RecordType(Generalize)),
         "Whether and how to verify with other values and sizes. Default: where there are claims.",
         [False, {"trials": 5, "dims": {"n": [1, 7]}}],
         Generalize,
     )
     implementations: dict[str, Any] = key(
-        Entries(CODE),
+        MappingType(CODE),
         "Somebody's own code for an entry of `graph`, held to what the entry says.",
         [{"y": "layers.py:Gelu.apply"}, {"y": {"forward": "layers.py:fwd", "backward": "layers.py:bwd"}}],
         dict,
     )
     tolerance: dict[str, Any] = key(
-        Entries(TOLERANCES), "For what the file claims.", [{"rtol": 1e-6}, {"x": {"atol": 1e-9}}], dict
+        MappingType(TOLERANCES), "For what the file claims.", [{"rtol": 1e-6}, {"x": {"atol": 1e-9}}], dict
     )
     only: list[str] = key(
-        Items(WORD), "The engines that the case is meant for. Default: all.", [["core", "mine"]], list
+        ListType(WORD), "The engines that the case is meant for. Default: all.", [["core", "mine"]], list
     )
     skip: str = key(WORD, "Why the case is not to be run.", ["needs a GPU"], str)
     xfail: Xfail | None = key(
-        Short(WORD, _xfail, Known(Xfail)),
+        Shorthand(WORD, _xfail, RecordType(Xfail)),
         "Why the case must fail; or in which claims alone, and until when.",
         ["torch is wrong here", {"reason": "a bug", "only": ["formula of b"], "until": "2027-01-31"}],
         lambda: None,

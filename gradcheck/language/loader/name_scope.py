@@ -15,7 +15,7 @@ from gradcheck.language.loader.yaml_document import Document, Path, shorten
 from gradcheck.language.suggest import did_you_mean
 
 #: What a name of each section is, in words.
-KINDS = {
+SECTION_KINDS = {
     "dims": "a size",
     "shapes": "a size",
     "inputs": "an input",
@@ -35,19 +35,21 @@ _PART = re.compile(r"(\w+)\[\d{1,4}\]")
 
 
 @dataclass(slots=True)
-class Scope:
+class NameScope:
     """All the names of one case. What is wrong with their use becomes one of the `errors`."""
 
     document: Document
     errors: list[InvalidCase]
-    excused: set[str]  # names that an error may have kept from being defined: that they are unknown is no error
+    possibly_defined: set[
+        str
+    ]  # names that an error may have kept from being defined: that they are unknown is no error
     sizes: Mapping[str, int]  # those of `dims`
     defined: dict[str, str] = field(default_factory=dict)  # every name, and the section that defines it
-    told: set[str] = field(default_factory=set)  # names that are told to be unknown
-    _lacking: InvalidCase | None = None
+    reported_unknown: set[str] = field(default_factory=set)  # names that are told to be unknown
+    _missing_sizes_error: InvalidCase | None = None
     missing: dict[str, Place] = field(default_factory=dict)  # sizes that are nowhere given, and where they are used
 
-    def refuse(self, message: str, at: Place | Path, hint: str = "", *, key: bool = False) -> None:
+    def add_error(self, message: str, at: Place | Path, hint: str = "", *, key: bool = False) -> None:
         """Add an error, at a place or at the value to which a path leads; with `key` at the key that ends the path."""
         if not isinstance(at, Place):
             at = self.document.key_place(at) if key else self.document.place(at)
@@ -57,20 +59,20 @@ class Scope:
         """Enter the names of a section. One that is taken already keeps its first meaning."""
         for name in names:
             if not is_usable(name):
-                self.excused.update((name, name.partition(":")[0]))
+                self.possibly_defined.update((name, name.partition(":")[0]))
                 message = f"no expression can use the name '{shorten(name, 40)}'"
-                self.refuse(message, (section, name), _better_name(name), key=True)
+                self.add_error(message, (section, name), _better_name(name), key=True)
                 continue
             first = self.defined.setdefault(name, section)
             if first != section:
-                where = f"it is {KINDS[first]} on line {self.line(name)} already"
-                self.refuse(f"the name '{name}' is defined twice", (section, name), where, key=True)
+                where = f"it is {SECTION_KINDS[first]} on line {self.line(name)} already"
+                self.add_error(f"the name '{name}' is defined twice", (section, name), where, key=True)
 
     def line(self, name: str) -> int:
         """The line on which a name is defined."""
         return self.document.key_place((self.defined[name], name)).line
 
-    def refers(
+    def check_reference(
         self, path: Path, sections: Collection[str], what: str, name: str = "", place: Place | None = None
     ) -> bool:
         """Whether a name belongs to one of these sections, or is a part such as `m[0]` of one; if not, an error.
@@ -84,21 +86,21 @@ class Scope:
         part = _PART.fullmatch(name)
         if part and self.defined.get(part[1]) == "graph" and "graph" in sections:
             return True
-        if name in self.excused or (part and part[1] in self.excused):
+        if name in self.possibly_defined or (part and part[1] in self.possibly_defined):
             return False
         known = [name for name, section in self.defined.items() if section in sections]
         at = place or path
         if section is None:
-            self.refuse(f"{what} '{shorten(name, 40)}' is unknown", at, self.near(name, known), key=True)
+            self.add_error(f"{what} '{shorten(name, 40)}' is unknown", at, self.suggestion(name, known), key=True)
         else:
-            wanted = " or ".join(KINDS[section] for section in sections)
-            hint = listing(known[:20])
+            wanted = " or ".join(SECTION_KINDS[section] for section in sections)
+            hint = known_names_hint(known[:20])
             if section == "constants" and "inputs" in sections:
                 hint = "constants get no gradient: define it under `inputs`"
-            self.refuse(f"'{name}' is {KINDS[section]}, where {wanted} is wanted", at, hint, key=True)
+            self.add_error(f"'{name}' is {SECTION_KINDS[section]}, where {wanted} is wanted", at, hint, key=True)
         return False
 
-    def lacks(self, name: str, place: Place) -> None:
+    def add_missing_size(self, name: str, place: Place) -> None:
         """Add the error that a size is nowhere given; one for all of them, where the first is used."""
         self.missing.setdefault(name, place)
         names = list(self.missing)
@@ -109,19 +111,19 @@ class Scope:
         listed = f"{', '.join(names[:-1])} and {names[-1]}" if many else f"'{names[0]}'"
         message = f"the size{'s' if many else ''} {listed} {'are' if many else 'is'} unknown"
         hint = f"sizes go under dims: {entries}" if self.sizes else f"sizes go under dims, as in dims: {{{entries}}}"
-        if self._lacking is None:
-            self._lacking = InvalidCase(message, place=place)
-            self.errors.append(self._lacking)
-        self._lacking.message, self._lacking.hint = message, hint
+        if self._missing_sizes_error is None:
+            self._missing_sizes_error = InvalidCase(message, place=place)
+            self.errors.append(self._missing_sizes_error)
+        self._missing_sizes_error.message, self._missing_sizes_error.hint = message, hint
 
-    def near(self, name: str, known: Collection[str]) -> str:
+    def suggestion(self, name: str, known: Collection[str]) -> str:
         """What was meant by a name that is unknown, or what there is. Of very many errors, only the first say so."""
         if len(self.errors) >= MOST_HINTS:
             return ""
         if name in _WRITTEN:
             return Hint(f"write {_WRITTEN[name]}", name, _WRITTEN[name])
         known = list(islice(known, MOST_COMPARED))
-        tensor = gradient_of(name, known) or _of_gradient(name, known)
+        tensor = tensor_of_gradient_name(name, known) or _tensor_of_gradient_text(name, known)
         if tensor:
             return Hint(f"it stands under the tensor's own name: {tensor}", name, tensor)
         called = re.fullmatch(r"(\w+)\.backward\(.*\)", name)
@@ -129,24 +131,24 @@ class Scope:
             return Hint(f"write {called[1]}: the pass is run from it", name, called[1])
         if set(name) & set("(.+*@ "):
             return f"it is an expression: give it a name in `graph`, such as 'loss: {shorten(name, 40)}'"
-        return did_you_mean(name, known, listing(known))
+        return did_you_mean(name, known, known_names_hint(known))
 
 
-def gradient_of(name: str, tensors: Collection[str]) -> str:
+def tensor_of_gradient_name(name: str, tensors: Collection[str]) -> str:
     """The tensor whose gradient a name such as `dZ` stands for; empty where it is none of these."""
     found = _OF_TENSOR.fullmatch(name)
     tensor = (found[1] or found[2]) if found else ""
     return tensor if tensor in tensors else ""
 
 
-def _of_gradient(name: str, tensors: Collection[str]) -> str:
+def _tensor_of_gradient_text(name: str, tensors: Collection[str]) -> str:
     """The tensor of `grad(x)`, `x.grad` or `dL/dx`, written where its name alone belongs."""
     found = re.fullmatch(r"grad\((\w+)\)|(\w+)\.grad|[d∂]\w*\s*/\s*[d∂](\w+)", name)
     tensor = (found[1] or found[2] or found[3]) if found else ""
     return tensor if tensor in tensors else ""
 
 
-def listing(names: list[str]) -> str:
+def known_names_hint(names: list[str]) -> str:
     """The first of some names, as a hint."""
     if not names:
         return ""

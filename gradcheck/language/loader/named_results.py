@@ -5,27 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gradcheck.errors import InvalidCase
+from gradcheck.language.expr.named_results import NoSuchResult, named_result
 from gradcheck.language.expr.nodes import Attribute, Expr, Name
-from gradcheck.language.expr.named_results import NoPart, part
 from gradcheck.language.expr.traverse import fold, with_children
-from gradcheck.language.loader.parsed_expression import read_text
-from gradcheck.language.loader.name_scope import Scope
+from gradcheck.language.loader.name_scope import NameScope
+from gradcheck.language.loader.parsed_expression import parse_cached
 
 
-class Parts:
+class NamedResultResolver:
     """Finds the parts of the entries of one case."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: NameScope) -> None:
         self._scope = scope
 
-    def put_into(
-        self, expr: Expr, named: Sequence[Attribute], refuse: Callable[[Attribute, NoPart], None]
+    def resolve(
+        self, expr: Expr, named: Sequence[Attribute], refuse: Callable[[Attribute, NoSuchResult], None]
     ) -> Expr | None:
         """The expression with each of these parts by its place; None where one is none, which is refused."""
         known: dict[int, tuple[Expr, Expr]] = {}
         for node in named:
-            found = part(node.value, self._made(node.value), node.name, node.at)
-            if isinstance(found, NoPart):
+            found = named_result(node.value, self._made(node.value), node.name, node.at)
+            if isinstance(found, NoSuchResult):
                 refuse(node, found)
                 return None
             known[id(node)] = node, found
@@ -39,7 +39,7 @@ class Parts:
             section = self._scope.defined.get(expr.name, "")
             entries = self._scope.document.data[section] if section in ("graph", "let") else {}
             try:
-                expr = read_text(str(entries[expr.name])).expr if expr.name in entries else expr
+                expr = parse_cached(str(entries[expr.name])).expr if expr.name in entries else expr
             except InvalidCase:
                 break
         return expr

@@ -11,7 +11,7 @@ import re
 from json import JSONDecoder
 from typing import Any, NamedTuple
 
-from gradcheck.language.loader.yaml_document import Branch, Mark, Spot
+from gradcheck.language.loader.yaml_document import Mark, PositionNode, PositionTree
 
 #: How a list begins, behind the key that it is the value of.
 _BEGINNING = ": ["
@@ -75,7 +75,7 @@ def quoted(text: str, lists: dict[int, NumberList]) -> str:
     return "".join([*pieces, text[done:]])
 
 
-class Position:
+class ListMark:
     """Where something begins, from 0."""
 
     __slots__ = ("column", "index", "line")
@@ -84,24 +84,24 @@ class Position:
         self.index, self.line, self.column = index, line, column
 
 
-class Numbers(Branch):
+class NumberPositions(PositionTree):
     """The positions in a list of numbers, which are found when they are asked for: where something is wrong."""
 
     __slots__ = ("_text",)
 
     def __init__(self, mark: Mark, text: str) -> None:
-        Branch.__init__(self, mark, None, None)
+        PositionTree.__init__(self, mark, None, None)
         self._text = text
 
-    def child(self, part: str | int) -> Spot | None:
+    def child(self, part: str | int) -> PositionNode | None:
         if self.children is None:
             self.children = _positions(self._text, self.mark)
-        return Branch.child(self, part)
+        return PositionTree.child(self, part)
 
 
-def _positions(text: str, mark: Mark) -> list[Spot]:
+def _positions(text: str, mark: Mark) -> list[PositionNode]:
     """Those of the items of a list that begins at a mark."""
-    top = Branch(mark, None, [])
+    top = PositionTree(mark, None, [])
     stack = [top]
     line, line_start, done = mark.line, mark.index - mark.column, 0
     for piece in _PIECES.finditer(text):
@@ -109,13 +109,13 @@ def _positions(text: str, mark: Mark) -> list[Spot]:
         if breaks := text.count("\n", done, start):
             line, line_start = line + breaks, mark.index + text.rindex("\n", done, start) + 1
         done = start
-        here = Position(mark.index + start, line, mark.index + start - line_start)
+        here = ListMark(mark.index + start, line, mark.index + start - line_start)
         if what == "[" and start:
-            stack[-1].children.append(below := Branch(here, None, []))
+            stack[-1].children.append(below := PositionTree(here, None, []))
             stack.append(below)
         elif what == "]":
             stack.pop()
         elif what not in "[,":
             stack[-1].children.append(here)
-    children: list[Spot] = top.children
+    children: list[PositionNode] = top.children
     return children

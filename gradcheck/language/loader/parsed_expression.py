@@ -9,9 +9,9 @@ from typing import NamedTuple
 from gradcheck.autograd.op import lookup
 from gradcheck.errors import Place
 from gradcheck.language.evaluation.scalar_arithmetic import ARITHMETIC
+from gradcheck.language.expr.named_results import result_attributes
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.expr.named_results import parts_of_names
 from gradcheck.language.expr.traverse import Mentions, mentions, postorder
 
 #: The larger and the smaller of two tensors.
@@ -23,7 +23,7 @@ _ARITHMETIC, _PARTIAL = (
 )
 
 
-class Read(NamedTuple):
+class ParsedExpression(NamedTuple):
     """An expression, what it mentions, the calls in it that make tensors out of sizes, or take the larger of two
     things, whether it has operators that are not defined for all numbers, and parts that are called by names."""
 
@@ -36,7 +36,7 @@ class Read(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def read_text(text: str) -> Read:
+def parse_cached(text: str) -> ParsedExpression:
     """An expression by its text: cases of one suite say the same things over and over."""
     expr = parse(text, Place(column=1))
     found = mentions(expr)
@@ -46,7 +46,9 @@ def read_text(text: str) -> Read:
     if not _EXTREMES.isdisjoint(found.ops):
         extremes = [n for n in expr.walk() if isinstance(n, Call) and n.op in _EXTREMES and len(n.children) == 2]
         extremes = [call for call in extremes if len(call.args) == 2]
-    return Read(expr, found, creators, extremes, not _PARTIAL.isdisjoint(found.ops), list(parts_of_names(expr)))
+    return ParsedExpression(
+        expr, found, creators, extremes, not _PARTIAL.isdisjoint(found.ops), list(result_attributes(expr))
+    )
 
 
 def _makes_any_size(name: str) -> bool:
@@ -55,7 +57,7 @@ def _makes_any_size(name: str) -> bool:
     return op is not None and op.elements is not None and not op.method
 
 
-def arithmetic(expr: Expr, sizes: Mapping[str, int]) -> list[Call]:
+def partial_arithmetic(expr: Expr, sizes: Mapping[str, int]) -> list[Call]:
     """The outermost operators over numbers and sizes alone, where one among them is not defined for all numbers."""
     plain: dict[int, bool] = {}  # by id of a node that is made of numbers and sizes, whether it may fail
     outermost: dict[int, Call] = {}

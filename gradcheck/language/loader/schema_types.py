@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 #: The way to a value: keys of mappings and indices of lists.
-Way: TypeAlias = tuple["str | int", ...]
+KeyPath: TypeAlias = tuple["str | int", ...]
 #: What is odd: another type than the first five; text of another form; none of the words; an empty text; a number
 #: below or above its bounds; too few or too many entries; a key that must be there and is not; one that is none.
 What: TypeAlias = Literal[
@@ -32,22 +32,22 @@ What: TypeAlias = Literal[
 ]
 
 
-class Odd(NamedTuple):
+class Violation(NamedTuple):
     """One oddity: the way there, what was found, and the bound that it is beyond."""
 
     what: What
-    at: Way
+    at: KeyPath
     found: Any
     bound: int = 0
 
 
-class Kind:
+class SchemaType:
     """Anything at all, which is read elsewhere; the schema has a definition of that name."""
 
     def __init__(self, definition: str = "") -> None:
         self.definition = definition
 
-    def read(self, found: Any, at: Way, odd: list[Odd]) -> Any:
+    def read(self, found: Any, at: KeyPath, odd: list[Violation]) -> Any:
         """What becomes of the value found at `at`, as it is; what is odd about it is added to `odd`."""
         return found
 
@@ -55,19 +55,19 @@ class Kind:
         return {"$ref": f"#/definitions/{self.definition}"}
 
 
-class Text(Kind):
+class Text(SchemaType):
     """Text; of at least one character, or of a form, where that is asked."""
 
     def __init__(self, least: int = 0, pattern: str = "", form: str = "") -> None:
         self.least, self.pattern, self.form = least, pattern, form
 
-    def read(self, found: Any, at: Way, odd: list[Odd]) -> Any:
+    def read(self, found: Any, at: KeyPath, odd: list[Violation]) -> Any:
         if not isinstance(found, str):
-            odd.append(Odd("text", at, found))
+            odd.append(Violation("text", at, found))
         elif len(found) < self.least:
-            odd.append(Odd("empty", at, found))
+            odd.append(Violation("empty", at, found))
         elif self.pattern and not re.fullmatch(self.pattern, found):
-            odd.append(Odd("pattern", at, found))
+            odd.append(Violation("pattern", at, found))
         return found
 
     def schema(self) -> dict[str, Any]:
@@ -75,49 +75,49 @@ class Text(Kind):
         return {"type": "string"} | {word: value for word, value in asked.items() if value}
 
 
-class Choice(Kind):
+class Choice(SchemaType):
     """One of some words."""
 
     def __init__(self, words: tuple[str, ...]) -> None:
         self.words = words
 
-    def read(self, found: Any, at: Way, odd: list[Odd]) -> Any:
+    def read(self, found: Any, at: KeyPath, odd: list[Violation]) -> Any:
         if found not in self.words:
-            odd.append(Odd("choice", at, found))
+            odd.append(Violation("choice", at, found))
         return found
 
     def schema(self) -> dict[str, Any]:
         return {"type": "string", "enum": list(self.words)}
 
 
-class Flag(Kind):
+class Flag(SchemaType):
     """True or false."""
 
     def __init__(self) -> None:
         super().__init__()
 
-    def read(self, found: Any, at: Way, odd: list[Odd]) -> Any:
+    def read(self, found: Any, at: KeyPath, odd: list[Violation]) -> Any:
         if not isinstance(found, bool):
-            odd.append(Odd("flag", at, found))
+            odd.append(Violation("flag", at, found))
         return found
 
     def schema(self) -> dict[str, Any]:
         return {"type": "boolean"}
 
 
-class Integer(Kind):
+class Integer(SchemaType):
     """An integer, within bounds where there are any."""
 
     def __init__(self, least: int | None = None, most: int | None = None) -> None:
         self.least, self.most = least, most
 
-    def read(self, found: Any, at: Way, odd: list[Odd]) -> Any:
+    def read(self, found: Any, at: KeyPath, odd: list[Violation]) -> Any:
         if type(found) is not int:
-            odd.append(Odd("integer", at, found))
+            odd.append(Violation("integer", at, found))
         elif self.most is not None and found > self.most:
-            odd.append(Odd("high", at, found, self.most))
+            odd.append(Violation("high", at, found, self.most))
         elif self.least is not None and found < self.least:
-            odd.append(Odd("low", at, found, self.least))
+            odd.append(Violation("low", at, found, self.least))
         return found
 
     def schema(self) -> dict[str, Any]:
@@ -125,22 +125,22 @@ class Integer(Kind):
         return {"type": "integer"} | {word: bound for word, bound in bounds.items() if bound is not None}
 
 
-class Items(Kind):
+class ListType(SchemaType):
     """A list of entries of one kind, so many of them."""
 
-    def __init__(self, each: Kind, least: int = 0, most: int | None = None) -> None:
+    def __init__(self, each: SchemaType, least: int = 0, most: int | None = None) -> None:
         self.each, self.least, self.most = each, least, most
 
-    def read(self, found: Any, at: Way, odd: list[Odd]) -> Any:
+    def read(self, found: Any, at: KeyPath, odd: list[Violation]) -> Any:
         if not isinstance(found, list):
-            odd.append(Odd("list", at, found))
+            odd.append(Violation("list", at, found))
             return found
         before = len(odd)
         read = [self.each.read(item, (*at, i), odd) for i, item in enumerate(found)]
         if self.most is not None and len(found) > self.most:
-            odd[before:] = [Odd("long", at, found, self.most)]
+            odd[before:] = [Violation("long", at, found, self.most)]
         elif len(found) < self.least and len(odd) == before:
-            odd.append(Odd("short", at, found, self.least))
+            odd.append(Violation("short", at, found, self.least))
         return read
 
     def schema(self) -> dict[str, Any]:
@@ -149,19 +149,19 @@ class Items(Kind):
         return said | {word: bound for word, bound in bounds.items() if bound is not None}
 
 
-class Entries(Kind):
+class MappingType(SchemaType):
     """A mapping from names of the file's own to values of one kind."""
 
-    def __init__(self, each: Kind, least: int = 0) -> None:
+    def __init__(self, each: SchemaType, least: int = 0) -> None:
         self.each, self.least = each, least
 
-    def read(self, found: Any, at: Way, odd: list[Odd]) -> Any:
+    def read(self, found: Any, at: KeyPath, odd: list[Violation]) -> Any:
         if not isinstance(found, dict):
-            odd.append(Odd("mapping", at, found))
+            odd.append(Violation("mapping", at, found))
             return found
         if len(found) < self.least:
-            odd.append(Odd("short", at, found, self.least))
-        if type(self.each) is Kind:
+            odd.append(Violation("short", at, found, self.least))
+        if type(self.each) is SchemaType:
             return dict(found)
         return {name: self.each.read(value, (*at, name), odd) for name, value in found.items()}
 
@@ -170,52 +170,52 @@ class Entries(Kind):
         return said | ({"minProperties": self.least} if self.least else {})
 
 
-class Short(Kind):
+class Shorthand(SchemaType):
     """A kind that a shorter form may stand for, which `spell_out` makes of it."""
 
-    def __init__(self, form: Kind, spell_out: Callable[[Any], Any], kind: Kind) -> None:
+    def __init__(self, form: SchemaType, spell_out: Callable[[Any], Any], kind: SchemaType) -> None:
         self.form, self.spell_out, self.kind = form, spell_out, kind
 
-    def read(self, found: Any, at: Way, odd: list[Odd]) -> Any:
+    def read(self, found: Any, at: KeyPath, odd: list[Violation]) -> Any:
         return self.kind.read(self.spell_out(found), at, odd)
 
     def schema(self) -> dict[str, Any]:
         return {"anyOf": [self.form.schema(), self.kind.schema()]}
 
 
-class Key(NamedTuple):
+class SchemaKey(NamedTuple):
     """One key of a mapping: its kind, what editors say of it, and what stands for it where it is left out: `make` it,
     for every mapping anew; None where it must be there."""
 
-    kind: Kind
+    kind: SchemaType
     description: str
     examples: list[Any]
-    make: Callable[[], Any] | None
+    make_default: Callable[[], Any] | None
 
 
-def key(kind: Kind, description: str, examples: list[Any], make: Callable[[], Any] | None = None) -> Any:
+def key(kind: SchemaType, description: str, examples: list[Any], make: Callable[[], Any] | None = None) -> Any:
     """A key of a `Record`, of which it becomes the attribute."""
-    return Key(kind, description, examples, make)
+    return SchemaKey(kind, description, examples, make)
 
 
-class Record:
+class SchemaRecord:
     """A mapping whose keys are known: its subclasses say them as attributes, and hold what stood there; `given` are the
     keys that did."""
 
-    keys: ClassVar[dict[str, Key]] = {}
+    keys: ClassVar[dict[str, SchemaKey]] = {}
 
     def __init_subclass__(cls) -> None:
-        cls.keys = {name: said for name, said in vars(cls).items() if isinstance(said, Key)}
+        cls.keys = {name: said for name, said in vars(cls).items() if isinstance(said, SchemaKey)}
 
     def __init__(self, said: Mapping[str, Any] | None = None) -> None:
         self.given = frozenset(said or ())
         for name, one in self.keys.items():
-            setattr(self, name, said[name] if said and name in said else one.make and one.make())
+            setattr(self, name, said[name] if said and name in said else one.make_default and one.make_default())
 
     @classmethod
     def schema(cls) -> dict[str, Any]:
         """The mapping itself, as a definition of the schema's."""
-        needed = [name for name, one in cls.keys.items() if one.make is None]
+        needed = [name for name, one in cls.keys.items() if one.make_default is None]
         return {
             "description": (cls.__doc__ or "").strip(),
             "type": "object",
@@ -225,28 +225,28 @@ class Record:
         }
 
 
-def _said(one: Key) -> dict[str, Any]:
-    default = one.make() if one.make else None
-    known = {"default": default} if default and not isinstance(default, Record) else {}
+def _said(one: SchemaKey) -> dict[str, Any]:
+    default = one.make_default() if one.make_default else None
+    known = {"default": default} if default and not isinstance(default, SchemaRecord) else {}
     return {"description": one.description, **one.kind.schema(), **known, "examples": one.examples}
 
 
-class Known(Kind):
+class RecordType(SchemaType):
     """A mapping of a record's keys."""
 
-    def __init__(self, record: type[Record]) -> None:
+    def __init__(self, record: type[SchemaRecord]) -> None:
         super().__init__(record.__name__)
         self.record = record
 
-    def read(self, found: Any, at: Way, odd: list[Odd]) -> Any:
+    def read(self, found: Any, at: KeyPath, odd: list[Violation]) -> Any:
         if not isinstance(found, dict):
-            odd.append(Odd("mapping", at, found))
+            odd.append(Violation("mapping", at, found))
             return found
         said, keys = {}, self.record.keys
         for name, one in keys.items():
             if name in found:
                 said[name] = one.kind.read(found[name], (*at, name), odd)
-            elif one.make is None:
-                odd.append(Odd("lacking", (*at, name), found))
-        odd += [Odd("unknown", (*at, name), value) for name, value in found.items() if name not in keys]
+            elif one.make_default is None:
+                odd.append(Violation("lacking", (*at, name), found))
+        odd += [Violation("unknown", (*at, name), value) for name, value in found.items() if name not in keys]
         return self.record(said)

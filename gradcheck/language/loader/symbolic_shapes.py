@@ -10,9 +10,9 @@ from gradcheck.errors import Hint
 from gradcheck.language.case import Value
 from gradcheck.language.expr.nodes import Call, Expr, Literal, Name, Sequence
 from gradcheck.language.expr.torch_names import constant, is_usable
+from gradcheck.language.loader.expression_reader import ExpressionReader
+from gradcheck.language.loader.validate import AllNames
 from gradcheck.language.loader.yaml_document import BROKEN, describe
-from gradcheck.language.loader.expression_reader import Expressions
-from gradcheck.language.loader.validate import Everything
 
 #: Sizes in a row, in round brackets or none.
 _ROW = re.compile(r"\(?\s*(\w+\s*(?:,\s*\w+\s*)*,?)\)?")
@@ -22,36 +22,36 @@ _WRITTEN_OUT = frozenset({"randn", "rand", "zeros", "ones", "eye"})
 _SIZE_AT = {"uniform": 2, "randint": 2, "full": 0, "normal": 2}
 
 
-class Shapes:
+class SymbolicShapes:
     """The shapes of one case, and their `words`."""
 
-    def __init__(self, expressions: Expressions, said: Mapping[str, Any]) -> None:
+    def __init__(self, expressions: ExpressionReader, said: Mapping[str, Any]) -> None:
         self.expressions, self.scope = expressions, expressions.scope
         self.dims = self.scope.sizes
         self.shapes: dict[str, Shape] = {}
-        self.words: set[str] = set()
+        self.symbols: set[str] = set()
         for name, data in said.items():
             shape = self._read(name, data)
             if shape is not None:
                 self.shapes[name] = shape
-                self.words |= _words(shape) - set(self.dims)
+                self.symbols |= _words(shape) - set(self.dims)
 
     def _read(self, name: str, data: Any) -> Shape | None:
-        if not self.scope.refers(("shapes", name), ("inputs", "constants"), "the tensor"):
+        if not self.scope.check_reference(("shapes", name), ("inputs", "constants"), "the tensor"):
             return None
         if isinstance(data, str) and (row := _ROW.fullmatch(data.strip())):
             written = f"[{', '.join(word.strip() for word in row[1].split(',') if word.strip())}]"
             hint = Hint(f"write {written}", data, written)
-            self.scope.refuse(f"a shape is a list of sizes, not {describe(data)}", ("shapes", name), hint)
+            self.scope.add_error(f"a shape is a list of sizes, not {describe(data)}", ("shapes", name), hint)
             return None
         if isinstance(data, str):
-            claim = self.expressions.read(("shapes", name), data, Everything(), random=True)
+            claim = self.expressions.read(("shapes", name), data, AllNames(), random=True)
             if claim is None or isinstance(claim.expr, Call):
                 return claim.expr if claim else None
         if not isinstance(data, list):
             if data is not BROKEN:
                 message = f"a shape is a list of sizes or a creator, not {describe(data)}"
-                self.scope.refuse(message, ("shapes", name), "write [a, b], or uniform(0.1, 2, [a, b])")
+                self.scope.add_error(message, ("shapes", name), "write [a, b], or uniform(0.1, 2, [a, b])")
             return None
         good = [self._size(name, i, size) for i, size in enumerate(data)]
         return tuple(data) if all(good) else None
@@ -61,10 +61,10 @@ class Shapes:
             return True
         if size is not BROKEN:
             message = f"a size is a word or an integer, not {describe(size)}"
-            self.scope.refuse(message, ("shapes", name, index), "write [a, b] or [n, 3]")
+            self.scope.add_error(message, ("shapes", name, index), "write [a, b] or [n, 3]")
         return False
 
-    def settle(self, values: Mapping[str, Value]) -> dict[str, int]:
+    def resolve_sizes(self, values: Mapping[str, Value]) -> dict[str, int]:
         """The sizes that the words have in the file's own literals; errors where they disagree."""
         sizes: dict[str, tuple[int, str]] = {word: (size, "dims") for word, size in self.dims.items()}
         for name, shape in self.shapes.items():
@@ -73,34 +73,34 @@ class Shapes:
                 continue
             if value.array is None:
                 hint = "shapes are for literals: write the size into the expression, with a word of `dims`"
-                self.scope.refuse(f"'{name}' is given as an expression", ("shapes", name), hint, key=True)
+                self.scope.add_error(f"'{name}' is given as an expression", ("shapes", name), hint, key=True)
                 continue
             symbols = shape if isinstance(shape, tuple) else creator_sizes(shape)
             if symbols is not None:
-                self._settle_one(name, symbols, value.array.shape, sizes)
-        missing = self.words - set(sizes)
+                self._match_shape(name, symbols, value.array.shape, sizes)
+        missing = self.symbols - set(sizes)
         if missing and not self.scope.errors:
             for name, shape in self.shapes.items():
                 unknown = sorted(_words(shape) & missing)
                 if unknown:
                     message = f"the size '{unknown[0]}' cannot be read off the literal"
-                    self.scope.refuse(message, ("shapes", name), "give it in `dims`")
-        return {word: size for word, (size, _) in sizes.items() if word in self.words}
+                    self.scope.add_error(message, ("shapes", name), "give it in `dims`")
+        return {word: size for word, (size, _) in sizes.items() if word in self.symbols}
 
-    def _settle_one(
+    def _match_shape(
         self, name: str, symbols: tuple[str | int, ...], actual: tuple[int, ...], sizes: dict[str, tuple[int, str]]
     ) -> None:
         path: tuple[str | int, ...] = ("shapes", name)
         if len(symbols) != len(actual):
             message = f"'{name}' has {len(actual)} dimensions, {len(symbols)} sizes are given"
-            self.scope.refuse(message, path, f"its shape is {list(actual)}")
+            self.scope.add_error(message, path, f"its shape is {list(actual)}")
             return
         for index, (symbol, size) in enumerate(zip(symbols, actual, strict=True)):
             known, source = (symbol, "") if isinstance(symbol, int) else sizes.setdefault(symbol, (size, f"'{name}'"))
             if known != size:
                 where = f"it is {known} in {source}" if source else f"its shape is {list(actual)}"
                 message = f"the size '{symbol}' is {size} in '{name}'"
-                self.scope.refuse(message, (*path, index), where)
+                self.scope.add_error(message, (*path, index), where)
 
 
 def _words(shape: Shape) -> set[str]:

@@ -8,9 +8,9 @@ from typing import Any, get_args
 from gradcheck.autograd import dtypes
 from gradcheck.errors import Hint, InvalidCase
 from gradcheck.language.loader import model
-from gradcheck.language.loader.yaml_document import BROKEN, Document, describe, shorten, way
-from gradcheck.language.loader.schema_types import Known, Odd
-from gradcheck.language.loader.yaml_mistakes import in_text
+from gradcheck.language.loader.schema_types import RecordType, Violation
+from gradcheck.language.loader.yaml_document import BROKEN, Document, describe, path_text, shorten
+from gradcheck.language.loader.yaml_mistakes import find_mistake_in_text
 from gradcheck.language.suggest import nearest
 
 _CASE_KEYS = tuple(model.Case.keys)
@@ -46,7 +46,7 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
 }
 #: Of very many errors, only the first get a hint, which costs more than the error.
 _MOST_HINTS = 50
-_CASE = Known(model.Case)
+_CASE = RecordType(model.Case)
 #: What a document comes to of which nothing can be kept.
 _EMPTY = model.Case()
 
@@ -56,47 +56,47 @@ def is_misplaced(name: str, data: Any) -> bool:
     return name in _CASE_KEYS and isinstance(data, dict) and bool(data) and not data.keys() & {"values", "shape"}
 
 
-class Everything(set[str]):
+class AllNames(set[str]):
     """A set of names that nothing is missing from."""
 
     def __contains__(self, name: object) -> bool:
         return True
 
 
-class Checked:
+class ValidationResult:
     """What passed: the `model`, whatever was wrong left out; and what may be missing because of that."""
 
     def __init__(self) -> None:
         self.model = _EMPTY
         self.errors: list[InvalidCase] = []
-        self.excused: set[str] = set()  # names that an error may have kept from being defined
+        self.possibly_defined: set[str] = set()  # names that an error may have kept from being defined
         #: The top-level keys, and the beginnings of paths, below which something was wrong.
         self.broken: set[Any] = set()
-        self.meant: set[str] = set()  # the top-level keys that unknown ones were probably meant to be
+        self.intended_keys: set[str] = set()  # the top-level keys that unknown ones were probably meant to be
 
 
-def check(document: Document) -> Checked:
+def check(document: Document) -> ValidationResult:
     """Validate `document`, leaving out of it what is wrong so that the rest can be checked further."""
-    checked = Checked()
+    checked = ValidationResult()
     if document.incomplete:
-        checked.excused = Everything()
+        checked.possibly_defined = AllNames()
     if not isinstance(document.data, dict):
         hint = "a case begins with keys such as 'inputs:' and 'graph:'; a line --- stands between two cases"
         message = f"a case is a mapping, not {describe(document.data)}"
         checked.errors.append(InvalidCase(message, place=document.place(), hint=hint))
         return checked
     while True:
-        odd: list[Odd] = []
+        odd: list[Violation] = []
         read = _CASE.read(document.data, (), odd)
         if not odd:
             checked.model = read
             return checked
         _Explanation(document, checked).explain(odd)
         for one in odd:
-            _leave_out(document.data, one.at, checked)
+            _remove_invalid(document.data, one.at, checked)
 
 
-def _leave_out(data: dict[str, Any], loc: tuple[str | int, ...], checked: Checked) -> None:
+def _remove_invalid(data: dict[str, Any], loc: tuple[str | int, ...], checked: ValidationResult) -> None:
     """Remove the innermost key of a mapping on the way to `loc`, and excuse the names it would have defined."""
     checked.broken.update((str(loc[0]), loc[:2]))
     steps = data.get("steps")
@@ -113,42 +113,42 @@ def _leave_out(data: dict[str, Any], loc: tuple[str | int, ...], checked: Checke
             break
         here = here[part]
     removed = owner.pop(key, None)
-    checked.excused.add(str(key))
+    checked.possibly_defined.add(str(key))
     if isinstance(removed, dict):
-        checked.excused.update(map(str, removed))
+        checked.possibly_defined.update(map(str, removed))
     elif key in _DEFINING:
-        checked.excused = Everything()
+        checked.possibly_defined = AllNames()
 
 
 class _Explanation:
     """What one validation found, in our words. The known keys are listed once."""
 
-    def __init__(self, document: Document, checked: Checked) -> None:
+    def __init__(self, document: Document, checked: ValidationResult) -> None:
         self.document, self.checked = document, checked
         self.hints = _MOST_HINTS  # how many more may be given
         self.empty = {key: value for key, value in document.data.items() if value is None}
         self.is_listed = False
 
-    def explain(self, odd: list[Odd]) -> None:
+    def explain(self, odd: list[Violation]) -> None:
         """Add the errors to the checked, less those whose value's own error is already told."""
         for one in odd:
             if one.found is not BROKEN:
                 self.checked.errors.append(self._error(one))
                 self.hints -= 1
 
-    def _error(self, odd: Odd) -> InvalidCase:
+    def _error(self, odd: Violation) -> InvalidCase:
         loc, found = odd.at, odd.found
         if odd.what == "unknown":
             return self._unknown_key(loc)
         if odd.what == "lacking":
-            message = f"{way(loc[:-1])} needs a '{loc[-1]}'"
+            message = f"{path_text(loc[:-1])} needs a '{loc[-1]}'"
             return InvalidCase(message, place=self.document.key_place(loc[:-1]), hint=f"it begins with {loc[-1]}: …")
         what, hint = _expectation(odd)
         slip = self._slip(loc, found, what)
         if slip is not None:
             return slip
         if found is None:
-            message = f"{way(loc)} has no value, it takes {what}"
+            message = f"{path_text(loc)} has no value, it takes {what}"
             return InvalidCase(message, place=self.document.key_place(loc), hint="leave it out or fill it in")
         if odd.what == "choice" and isinstance(found, str):
             hint = _choice(found, _CHOICES[loc[-1]])
@@ -163,25 +163,25 @@ class _Explanation:
         if loc == ("backward",) and isinstance(found, list) and len(found) == 1:
             hint = f"write backward: {found[0]}"
         shown = f"{len(found)}" if odd.what in ("short", "long") else describe(found)
-        return InvalidCase(f"{way(loc)} takes {what}, not {shown}", place=self.document.place(loc), hint=hint)
+        return InvalidCase(f"{path_text(loc)} takes {what}, not {shown}", place=self.document.place(loc), hint=hint)
 
     def _slip(self, loc: tuple[str | int, ...], found: Any, what: str) -> InvalidCase | None:
         """A colon that lacks its space, or is none: in a text where a mapping belongs, or in a key without a value."""
         place = None
         if what == _MAPPING[0] and isinstance(found, str):
             lines = self.document.lines_of(loc, found)
-            slip = in_text(lines[0])
+            slip = find_mistake_in_text(lines[0])
             place = slip and self.document.locate(loc, found, slip.column)
             for above, line in enumerate(lines[1:], 1):
-                if place is not None and (further := in_text(line)):
+                if place is not None and (further := find_mistake_in_text(line)):
                     there = replace(place, line=place.line + above, column=further.column + 1)
                     self.checked.errors.append(InvalidCase(further.message, place=there, hint=further.hint))
         else:
-            slip = in_text(str(loc[-1])) if found is None else None
+            slip = find_mistake_in_text(str(loc[-1])) if found is None else None
             place = slip and replace(key := self.document.key_place(loc), column=key.column + slip.column)
         if slip is None or place is None:
             return None
-        self.checked.excused.add(str(loc[-1]).partition(":")[0])
+        self.checked.possibly_defined.add(str(loc[-1]).partition(":")[0])
         return InvalidCase(slip.message, place=place, hint=slip.hint)
 
     def _unknown_key(self, loc: tuple[str | int, ...]) -> InvalidCase:
@@ -192,17 +192,17 @@ class _Explanation:
         close = nearest(key, known) if self.hints > 0 and not meant else ""
         hint = ""
         if above := self._empty_above(key) if is_top else "":
-            self.checked.excused.add(key)
+            self.checked.possibly_defined.add(key)
             hint = Hint(f"it stands below '{above}:' without being indented", key, f"  {key}")
         elif meant:
-            hint = self._meant(key, meant)
+            hint = self._synonym_hint(key, meant)
         elif is_top and (below := self._sections_in(key)):
-            self.checked.meant.update(below)
+            self.checked.intended_keys.update(below)
             hint = f"'{below[0]}' and the other keys stand at the margin"
         elif close:
             hint = Hint(f"did you mean '{close}'?", key, close)
             if is_top:
-                self.checked.meant.add(close)
+                self.checked.intended_keys.add(close)
         elif not is_top and key in _CASE_KEYS:
             hint = f"'{key}' belongs to the case itself: check the indentation"
         elif not self.is_listed:
@@ -224,9 +224,9 @@ class _Explanation:
         value = self.document.data.get(key)
         return [name for name in value if name in _CASE_KEYS] if isinstance(value, dict) else []
 
-    def _meant(self, key: str, meant: tuple[str, ...]) -> str:
+    def _synonym_hint(self, key: str, meant: tuple[str, ...]) -> str:
         """The keys that a word of other libraries stands for; of formulas and numbers, which it is."""
-        self.checked.meant.update(meant)
+        self.checked.intended_keys.update(meant)
         if key.lower() in ("rtol", "atol", "trials"):
             return f"write {meant[0]}: {{{key.lower()}: {self.document.data[key]}}}"
         listed = " or ".join(f"'{name}'" for name in meant)
@@ -257,7 +257,7 @@ def _choice(found: str, known: tuple[str, ...]) -> str:
     return Hint(f"did you mean '{close}'?", found, close) if close else integers
 
 
-def _expectation(odd: Odd) -> tuple[str, str]:
+def _expectation(odd: Violation) -> tuple[str, str]:
     """What is taken there, and what to try."""
     key = odd.at[-1]
     if key in _FORMS and odd.what in (*_TYPES, "pattern"):

@@ -14,18 +14,18 @@ from gradcheck.language.case import StatedTolerance, Value
 from gradcheck.language.evaluation.result_size import MAX_DIMENSIONS
 from gradcheck.language.expr.nodes import Call, Dtype, Expr, Literal, Sequence
 from gradcheck.language.loader.array_literals import ListError, cast, has_broken, to_array
-from gradcheck.language.loader.yaml_document import BROKEN, Path, describe, way
-from gradcheck.language.loader.expression_reader import Expressions, Names
-from gradcheck.language.loader.name_scope import Scope
+from gradcheck.language.loader.expression_reader import ExpressionReader, Names
+from gradcheck.language.loader.name_scope import NameScope
+from gradcheck.language.loader.yaml_document import BROKEN, Path, describe, path_text
 from gradcheck.language.suggest import did_you_mean
 
 _FORM_KEYS = ("values", "shape", "dtype")
 
 
-class Values:
+class ValueReader:
     """Reads the values of one case."""
 
-    def __init__(self, expressions: Expressions, dtype: str) -> None:
+    def __init__(self, expressions: ExpressionReader, dtype: str) -> None:
         self.expressions, self.document = expressions, expressions.document
         self.dtype = dtype  # the case's
 
@@ -36,21 +36,23 @@ class Values:
         """
         try:
             if isinstance(data, dict):
-                return self._form(path, data, names, leaf, random)
-            return self._plain(path, data, names, leaf, random, "")
+                return self._read_mapping(path, data, names, leaf, random)
+            return self._read_bare(path, data, names, leaf, random, "")
         except InvalidCase as error:
             self.expressions.scope.errors.append(error)
             return None
 
-    def _plain(self, path: Path, data: Any, names: Names, leaf: bool, random: bool, dtype: str) -> Value | None:
+    def _read_bare(self, path: Path, data: Any, names: Names, leaf: bool, random: bool, dtype: str) -> Value | None:
         if type(data) is str:
             claim = self.expressions.read(path, data, names, random=random)
             if claim is None:
                 return None
-            verbatim = claim.text if claim.verbatim else ""
+            verbatim = claim.text if claim.is_verbatim else ""
             return Value(expr=claim.expr, dtype=dtype, place=claim.place, text=verbatim)
         if data is None:
-            raise self._error(path, f"{way(path)} has no value", "write a number, a list or an expression", key=True)
+            raise self._error(
+                path, f"{path_text(path)} has no value", "write a number, a list or an expression", key=True
+            )
         if self.document.broken and has_broken(data):
             return None
         try:
@@ -59,10 +61,10 @@ class Values:
                 raise self._error(path, "an input holds numbers, not booleans", "masks belong in `constants`")
             self._check_fit(array, dtype, leaf)
         except ListError as error:
-            raise self._error((*path, *error.indices), error.message, self._as_shape(data) or error.hint) from None
+            raise self._error((*path, *error.indices), error.message, self._shape_hint(data) or error.hint) from None
         return Value(array=array, dtype=dtype, place=self.document.place(path))
 
-    def _as_shape(self, data: Any) -> str:
+    def _shape_hint(self, data: Any) -> str:
         """What to write where a list says which sizes a tensor has, in place of its numbers."""
         if type(data) is not list or any(type(size) not in (int, str) for size in data):
             return ""
@@ -77,7 +79,7 @@ class Values:
         if target and target != "complex128" and (target != "float64" or array.dtype.kind == "c"):
             cast(array, target)
 
-    def _form(self, path: Path, data: dict[str, Any], names: Names, leaf: bool, random: bool) -> Value | None:
+    def _read_mapping(self, path: Path, data: dict[str, Any], names: Names, leaf: bool, random: bool) -> Value | None:
         """`{values: …, shape: …, dtype: …}`."""
         for key in data:
             if key not in _FORM_KEYS:
@@ -88,8 +90,8 @@ class Values:
         if dtype is None or any(part is BROKEN for part in data.values()):
             return None
         if "values" not in data and not (shape is not None and 0 in shape):
-            raise self._error(path, f"{way(path)} lacks its values", "write {values: [1, 2], dtype: int64}")
-        value = self._plain((*path, "values"), data.get("values", []), names, leaf, random, dtype)
+            raise self._error(path, f"{path_text(path)} lacks its values", "write {values: [1, 2], dtype: int64}")
+        value = self._read_bare((*path, "values"), data.get("values", []), names, leaf, random, dtype)
         if value is None or (shape is None and not dtype):
             return value
         place = self.document.place(path)
@@ -143,7 +145,9 @@ def _shaped(expr: Expr, shape: tuple[int, ...] | None, dtype: str) -> Expr:
 _TOLERANCE_KEYS = ("rtol", "atol")
 
 
-def read_tolerances(scope: Scope, said: Mapping[str, Any]) -> tuple[dict[str, StatedTolerance], StatedTolerance | None]:
+def read_tolerances(
+    scope: NameScope, said: Mapping[str, Any]
+) -> tuple[dict[str, StatedTolerance], StatedTolerance | None]:
     """What holds for claims, by tensor ("" for all others), and what for engines."""
     claims: dict[str, StatedTolerance] = {}
     engines = None
@@ -156,22 +160,22 @@ def read_tolerances(scope: Scope, said: Mapping[str, Any]) -> tuple[dict[str, St
             continue
         if name == "engines":
             engines = read_tolerance(scope, path, value)
-        elif scope.refers(path, ("inputs", "constants", "graph"), "the tensor"):
+        elif scope.check_reference(path, ("inputs", "constants", "graph"), "the tensor"):
             claims[name] = read_tolerance(scope, path, value)
     return claims, engines
 
 
-def read_tolerance(scope: Scope, path: Path, said: Mapping[str, Any]) -> StatedTolerance:
+def read_tolerance(scope: NameScope, path: Path, said: Mapping[str, Any]) -> StatedTolerance:
     """`{rtol, atol}` at a path; what is wrong with it is an error of the scope's."""
     numbers = {}
     for key, value in said.items():
         if key not in _TOLERANCE_KEYS:
             hint = did_you_mean(key, _TOLERANCE_KEYS, "write {rtol: 1e-6, atol: 1e-9}")
-            scope.refuse(f"unknown key '{key}'", (*path, key), hint, key=True)
+            scope.add_error(f"unknown key '{key}'", (*path, key), hint, key=True)
         elif isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < math.inf:
             if value is not BROKEN:
                 message = f"'{key}' takes a number from 0, not {describe(value)}"
-                scope.refuse(message, (*path, key), "write it like 1e-6")
+                scope.add_error(message, (*path, key), "write it like 1e-6")
         else:
             numbers[key] = float(value)
     return StatedTolerance(numbers.get("rtol"), numbers.get("atol"))

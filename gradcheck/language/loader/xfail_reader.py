@@ -6,37 +6,37 @@ from calendar import monthrange
 from collections.abc import Iterator
 from typing import Any, get_args
 
-from gradcheck.language.case import CLAIMS, ERRORS, ExpectedFailure
+from gradcheck.language.case import XFAIL_CLAIMS, XFAIL_ERRORS, ExpectedFailure
 from gradcheck.language.loader import model
+from gradcheck.language.loader.name_scope import NameScope
 from gradcheck.language.loader.yaml_document import Path
-from gradcheck.language.loader.name_scope import Scope
 from gradcheck.language.suggest import did_you_mean
 
 _TENSORS = ("inputs", "constants", "graph")
 
 
-def expected_failure(scope: Scope, said: model.Case) -> ExpectedFailure | None:
+def expected_failure(scope: NameScope, said: model.Case) -> ExpectedFailure | None:
     """What a case says of it. A name that no claim can have and a day that there is not are errors of the scope's."""
     if said.xfail is None:
         return None
     only = tuple(" ".join(name.split()) for name in said.xfail.only)
     texts = {" ".join(str(text).split()) for text in _texts(said)}
     for number, name in enumerate(only):
-        if name not in texts and name not in (*get_args(model.ErrorKind), *ERRORS):
+        if name not in texts and name not in (*get_args(model.ErrorKind), *XFAIL_ERRORS):
             _check(scope, ("xfail", "only", number), name)
     if said.xfail.until and not _is_day(said.xfail.until):
-        scope.refuse(f"there is no day {said.xfail.until}", ("xfail", "until"))
+        scope.add_error(f"there is no day {said.xfail.until}", ("xfail", "until"))
     return ExpectedFailure(said.xfail.reason, only, said.xfail.until)
 
 
-def _check(scope: Scope, path: Path, name: str) -> None:
+def _check(scope: NameScope, path: Path, name: str) -> None:
     """That a claim may be called so: `formula of b`, `b`, `check`."""
     kind, of, tensor = name.partition(" of ")
-    if of and kind.replace(" ", "_") not in CLAIMS:
-        hint = did_you_mean(kind, CLAIMS, f"there are {', '.join(CLAIMS)}")
-        scope.refuse(f"no claim is called '{kind}'", path, hint)
-    elif of or name.replace(" ", "_") not in CLAIMS:
-        scope.refers(path, _TENSORS, "the tensor", tensor or name, scope.document.place(path))
+    if of and kind.replace(" ", "_") not in XFAIL_CLAIMS:
+        hint = did_you_mean(kind, XFAIL_CLAIMS, f"there are {', '.join(XFAIL_CLAIMS)}")
+        scope.add_error(f"no claim is called '{kind}'", path, hint)
+    elif of or name.replace(" ", "_") not in XFAIL_CLAIMS:
+        scope.check_reference(path, _TENSORS, "the tensor", tensor or name, scope.document.place(path))
 
 
 def _texts(said: model.Case) -> Iterator[Any]:

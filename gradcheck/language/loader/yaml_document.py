@@ -18,21 +18,21 @@ class Mark(Protocol):
 
 
 @dataclass(slots=True, eq=False)
-class Branch:
+class PositionTree:
     """The positions below a mapping (`keys` holds those of its keys) or a list (`keys` is None)."""
 
     mark: Mark
     keys: dict[str, Mark] | None
     children: Any
 
-    def child(self, part: str | int) -> Spot | None:
+    def child(self, part: str | int) -> PositionNode | None:
         """The position below a key or an index; None if there is none."""
         if self.keys is not None:
-            return cast("Spot | None", self.children.get(part))
+            return cast("PositionNode | None", self.children.get(part))
         return self.children[part] if isinstance(part, int) and part < len(self.children) else None
 
 
-Spot: TypeAlias = "Mark | Branch"
+PositionNode: TypeAlias = "Mark | PositionTree"
 
 
 class Broken:
@@ -59,7 +59,7 @@ class Document:
     text: str
     first: int  # the line of the file on which `text` begins, from 1
     data: Any
-    root: Spot
+    root: PositionNode
     broken: bool = False  # whether BROKEN may stand somewhere in `data`
     incomplete: bool = False  # whether keys were left out of it
 
@@ -70,13 +70,15 @@ class Document:
     def key_place(self, path: Path) -> Place:
         """Where the key that ends `path` stands; for an item of a list, the item."""
         parent = self._walk(path[:-1])
-        keys = parent.keys if isinstance(parent, Branch) else None
+        keys = parent.keys if isinstance(parent, PositionTree) else None
         return self._at(keys[path[-1]]) if keys and path[-1] in keys else self.place(path)
 
     def key_places(self, path: Path) -> dict[str, Place]:
         """Where each key of the mapping at `path` stands."""
         spot = self._walk(path)
-        return {key: self._at(mark) for key, mark in (spot.keys or {}).items()} if isinstance(spot, Branch) else {}
+        return (
+            {key: self._at(mark) for key, mark in (spot.keys or {}).items()} if isinstance(spot, PositionTree) else {}
+        )
 
     def text_place(self, path: Path) -> Place:
         """Where the text at `path` itself begins: behind a quotation mark."""
@@ -123,19 +125,19 @@ class Document:
 
     def _mark(self, path: Path) -> Mark:
         spot = self._walk(path)
-        return spot.mark if isinstance(spot, Branch) else spot
+        return spot.mark if isinstance(spot, PositionTree) else spot
 
-    def _walk(self, path: Path) -> Spot:
+    def _walk(self, path: Path) -> PositionNode:
         spot = self.root
         for part in path:
-            below = spot.child(part) if isinstance(spot, Branch) else None
+            below = spot.child(part) if isinstance(spot, PositionTree) else None
             if below is None:
                 break
             spot = below
         return spot
 
 
-def way(path: Iterable[str | int]) -> str:
+def path_text(path: Iterable[str | int]) -> str:
     """The way to a value as a person writes it: `steps[0].expected.x`, in quotes."""
     text = ""
     for part in path:
@@ -174,4 +176,4 @@ class Limits:
     errors: int = 100
 
 
-DEFAULT = Limits()
+DEFAULT_LIMITS = Limits()

@@ -1,7 +1,7 @@
 """Where a text that is no YAML went wrong: its lines are looked at one by one; a parser sees it only further down.
 
 A parser says where it could not go on; the slip is often a line above: a bracket that is open, an `=` for a colon. A
-further kind of slip is a function in `LINES`.
+further kind of slip is a function in `LINE_CHECKS`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from gradcheck.errors import Hint, Place
 from gradcheck.language.expr import notation_mistakes as expressions
 
 
-class Slip(NamedTuple):
+class YamlMistake(NamedTuple):
     """What stands in a line and a column of a text, both from 0; so does the place of its hint, where that has one."""
 
     line: int
@@ -23,12 +23,12 @@ class Slip(NamedTuple):
     hint: str
 
 
-class Line(NamedTuple):
+class YamlLine(NamedTuple):
     """A line that is neither empty nor a comment, with the number it has, and the one before it."""
 
     number: int
     text: str
-    above: Line | None
+    above: YamlLine | None
 
     @property
     def indent(self) -> int:
@@ -66,35 +66,35 @@ _STARTS = {"@": "needs quotes", "`": "needs quotes", "%": "needs quotes", "*": "
 _QUOTE = "text that begins with {} needs quotes"
 
 
-def find_slips(text: str, until: int) -> list[Slip]:
+def find_yaml_mistakes(text: str, until: int) -> list[YamlMistake]:
     """The slips that probably keep a text from being YAML, which a parser gave up on in line `until`: the last above
     it, and those right above that."""
-    found: list[Slip] = []
+    found: list[YamlMistake] = []
     goes_on = False
     for line in _lines(text, until, max(0, until - _NEAR)):
-        slip = next((slip for look in LINES if (slip := look(line))), None)
+        slip = next((slip for look in LINE_CHECKS if (slip := look(line))), None)
         if slip and not (goes_on and found[-1].message == slip.message):
             found = [*found, slip] if goes_on else [slip]
         goes_on = slip is not None
-    opened = _never_closed(text, until)
+    opened = _unclosed_bracket(text, until)
     return [opened] if opened and (not found or opened.line >= found[-1].line - 1) else found
 
 
-def in_text(text: str) -> Slip | None:
+def find_mistake_in_text(text: str) -> YamlMistake | None:
     """The slip in a text that stands where a mapping should: `d:3`, `L = x.sum()`; its line is 0."""
-    line = Line(0, text, None)
+    line = YamlLine(0, text, None)
     return _no_space(line) or _equals(line)
 
 
-def _lines(text: str, until: int, start: int = 0) -> Iterator[Line]:
+def _lines(text: str, until: int, start: int = 0) -> Iterator[YamlLine]:
     """Those from a line to another, less what stands in block scalars."""
-    above: Line | None = None
+    above: YamlLine | None = None
     block = -1  # how far the key of a block scalar is indented
     for number, line in enumerate(text.split("\n")[start : until + 1], start):
         indent = line[: len(line) - len(line.lstrip())]
         if not line.strip() or (line.lstrip().startswith("#") and "\t" not in indent):
             continue
-        one = Line(number, _COMMENT.sub("", line) or line, above)
+        one = YamlLine(number, _COMMENT.sub("", line) or line, above)
         if block >= 0 and one.indent > block:
             continue
         block = one.indent if _BLOCK.match(one.value[1]) else -1
@@ -105,42 +105,42 @@ def _lines(text: str, until: int, start: int = 0) -> Iterator[Line]:
 # Each of these looks at one line ------------------------------------------------------------------------
 
 
-def _tab(line: Line) -> Slip | None:
+def _tab(line: YamlLine) -> YamlMistake | None:
     blanks = len(line.text) - len(line.text.lstrip())
     at = line.text[:blanks].find("\t")
     if at < 0:
         return None
-    return Slip(line.number, at, "a tab indents this line", Hint("indent with spaces", "\t", "  "))
+    return YamlMistake(line.number, at, "a tab indents this line", Hint("indent with spaces", "\t", "  "))
 
 
-def _parting(line: Line) -> Slip | None:
+def _parting(line: YamlLine) -> YamlMistake | None:
     """What parts documents elsewhere."""
     found = re.fullmatch(r"(--|-{4,}|={3,}|\*{3,}|_{3,})\s*", line.text)
     if found is None:
         return None
-    return Slip(line.number, 0, f"'{found[1]}' parts no documents", Hint("write ---", found[1], "---"))
+    return YamlMistake(line.number, 0, f"'{found[1]}' parts no documents", Hint("write ---", found[1], "---"))
 
 
-def _equals(line: Line) -> Slip | None:
+def _equals(line: YamlLine) -> YamlMistake | None:
     found = re.match(r"\s*(?:- +)*(\w+)(\s*)=(?!=)\s*(\S.*)?", line.text)
     if found is None:
         return None
     hint = Hint(f"a name is followed by a colon: {found[1]}: {_short(found[3] or '')}", "=", ":")
     if found[2]:
         hint = Hint(hint, found[2] + "=", ":")
-        return Slip(line.number, found.end(1), f"'=' behind the name '{found[1]}'", hint)
-    return Slip(line.number, found.end(1), f"'=' behind the name '{found[1]}'", hint)
+        return YamlMistake(line.number, found.end(1), f"'=' behind the name '{found[1]}'", hint)
+    return YamlMistake(line.number, found.end(1), f"'=' behind the name '{found[1]}'", hint)
 
 
-def _no_space(line: Line) -> Slip | None:
+def _no_space(line: YamlLine) -> YamlMistake | None:
     found = re.match(r"\s*(?:- +)*(\w+):(?=[^\s:/])(\S.*)", line.text)
     if found is None:
         return None
     hint = Hint(f"a space after the colon: {found[1]}: {_short(found[2])}", ":", ": ")
-    return Slip(line.number, found.end(1), f"'{found[1]}' and its value stand together", hint)
+    return YamlMistake(line.number, found.end(1), f"'{found[1]}' and its value stand together", hint)
 
 
-def _no_name(line: Line) -> Slip | None:
+def _no_name(line: YamlLine) -> YamlMistake | None:
     """A call that stands as a statement, between lines that have names: `loss.backward()`."""
     above, found = line.above, re.match(r"\s*+((\w++)[\w.]*+\(.*\))\s*$", line.text)
     if found is None or above is None or not above.key or line.indent != above.indent:
@@ -148,10 +148,10 @@ def _no_name(line: Line) -> Slip | None:
     hint = "a line is a name, a colon and an expression: y: …"
     if found[1].endswith(".backward()"):
         hint = f"the backward pass is a key of the case: backward: {found[2]}"
-    return Slip(line.number, found.start(1), f"{_short(found[1])} has no name", hint)
+    return YamlMistake(line.number, found.start(1), f"{_short(found[1])} has no name", hint)
 
 
-def _no_colon(line: Line) -> Slip | None:
+def _no_colon(line: YamlLine) -> YamlMistake | None:
     """A line without a colon, between lines that have one."""
     found = re.match(r"\s*(\w+)(?:[ \t]+(\S.*))?$", line.text)
     above = line.above
@@ -163,46 +163,46 @@ def _no_colon(line: Line) -> Slip | None:
         return None  # the text above goes on
     shown = f"{found[1]}: {_short(found[2])}" if found[2] else f"{found[1]}:"
     hint = Hint(f"a name is followed by a colon: {shown}", found[1], f"{found[1]}:")
-    return Slip(line.number, found.start(1), f"'{found[1]}' lacks its colon", hint)
+    return YamlMistake(line.number, found.start(1), f"'{found[1]}' lacks its colon", hint)
 
 
-def _start(line: Line) -> Slip | None:
+def _start(line: YamlLine) -> YamlMistake | None:
     """A value that begins with what means something to YAML."""
     column, value = line.value
     if value[:1] == "|" and not _BLOCK.match(value):
-        bars = expressions.find_slip(value)
-        return Slip(line.number, column + bars.at, bars.message, bars.hint) if bars else None
+        bars = expressions.find_notation_mistake(value)
+        return YamlMistake(line.number, column + bars.at, bars.message, bars.hint) if bars else None
     if value[:1] in _STARTS and value[:1]:
         quoted = "'" + value.rstrip().replace("'", "''") + "'"
         hint = Hint(_QUOTE.format(value[0]), value.rstrip(), quoted)
-        return Slip(line.number, column, f"YAML reads '{value[0]}' at the beginning as its own", hint)
+        return YamlMistake(line.number, column, f"YAML reads '{value[0]}' at the beginning as its own", hint)
     return None
 
 
-def _second_colon(line: Line) -> Slip | None:
+def _second_colon(line: YamlLine) -> YamlMistake | None:
     column, value = line.value
     found = re.search(r":\s+", value)
     if found is None or value[:1] in ("'", '"', "{", "["):
         return None
     if "?" in value[: found.start()]:
         hint = "a conditional is written where(condition, x, y)"
-        return Slip(line.number, column + value.index("?"), "? is not part of the language", hint)
+        return YamlMistake(line.number, column + value.index("?"), "? is not part of the language", hint)
     if keyword := re.search(r"[(,]\s*([a-z]\w*)$", value[: found.start()]):
         rest = value[found.end() :].strip().partition(")")[0].partition(",")[0]
         hint = Hint(f"write {keyword[1]}={rest}", found[0], "=")
-        return Slip(line.number, column + found.start(), "a keyword has '=', not ':'", hint)
+        return YamlMistake(line.number, column + found.start(), "a keyword has '=', not ':'", hint)
     quoted = "'" + value.rstrip().replace("'", "''") + "'"
     hint = Hint("text that holds ': ' needs quotes", value.rstrip(), quoted, Place("", line.number, column))
-    return Slip(line.number, column + found.start(), "a second colon in one line", hint)
+    return YamlMistake(line.number, column + found.start(), "a second colon in one line", hint)
 
 
-def _goes_on(line: Line) -> Slip | None:
+def _text_after_list(line: YamlLine) -> YamlMistake | None:
     """`[1, 2].T`, `[1,, 2]`: a list of YAML's that is none."""
     column, value = line.value
     if value[:1] not in _PAIRS:
         return None
     if commas := re.search(r",\s*,", value):
-        return Slip(line.number, column + commas.end() - 1, "nothing stands between two commas", "take one away")
+        return YamlMistake(line.number, column + commas.end() - 1, "nothing stands between two commas", "take one away")
     opened = 0
     for at, mark in enumerate(value):
         opened += (mark in "[{") - (mark in "]}")
@@ -212,20 +212,20 @@ def _goes_on(line: Line) -> Slip | None:
                 return None
             if not rest.strip("]})"):
                 hint = Hint("take it away", value[at + 1 :].rstrip(), "")
-                return Slip(line.number, column + at + 1, f"'{rest[0]}' closes nothing", hint)
+                return YamlMistake(line.number, column + at + 1, f"'{rest[0]}' closes nothing", hint)
             if rest.startswith(("//", "%", "--", ";")):
                 at += 1 + len(value[at + 1 :]) - len(value[at + 1 :].lstrip())
-                return Slip(
+                return YamlMistake(
                     line.number, column + at, f"{rest[:2].strip()} begins no comment", "a comment begins with #"
                 )
             quoted = "'" + value.rstrip().replace("'", "''") + "'"
             hint = Hint(f"an expression that begins with {value[0]} needs quotes", value.rstrip(), quoted,
                         Place("", line.number, column))  # fmt: skip
-            return Slip(line.number, column + at + 1, f"text stands behind the closing {mark}", hint)
+            return YamlMistake(line.number, column + at + 1, f"text stands behind the closing {mark}", hint)
     return None
 
 
-def _indented(line: Line) -> Slip | None:
+def _wrong_indentation(line: YamlLine) -> YamlMistake | None:
     """A key that is deeper than the one above, which has a value; or between the levels that there are."""
     above = line.above
     if not line.key or above is None or line.indent == above.indent:
@@ -233,9 +233,9 @@ def _indented(line: Line) -> Slip | None:
     if line.indent > above.indent and above.key and above.value[1]:
         message = f"'{line.key}' is indented deeper than '{above.key}' above, which has a value already"
         hint = Hint("keys of one mapping have the same indentation", " " * line.indent, " " * above.indent)
-        return Slip(line.number, 0, message, hint)._replace(column=line.indent)
+        return YamlMistake(line.number, 0, message, hint)._replace(column=line.indent)
     levels: list[int] = []  # of the mappings that are open
-    one: Line | None = above
+    one: YamlLine | None = above
     while one is not None:
         if not levels or one.indent < levels[-1]:
             levels.append(one.indent)
@@ -243,25 +243,25 @@ def _indented(line: Line) -> Slip | None:
     if line.indent < above.indent and line.indent not in levels:
         known = " or ".join(map(str, sorted(levels)))
         message = f"'{line.key}' is indented by {line.indent}, the lines above by {known}"
-        return Slip(line.number, line.indent, message, "keys of one mapping have the same indentation")
+        return YamlMistake(line.number, line.indent, message, "keys of one mapping have the same indentation")
     return None
 
 
-LINES: tuple[Callable[[Line], Slip | None], ...] = (
+LINE_CHECKS: tuple[Callable[[YamlLine], YamlMistake | None], ...] = (
     _tab,
     _parting,
     _no_space,
     _equals,
     _start,
     _second_colon,
-    _goes_on,
+    _text_after_list,
     _no_name,
     _no_colon,
-    _indented,
+    _wrong_indentation,
 )
 
 
-def _never_closed(text: str, until: int) -> Slip | None:
+def _unclosed_bracket(text: str, until: int) -> YamlMistake | None:
     """The bracket or quotation mark that a value begins with, and that a line which begins with a key of the same
     indentation or less finds open."""
     lines = text.split("\n")
@@ -280,13 +280,13 @@ def _never_closed(text: str, until: int) -> Slip | None:
             if not opened or number >= len(lines):
                 break
             rest = lines[number]
-            one = Line(number, rest, None)
+            one = YamlLine(number, rest, None)
             if rest.strip() and one.indent <= line.indent and one.key and line.key:
                 break
         if opened:
             where, at, mark = opened[-1]
             what = "the quotation mark" if mark in "'\"" else f"'{mark}'"
-            return Slip(where, at, f"{what} is never closed", f"close it with {_PAIRS.get(mark, mark)}")
+            return YamlMistake(where, at, f"{what} is never closed", f"close it with {_PAIRS.get(mark, mark)}")
     return None
 
 

@@ -43,7 +43,7 @@ class Formula(Node):
         """The sizes, each of which knows that it is `x.shape[i]`."""
         return self._shape or Shape(self.data.shape, Attribute(self.expr, "shape"))
 
-    def called(self, expr: Expr) -> None:
+    def set_expr(self, expr: Expr) -> None:
         """From now on, write it so: it has been given a name."""
         self.expr, self._shape = expr, None
 
@@ -53,7 +53,7 @@ class Formula(Node):
     @classmethod
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Formula:
         """The op on the formulas' values, written as a call of it. Raises what the op raises, and Unsupported."""
-        formula = Formula(op.compute([plain(arg) for arg in args]), call(op, args))
+        formula = Formula(op.compute([numeric_value(arg) for arg in args]), call_expr(op, args))
         data = formula.data
         if op.elementwise:  # the shape of an operand that was not broadcast is shorter to write
             alike = (arg for arg in args if isinstance(arg, Formula) and arg.data.shape == data.shape)
@@ -83,7 +83,7 @@ def _reflected(op: str) -> Callable[[Any, Any], Any]:
     return _operator(op, reflected=True)
 
 
-class Written:
+class SymbolicNumber:
     """A number that knows its expression. Arithmetic with it gives another; comparisons give plain truth."""
 
     expr: Expr
@@ -100,21 +100,21 @@ class Written:
     __mod__, __rmod__ = _operator("remainder"), _reflected("remainder")
 
     def __neg__(self) -> Any:
-        return written(-plain(self), Call("neg", (self.expr,)))
+        return symbolic_number(-numeric_value(self), Call("neg", (self.expr,)))
 
     @classmethod
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
         return Formula.__apply_op__(op, args)
 
 
-class Size(Written, int):  # type: ignore[misc]  # int's own ** takes a modulus
+class SymbolicInteger(SymbolicNumber, int):  # type: ignore[misc]  # int's own ** takes a modulus
     """A size, or an integer made of sizes."""
 
     #: The shape that it is an entry of.
-    whole: Shape | None = None
+    owner_shape: Shape | None = None
 
 
-class Ratio(Written, float):  # type: ignore[misc]  # as of int
+class SymbolicFloat(SymbolicNumber, float):  # type: ignore[misc]  # as of int
     """A float made of sizes, such as `1 / x.shape[0]`."""
 
     dtype = np.dtype(np.float64)
@@ -126,46 +126,48 @@ class Shape(tuple):
     expr: Expr
 
     def __new__(cls, sizes: Iterable[int], expr: Expr) -> Shape:
-        known = (written(n, Call("getitem", (expr, Literal(i)))) for i, n in enumerate(sizes))
+        known = (symbolic_number(n, Call("getitem", (expr, Literal(i)))) for i, n in enumerate(sizes))
         shape = super().__new__(cls, known)
         shape.expr = expr
         for size in shape:
-            size.whole = shape
+            size.owner_shape = shape
         return shape
 
 
-def written(value: Any, expr: Expr) -> Any:
+def symbolic_number(value: Any, expr: Expr) -> Any:
     """A number that is written `expr`; truth values and complex numbers stay as they are."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return value
-    number: Any = Size(value) if isinstance(value, int) else Ratio(value)
+    number: Any = SymbolicInteger(value) if isinstance(value, int) else SymbolicFloat(value)
     number.expr = expr
     return number
 
 
 def arithmetic(op: str, left: Any, right: Any) -> Any:
     """`left + right` and its like on numbers of which one is written."""
-    return written(ARITHMETIC[op](plain(left), plain(right)), Call(op, (to_expr(left), to_expr(right))))
+    return symbolic_number(
+        ARITHMETIC[op](numeric_value(left), numeric_value(right)), Call(op, (to_expr(left), to_expr(right)))
+    )
 
 
 # To plain values, and to expressions ------------------------------------------------------------
 
 
-def plain(value: Any) -> Any:
+def numeric_value(value: Any) -> Any:
     """An argument with arrays for formulas, and plain numbers for those that are written."""
     if isinstance(value, Formula):
         return value.data
-    if isinstance(value, Written):
-        return int(value) if isinstance(value, Size) else float(cast(Ratio, value))
+    if isinstance(value, SymbolicNumber):
+        return int(value) if isinstance(value, SymbolicInteger) else float(cast(SymbolicFloat, value))
     if isinstance(value, (tuple, list)):
-        items = [plain(item) for item in value]
+        items = [numeric_value(item) for item in value]
         return items if isinstance(value, list) else tuple(items)
     if isinstance(value, slice):
-        return slice(plain(value.start), plain(value.stop), plain(value.step))
+        return slice(numeric_value(value.start), numeric_value(value.stop), numeric_value(value.step))
     return value
 
 
-def call(op: Op, args: tuple[Any, ...]) -> Call:
+def call_expr(op: Op, args: tuple[Any, ...]) -> Call:
     """How the op's call with these arguments, all of its parameters in order, is written: what is a default is left
     out, what follows that is given by keyword."""
     positional: list[Expr] = []
@@ -191,10 +193,10 @@ def _is_default(parameter: Parameter, arg: Any) -> bool:
 
 def to_expr(value: Any) -> Expr:
     """How an argument of an op is written. Raises Unsupported for an array too large to be written out."""
-    if isinstance(value, (Formula, Shape, Written)):
+    if isinstance(value, (Formula, Shape, SymbolicNumber)):
         return value.expr
     if isinstance(value, (tuple, list)):
-        return _whole(value) or Sequence(tuple(to_expr(item) for item in value), isinstance(value, tuple))
+        return _shape_expr(value) or Sequence(tuple(to_expr(item) for item in value), isinstance(value, tuple))
     if isinstance(value, slice):
         return Slice(*(None if part is None else to_expr(part) for part in (value.start, value.stop, value.step)))
     if isinstance(value, np.dtype):
@@ -206,9 +208,9 @@ def to_expr(value: Any) -> Expr:
     raise Unsupported(f"a formula cannot be written with {type(value).__name__}")
 
 
-def _whole(sizes: tuple[Any, ...] | list[Any]) -> Expr | None:
+def _shape_expr(sizes: tuple[Any, ...] | list[Any]) -> Expr | None:
     """How these sizes are written as one, `x.shape`; None if they are not all of a tensor's, in their order."""
-    shape = getattr(sizes[0], "whole", None) if sizes else None
+    shape = getattr(sizes[0], "owner_shape", None) if sizes else None
     if shape is None or len(shape) != len(sizes) or any(a is not b for a, b in zip(shape, sizes, strict=True)):
         return None
     return cast(Shape, shape).expr

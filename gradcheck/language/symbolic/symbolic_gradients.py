@@ -21,17 +21,25 @@ from gradcheck.errors import NoGradRequired, NonScalarBackward, Unsupported
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.scalar_arithmetic import ARITHMETIC
+from gradcheck.language.expr.common_subexpressions import tree_sizes
 from gradcheck.language.expr.nodes import Call, Expr, Gradient, Literal, Name
-from gradcheck.language.expr.common_subexpressions import sizes
 from gradcheck.language.expr.traverse import fold, with_children
 from gradcheck.language.problem import Problem
-from gradcheck.language.symbolic.formula import Formula, Written, arithmetic, call, plain, to_expr, written
+from gradcheck.language.symbolic.formula import (
+    Formula,
+    SymbolicNumber,
+    arithmetic,
+    call_expr,
+    numeric_value,
+    symbolic_number,
+    to_expr,
+)
 
 #: A formula of more nodes than this, written out, helps nobody.
 MAX_NODES = 20_000
 
 
-def derive(problem: Problem, *, expand: bool = False, most: int | None = MAX_NODES) -> dict[str, Expr]:
+def derive_gradients(problem: Problem, *, expand: bool = False, most: int | None = MAX_NODES) -> dict[str, Expr]:
     """The gradient of every tensor that the last backward pass reaches, by name; parts of a tuple are `m[0]`, `m[1]`.
 
     A formula speaks of the tensor's children by their own gradients, `grad(child)`; with `expand` of names and of the
@@ -45,9 +53,9 @@ def derive(problem: Problem, *, expand: bool = False, most: int | None = MAX_NOD
     seeds = problem.seeds[passes[-1]]
     with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
         formulas = _differentiate(_Graph(problem), seeds, expand)
-    formulas = _with_equal_numbers(formulas, problem.case.graph)
+    formulas = _inline_compared_values(formulas, problem.case.graph)
     if most is not None:
-        name, count = max(sizes(formulas).items(), key=lambda item: item[1], default=("", 0))
+        name, count = max(tree_sizes(formulas).items(), key=lambda item: item[1], default=("", 0))
         if count > most:
             message = f"the gradient of {name} is a formula of {count:,} parts, more than {most:,}"
             raise Unsupported(message, hint="give parts of the graph names of their own")
@@ -68,7 +76,7 @@ _MOVING = frozenset(
 )
 
 
-def _with_equal_numbers(formulas: Mapping[str, Expr], graph: Mapping[str, Claim]) -> dict[str, Expr]:
+def _inline_compared_values(formulas: Mapping[str, Expr], graph: Mapping[str, Claim]) -> dict[str, Expr]:
     """The formulas with nothing compared for equality that is computed twice, by an engine and by the formula: at
     `exp(x) == y`, where y is `amax(exp(x))`, last digits would decide. Linear in the number of different objects."""
     done: dict[int, tuple[Expr, tuple[Expr, bool]]] = {}
@@ -89,12 +97,12 @@ def _with_equal_numbers(formulas: Mapping[str, Expr], graph: Mapping[str, Claim]
     return {name: fold(formula, combine, done)[0] for name, formula in formulas.items()}
 
 
-class _Formulas:
+class _FormulaHost:
     """The host on which expressions evaluate to formulas."""
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         are_numbers = all(isinstance(arg, (int, float)) for arg in args)
-        if op.elementwise and are_numbers and any(isinstance(arg, Written) for arg in args):
+        if op.elementwise and are_numbers and any(isinstance(arg, SymbolicNumber) for arg in args):
             return _of_numbers(op, args)
         if op.name == "getitem" and isinstance(args[0], tuple):
             return args[0][args[1]]
@@ -102,16 +110,16 @@ class _Formulas:
         if args and result is args[0] and type(result) is Formula and result.requires_grad:
             return TABLE["mul"](result, 1)  # as the core does: a tensor of its own, with a gradient of its own
         if isinstance(result, np.ndarray):  # made of no tensor, as `ones(2, 3)` is
-            return Formula(result, call(op, op.bind(args, kwargs)))
+            return Formula(result, call_expr(op, op.bind(args, kwargs)))
         if isinstance(result, tuple) and any(isinstance(part, np.ndarray) for part in result):
-            return _parts_made_of_nothing(result, call(op, op.bind(args, kwargs)))
+            return _wrap_constant_results(result, call_expr(op, op.bind(args, kwargs)))
         return result
 
     def dtype(self, name: str) -> Any:
         return dtypes.BY_NAME[name]
 
 
-def _parts_made_of_nothing(parts: tuple[Any, ...], whole: Expr) -> tuple[Any, ...]:
+def _wrap_constant_results(parts: tuple[Any, ...], whole: Expr) -> tuple[Any, ...]:
     """Several tensors of one op, of which some are made of no tensor, as how often each place is swapped."""
     return tuple(
         Formula(part, Call("getitem", (whole, Literal(index)))) if isinstance(part, np.ndarray) else part
@@ -123,7 +131,7 @@ def _of_numbers(op: Op, args: tuple[Any, ...]) -> Any:
     """What expressions compute from sizes are numbers, not tensors."""
     if op.name in ARITHMETIC and len(args) == 2:
         return arithmetic(op.name, *args)
-    return written(np.asarray(op(*map(plain, args))).item(), call(op, op.bind(args, {})))
+    return symbolic_number(np.asarray(op(*map(numeric_value, args))).item(), call_expr(op, op.bind(args, {})))
 
 
 class _Graph:
@@ -133,19 +141,19 @@ class _Graph:
         self.tensors: dict[str, Formula] = {}
         self.names: dict[Formula, str] = {}
         self.definitions: dict[str, Expr] = {}
-        scope: dict[str, Any] = {name: written(size, Name(name)) for name, size in problem.sizes.items()}
+        scope: dict[str, Any] = {name: symbolic_number(size, Name(name)) for name, size in problem.sizes.items()}
         for name, array in problem.constants.items():
             scope[name] = Formula(array.copy(), Name(name))
         for name, array in problem.inputs.items():
             scope[name] = leaf = Formula(array.copy(), Name(name), requires_grad=dtypes.is_differentiable(array.dtype))
             self._note(name, leaf)
         for name, claim in problem.case.graph.items():
-            scope[name] = evaluate(claim.expr, scope, _Formulas())
+            scope[name] = evaluate(claim.expr, scope, _FormulaHost())
             for part, expr, formula in _parts(name, Name(name), scope[name]):
                 if self._note(part, formula) and expr is not None:
                     if part == name:
                         self.definitions[name] = formula.expr
-                    formula.called(expr)
+                    formula.set_expr(expr)
 
     def _note(self, name: str, formula: Formula) -> bool:
         """Whether this is the formula's first name."""
@@ -169,7 +177,7 @@ def _differentiate(graph: _Graph, seeds: Mapping[str, np.ndarray | None], expand
         name = graph.names.get(tensor)
         if name is not None and not expand:
             gradient = Formula(gradient.data, Gradient(name))
-        return _shares(tensor, gradient)
+        return _cotangent_shares(tensor, gradient)
 
     roots = [graph.tensors[name] for name in seeds]
     with no_grad():
@@ -193,16 +201,16 @@ def _seed(name: str, root: Formula, seed: np.ndarray | None, is_below: bool) -> 
     return cast(Formula, TABLE["ones_like"](root))
 
 
-def _shares(tensor: Formula, gradient: Formula) -> list[tuple[Formula, Formula]]:
+def _cotangent_shares(tensor: Formula, gradient: Formula) -> list[tuple[Formula, Formula]]:
     """What each creator receives, one entry for each use, by the op's rules; of half precision by way of float32."""
     if tensor.dtype not in dtypes.HALVES:
         return shares(tensor, gradient, tensor, tensor.arguments)
-    found = shares(tensor, _in_single(gradient), _in_single(tensor), _in_single(tensor.arguments))
+    found = shares(tensor, _to_float32(gradient), _to_float32(tensor), _to_float32(tensor.arguments))
     return [(a, s if s.dtype == a.dtype else TABLE["to"](s, a.dtype)) for a, s in found]
 
 
-def _in_single(value: Any) -> Any:
+def _to_float32(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
-        return [_in_single(item) for item in value]
+        return [_to_float32(item) for item in value]
     is_half = type(value) is Formula and value.dtype in dtypes.HALVES
     return TABLE["to"](value, np.dtype(np.float32)) if is_half else value

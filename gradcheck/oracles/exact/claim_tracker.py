@@ -13,9 +13,9 @@ from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.dual_numbers import DivisionByZero, Dual
 
 #: How unlikely it must be that a wrong formula is accepted.
-BOUND = 1e-18
+MAX_ERROR_PROBABILITY = 1e-18
 #: A claim that asks for more points than these is left to another oracle; that it does shows at the first few.
-MAX_POINTS, ENOUGH_TO_TELL = 10, 2
+MAX_POINTS, MIN_POINTS_TO_GIVE_UP = 10, 2
 #: At so many points a divisor may be 0 before the claim is left to another oracle.
 MAX_DIVISIONS_BY_ZERO = 3
 
@@ -31,20 +31,20 @@ class Proof:
     uninterpreted: tuple[str, ...] = ()  # the functions that may have taken any values
     conditions: tuple[str, ...] = ()  # where the formula is defined and the graph is so elsewhere, too: `x > 0`
     for_any_incoming: bool = True  # or for those that are written out
-    why: Fact | None = None  # where it is unsupported
+    unsupported_reason: Fact | None = None  # where it is unsupported
 
 
 @dataclass(slots=True)
-class Tracker:
+class ClaimTracker:
     """What is known of one claim so far."""
 
     name: str
     formula: Expr
-    why: Fact | None = None
+    unsupported_reason: Fact | None = None
     points: int = 0
     degree: int = 0
     bound: float = 1.0
-    refuted: bool = False
+    is_refuted: bool = False
     errors: int = 0
     uninterpreted: set[str] = field(default_factory=set)
     #: The tensors whose gradients it speaks of.
@@ -53,40 +53,42 @@ class Tracker:
     frees_incoming: bool = True
     #: The point at which it is refuted, and whether that depends on the values of uninterpreted functions.
     refuted_at: int = 0
-    depends: bool = True
+    depends_on_functions: bool = True
     conditions: tuple[str, ...] = ()
 
     @property
     def is_decided(self) -> bool:
-        return self.refuted or self.why is not None or self.proved
+        return self.is_refuted or self.unsupported_reason is not None or self.is_proved
 
     @property
-    def asks_for_more(self) -> bool:
+    def needs_too_many_points(self) -> bool:
         """Whether chance cannot be ruled out at as many points as there may be."""
-        return self.points >= ENOUGH_TO_TELL and self.bound ** (MAX_POINTS / self.points) >= BOUND
+        return (
+            self.points >= MIN_POINTS_TO_GIVE_UP and self.bound ** (MAX_POINTS / self.points) >= MAX_ERROR_PROBABILITY
+        )
 
     @property
-    def proved(self) -> bool:
-        return self.bound < BOUND and not self.refuted and self.why is None
+    def is_proved(self) -> bool:
+        return self.bound < MAX_ERROR_PROBABILITY and not self.is_refuted and self.unsupported_reason is None
 
     def find_gradients(self, dependencies: Dependencies) -> None:
-        if self.why is None:
+        if self.unsupported_reason is None:
             try:
                 self.gradients = dependencies.of(self.formula).gradients
             except GradcheckError as error:
-                self.why = fact("exact_error", message=error.message)
+                self.unsupported_reason = fact("exact_error", message=error.message)
 
     def restart(self) -> None:
         self.points, self.degree, self.bound, self.errors = 0, 0, 1.0, 0
-        self.refuted, self.uninterpreted = False, set()
+        self.is_refuted, self.uninterpreted = False, set()
 
     def record_error(self, error: GradcheckError) -> None:
         """At a point where it cannot be evaluated; another may do where a divisor was 0."""
         self.errors += 1
         if isinstance(error, ShapeMismatch):
-            self.refuted, self.depends = True, False
+            self.is_refuted, self.depends_on_functions = True, False
         elif not isinstance(error, DivisionByZero) or self.errors >= MAX_DIVISIONS_BY_ZERO:
-            self.why = fact("exact_error", message=error.message)
+            self.unsupported_reason = fact("exact_error", message=error.message)
 
     def record_gap(self, gap: Dual, degree: Degree, number: int) -> None:
         """What is 0 at this point if the formula is right. It, and what it rests on, have at most this degree."""
@@ -94,20 +96,20 @@ class Tracker:
         self.uninterpreted |= gap.point.uninterpreted
         self.degree = max(self.degree, degree.numerator)
         self.bound *= gap.point.error_bound(degree)
-        self.refuted, self.refuted_at = bool(gap.value != 0), number
-        self.depends = bool(gap.point.uninterpreted)
+        self.is_refuted, self.refuted_at = bool(gap.value != 0), number
+        self.depends_on_functions = bool(gap.point.uninterpreted)
 
     def proof(self) -> Proof:
         functions = tuple(sorted(self.uninterpreted))
-        if self.why is not None:
-            return Proof("unsupported", why=self.why)
-        if self.refuted and self.depends:
+        if self.unsupported_reason is not None:
+            return Proof("unsupported", unsupported_reason=self.unsupported_reason)
+        if self.is_refuted and self.depends_on_functions:
             why = fact("exact_uninterpreted", functions=functions)
-            return Proof("unsupported", self.points, self.degree, uninterpreted=functions, why=why)
-        if self.refuted:
+            return Proof("unsupported", self.points, self.degree, uninterpreted=functions, unsupported_reason=why)
+        if self.is_refuted:
             return Proof("refuted", self.points, self.degree)
-        if not self.proved:
+        if not self.is_proved:
             why = fact("exact_degree", degree=self.degree, points=MAX_POINTS)
-            return Proof("unsupported", self.points, self.degree, self.bound, functions, why=why)
+            return Proof("unsupported", self.points, self.degree, self.bound, functions, unsupported_reason=why)
         found = Proof("proved", self.points, self.degree, self.bound, functions, self.conditions)
         return replace(found, for_any_incoming=self.frees_incoming)

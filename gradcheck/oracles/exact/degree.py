@@ -71,12 +71,12 @@ class Degree(NamedTuple):
         """Of the tangent, taken for a value."""
         return Degree(self[2], self[1] + self[3], 0, 0, self[4])
 
-    def along(self, ndim: int) -> Degree:
+    def with_direction(self, ndim: int) -> Degree:
         """Of a value to whose tangent a direction of degree `ndim` is added."""
         p, q, r, s, k = self
         return Degree(p, q, max(r, ndim + q + s), s, k)
 
-    def chained(self, slope: Degree, argument: Degree) -> Degree:
+    def chain_rule(self, slope: Degree, argument: Degree) -> Degree:
         """Of a value of this degree whose tangent is `slope` times the argument's tangent."""
         p, q, _, _, k = self
         _, v, r, s, j = argument

@@ -13,12 +13,12 @@ from gradcheck.errors import Unsupported
 from gradcheck.language.expr.nodes import Expr, Literal
 from gradcheck.language.expr.traverse import gradient_names, postorder
 from gradcheck.language.problem import Problem, split_name
-from gradcheck.language.symbolic.symbolic_gradients import derive
+from gradcheck.language.symbolic.symbolic_gradients import derive_gradients
 from gradcheck.language.trial_draws import inner_roots
-from gradcheck.oracles.exact.partial_evaluation import Evaluation
+from gradcheck.oracles.exact.partial_evaluation import PointEvaluator
 
 
-class Mentioned(NamedTuple):
+class FormulaDependencies(NamedTuple):
     """The names of `let` that a formula is made of, in their order; and the tensors whose gradients it, or one of
     these, speaks of."""
 
@@ -32,13 +32,13 @@ class Dependencies:
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.case = problem, problem.case
-        self.evaluation = Evaluation()
+        self.evaluation = PointEvaluator()
         self._derived: Mapping[str, Expr] | None = None
         #: The roots that others are made of; their gradients are derived without what comes in there.
         self._inner = inner_roots(self.case)
         #: Whether gradients were derived with numbers written out for some incoming ones all the same.
         self.fixes_incoming = False
-        self._mentioned: dict[int, Mentioned] = {}
+        self._mentioned: dict[int, FormulaDependencies] = {}
         #: By tensor, those that its gradient speaks of, where that and all below it is derived.
         self._made_of: dict[str, tuple[str, ...]] = {}
 
@@ -51,18 +51,18 @@ class Dependencies:
         exprs = [claim.expr for claim in (*self.case.graph.values(), *self.case.let.values())]
         return frozenset().union(*map(_numbers_in, exprs))
 
-    def of(self, formula: Expr) -> Mentioned:
+    def of(self, formula: Expr) -> FormulaDependencies:
         """Raises Unsupported where a gradient that it is made of is not derived."""
         known = self._mentioned.get(id(formula))
         if known is None:
-            steps = self.case.steps_of(formula)
+            steps = self.case.let_steps_of(formula)
             exprs = (*(self.case.let[step].expr for step in steps), formula)
             gradients = tuple(dict.fromkeys(name for expr in exprs for name in gradient_names(expr)))
             self._derive(gradients)
-            known = self._mentioned[id(formula)] = Mentioned(formula, steps, gradients)
+            known = self._mentioned[id(formula)] = FormulaDependencies(formula, steps, gradients)
         return known
 
-    def in_order(self, names: Iterable[str], known: Container[str] = ()) -> list[str]:
+    def children_first(self, names: Iterable[str], known: Container[str] = ()) -> list[str]:
         """These tensors, of which formulas speak, and all that their gradients are made of, children first; without
         what is known, and what is below that."""
         found: dict[str, None] = {}
@@ -82,12 +82,14 @@ class Dependencies:
     def derived(self, name: str) -> Expr:
         """The core's gradient as a formula that speaks of its children's. Raises Unsupported."""
         if self._derived is None:
-            self._derived = derive(self.problem if self.fixes_incoming else self._without_inner(), expand=False)
+            self._derived = derive_gradients(
+                self.problem if self.fixes_incoming else self._without_inner(), expand=False
+            )
         if name not in self._derived:
             raise Unsupported(f"the gradient of {name} is not derived")
         return self._derived[name]
 
-    def is_given(self, name: str) -> bool:
+    def is_incoming_only(self, name: str) -> bool:
         """Whether it is a root's gradient, and nothing but what comes in there."""
         return name in self.problem.seeds[0] and not self.is_inner(name)
 
@@ -121,7 +123,7 @@ class Dependencies:
         while waiting:
             name = waiting.pop()
             if name not in found and name not in self._made_of:
-                speaks_of = () if self.is_given(name) else gradient_names(self.derived(name))
+                speaks_of = () if self.is_incoming_only(name) else gradient_names(self.derived(name))
                 found[name] = tuple(other for other in speaks_of if other != name)
                 waiting += found[name]
         self._made_of |= found

@@ -1,7 +1,7 @@
 """Where a formula is defined: the conditions of its own logarithms, roots and divisors, `x > 0`, as text.
 
 Conditions are taken apart as far as they are plain (`2 * sqrt(x) != 0` is `x > 0`), and those that always hold are left
-out (`1 + exp(x) != 0`). Which of the rest the graph has as well, only a point of the field can tell (`Regions`).
+out (`1 + exp(x) != 0`). Which of the rest the graph has as well, only a point of the field can tell (`GraphRegions`).
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ def conditions(exprs: Iterable[Expr], known: Mapping[str, Sign]) -> list[Conditi
         if _ASKING.isdisjoint(ops_in(expr)):
             continue
         for node in postorder(expr):
-            for condition in _plain(_asked(node), lambda e: fold(e, _sign_of(known), signs)):
+            for condition in _plain(_required_domains(node), lambda e: fold(e, _sign_of(known), signs)):
                 found[condition[0], to_text(condition[1])] = condition
     return list(found.values())
 
 
-def said(found: Iterable[Condition]) -> tuple[str, ...]:
+def condition_texts(found: Iterable[Condition]) -> tuple[str, ...]:
     """As a person writes them: `x > 0` for `x >= 0` and `x != 0`."""
     by_text: dict[str, set[Domain]] = {}
     for domain, expr in found:
@@ -81,7 +81,7 @@ def _in_brackets(text: str, domain: Domain) -> str:
     return f"({text})" if is_loose and not domain.startswith("unit") else text
 
 
-def _asked(node: Expr) -> Iterator[Condition]:
+def _required_domains(node: Expr) -> Iterator[Condition]:
     if not isinstance(node, Call):
         return
     if node.op == "pow" and len(node.args) == 2:
@@ -119,14 +119,14 @@ def _plain(asked: Iterable[Condition], sign_of: Callable[[Expr], Sign]) -> Itera
             continue
         if sign == "nonnegative" and domain == "nonnegative":
             continue
-        parts = _parts(domain, expr, sign_of)
+        parts = _split_condition(domain, expr, sign_of)
         if parts is None:
             yield domain, expr
         else:
             waiting += parts
 
 
-def _parts(domain: Domain, expr: Expr, sign_of: Callable[[Expr], Sign]) -> list[Condition] | None:
+def _split_condition(domain: Domain, expr: Expr, sign_of: Callable[[Expr], Sign]) -> list[Condition] | None:
     """What a condition is as conditions of parts; None where it is plain."""
     if not isinstance(expr, Call):
         number = _number(expr)
@@ -155,7 +155,7 @@ def _sign_of(known: Mapping[str, Sign]) -> Callable[[Expr, list[Sign]], Sign]:
         if node.op in _POSITIVE:
             return "positive"
         if node.op in ("add", "mul", "div", "maximum") and len(parts) >= 2:
-            return _of_two(node, parts[0], parts[1])
+            return _sign_of_two(node, parts[0], parts[1])
         if node.op == "pow":
             power = _number(node.args[1])
             even: Sign = "nonnegative" if power is not None and power >= 0 and power % 2 == 0 else "unknown"
@@ -167,7 +167,7 @@ def _sign_of(known: Mapping[str, Sign]) -> Callable[[Expr, list[Sign]], Sign]:
     return combine
 
 
-def _of_two(node: Call, a: Sign, b: Sign) -> Sign:
+def _sign_of_two(node: Call, a: Sign, b: Sign) -> Sign:
     signs = {a, b}
     if node.op == "mul" and node.args[0] == node.args[1]:
         return "positive" if a == "positive" else "nonnegative"

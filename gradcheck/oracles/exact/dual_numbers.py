@@ -17,11 +17,10 @@ import numpy as np
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
 from gradcheck.errors import ShapeMismatch, Unsupported
-from gradcheck.oracles.exact import exact_constants
-from gradcheck.oracles.exact import modular_arithmetic
+from gradcheck.oracles.exact import exact_constants, modular_arithmetic
 from gradcheck.oracles.exact.degree import CONSTANT, PARTIAL, RANDOM, UNINTERPRETED, Degree
-from gradcheck.oracles.exact.modular_arithmetic import MatrixChain, ModularMatrix
 from gradcheck.oracles.exact.field_point import FieldPoint
+from gradcheck.oracles.exact.modular_arithmetic import MatrixChain, ModularMatrix
 
 #: Of powers of a symbol.
 _SYMBOLIC = Degree(2, 2)
@@ -147,11 +146,11 @@ class Dual(Operators):
         value, degree = modular_arithmetic.inverse(residues, prime), self.degree.inverted()
         if tangent is not None:
             tangent = -(value * value % prime) * tangent % prime
-        if self.point.restricted("nonzero", residues, self.degree):
+        if self.point.domain_kinds("nonzero", residues, self.degree):
             degree = degree._replace(kinds=degree.kinds | PARTIAL)
         return Dual(self.point, value, tangent, degree)
 
-    def plus(self, other: Dual, sign: int = 1) -> Dual:
+    def add_formally(self, other: Dual, sign: int = 1) -> Dual:
         """`self + sign * other`, where an infinity is a number like any other: for what is no sum but in its form."""
         point, x, y, left, right = self.point, self.value, other.value, self.tangent, other.tangent
         value = (x + y if sign > 0 else x - y) % point.prime
@@ -173,7 +172,7 @@ class Indicator(Dual):
 
 
 def _known_square(x: Dual, product: Dual) -> Dual:
-    value = x.point.defined("square", x.value, product.value)
+    value = x.point.defined_values("square", x.value, product.value)
     if value is product.value:
         return product
     return Dual(x.point, value, product.tangent, product.degree.join(Degree(1, kinds=UNINTERPRETED)))
@@ -181,7 +180,7 @@ def _known_square(x: Dual, product: Dual) -> Dual:
 
 def _sum(a: Dual, b: Dual, sign: int) -> Dual:
     """A sum with minus infinity is minus infinity."""
-    total = a.plus(b, sign)
+    total = a.add_formally(b, sign)
     if not total.point.has_infinity:
         return total
     endless = total.point.infinity(-1)
@@ -257,7 +256,7 @@ def lift(point: FieldPoint, value: Any) -> Dual:
         return Dual(point, modular_arithmetic.reduce(array, point.prime), None, CONSTANT)
     is_real, dtype = array.dtype.kind in "fV", array.dtype
     array = array.astype(np.float64, copy=False) if is_real else array
-    if is_real and (whole := modular_arithmetic.whole(array)) is not None:
+    if is_real and (whole := modular_arithmetic.as_integers(array)) is not None:
         return Dual(point, modular_arithmetic.reduce(whole, point.prime), None, CONSTANT)
     if not is_real or np.isnan(array).any():
         raise Unsupported(f"{array.dtype} values that are no rational numbers")

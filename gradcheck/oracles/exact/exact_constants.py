@@ -34,11 +34,11 @@ def residue(point: FieldPoint, number: float, dtype: np.dtype = _FLOAT64) -> int
     if simple is not None:
         return _quotient(simple, point.prime)
     known = surd(abs(number))
-    if known is None and number in point.written and (decimal := written_out(number)) is not None:
+    if known is None and number in point.written_numbers and (decimal := decimal_fraction(number)) is not None:
         return _quotient(decimal, point.prime)
     if known is None:  # a result that was rounded: the binary fraction itself, which refutes nothing
         point.uninterpreted.add(ROUNDED)
-        return point.symbol(repr(number)) if point.redrawn else _quotient(Fraction(number), point.prime)
+        return point.symbol(repr(number)) if point.redraw else _quotient(Fraction(number), point.prime)
     square, halves = known
     found = _root(point, square.numerator * square.denominator) * pow(square.denominator, -1, point.prime)
     if halves:
@@ -76,7 +76,7 @@ def _nearest(number: float, dtype: np.dtype) -> float:
 
 
 @lru_cache(maxsize=4096)
-def written_out(number: float) -> Fraction | None:
+def decimal_fraction(number: float) -> Fraction | None:
     """The decimal number that a file writes out, of up to 15 digits; None where that may be a rounded root or more."""
     digits = len(repr(number).partition("e")[0].replace(".", "").lstrip("-0"))
     if digits > _WRITTEN_DIGITS or surd(abs(number), 10.0 ** (1 - digits)) is not None:

@@ -21,7 +21,7 @@ import numpy as np
 
 from gradcheck.oracles.exact import integer_points
 from gradcheck.oracles.exact.degree import CONSTANT, PARTIAL, UNINTERPRETED, Degree
-from gradcheck.oracles.exact.graph_regions import Domain, Regions
+from gradcheck.oracles.exact.graph_regions import Domain, GraphRegions
 
 #: Of more arguments than this at once, the same one is counted as often as it is asked for.
 _COUNTED_ONCE = 4096
@@ -71,11 +71,11 @@ class FieldPoint:
     #: is true; some formulas are right by this alone, others are easier seen to be so without.
     keeps_squares: bool = False
     #: From 1 on, the same point under other values of all functions: what stays the same does not depend on them.
-    redrawn: int = 0
+    redraw: int = 0
     #: The size of the whole numbers that it is made of, 0 for random elements of the field.
-    scale: int = 0
+    integer_scale: int = 0
     #: The numbers that the file itself writes out in its expressions.
-    written: Container[float] = ()
+    written_numbers: Container[float] = ()
     #: The uninterpreted functions that were asked for. A difference that depends on their values refutes nothing, for
     #: the real functions may satisfy identities that these do not.
     uninterpreted: set[str] = field(default_factory=set)
@@ -84,7 +84,7 @@ class FieldPoint:
     #: The degrees, added up, of all that was compared with 0.
     zero_tests: int = 0
     has_infinity: bool = False
-    regions: Regions = field(default_factory=Regions)
+    regions: GraphRegions = field(default_factory=GraphRegions)
     _functions: dict[str, _Function] = field(default_factory=dict)
     _drawn: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
@@ -111,7 +111,7 @@ class FieldPoint:
         function.keys, first = np.unique(np.concatenate([function.keys, arguments.ravel()]), return_index=True)
         function.values = values[first]
 
-    def defined(self, name: str, arguments: np.ndarray, default: np.ndarray) -> np.ndarray:
+    def defined_values(self, name: str, arguments: np.ndarray, default: np.ndarray) -> np.ndarray:
         """The values that were defined for the function, `default` elsewhere."""
         function = self._functions.get(name)
         return default if function is None else function.lookup(arguments, default)
@@ -120,10 +120,10 @@ class FieldPoint:
         """A number that has a name, and of which nothing else is known."""
         return int(self.value(name, np.zeros(1, dtype=np.int64), Degree())[0])
 
-    def restricted(self, domain: Domain, arguments: np.ndarray, degree: Degree) -> int:
+    def domain_kinds(self, domain: Domain, arguments: np.ndarray, degree: Degree) -> int:
         """`PARTIAL` for a function that is undefined outside a domain, where its graph does not ask for that too."""
-        if self.scale and degree != CONSTANT:
-            integer_points.require(domain, arguments, self.prime)
+        if self.integer_scale and degree != CONSTANT:
+            integer_points.require_domain(domain, arguments, self.prime)
             return 0
         if degree == CONSTANT or self.regions.is_defined(domain, arguments):
             return 0
@@ -179,7 +179,7 @@ class FieldPoint:
 
     def _seed(self, name: str) -> int:
         factor, rest = _hash_of(name)
-        return ((self.salt + self.redrawn) * factor + rest) % (1 << 63)
+        return ((self.salt + self.redraw) * factor + rest) % (1 << 63)
 
 
 @lru_cache(maxsize=1024)

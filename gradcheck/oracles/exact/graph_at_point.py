@@ -11,20 +11,19 @@ import numpy as np
 from gradcheck.errors import GradcheckError, ShapeMismatch, Unsupported
 from gradcheck.language.case import Value
 from gradcheck.language.expr.nodes import Expr, Gradient
-from gradcheck.language.problem import Problem, part_of, split_name, with_part
-from gradcheck.language.random_streams import is_free, stream
-from gradcheck.oracles.exact import leaves
-from gradcheck.oracles.exact import modular_arithmetic
+from gradcheck.language.problem import Problem, split_name, tensor_value, with_tensor_value
+from gradcheck.language.random_streams import is_one_random_creator, stream
+from gradcheck.oracles.exact import leaves, modular_arithmetic
 from gradcheck.oracles.exact.degree import RANDOM
 from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.dual_numbers import Dual, lift
-from gradcheck.oracles.exact.host import AtPoint
-from gradcheck.oracles.exact.modular_arithmetic import MatrixChain, ModularMatrix
-from gradcheck.oracles.exact.ops.matrices import product
-from gradcheck.oracles.exact.ops.reductions import summed
 from gradcheck.oracles.exact.field_point import FieldPoint
 from gradcheck.oracles.exact.graph_regions import Domain
+from gradcheck.oracles.exact.host import DualHost
 from gradcheck.oracles.exact.integer_points import SCALES
+from gradcheck.oracles.exact.modular_arithmetic import MatrixChain, ModularMatrix
+from gradcheck.oracles.exact.ops.matrices import product
+from gradcheck.oracles.exact.ops.reductions import sum_axes
 
 
 class Direction:
@@ -45,7 +44,7 @@ class Direction:
 
     def added_to(self, tensor: Dual) -> Dual:
         """The tensor, this direction added to its tangent."""
-        degree = tensor.degree.along(max(1, len(self.shape)))
+        degree = tensor.degree.with_direction(max(1, len(self.shape)))
         tangent = self._tangent()
         if tensor.tangent is not None:
             dense = tangent.dense() if isinstance(tangent, MatrixChain) else tangent
@@ -70,7 +69,7 @@ class Direction:
             right = Dual(self.point, self.vectors[1][:, None], None, RANDOM)
             return scalar(product(product(left, gradient), right))
         for vector in reversed(self.vectors):
-            gradient = summed(gradient * Dual(self.point, vector, None, RANDOM), -1)
+            gradient = sum_axes(gradient * Dual(self.point, vector, None, RANDOM), -1)
         return gradient
 
 
@@ -79,7 +78,7 @@ def scalar(x: Dual) -> Dual:
     return Dual(x.point, x.lazy_value.reshape(()), None, x.degree)
 
 
-class Setting(NamedTuple):
+class PointSettings(NamedTuple):
     """Which random point, and how."""
 
     seed: int = 0
@@ -87,9 +86,9 @@ class Setting(NamedTuple):
     keeps_squares: bool = False
     #: Whether incoming gradients are free, those that are written out too.
     frees_incoming: bool = False
-    redrawn: int = 0
+    redraw: int = 0
     #: From 1 on, a point of small whole numbers.
-    whole: int = 0
+    integer_attempt: int = 0
 
 
 class GraphAtPoint:
@@ -99,16 +98,18 @@ class GraphAtPoint:
     formulas spoke of them: these are claims like all others.
     """
 
-    def __init__(self, problem: Problem, dependencies: Dependencies, setting: Setting) -> None:
+    def __init__(self, problem: Problem, dependencies: Dependencies, setting: PointSettings) -> None:
         self.problem, self.case, self.dependencies, self.setting = problem, problem.case, dependencies, setting
         number = setting.number
-        self.generator = stream(setting.seed, *(("whole", setting.whole) if setting.whole else ("exact", number)))
+        self.generator = stream(
+            setting.seed, *(("whole", setting.integer_attempt) if setting.integer_attempt else ("exact", number))
+        )
         salt = int(self.generator.integers(1 << 62))
         prime = modular_arithmetic.PRIMES[number % len(modular_arithmetic.PRIMES)]
-        self.point = FieldPoint(prime, salt, setting.keeps_squares, setting.redrawn)
-        self.point.written = dependencies
-        self.point.scale = SCALES[setting.whole - 1] if setting.whole else 0
-        self._host = AtPoint(self.point)
+        self.point = FieldPoint(prime, salt, setting.keeps_squares, setting.redraw)
+        self.point.written_numbers = dependencies
+        self.point.integer_scale = SCALES[setting.integer_attempt - 1] if setting.integer_attempt else 0
+        self._host = DualHost(self.point)
         self.leaves = leaves.leaves(problem, self.point, self.generator)
         self.incoming: dict[str, Dual] = {}
         self.directions: dict[str, Direction] = {}
@@ -132,15 +133,15 @@ class GraphAtPoint:
 
     def _seed(self, root: str, value: Value | None, given: np.ndarray | None) -> Dual:
         shape = _tensor(self.values, root).shape if given is None else given.shape
-        if value is not None and is_free(value) and not self.point.scale:
-            return leaves.random(self.point, self.generator, shape)
+        if value is not None and is_one_random_creator(value) and not self.point.integer_scale:
+            return leaves.free_variables(self.point, self.generator, shape)
         names = {**self.problem.sizes, **self.values}
-        made = None if value is None else leaves.made_of(value, names, shape, self.point, self.generator)
+        made = None if value is None else leaves.evaluate_on_residues(value, names, shape, self.point, self.generator)
         free = made is None and self.setting.frees_incoming
         if self.dependencies.fixes_incoming:
             made, free = None, False
-        if free or (value is not None and is_free(value) and made is None):
-            return leaves.random(self.point, self.generator, shape)
+        if free or (value is not None and is_one_random_creator(value) and made is None):
+            return leaves.free_variables(self.point, self.generator, shape)
         if made is None:
             return lift(self.point, np.ones(shape, dtype=np.int64) if given is None else given)
         return made
@@ -170,14 +171,14 @@ class GraphAtPoint:
             self.values = {name: _primal(value) for name, value in values.items()}
             self.incoming = self._total_incoming()
         self.point.regions.phase = "claim"
-        return self._of_objective(values)
+        return self._objective_tangent(values)
 
     def _with_direction(self, tensor: str, value: Any) -> Any:
         """The value of an entry, this direction added to one of its tensors."""
         entry, indices = split_name(tensor)
         try:
-            part = part_of({entry: value}, tensor)
-            return with_part(value, indices, self._along_direction(tensor, part))
+            part = tensor_value({entry: value}, tensor)
+            return with_tensor_value(value, indices, self._along_direction(tensor, part))
         except LookupError as error:
             raise Unsupported(f"{tensor} is no tensor of real numbers") from error
 
@@ -188,22 +189,22 @@ class GraphAtPoint:
             self.directions[name] = Direction(self.point, self.generator, value.shape)
         return self.directions[name].added_to(value)
 
-    def _of_objective(self, values: Mapping[str, Any]) -> Dual:
+    def _objective_tangent(self, values: Mapping[str, Any]) -> Dual:
         total = lift(self.point, 0)
         for root, seed in self.incoming.items():
             value = _tensor(values, root)
             if value.lazy_tangent is not None:
                 tangent = Dual(self.point, value.lazy_tangent, None, value.degree.of_tangent())
                 weighted = tangent * seed
-                total = total + scalar(summed(weighted) if weighted.shape else weighted)
+                total = total + scalar(sum_axes(weighted) if weighted.shape else weighted)
         return total
 
     # What is claimed --------------------------------------------------------------------------------
 
-    def claimed(self, name: str, formula: Expr) -> Dual:
+    def claimed_value(self, name: str, formula: Expr) -> Dual:
         """The formula's value. Raises ShapeMismatch where it has not its tensor's shape."""
         mentioned = self.dependencies.of(formula)
-        for needed in self.dependencies.in_order(mentioned.gradients, known=self.gradients):
+        for needed in self.dependencies.children_first(mentioned.gradients, known=self.gradients):
             self.gradients[needed] = self._gradient(needed)
         steps = {step: self._step(step) for step in mentioned.steps}
         scope = {**self.values, **steps} if steps else self.values
@@ -213,7 +214,7 @@ class GraphAtPoint:
             raise ShapeMismatch(f"the formula has shape {value.shape}, its tensor {expected}")
         return value
 
-    def lacks(self, formula: Expr, domain: Domain, argument: Expr) -> bool:
+    def is_extra_condition(self, formula: Expr, domain: Domain, argument: Expr) -> bool:
         """Whether the graph itself does not ask for this part of a formula to be in a domain."""
         scope = {**self.values, **{step: self._step(step) for step in self.dependencies.of(formula).steps}}
         try:
@@ -232,7 +233,7 @@ class GraphAtPoint:
 
     def _gradient(self, name: str) -> Dual:
         """`grad(name)` as the core's rules have it, of the gradients that it speaks of."""
-        if self.dependencies.is_given(name):
+        if self.dependencies.is_incoming_only(name):
             return self.incoming[name]
         derived, incoming = self.dependencies.derived(name), self.incoming.get(name)
         if incoming is not None and derived == Gradient(name):
@@ -248,7 +249,7 @@ class GraphAtPoint:
 
 def _tensor(values: Mapping[str, Any], name: str) -> Dual:
     try:
-        value = part_of(values, name)
+        value = tensor_value(values, name)
     except LookupError:
         value = None
     if not isinstance(value, Dual):

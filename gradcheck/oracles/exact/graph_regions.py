@@ -49,7 +49,7 @@ class Residues:
         return np.asarray(self._sorted[places] == residues)
 
 
-class Regions:
+class GraphRegions:
     """Those of one graph at one point."""
 
     __slots__ = ("_domains", "compared", "finite", "phase")
@@ -60,7 +60,7 @@ class Regions:
         self.finite = Residues()  # what the graph itself takes for finite
         self._domains: dict[Domain, Residues] = {}
 
-    def never_zero(self, residues: np.ndarray) -> np.ndarray:
+    def are_never_zero(self, residues: np.ndarray) -> np.ndarray:
         """Which of them the graph divides by, or takes a logarithm or a root of: it is undefined where they are 0."""
         return self._in_any(_WITHIN["nonzero"], residues)
 

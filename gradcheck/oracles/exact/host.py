@@ -13,7 +13,7 @@ from gradcheck.oracles.exact.field_point import FieldPoint
 _KNOWN = frozenset({Dual, int, float, bool, str, type(None)})
 
 
-class AtPoint(NumPy):
+class DualHost(NumPy):
     """Ops as they are, but those on dual numbers by their rules at once."""
 
     def __init__(self, point: FieldPoint) -> None:

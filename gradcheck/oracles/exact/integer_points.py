@@ -31,13 +31,15 @@ def is_piecewise(functions: Iterable[str]) -> bool:
     return any(name.startswith(_PIECES) for name in functions)
 
 
-def numbers(scale: int, prime: int, generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+def random_integers(scale: int, prime: int, generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     """Whole numbers up to a scale, none of them 0, as residues."""
     drawn = generator.integers(1, scale, shape, endpoint=True) * generator.choice((-1, 1), shape)
     return np.asarray(drawn % prime)
 
 
-def between(low: Any, high: Any, prime: int, generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+def integers_between(
+    low: Any, high: Any, prime: int, generator: np.random.Generator, shape: tuple[int, ...]
+) -> np.ndarray:
     """Whole numbers from a stated domain. Raises Unsupported where there are none."""
     first, last = math.ceil(low), math.floor(high)
     if first > last:
@@ -45,7 +47,7 @@ def between(low: Any, high: Any, prime: int, generator: np.random.Generator, sha
     return np.asarray(generator.integers(first, last, shape, endpoint=True) % prime)
 
 
-def decided(residues: np.ndarray, prime: int) -> np.ndarray:
+def as_small_integers(residues: np.ndarray, prime: int) -> np.ndarray:
     """The whole numbers that residues stand for. Raises Unsupported where one is too large to be sure."""
     found = modular_arithmetic.centred(residues, prime)
     if (np.abs(found) >= _SMALL).any():
@@ -53,11 +55,11 @@ def decided(residues: np.ndarray, prime: int) -> np.ndarray:
     return found
 
 
-def require(domain: Domain, residues: np.ndarray, prime: int) -> None:
+def require_domain(domain: Domain, residues: np.ndarray, prime: int) -> None:
     """Raises Unsupported unless all of them are in the domain."""
     if domain == "nonzero":
         return
-    found = decided(residues, prime)
+    found = as_small_integers(residues, prime)
     holds = {
         "positive": found > 0,
         "nonnegative": found >= 0,

@@ -15,8 +15,8 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.problem import Problem
-from gradcheck.language.random_streams import RANDOM, is_free, stream
-from gradcheck.language.sampling import in_file_order
+from gradcheck.language.random_streams import RANDOM_OPS, is_one_random_creator, stream
+from gradcheck.language.sampling import leaves_in_file_order
 from gradcheck.oracles.exact import integer_points
 from gradcheck.oracles.exact.dual_numbers import Dual, lift
 from gradcheck.oracles.exact.field_point import FieldPoint
@@ -30,20 +30,20 @@ def leaves(problem: Problem, point: FieldPoint, generator: np.random.Generator) 
     """
     case = problem.case
     made = _Leaves(problem, point, generator)
-    for name, value in in_file_order(case):
+    for name, value in leaves_in_file_order(case):
         array = problem.inputs[name] if name in case.inputs else problem.constants[name]
         made.found[name] = made.leaf(name, value, array)
     for name, array in (*problem.inputs.items(), *problem.constants.items()):  # of problems that no file describes
         if name not in made.found:
             keeps = name in problem.constants and array.dtype.kind in "biu"
-            made.found[name] = array if keeps else random(point, generator, array.shape)
+            made.found[name] = array if keeps else free_variables(point, generator, array.shape)
     return made.found
 
 
-def random(point: FieldPoint, generator: np.random.Generator, shape: tuple[int, ...]) -> Dual:
+def free_variables(point: FieldPoint, generator: np.random.Generator, shape: tuple[int, ...]) -> Dual:
     """Free variables at this point."""
-    if point.scale:
-        return Dual(point, integer_points.numbers(point.scale, point.prime, generator, shape))
+    if point.integer_scale:
+        return Dual(point, integer_points.random_integers(point.integer_scale, point.prime, generator, shape))
     return Dual(point, point.random(generator, shape))
 
 
@@ -59,34 +59,34 @@ class _Leaves:
     def leaf(self, name: str, value: Value, array: np.ndarray) -> Any:
         if array.dtype.kind in "biu":
             return array
-        if value.expr is not None and not is_free(value):
+        if value.expr is not None and not is_one_random_creator(value):
             made = self._made_of_others(value, array)
             if made is not None:
                 return made
             if not free_names(value.expr).keys().isdisjoint(self.found):
                 self.point.uninterpreted.add(f"{name}, which is made of other leaves,")
-                values = random(self.point, self.generator, array.shape)
-                if self.point.redrawn:
-                    again = stream(self.point.salt, name, self.point.redrawn)
-                    values = random(self.point, again, array.shape)
+                values = free_variables(self.point, self.generator, array.shape)
+                if self.point.redraw:
+                    again = stream(self.point.salt, name, self.point.redraw)
+                    values = free_variables(self.point, again, array.shape)
                 return values
-        if value.expr is not None and is_free(value) and self.point.scale:
+        if value.expr is not None and is_one_random_creator(value) and self.point.integer_scale:
             return evaluate(value.expr, self.problem.sizes, _FreeVariables(self.point, self.generator))
-        if name in self.problem.case.inputs or is_free(value):
-            return random(self.point, self.generator, array.shape)
+        if name in self.problem.case.inputs or is_one_random_creator(value):
+            return free_variables(self.point, self.generator, array.shape)
         return lift(self.point, array)
 
     def _made_of_others(self, value: Value, array: np.ndarray) -> Dual | None:
         names = {**self.problem.sizes, **self.found}
-        return made_of(value, names, array.shape, self.point, self.generator)
+        return evaluate_on_residues(value, names, array.shape, self.point, self.generator)
 
 
-def made_of(
+def evaluate_on_residues(
     value: Value, names: Mapping[str, Any], shape: tuple[int, ...], point: FieldPoint, generator: np.random.Generator
 ) -> Dual | None:
     """What an expression makes of random residues; None where it has none, or is beyond exact arithmetic."""
     if value.expr is None or (
-        free_names(value.expr).keys().isdisjoint(names) and RANDOM.isdisjoint(ops_in(value.expr))
+        free_names(value.expr).keys().isdisjoint(names) and RANDOM_OPS.isdisjoint(ops_in(value.expr))
     ):
         return None
     try:
@@ -103,15 +103,15 @@ class _FreeVariables(NumPy):
         self.point, self.generator = point, generator
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if op.name not in RANDOM:
+        if op.name not in RANDOM_OPS:
             return op(*args, **kwargs)
         if op.name.endswith("_like"):
-            return random(self.point, self.generator, tuple(args[0].shape))
+            return free_variables(self.point, self.generator, tuple(args[0].shape))
         drawn = op(*args, **kwargs, generator=np.random.default_rng(0))
         if drawn.dtype.kind != "f":
             raise GradcheckError("integers drawn at random")
-        if self.point.scale and op.name in ("uniform", "rand"):
+        if self.point.integer_scale and op.name in ("uniform", "rand"):
             low, high = args[:2] if op.name == "uniform" else (0, 1)
-            values = integer_points.between(low, high, self.point.prime, self.generator, drawn.shape)
+            values = integer_points.integers_between(low, high, self.point.prime, self.generator, drawn.shape)
             return Dual(self.point, values)
-        return random(self.point, self.generator, drawn.shape)
+        return free_variables(self.point, self.generator, drawn.shape)

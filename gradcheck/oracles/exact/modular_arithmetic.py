@@ -33,7 +33,7 @@ def reduce(values: np.ndarray, prime: int) -> np.ndarray:
     return np.asarray(values, dtype=np.int64) % prime
 
 
-def whole(values: np.ndarray) -> np.ndarray | None:
+def as_integers(values: np.ndarray) -> np.ndarray | None:
     """Floats that are whole numbers as integers; None where they are not, or too large."""
     with quiet():  # of infinities and NaN
         found = values.astype(np.int64)

@@ -15,15 +15,15 @@ import numpy as np
 from gradcheck.autograd.modes import quiet
 from gradcheck.autograd.op import Op
 from gradcheck.errors import GradcheckError
+from gradcheck.language.evaluation.evaluate import Instruction, evaluate, program, run_instruction
+from gradcheck.language.evaluation.host import OP_ERRORS, OpCall, check
 from gradcheck.language.evaluation.result_size import MAX_ELEMENTS
-from gradcheck.language.evaluation.evaluate import Instruction, evaluate, program, step
-from gradcheck.language.evaluation.host import CONFUSED, Application, check
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name
-from gradcheck.language.random_streams import RANDOM
+from gradcheck.language.random_streams import RANDOM_OPS
 from gradcheck.oracles.exact import modular_arithmetic
 from gradcheck.oracles.exact.dual_numbers import EXACT_RULES, Dual, Indicator, lift
-from gradcheck.oracles.exact.host import AtPoint
 from gradcheck.oracles.exact.field_point import FieldPoint
+from gradcheck.oracles.exact.host import DualHost
 
 _NUMBERS = frozenset({int, float, bool})
 _DUALS = frozenset({Dual, Indicator})
@@ -32,7 +32,7 @@ _HASHABLE = _NUMBERS | {Dual, str, type(None)}
 _KNOWN = _DUALS | _HASHABLE | {tuple, list, slice, np.ndarray}
 
 
-class Direct(NamedTuple):
+class RuleCall(NamedTuple):
     """A call of a rule: its arguments, but for those at `places`, which are taken from the stack, the last one first;
     those at `operands` must be dual numbers."""
 
@@ -43,41 +43,41 @@ class Direct(NamedTuple):
 
 
 #: Ops, and shapes and settings that they take.
-Fitting: TypeAlias = set[tuple[Any, ...]]
-Program: TypeAlias = tuple[Instruction | Direct, ...]
+CheckedCalls: TypeAlias = set[tuple[Any, ...]]
+ResidualProgram: TypeAlias = tuple[Instruction | RuleCall, ...]
 
 
-class Evaluation:
+class PointEvaluator:
     """Expressions at the points of one problem. Its shapes are the same at all of them, so what an op may be given, and
     how large its result is, is asked where an expression is evaluated first."""
 
     def __init__(self) -> None:
         #: By identity; the expressions are kept, so that no other has the same.
-        self._left: dict[int, tuple[Expr, Program]] = {}
-        self._fitting: Fitting = set()
+        self._residual_programs: dict[int, tuple[Expr, ResidualProgram]] = {}
+        self._checked_calls: CheckedCalls = set()
 
     def of(
-        self, expr: Expr, names: Mapping[str, Any], host: AtPoint, gradients: Mapping[str, Any] | None = None
+        self, expr: Expr, names: Mapping[str, Any], host: DualHost, gradients: Mapping[str, Any] | None = None
     ) -> Any:
         """Its value. Raises what `evaluate` does."""
-        known = self._left.get(id(expr))
+        known = self._residual_programs.get(id(expr))
         try:
             if known is not None:
-                return replayed(known[1], names, host, gradients)
-            value, left = shortened(expr, names, host, gradients, self._fitting)
-        except (GradcheckError, *CONFUSED):  # evaluated in full it says what is wrong, in words
+                return run_residual(known[1], names, host, gradients)
+            value, left = evaluate_partially(expr, names, host, gradients, self._checked_calls)
+        except (GradcheckError, *OP_ERRORS):  # evaluated in full it says what is wrong, in words
             return evaluate(expr, names, host, gradients, max_elements=MAX_ELEMENTS if known is None else None)
-        self._left[id(expr)] = (expr, left)
+        self._residual_programs[id(expr)] = (expr, left)
         return value
 
 
-def shortened(
-    expr: Expr, names: Mapping[str, Any], host: AtPoint, gradients: Mapping[str, Any] | None, fitting: Fitting
-) -> tuple[Any, Program]:
+def evaluate_partially(
+    expr: Expr, names: Mapping[str, Any], host: DualHost, gradients: Mapping[str, Any] | None, fitting: CheckedCalls
+) -> tuple[Any, ResidualProgram]:
     """The value of an expression, and what is left to do of it at other points. What a rule raises is raised as it is,
     and not in words."""
     point = host.point
-    left: list[Instruction | Direct | None] = []
+    left: list[Instruction | RuleCall | None] = []
     #: Of each part on the stack its value, where its instructions begin, and whether it is the same at all points.
     values: list[Any] = []
     begins: list[int] = []
@@ -94,7 +94,7 @@ def shortened(
             start = len(values) - count
             parts, same, first = values[start:], constants[start:], begins[start:]
             del values[start:], constants[start:], begins[start:]
-            direct = _direct(what, parts, same, point, fitting) if kind is Call and not all(same) else None
+            direct = _call_directly(what, parts, same, point, fitting) if kind is Call and not all(same) else None
             begin = first[0] if count else len(left)
             is_constant = False
             if direct is not None:
@@ -104,7 +104,7 @@ def shortened(
                         left[place] = None
                 left.append(direct[1])
             else:
-                value = step(instruction, parts, names, host, gradients, max_elements=MAX_ELEMENTS)
+                value = run_instruction(instruction, parts, names, host, gradients, max_elements=MAX_ELEMENTS)
                 is_constant = _is_constant(kind, what, value, same)
                 if is_constant:
                     left[begin:] = [(Literal, value, 0)]
@@ -116,14 +116,16 @@ def shortened(
     return values[0], tuple(one for one in left if one is not None)
 
 
-def replayed(left: Program, names: Mapping[str, Any], host: AtPoint, gradients: Mapping[str, Any] | None) -> Any:
+def run_residual(
+    left: ResidualProgram, names: Mapping[str, Any], host: DualHost, gradients: Mapping[str, Any] | None
+) -> Any:
     """The value at another point. What a rule raises is raised as it is, and not in words."""
     point = host.point
     stack: list[Any] = []
     push, pop = stack.append, stack.pop
     with quiet():
         for one in left:
-            if isinstance(one, Direct):
+            if isinstance(one, RuleCall):
                 function, given, places, operands = one
                 given = given.copy()
                 for place in places:
@@ -135,7 +137,7 @@ def replayed(left: Program, names: Mapping[str, Any], host: AtPoint, gradients: 
                 start = len(stack) - one[2]
                 parts = stack[start:]
                 del stack[start:]
-                push(step(one, parts, names, host, gradients, max_elements=None))
+                push(run_instruction(one, parts, names, host, gradients, max_elements=None))
     return pop()
 
 
@@ -150,13 +152,13 @@ def _is_constant(kind: type[Expr], what: Any, value: Any, same: list[bool]) -> b
     """Sizes are names, too; a shape is the same whatever has it."""
     if kind is Name:
         return type(value) in _NUMBERS or isinstance(value, np.dtype)
-    if kind is Gradient or (kind is Call and what.op.name in RANDOM):
+    if kind is Gradient or (kind is Call and what.op.name in RANDOM_OPS):
         return False
     return kind in (Attribute, Dtype) or all(same)
 
 
 @cache
-def _order(op: Op, positional: int, keys: tuple[str, ...]) -> tuple[list[Any], tuple[int, ...]] | None:
+def _argument_order(op: Op, positional: int, keys: tuple[str, ...]) -> tuple[list[Any], tuple[int, ...]] | None:
     """All arguments with their defaults, and at which place each goes that a call gives; None where it is given lists
     of tensors, or sizes written out."""
     if op.sequence is not None or op.variadic is not None:
@@ -166,9 +168,9 @@ def _order(op: Op, positional: int, keys: tuple[str, ...]) -> tuple[list[Any], t
     return list(bound), tuple(bound.index(one) for one in given)
 
 
-def _direct(
-    call: Application, parts: list[Any], same: list[bool], point: FieldPoint, fitting: Fitting
-) -> tuple[Any, Direct] | None:
+def _call_directly(
+    call: OpCall, parts: list[Any], same: list[bool], point: FieldPoint, fitting: CheckedCalls
+) -> tuple[Any, RuleCall] | None:
     """What a rule that is called at once makes of these arguments, and the call at other points; None where the op must
     look at them: among them are casts, or no dual
     number is, or need be at another point. Raises what the op raises, though not in words."""
@@ -176,10 +178,10 @@ def _direct(
     if kinds.isdisjoint(_DUALS) or not kinds <= _KNOWN:
         return None
     op, rule = call.op, EXACT_RULES.get(call.op.name)
-    order = _order(op, call.positional, call.keys)
+    order = _argument_order(op, call.positional_count, call.keys)
     if order is None or not (op.composite or (rule is not None and rule.operands)):
         return None
-    settings = (op, call.keys, *map(_kind, parts)) if kinds <= _HASHABLE else None
+    settings = (op, call.keys, *map(_argument_key, parts)) if kinds <= _HASHABLE else None
     if settings is None or settings not in fitting:
         check(call, parts, MAX_ELEMENTS)
         if settings is not None:
@@ -190,21 +192,21 @@ def _direct(
     for place, part, is_constant in zip(order[1], parts, same, strict=True):
         given[place] = part
         if is_constant:
-            given[place] = kept[place] = _whole(part) if place in operands else part
+            given[place] = kept[place] = _as_integers(part) if place in operands else part
         else:
             places.append(place)
-    return _called(function, given, operands, point), Direct(function, kept, tuple(reversed(places)), operands)
+    return _called(function, given, operands, point), RuleCall(function, kept, tuple(reversed(places)), operands)
 
 
-def _kind(part: Any) -> Any:
+def _argument_key(part: Any) -> Any:
     """What an op looks at before it computes anything."""
     return part.shape if type(part) is Dual else (type(part), part)
 
 
-def _whole(value: Any) -> Any:
+def _as_integers(value: Any) -> Any:
     """Floats that are whole numbers as integers, since a residue is that of a number, whatever it is written in."""
     if type(value) is np.ndarray and value.dtype == np.float64:
-        found = modular_arithmetic.whole(value)
+        found = modular_arithmetic.as_integers(value)
         return value if found is None else found
     is_whole = type(value) is float and value.is_integer() and abs(value) < modular_arithmetic.LARGEST
     return int(value) if is_whole else value

@@ -3,8 +3,8 @@
 The directional derivative D of the forward, by dual numbers, owes nothing to any gradient rule. If a formula G differs
 from the true gradient, `<G, V> - D` is a polynomial (or a fraction of two) that is not zero, and vanishes at a random
 point with a probability of at most its degree over the prime (Schwartz, JACM 27(4), 1980; Zippel, EUROSAM 1979). Points
-are added until the product of these bounds is below `BOUND`. All claims of a problem are looked at together, each
-tensor along a direction of its own; only where they do not add up is each looked at by itself.
+are added until the product of these bounds is below `MAX_ERROR_PROBABILITY`. All claims of a problem are looked at
+together, each tensor along a direction of its own; only where they do not add up is each looked at by itself.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim
 from gradcheck.language.problem import Problem
-from gradcheck.language.trial_draws import is_rigid, speaks_of_root
+from gradcheck.language.trial_draws import is_fixed_incoming, mentions_root_gradient
 from gradcheck.oracles.exact import domain_conditions
+from gradcheck.oracles.exact.claim_tracker import MAX_POINTS, ClaimTracker, Proof
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.domain_conditions import Sign
 from gradcheck.oracles.exact.dual_numbers import Dual
-from gradcheck.oracles.exact.graph_at_point import GraphAtPoint, Setting
-from gradcheck.oracles.exact.claim_tracker import MAX_POINTS, Proof, Tracker
+from gradcheck.oracles.exact.graph_at_point import GraphAtPoint, PointSettings
 from gradcheck.oracles.exact.integer_points import SCALES, is_piecewise
 
 #: A difference that is the same under so many values of all functions does not depend on them.
@@ -37,40 +37,44 @@ def prove(problem: Problem, claims: Iterable[tuple[str, Claim]], seed: int = 0) 
     for any incoming gradients if it speaks of them, or else for those of the problem."""
     dependencies = Dependencies(problem)
     why = unsupported(problem.case)
-    trackers = [Tracker(name, claim.expr, why) for name, claim in claims]
-    is_written_out = any(is_rigid(problem.case, value) for step in problem.case.steps for value in step.roots.values())
+    trackers = [ClaimTracker(name, claim.expr, why) for name, claim in claims]
+    is_written_out = any(
+        is_fixed_incoming(problem.case, value) for step in problem.case.steps for value in step.roots.values()
+    )
     for tracker in trackers:
         tracker.find_gradients(dependencies)
-        tracker.frees_incoming = not is_written_out or speaks_of_root(problem.case, tracker.formula)
+        tracker.frees_incoming = not is_written_out or mentions_root_gradient(problem.case, tracker.formula)
     with quiet():
         for frees in (True, False):
             group = [tracker for tracker in trackers if tracker.frees_incoming is frees]
             if group:
-                _prove(problem, dependencies, group, Setting(seed, frees_incoming=frees))
-        _note_conditions(problem, dependencies, [tracker for tracker in trackers if tracker.proved], seed)
+                _prove(problem, dependencies, group, PointSettings(seed, frees_incoming=frees))
+        _note_conditions(problem, dependencies, [tracker for tracker in trackers if tracker.is_proved], seed)
     return [tracker.proof() for tracker in trackers]
 
 
-def _note_conditions(problem: Problem, dependencies: Dependencies, trackers: list[Tracker], seed: int) -> None:
+def _note_conditions(problem: Problem, dependencies: Dependencies, trackers: list[ClaimTracker], seed: int) -> None:
     """Where formulas are defined, beyond what the graph asks for: `x > 0`."""
     signs: dict[str, Sign] = dict.fromkeys(problem.sizes, "positive")
-    asking: list[tuple[Tracker, list[domain_conditions.Condition]]] = []
+    asking: list[tuple[ClaimTracker, list[domain_conditions.Condition]]] = []
     for tracker in trackers:
         steps = [problem.case.let[step].expr for step in dependencies.of(tracker.formula).steps]
         asked = domain_conditions.conditions((*steps, tracker.formula), signs)
         if asked:
             asking.append((tracker, asked))
     if asking:
-        graph = GraphAtPoint(problem, dependencies, Setting(seed))
+        graph = GraphAtPoint(problem, dependencies, PointSettings(seed))
         _ClaimsAtPoint(graph, [tracker for tracker, _ in asking])
         for tracker, asked in asking:
-            tracker.conditions = domain_conditions.said(one for one in asked if graph.lacks(tracker.formula, *one))
+            tracker.conditions = domain_conditions.condition_texts(
+                one for one in asked if graph.is_extra_condition(tracker.formula, *one)
+            )
 
 
-def _prove(problem: Problem, dependencies: Dependencies, trackers: list[Tracker], setting: Setting) -> None:
+def _prove(problem: Problem, dependencies: Dependencies, trackers: list[ClaimTracker], setting: PointSettings) -> None:
     """All of them together, and by itself each that neither chance nor a function decides."""
     _run(problem, dependencies, trackers, setting)
-    again = [tracker for tracker in trackers if tracker.refuted and "sqrt" in tracker.uninterpreted]
+    again = [tracker for tracker in trackers if tracker.is_refuted and "sqrt" in tracker.uninterpreted]
     for tracker in again:
         tracker.restart()
     _run(problem, dependencies, again, setting._replace(keeps_squares=True))
@@ -78,29 +82,37 @@ def _prove(problem: Problem, dependencies: Dependencies, trackers: list[Tracker]
         if len(trackers) > 1 and not tracker.is_decided:
             tracker.restart()
             _run(problem, dependencies, [tracker], setting)
-        if tracker.refuted and tracker.depends:
-            tracker.depends = _depends(problem, dependencies, tracker, setting) and not (
-                is_piecewise(tracker.uninterpreted) and _is_wrong_somewhere(problem, dependencies, tracker, setting)
+        if tracker.is_refuted and tracker.depends_on_functions:
+            tracker.depends_on_functions = _depends_on_functions(problem, dependencies, tracker, setting) and not (
+                is_piecewise(tracker.uninterpreted) and _is_wrong_at_integers(problem, dependencies, tracker, setting)
             )
 
 
-def _depends(problem: Problem, dependencies: Dependencies, tracker: Tracker, setting: Setting) -> bool:
+def _depends_on_functions(
+    problem: Problem, dependencies: Dependencies, tracker: ClaimTracker, setting: PointSettings
+) -> bool:
     """Whether what a claim is off by, where it was refuted, is another under other values of the functions."""
     here = setting._replace(number=tracker.refuted_at)
-    return not _is_off(problem, dependencies, tracker, [here._replace(redrawn=redrawn) for redrawn in _REDRAWN])
+    return not _has_constant_gap(
+        problem, dependencies, tracker, [here._replace(redraw=redrawn) for redrawn in _REDRAWN]
+    )
 
 
-def _is_wrong_somewhere(problem: Problem, dependencies: Dependencies, tracker: Tracker, setting: Setting) -> bool:
+def _is_wrong_at_integers(
+    problem: Problem, dependencies: Dependencies, tracker: ClaimTracker, setting: PointSettings
+) -> bool:
     """Whether it is off at a point of whole numbers, modulo several primes and whatever the functions are there."""
     for attempt in range(1, len(SCALES) + 1):
-        here = setting._replace(whole=attempt)
-        several = [[here._replace(number=number, redrawn=redrawn) for redrawn in (1, 2)] for number in (0, 1, 2)]
-        if all(_is_off(problem, dependencies, tracker, settings) for settings in several):
+        here = setting._replace(integer_attempt=attempt)
+        several = [[here._replace(number=number, redraw=redrawn) for redrawn in (1, 2)] for number in (0, 1, 2)]
+        if all(_has_constant_gap(problem, dependencies, tracker, settings) for settings in several):
             return True
     return False
 
 
-def _is_off(problem: Problem, dependencies: Dependencies, tracker: Tracker, settings: Iterable[Setting]) -> bool:
+def _has_constant_gap(
+    problem: Problem, dependencies: Dependencies, tracker: ClaimTracker, settings: Iterable[PointSettings]
+) -> bool:
     """Whether a claim alone is off by the same, and not 0, in all settings."""
     gaps = set()
     for setting in settings:
@@ -122,9 +134,9 @@ def unsupported(case: Case) -> Fact | None:
     return None
 
 
-def _run(problem: Problem, dependencies: Dependencies, trackers: list[Tracker], setting: Setting) -> None:
+def _run(problem: Problem, dependencies: Dependencies, trackers: list[ClaimTracker], setting: PointSettings) -> None:
     for number in range(MAX_POINTS):
-        going = [tracker for tracker in trackers if not (tracker.is_decided or tracker.asks_for_more)]
+        going = [tracker for tracker in trackers if not (tracker.is_decided or tracker.needs_too_many_points)]
         if not going:
             break
         try:
@@ -140,22 +152,22 @@ def _run(problem: Problem, dependencies: Dependencies, trackers: list[Tracker], 
 class _ClaimsAtPoint:
     """Some claims at one point, compared with the derivative there."""
 
-    def __init__(self, graph: GraphAtPoint, trackers: list[Tracker]) -> None:
+    def __init__(self, graph: GraphAtPoint, trackers: list[ClaimTracker]) -> None:
         self.graph, self.number = graph, graph.setting.number
         self._derivatives: dict[str, Dual] = {}
         self._cores: dict[tuple[str, ...], Degree | None] = {}
         spoken_of = dict.fromkeys(name for tracker in trackers for name in tracker.gradients)
-        tensors = {*(tracker.name for tracker in trackers), *graph.dependencies.in_order(spoken_of)}
-        self.derivative = self._along(tensors)
+        tensors = {*(tracker.name for tracker in trackers), *graph.dependencies.children_first(spoken_of)}
+        self.derivative = self._derivative_along(tensors)
         values = [(tracker, self._value(tracker)) for tracker in trackers]
         self.claimed = [(tracker, value) for tracker, value in values if value is not None]
         #: One claim for each tensor, the core's own where a formula speaks of it.
         self.chosen: dict[str, Dual] = {tracker.name: value for tracker, value in reversed(self.claimed)}
         self.chosen.update(graph.gradients)
         if self.derivative is None or set(self.chosen) != tensors:
-            self.derivative = self._along(set(self.chosen))
+            self.derivative = self._derivative_along(set(self.chosen))
 
-    def _along(self, tensors: set[str]) -> Dual | None:
+    def _derivative_along(self, tensors: set[str]) -> Dual | None:
         """The derivative along all their directions; None where one of them has none."""
         try:
             return self.graph.derivative(tensors)
@@ -163,9 +175,9 @@ class _ClaimsAtPoint:
             self.graph.derivative(())
             return None
 
-    def _value(self, tracker: Tracker) -> Dual | None:
+    def _value(self, tracker: ClaimTracker) -> Dual | None:
         try:
-            return self.graph.claimed(tracker.name, tracker.formula)
+            return self.graph.claimed_value(tracker.name, tracker.formula)
         except GradcheckError as error:
             tracker.record_error(error)
             return None
@@ -184,12 +196,12 @@ class _ClaimsAtPoint:
             gap = reduce(add, claims) - self.derivative
             if gap.value == 0:
                 for tracker, value in self.claimed:
-                    tracker.record_gap(*self._beside_the_chosen(tracker.name, value, gap), self.number)
+                    tracker.record_gap(*self._difference_from_chosen(tracker.name, value, gap), self.number)
                 return
         for tracker, value in self.claimed:
             self._compare_one(tracker, value)
 
-    def _beside_the_chosen(self, name: str, value: Dual, gap: Dual) -> tuple[Dual, Degree]:
+    def _difference_from_chosen(self, name: str, value: Dual, gap: Dual) -> tuple[Dual, Degree]:
         """A claim is right if the chosen one is, and it is the same."""
         chosen = self.chosen[name]
         if value is chosen:
@@ -197,13 +209,13 @@ class _ClaimsAtPoint:
         difference = self._inner(name, value) - self._inner(name, chosen)
         return difference, difference.degree.join(gap.degree)
 
-    def _compare_one(self, tracker: Tracker, value: Dual) -> None:
+    def _compare_one(self, tracker: ClaimTracker, value: Dual) -> None:
         try:
-            made_of = self.graph.dependencies.in_order(tracker.gradients)
-            degree = self._of_cores(tuple(made_of)) if made_of else Degree()
+            made_of = self.graph.dependencies.children_first(tracker.gradients)
+            degree = self._core_gradients_degree(tuple(made_of)) if made_of else Degree()
             if degree is None:
                 wrong = next(name for name in made_of if self._gap(name, self.graph.gradients[name]).value != 0)
-                tracker.why = fact("exact_core_gradient", tensor=wrong)
+                tracker.unsupported_reason = fact("exact_core_gradient", tensor=wrong)
                 return
             gap = self._gap(tracker.name, value)
         except GradcheckError as error:
@@ -211,7 +223,7 @@ class _ClaimsAtPoint:
         else:
             tracker.record_gap(gap, gap.degree.join(degree), self.number)
 
-    def _of_cores(self, names: tuple[str, ...]) -> Degree | None:
+    def _core_gradients_degree(self, names: tuple[str, ...]) -> Degree | None:
         """The degree of what the core's gradients are off by along all their directions together, which takes one
         evaluation of the graph for all; None where that is not 0."""
         if names not in self._cores:

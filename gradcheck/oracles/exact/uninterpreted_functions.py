@@ -25,38 +25,38 @@ Slope = Callable[[], Dual]
 def uninterpreted(name: str, x: Dual) -> Dual:
     """A random value for each element of x, the same for the same one, without tangent."""
     value = x.point.value(name, x.value, x.degree)
-    return Dual(x.point, value, None, made_up(name, x))
+    return Dual(x.point, value, None, uninterpreted_degree(name, x))
 
 
-def made_up(name: str, x: Dual) -> Degree:
+def uninterpreted_degree(name: str, x: Dual) -> Degree:
     """Of a value of this function at x."""
     return Degree(1, kinds=x.degree.kinds | UNINTERPRETED | (0 if name in MEROMORPHIC else BRANCHED))
 
 
-def within(domain: Domain, x: Dual, value: Dual) -> Dual:
+def with_domain(domain: Domain, x: Dual, value: Dual) -> Dual:
     """The value of a function that is defined for x in this domain alone."""
-    kinds = x.point.restricted(domain, x.value, x.degree)
+    kinds = x.point.domain_kinds(domain, x.value, x.degree)
     if kinds:
         value.degree = value.degree._replace(kinds=value.degree.kinds | kinds)
     return value
 
 
-def odd(name: str, x: Dual) -> Dual:
+def odd_function(name: str, x: Dual) -> Dual:
     """The same of a function of which `f(-x) = -f(x)` is known."""
     size, flipped = up_to_sign(x)
     value = np.where(size == 0, 0, x.point.value(name, size, x.degree))
     value = np.where(flipped, -value % x.point.prime, value)
-    return Dual(x.point, value, None, made_up(name, x))
+    return Dual(x.point, value, None, uninterpreted_degree(name, x))
 
 
-def of_two(name: str, a: Dual, b: Dual) -> Dual:
+def function_of_two(name: str, a: Dual, b: Dual) -> Dual:
     """The same for each pair of arguments."""
-    return uninterpreted(name, pair(a.primal(), b.primal()))
+    return uninterpreted(name, combine_arguments(a.primal(), b.primal()))
 
 
-def pair(a: Dual, b: Dual) -> Dual:
+def combine_arguments(a: Dual, b: Dual) -> Dual:
     """A random combination of two: different pairs have different ones, but by chance."""
-    return a.plus(b * Dual(a.point, np.asarray(a.point.weight()), None, Degree(1)))
+    return a.add_formally(b * Dual(a.point, np.asarray(a.point.weight()), None, Degree(1)))
 
 
 def up_to_sign(x: Dual) -> tuple[np.ndarray, np.ndarray]:
@@ -72,7 +72,7 @@ def chain_rule(x: Dual, value: Dual, slope: Slope) -> Dual:
         return value
     factor = slope()
     moved = factor.value * tangent % x.point.prime
-    return Dual(x.point, value.value, moved, value.degree.chained(factor.degree, x.degree))
+    return Dual(x.point, value.value, moved, value.degree.chain_rule(factor.degree, x.degree))
 
 
 def chain_rule_of_two(value: Dual, first: tuple[Dual, Slope], second: tuple[Dual, Slope]) -> Dual:

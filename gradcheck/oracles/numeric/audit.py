@@ -17,7 +17,7 @@ from gradcheck.oracles.numeric.numeric_gradient import Estimate, NumericGradient
 Status = Literal["passed", "failed", "undecided", "not_differentiable"]
 
 #: Gradients of up to so many elements are computed in full.
-FULL = {"complex step": 1024, "differences": 128}
+MAX_FULL_ELEMENTS = {"complex step": 1024, "differences": 128}
 #: How many directions stand for a larger one, and how many standard deviations of independent errors are allowed.
 DIRECTIONS, _SIGMAS = 6, 4.0
 #: A derivative known this well, relative to itself, is a number; an infinite or missing claim is then wrong.
@@ -52,22 +52,22 @@ def audit(
         return Audit("passed", gradient.method, 0)
     first = gradient.partials([0])
     indices = np.arange(flat.size) if disputed is None else np.flatnonzero(disputed)
-    if indices.size <= FULL[first.method]:
-        return _by_elements(gradient, indices, flat, slack)
-    return _by_directions(gradient, flat, slack)
+    if indices.size <= MAX_FULL_ELEMENTS[first.method]:
+        return _audit_elements(gradient, indices, flat, slack)
+    return _audit_directions(gradient, flat, slack)
 
 
-def refuted(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+def is_refuted(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     """Where a claim is further from the derivative than what is allowed and the error bar together explain; at a
     kink, where it is outside of the interval between the one-sided derivatives."""
     with np.errstate(all="ignore"):
         far = np.abs(claimed - estimate.value) > allowed + estimate.error
-        outside = ~within(estimate, claimed, allowed)
+        outside = ~is_between_sides(estimate, claimed, allowed)
     missing = ~np.isfinite(claimed) & (estimate.error <= _KNOWN * np.abs(estimate.value))
     return np.where(estimate.kinked, outside, far | missing)
 
 
-def within(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+def is_between_sides(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     """Where a claim lies between the one-sided derivatives; real and imaginary parts each on their own."""
 
     def between(part: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -84,7 +84,7 @@ def within(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> np.n
 # Elements ------------------------------------------------------------------------------------------
 
 
-def _by_elements(gradient: NumericGradient, indices: np.ndarray, claimed: np.ndarray, allowed: np.ndarray) -> Audit:
+def _audit_elements(gradient: NumericGradient, indices: np.ndarray, claimed: np.ndarray, allowed: np.ndarray) -> Audit:
     """The elements at these flat indices, all of them; told is the worst one."""
     estimate, flat, slack = gradient.partials(indices.tolist()), claimed[indices], allowed[indices]
     status, at = _worst(estimate, flat, slack)
@@ -110,7 +110,7 @@ def _worst(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> tupl
     A method resolves all elements alike, the small ones no better than the large: it is sure of them where its bar is
     shorter than what is allowed of the largest.
     """
-    wrong = refuted(estimate, claimed, allowed)
+    wrong = is_refuted(estimate, claimed, allowed)
     unchanged = (claimed == 0) & (estimate.value == 0)  # nothing is allowed of a zero, and no bar is that short
     known = estimate.error <= np.max(allowed, where=np.isfinite(allowed), initial=0.0)
     unsure = ~wrong & ~estimate.kinked & ~known & ~unchanged
@@ -129,10 +129,10 @@ def _worst(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> tupl
 # Directions ----------------------------------------------------------------------------------------
 
 
-def _by_directions(gradient: NumericGradient, claimed: np.ndarray, allowed: np.ndarray) -> Audit:
+def _audit_directions(gradient: NumericGradient, claimed: np.ndarray, allowed: np.ndarray) -> Audit:
     unsure: Audit | None = None
     for direction in gradient.random_directions(DIRECTIONS):
-        found = _along(gradient, direction.ravel(), claimed, allowed)
+        found = _audit_direction(gradient, direction.ravel(), claimed, allowed)
         if found.status == "failed":
             return _bisected(gradient, direction.ravel(), claimed, allowed)
         if found.status != "passed":
@@ -140,7 +140,9 @@ def _by_directions(gradient: NumericGradient, claimed: np.ndarray, allowed: np.n
     return unsure or Audit("passed", gradient.method, DIRECTIONS, sampled=True)
 
 
-def _along(gradient: NumericGradient, direction: np.ndarray, claimed: np.ndarray, allowed: np.ndarray) -> Audit:
+def _audit_direction(
+    gradient: NumericGradient, direction: np.ndarray, claimed: np.ndarray, allowed: np.ndarray
+) -> Audit:
     """One direction; errors of elements are independent, so they add up as squares do."""
     estimate = gradient.along([direction.reshape(gradient.shape)])
     got = np.array([np.vdot(claimed, direction).real])
@@ -155,7 +157,7 @@ def _bisected(gradient: NumericGradient, direction: np.ndarray, claimed: np.ndar
     def is_wrong(half: np.ndarray) -> bool:
         part = np.zeros_like(direction)
         part[half] = direction[half]
-        return _along(gradient, part, claimed, allowed).status == "failed"
+        return _audit_direction(gradient, part, claimed, allowed).status == "failed"
 
     told = Audit("failed", gradient.method, DIRECTIONS, sampled=True)
     picked = np.flatnonzero(direction)
@@ -164,5 +166,5 @@ def _bisected(gradient: NumericGradient, direction: np.ndarray, claimed: np.ndar
         if wrong is None:
             return told
         picked = wrong
-    found = _by_elements(gradient, picked, claimed, allowed)
+    found = _audit_elements(gradient, picked, claimed, allowed)
     return found if found.status == "failed" else told

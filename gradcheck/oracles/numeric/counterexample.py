@@ -23,11 +23,17 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.problem import Problem
-from gradcheck.language.random_streams import RANDOM, is_free, stream
-from gradcheck.language.sampling import draw, graph_values, in_file_order
-from gradcheck.language.trial_draws import BOUNDS, graph_sizes, is_rigid, speaks_of_root, symbolic_sizes
+from gradcheck.language.random_streams import RANDOM_OPS, is_one_random_creator, stream
+from gradcheck.language.sampling import draw, graph_values, leaves_in_file_order
+from gradcheck.language.trial_draws import (
+    BOUNDS,
+    graph_sizes,
+    is_fixed_incoming,
+    mentions_root_gradient,
+    symbolic_sizes,
+)
 from gradcheck.oracles.numeric.numeric_gradient import numeric_gradient
-from gradcheck.oracles.numeric.work_budget import Budget
+from gradcheck.oracles.numeric.work_budget import WorkBudget
 
 #: The integers that are tried: positive ones, then both signs, then such that saturate no function.
 _CHOICES = ((1, 2, 3), (-3, -2, -1, 1, 2, 3), (-1, 1), (-2, -1, 0, 1, 2))
@@ -62,10 +68,12 @@ class Counterexample:
     index: tuple[int, ...] | None
     claimed: Any
     true: Any
-    unseen: Mapping[str, int] = field(default_factory=dict)  # those of the sizes that no tensor's shape shows
+    sizes_in_no_shape: Mapping[str, int] = field(
+        default_factory=dict
+    )  # those of the sizes that no tensor's shape shows
 
     @property
-    def is_for_pencil(self) -> bool:
+    def is_hand_checkable(self) -> bool:
         """Whether it can be checked by hand: few numbers, and both sides simple fractions, or shapes."""
         arrays = (*self.inputs.values(), *self.constants.values(), *self.seeds.values())
         few = sum(array.size for array in arrays) <= MOST_BY_HAND
@@ -73,17 +81,17 @@ class Counterexample:
 
 
 #: Gradients by name, computed in another way; none where they cannot be.
-Quick = Callable[[Problem], Mapping[str, np.ndarray | None]]
+FastGradients = Callable[[Problem], Mapping[str, np.ndarray | None]]
 
 
 def counterexample(
     case: Case,
     name: str,
     claim: Claim,
-    budget: Budget | None = None,
+    budget: WorkBudget | None = None,
     *,
     of_shape: bool = True,
-    quick: Quick | None = None,
+    quick: FastGradients | None = None,
 ) -> Counterexample | None:
     """The first that can be checked by hand, from the smallest sizes upwards, if it comes soon after the first at all;
     else that. None if none is found before the budget is spent. One `of_shape` says nothing of a formula that has the
@@ -95,11 +103,13 @@ def counterexample(
     """
     if case.dtype.startswith("complex"):
         return None
-    budget = budget or Budget(WORK)
-    varies = speaks_of_root(case, claim.expr)  # else the claim is about the incoming gradient that is written out
+    budget = budget or WorkBudget(WORK)
+    varies = mentions_root_gradient(
+        case, claim.expr
+    )  # else the claim is about the incoming gradient that is written out
     first: Counterexample | None = None
     further = 0  # tries after the first
-    for sizes, integers, generator in _tries(case):
+    for sizes, integers, generator in _candidates(case):
         further += first is not None
         if budget.is_spent or further > _FURTHER:
             break
@@ -107,13 +117,13 @@ def counterexample(
         try:
             problem = with_small_integers(case, sizes, generator, integers, varies)
             known = {} if quick is None else quick(problem)
-            worth = _is_worth_asking(problem, name, claim, known, only_simple=first is not None)
-            found = _compared(problem, name, claim, budget) if worth else None
+            worth = _may_be_refuted(problem, name, claim, known, only_simple=first is not None)
+            found = _counterexample_at(problem, name, claim, budget) if worth else None
         except GradcheckError:  # sizes that do not go together, or numbers outside of a function's domain
             continue
         if found is not None and found.index is None and not of_shape:
             continue
-        if found is not None and found.is_for_pencil:
+        if found is not None and found.is_hand_checkable:
             return found
         first = first or found
     return first
@@ -124,7 +134,7 @@ def _is_simple(value: float) -> bool:
     return any(abs(value * part - round(value * part)) < 1e-9 for part in _DENOMINATORS) and abs(value) < 1e4
 
 
-def _tries(case: Case) -> Iterator[tuple[dict[str, int] | None, tuple[int, ...], np.random.Generator]]:
+def _candidates(case: Case) -> Iterator[tuple[dict[str, int] | None, tuple[int, ...], np.random.Generator]]:
     """Sizes, integers and a way to draw them, from the smallest sizes upwards, and then all once more."""
     for drawing in range(_DRAWINGS):
         for sizes in smallest_sizes(case):
@@ -132,15 +142,15 @@ def _tries(case: Case) -> Iterator[tuple[dict[str, int] | None, tuple[int, ...],
                 yield sizes, integers, stream(drawing, "small integers", choice)
 
 
-def _compared(problem: Problem, name: str, claim: Claim, budget: Budget) -> Counterexample | None:
+def _counterexample_at(problem: Problem, name: str, claim: Claim, budget: WorkBudget) -> Counterexample | None:
     """Where the claim differs from the truth, or None."""
     with using_default_dtype(np.dtype(np.float64)), np.errstate(all="ignore"):
         gradients = _Gradients(problem, budget)
         claimed = _claimed(problem, claim, gradients)
-        return _differing(problem, claimed, gradients[name], gradients.errors[name])
+        return _largest_difference(problem, claimed, gradients[name], gradients.errors[name])
 
 
-def _differing(
+def _largest_difference(
     problem: Problem, claimed: np.ndarray, true: np.ndarray, error: np.ndarray | float = 0.0
 ) -> Counterexample | None:
     """Where what is claimed differs most from what is true up to so much, or None."""
@@ -155,10 +165,10 @@ def _differing(
         return None
     place = np.unravel_index(int(np.argmax(np.where(wrong, gap, -1))), true.shape)
     index = tuple(int(i) for i in place)
-    return _example(problem, index, _whole(float(claimed[index]), 0.0), float(true[index]))
+    return _example(problem, index, _rounded_to_integer(float(claimed[index]), 0.0), float(true[index]))
 
 
-def _is_worth_asking(
+def _may_be_refuted(
     problem: Problem, name: str, claim: Claim, known: Mapping[str, np.ndarray | None], *, only_simple: bool
 ) -> bool:
     """Whether the claim may not hold here, in numbers for a pencil where only such are asked for: by gradients that are
@@ -168,15 +178,15 @@ def _is_worth_asking(
         return True
     with using_default_dtype(np.dtype(np.float64)), np.errstate(all="ignore"):
         try:
-            found = _differing(problem, _claimed(problem, claim, gradients), gradients[name])
+            found = _largest_difference(problem, _claimed(problem, claim, gradients), gradients[name])
         except GradcheckError:
             return True
-    return found is not None and (found.is_for_pencil or not only_simple)
+    return found is not None and (found.is_hand_checkable or not only_simple)
 
 
 def _claimed(problem: Problem, claim: Claim, gradients: Mapping[str, np.ndarray]) -> np.ndarray:
     scope = graph_values(problem.case, problem.environment())
-    for step in problem.case.steps_of(claim.expr):
+    for step in problem.case.let_steps_of(claim.expr):
         scope[step] = evaluate(problem.case.let[step].expr, scope, gradients=gradients)
     return np.asarray(evaluate(claim.expr, scope, gradients=gradients))
 
@@ -184,7 +194,7 @@ def _claimed(problem: Problem, claim: Claim, gradients: Mapping[str, np.ndarray]
 class _Gradients(dict[str, np.ndarray]):
     """`grad(p)` by the numeric oracle, when it is asked for, and its errors. Raises InvalidCase at kinks."""
 
-    def __init__(self, problem: Problem, budget: Budget) -> None:
+    def __init__(self, problem: Problem, budget: WorkBudget) -> None:
         super().__init__()
         self.problem, self.budget = problem, budget
         self.errors: dict[str, np.ndarray] = {}
@@ -200,13 +210,13 @@ class _Gradients(dict[str, np.ndarray]):
             raise InvalidCase(f"the gradient of {name} is not known")
         if np.iscomplexobj(found.value):
             raise InvalidCase(f"the gradient of {name} is complex")
-        values = [_whole(v, e) for v, e in zip(found.value, found.error, strict=True)]
+        values = [_rounded_to_integer(v, e) for v, e in zip(found.value, found.error, strict=True)]
         self[name] = np.array(values, dtype=np.float64).reshape(gradient.shape)
         self.errors[name] = found.error.reshape(gradient.shape)
         return self[name]
 
 
-def _whole(value: float, error: float) -> float:
+def _rounded_to_integer(value: float, error: float) -> float:
     """The integer that it is up to rounding, or else the value."""
     nearest = float(np.rint(value)) + 0.0
     return nearest if abs(value - nearest) <= max(4 * error, 1e-12 * abs(value)) < 1e-3 else float(value)
@@ -222,7 +232,7 @@ def _example(problem: Problem, index: tuple[int, ...] | None, claimed: Any, true
         index=index,
         claimed=claimed,
         true=true,
-        unseen={name: problem.sizes[name] for name in graph_sizes(problem.case)},
+        sizes_in_no_shape={name: problem.sizes[name] for name in graph_sizes(problem.case)},
     )
 
 
@@ -263,19 +273,19 @@ def with_small_integers(
     unless these vary, only those that have freedom of their own. A domain that is stated is kept.
 
     `sizes` are those of its dims; None leaves its own. Raises GradcheckError where the sizes do not go together, and
-    InvalidCase where there are more than `MOST_ELEMENTS` numbers.
+    InvalidCase where there are more than `MAX_ELEMENTS` numbers.
     """
     problem = draw(case, trial=None if sizes is None else 0, sizes=sizes)
     if sum(a.size for a in (*problem.inputs.values(), *problem.constants.values())) > MOST_ELEMENTS:
         raise InvalidCase("too many numbers to check by hand")
     host = _SmallIntegers(generator, integers)
     names: dict[str, Any] = dict(problem.sizes)
-    for name, value in in_file_order(case):
+    for name, value in leaves_in_file_order(case):
         array = problem.inputs[name] if name in problem.inputs else problem.constants[name]
         names[name] = _leaf(value, array, names, host, is_input=name in problem.inputs)
 
     def incoming(step: Step, root: str, seed: np.ndarray | None) -> np.ndarray | None:
-        stays = seed is None or (not varies_incoming and is_rigid(case, step.roots.get(root)))
+        stays = seed is None or (not varies_incoming and is_fixed_incoming(case, step.roots.get(root)))
         return seed if stays or seed is None else host.like(seed)
 
     return replace(
@@ -296,10 +306,14 @@ def _leaf(
     if array.dtype.kind != "f" and array.dtype not in dtypes.HALVES:
         return array
     has_domain = value.expr is not None and any(op in _BOUNDED for op in ops_in(value.expr))
-    is_made = not is_free(value) and value.expr is not None and not free_names(value.expr).keys().isdisjoint(names)
+    is_made = (
+        not is_one_random_creator(value)
+        and value.expr is not None
+        and not free_names(value.expr).keys().isdisjoint(names)
+    )
     if value.expr is not None and (has_domain or is_made):
         return np.asarray(evaluate(value.expr, names, host), dtype=np.float64)
-    return host.like(array) if is_input or is_free(value) else array.astype(np.float64)
+    return host.like(array) if is_input or is_one_random_creator(value) else array.astype(np.float64)
 
 
 class _SmallIntegers(NumPy):
@@ -309,7 +323,7 @@ class _SmallIntegers(NumPy):
         self.generator, self.integers = generator, integers
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if op.name not in RANDOM:
+        if op.name not in RANDOM_OPS:
             return op(*args, **kwargs)
         drawn = op(*args, **kwargs, generator=self.generator)
         if drawn.dtype.kind != "f":

@@ -46,7 +46,7 @@ _SLOWDOWN = 4
 
 
 @dataclass(slots=True)
-class _Rest:
+class _UnmovedEvaluation:
     """The objective where nothing is moved: the point, the pass, its terms."""
 
     point: np.ndarray
@@ -91,7 +91,7 @@ class DirectionalDerivative:
         for step, here in zip(_STEPS, (point, point * (1.0 + jitter)), strict=True):
             height = max(step * size, 1e-307)
             terms = self.objective.terms(here + 1j * height * direction, ForwardPass(complex_step=True))
-            _refuse_strays(terms, rest.terms)
+            _require_analytic(terms, rest.terms)
             found.append(terms.imag / height)
         value = float(np.sum(found[0]))
         if not np.isfinite(value):
@@ -152,19 +152,19 @@ class DirectionalDerivative:
     # At rest ---------------------------------------------------------------------------------------
 
     @cached_property
-    def _at_rest(self) -> _Rest:
+    def _at_rest(self) -> _UnmovedEvaluation:
         """In double precision."""
         return self._evaluated(self.objective.point)
 
     @cached_property
-    def _at_rest_in_long_double(self) -> _Rest:
+    def _at_rest_in_long_double(self) -> _UnmovedEvaluation:
         """In long double, or in double precision where the ops have no other, or it would take too long."""
         double = self._at_rest
         if _LONG_EPSILON < _EPSILON and double.forward.work.cost() <= LONG_DOUBLE_WORK:
             return self._evaluated_in_long_double() or double
         return double
 
-    def _evaluated_in_long_double(self) -> _Rest | None:
+    def _evaluated_in_long_double(self) -> _UnmovedEvaluation | None:
         point = self.objective.point
         try:
             rest = self._evaluated(point.astype(np.clongdouble if point.dtype.kind == "c" else np.longdouble))
@@ -172,9 +172,9 @@ class DirectionalDerivative:
             return None
         return rest if rest.forward.narrowest > 8 else None
 
-    def _evaluated(self, point: np.ndarray) -> _Rest:
+    def _evaluated(self, point: np.ndarray) -> _UnmovedEvaluation:
         forward = ForwardPass(at_rest=True)
-        return _Rest(point, forward, self.objective.terms(point, forward))
+        return _UnmovedEvaluation(point, forward, self.objective.terms(point, forward))
 
 
 def _moved(point: np.ndarray, direction: np.ndarray, step: float) -> np.ndarray:
@@ -182,7 +182,7 @@ def _moved(point: np.ndarray, direction: np.ndarray, step: float) -> np.ndarray:
     return moved.astype(point.dtype, copy=False)
 
 
-def _refuse_strays(terms: np.ndarray, rest: np.ndarray) -> None:
+def _require_analytic(terms: np.ndarray, rest: np.ndarray) -> None:
     scale = float(np.max(np.abs(rest), initial=0.0))
     if terms.shape != rest.shape or not np.all(np.abs(terms.real - rest) <= _STRAY * scale):
         raise Unsupported("another function for complex numbers")

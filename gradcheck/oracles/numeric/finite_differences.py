@@ -35,7 +35,7 @@ _ELSEWHERE = 16.0
 _MARGIN = 4.0
 
 #: `share(t)`: the terms of the sum where the tensor is moved by `t` times the direction, and the step really taken.
-Share = Callable[[float], tuple[np.ndarray, float]]
+ShiftedTerms = Callable[[float], tuple[np.ndarray, float]]
 
 
 class Tableau:
@@ -69,7 +69,7 @@ class Tableau:
         self._estimates.append(estimate)
         self._noise.append(np.broadcast_to(noise, estimate.shape))
 
-    def settle(self) -> None:
+    def finish(self) -> None:
         """After the last level, where nothing is left but noise inside the function: as much of it as at those steps
         may have spoilt the value, at its own step; and where small steps agree on another number, the large ones have
         gone beyond a kink close by."""
@@ -107,7 +107,7 @@ class Slope:
         return (self.value, self.value) if self.left is None or self.right is None else (self.left, self.right)
 
 
-def slope(share: Share, first: float, unit: float, scale: float = 0.0) -> Slope:
+def slope(share: ShiftedTerms, first: float, unit: float, scale: float = 0.0) -> Slope:
     """The derivative of the sum of `share`'s terms at 0, from steps of `first` downwards. `unit` is the relative
     rounding of the arithmetic; with a `scale`, the derivative need be known beside that alone, to about eleven digits.
     """
@@ -123,13 +123,13 @@ def slope(share: Share, first: float, unit: float, scale: float = 0.0) -> Slope:
             central = _total(ahead, behind) / (forth - back)
             one_sided.append(np.array([_total(behind, at_rest) / back, _total(ahead, at_rest) / forth]))
             tableau.add(np.array([central, *one_sided[-1]]), np.asarray(noise))
-            if _is_known(tableau, scale):
+            if _is_accurate_enough(tableau, scale):
                 break
-        tableau.settle()
+        tableau.finish()
         return _slope_of(tableau, one_sided, forth, unit * size)
 
 
-def _is_known(tableau: Tableau, scale: float) -> bool:
+def _is_accurate_enough(tableau: Tableau, scale: float) -> bool:
     value, (error, *sides) = abs(tableau.value[0]), tableau.error
     is_known = error <= max(_ENOUGH * value, _ENOUGH_BESIDE * scale) and max(sides) <= _ENOUGH / _SIDES * max(
         value, scale
@@ -188,7 +188,7 @@ def array_derivative(
         ahead, behind = function(step), function(-step)
         noise = unit * np.maximum(np.abs(ahead), np.abs(behind)) / step
         tableau.add((ahead - behind) / (2.0 * step), noise)
-    tableau.settle()
+    tableau.finish()
     return tableau.value, _MARGIN * tableau.error
 
 
@@ -220,7 +220,7 @@ def slopes(function: Callable[[float], np.ndarray], first: float, unit: float) -
                 tableau.add(estimate, noise)
             one_sided.append(np.concatenate(found[1:]))
         for tableau in tableaus:
-            tableau.settle()
+            tableau.finish()
         return _slopes_of(tableaus, one_sided, step, unit * np.abs(rest))
 
 

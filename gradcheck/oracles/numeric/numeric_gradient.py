@@ -15,7 +15,7 @@ from gradcheck.language.random_streams import stream
 from gradcheck.oracles.numeric.directional_derivative import DirectionalDerivative, Method
 from gradcheck.oracles.numeric.finite_differences import Slope
 from gradcheck.oracles.numeric.objective import Objective, TensorObjective, backward_passes
-from gradcheck.oracles.numeric.work_budget import Budget
+from gradcheck.oracles.numeric.work_budget import WorkBudget
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class Estimate:
     right: np.ndarray
     kinked: np.ndarray
     method: Method
-    why: Fact | None = None  # why no complex step
+    no_complex_step_reason: Fact | None = None  # why no complex step
 
     def where(self, chosen: np.ndarray) -> Estimate:
         """The same of these entries."""
         fields = (self.value, self.error, self.left, self.right, self.kinked)
         value, error, left, right, kinked = (field[chosen] for field in fields)
-        return Estimate(value, error, left, right, kinked, self.method, self.why)
+        return Estimate(value, error, left, right, kinked, self.method, self.no_complex_step_reason)
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class NumericGradient:
     objectives: Sequence[Objective]
     seed: int = 0
     method: Method = "complex step"
-    why: Fact | None = None
+    no_complex_step_reason: Fact | None = None
     _derivatives: list[DirectionalDerivative] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -63,23 +63,23 @@ class NumericGradient:
         """float64 or complex128."""
         return self.objectives[0].point.dtype
 
-    def partials(self, indices: Iterable[int], budget: Budget | None = None) -> Estimate:
+    def partials(self, indices: Iterable[int], budget: WorkBudget | None = None) -> Estimate:
         """The gradient's elements at these flat indices; the first of them, one at least, where the budget is spent."""
         real: list[Slope] = []
         imaginary: list[Slope] = []
         for index in indices:
             if budget is not None and budget.is_spent and real:
                 break
-            real.append(self._along(self._unit(index, 1.0)))
+            real.append(self._slope_along(self._unit(index, 1.0)))
             if self.dtype.kind == "c":
-                imaginary.append(self._along(self._unit(index, 1j)))
+                imaginary.append(self._slope_along(self._unit(index, 1j)))
             if budget is not None:
                 budget.spend(sum(one.cost(self.method) for one in self._derivatives))
         return self._estimate(real, imaginary)
 
     def along(self, directions: Iterable[np.ndarray]) -> Estimate:
         """The derivatives along directions, arrays of the tensor's shape: the real part of `<gradient, direction>`."""
-        return self._estimate([self._along(direction) for direction in directions], [])
+        return self._estimate([self._slope_along(direction) for direction in directions], [])
 
     def random_directions(self, count: int) -> Iterator[np.ndarray]:
         """Random signs for every element, scaled to a length of about 1."""
@@ -96,13 +96,13 @@ class NumericGradient:
         direction.flat[index] = number
         return direction
 
-    def _along(self, direction: np.ndarray) -> Slope:
+    def _slope_along(self, direction: np.ndarray) -> Slope:
         """By the best method that serves all objectives; once it is differences, it stays so."""
         if self.method == "complex step":
             try:
                 return _sum([one.complex_step(direction) for one in self._derivatives])
             except GradcheckError as error:
-                self.method, self.why = "differences", fact("no_complex_step", message=error.message)
+                self.method, self.no_complex_step_reason = "differences", fact("no_complex_step", message=error.message)
         return _sum([one.differences(direction) for one in self._derivatives])
 
     def _estimate(self, real: list[Slope], imaginary: list[Slope]) -> Estimate:
@@ -122,7 +122,7 @@ class NumericGradient:
             right=gathered(lambda s: s.sides[1]),
             kinked=kinked,
             method=self.method,
-            why=self.why,
+            no_complex_step_reason=self.no_complex_step_reason,
         )
 
 

@@ -99,15 +99,15 @@ def tangents(compute: Compute, points: Arrays, directions: Arrays, seed: int) ->
     points = {name: wide(array) for name, array in points.items()}
     directions = {name: wide(array) for name, array in directions.items()}
     forward = ForwardPass(at_rest=True)
-    rest = _moving(compute({name: Perturbed(array, forward) for name, array in points.items()}, forward))
+    rest = _moved_arrays(compute({name: Perturbed(array, forward) for name, array in points.items()}, forward))
     found = _by_complex_step(compute, points, directions, rest, seed)
     others = {name: array for name, array in rest.items() if name not in found}
     if others:
         found |= _by_differences(compute, points, directions, others, forward.detached)
-    return {name: _where_finite(tangent, rest[name]) for name, tangent in found.items()}
+    return {name: _mark_not_finite(tangent, rest[name]) for name, tangent in found.items()}
 
 
-def _where_finite(found: Tangent, value: np.ndarray) -> Tangent:
+def _mark_not_finite(found: Tangent, value: np.ndarray) -> Tangent:
     """Where the value itself is no finite number there is no derivative, and anything may be said."""
     lost = ~np.isfinite(value)
     if not np.any(lost):
@@ -116,7 +116,7 @@ def _where_finite(found: Tangent, value: np.ndarray) -> Tangent:
     return replace(found, left=left, right=right, kinked=found.kinked | lost, error=np.where(lost, np.inf, found.error))
 
 
-def _moving(computed: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def _moved_arrays(computed: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """All floating arrays that depend on what is moved, parts of a tuple as `m[0]`."""
     found: dict[str, np.ndarray] = {}
     waiting = list(computed.items())
@@ -146,14 +146,14 @@ def _by_complex_step(
         for name, array in points.items():
             here = array * (1.0 + number * generator.choice([-_EPSILON, 0.0, _EPSILON], array.shape))
             moved[name] = Perturbed(np.asarray(here + 1j * step * height * directions[name]), forward)
-        found.append({name: value / (step * height) for name, value in _unstrayed(compute(moved, forward), rest)})
+        found.append({name: value / (step * height) for name, value in _analytic_parts(compute(moved, forward), rest)})
     return {name: _analytic(found[0][name], found[1][name]) for name in found[0].keys() & found[1].keys()}
 
 
-def _unstrayed(computed: Mapping[str, Any], rest: Arrays) -> list[tuple[str, np.ndarray]]:
+def _analytic_parts(computed: Mapping[str, Any], rest: Arrays) -> list[tuple[str, np.ndarray]]:
     """The imaginary parts of what is analytic and finite."""
     found = []
-    for name, value in _moving(computed).items():
+    for name, value in _moved_arrays(computed).items():
         known = rest.get(name)
         if known is None or known.dtype.kind == "c" or value.shape != known.shape or value.dtype.kind != "c":
             continue
@@ -177,7 +177,7 @@ def _by_differences(
     def at(t: float) -> np.ndarray:
         forward = ForwardPass(detached=detached)
         moved = {n: Perturbed(np.asarray(array + t * directions[n]), forward) for n, array in points.items()}
-        known = _moving(compute(moved, forward))
+        known = _moved_arrays(compute(moved, forward))
         parts = [
             np.ravel(known[name]) if name in known else np.full(array.size, np.nan) for name, array in rest.items()
         ]

@@ -19,8 +19,8 @@ from gradcheck.autograd.op import Op
 from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.traverse import free_names
-from gradcheck.language.problem import Problem, part_of, split_name, with_part
-from gradcheck.oracles.numeric.perturbed_array import ForwardPass, Perturbed, of_pair
+from gradcheck.language.problem import Problem, split_name, tensor_value, with_tensor_value
+from gradcheck.oracles.numeric.perturbed_array import ForwardPass, Perturbed, apply_to_pair
 
 
 class Objective(Protocol):
@@ -42,7 +42,7 @@ class WideHost:
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The op's result; what is plain counts towards the pass, as what is perturbed does by itself."""
         if args and type(args[0]) is Perturbed and not op.composite:
-            made = of_pair(op, *args) if len(args) == 2 and not kwargs else None
+            made = apply_to_pair(op, *args) if len(args) == 2 and not kwargs else None
             return Perturbed.__apply_op__(op, op.bind(args, kwargs)) if made is None else made
         made = op(*args, **kwargs)
         if self.forward is not None and isinstance(made, np.ndarray):
@@ -102,17 +102,17 @@ class TensorObjective:
         self._values = dict(self.problem.sizes) | dict(self.backward.leaves)
         for name, claim in self.problem.case.graph.items():
             self._values[name] = evaluate(claim.expr, self._copied(), WideHost())
-        self.point = wide(np.asarray(part_of(self._values, self.tensor)))
+        self.point = wide(np.asarray(tensor_value(self._values, self.tensor)))
         self._affected = _entries_below(self.problem, split_name(self.tensor)[0])
 
     def terms(self, moved: np.ndarray, forward: ForwardPass) -> np.ndarray:
         values = self._copied()
         entry, indices = split_name(self.tensor)
-        values[entry] = with_part(values[entry], indices, Perturbed(moved, forward))
+        values[entry] = with_tensor_value(values[entry], indices, Perturbed(moved, forward))
         host = WideHost(forward)
         for name in self._affected:
             values[name] = evaluate(self.problem.case.graph[name].expr, values, host, max_elements=None)
-        return _weighted((part_of(values, root), seed) for root, seed in self.backward.seeds.items())
+        return _weighted((tensor_value(values, root), seed) for root, seed in self.backward.seeds.items())
 
     def _copied(self) -> dict[str, Any]:
         """Constants are copied, for an op may change its arguments: a batch norm its running statistics."""

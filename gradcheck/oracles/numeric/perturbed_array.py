@@ -108,8 +108,8 @@ class Perturbed(Operators):
         if op.name == "detach":
             return forward.detach(args[0].data)
         if op.name == "to" and _is_floating(args[1]):
-            return _in_real_numbers(args[0])
-        if _draws(op):
+            return _drop_imaginary_part(args[0])
+        if _is_random(op):
             raise Unsupported(f"{op.name} draws numbers")
         if forward.complex_step and not op.analytic:
             raise Unsupported(f"{op.name} is not analytic")
@@ -121,7 +121,7 @@ class Perturbed(Operators):
         return _perturbed(op, made, forward)
 
 
-def of_pair(op: Op, a: Any, b: Any) -> Perturbed | None:
+def apply_to_pair(op: Op, a: Any, b: Any) -> Perturbed | None:
     """What an op of two operands, the first of them perturbed, makes of them in a complex step, where nothing is to be
     asked: both are complex, or one a number. None where something is."""
     forward: ForwardPass = a.forward
@@ -139,12 +139,12 @@ _REAL = frozenset({Perturbed, float, int, bool, type(None)})
 
 
 @cache
-def _draws(op: Op) -> bool:
+def _is_random(op: Op) -> bool:
     """Whether it draws numbers."""
     return any(parameter.name == "generator" for parameter in op.parameters)
 
 
-def _in_real_numbers(value: Perturbed) -> Perturbed:
+def _drop_imaginary_part(value: Perturbed) -> Perturbed:
     """Every precision is raised to the same; of a complex number the imaginary part is lost."""
     is_complex = value.data.dtype.kind == "c" and not value.forward.complex_step
     return Perturbed(value.data.real, value.forward) if is_complex else value

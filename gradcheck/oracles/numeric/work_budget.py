@@ -40,18 +40,18 @@ class Work:
         return evaluations * (self.ops * PER_OP + slowdown * self.elements)
 
 
-class Budget:
+class WorkBudget:
     """Work that may still be done; what is spent is also taken from the budget that it lies `within`."""
 
-    def __init__(self, work: int, within: Budget | None = None) -> None:
-        self.left, self.within = work, within
+    def __init__(self, work: int, within: WorkBudget | None = None) -> None:
+        self.left, self.parent = work, within
 
     @property
     def is_spent(self) -> bool:
-        return self.left <= 0 or (self.within is not None and self.within.is_spent)
+        return self.left <= 0 or (self.parent is not None and self.parent.is_spent)
 
     def spend(self, work: int) -> None:
         """Take this much, and be it more than there is."""
         self.left -= work
-        if self.within is not None:
-            self.within.spend(work)
+        if self.parent is not None:
+            self.parent.spend(work)

@@ -6,23 +6,23 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from gradcheck.checks.conformance.engine_conformance import Conformance, Standing, standing
 from gradcheck.checks.conformance.cost import Cost
-from gradcheck.checks.unsupported_features import lacking
+from gradcheck.checks.conformance.engine_conformance import Conformance, ConformanceStatus, conformance_status
 from gradcheck.checks.result import RunResult
+from gradcheck.checks.unsupported_features import unsupported_features
 from gradcheck.reports import Look
-from gradcheck.reports.causes import causes
+from gradcheck.reports.causes import find_causes
+from gradcheck.reports.located_messages import failure_messages
 from gradcheck.reports.overview import overview
 from gradcheck.reports.phrases import say
-from gradcheck.reports.located_messages import problems
-from gradcheck.reports.summary import lacking_lines
 from gradcheck.reports.safe_text import plain, wrap
+from gradcheck.reports.summary import unsupported_lines
 
 #: How many ops are named that are right, or lacking.
 _NAMED = 40
 #: How many cases are.
 _LISTED = 8
-_ORDER: tuple[Standing, ...] = ("right", "wrong", "lacking")
+_ORDER: tuple[ConformanceStatus, ...] = ("right", "wrong", "lacking")
 _WORDS = {"holds": "ok", "fails": "FAIL", "unsupported": "n/a"}
 
 
@@ -36,7 +36,7 @@ def render(found: Conformance, look: Look) -> str:
         told = f"the backward pass: {plain(say(found.backward_pass.message))}"
         shown = plain(say(found.backward_pass.evidence))
         lines += [*wrap(told, look.width, "  ", "      "), *wrap(shown, look.width, "      ", "      "), ""]
-    lines += [*_grouped(found, look), ""] if found.conventions or not found.holds else []
+    lines += [*_cause_lines(found, look), ""] if found.conventions or not found.holds else []
     lines += ["  properties"]
     room = max(len(one.name) for one in found.properties)
     for one in found.properties:
@@ -47,7 +47,7 @@ def render(found: Conformance, look: Look) -> str:
         counts = ", ".join(f"{found.count(word)} {word}" for word in _ORDER)
         lines += ["", f"  cases       {counts}"]
         lines += _wrong(found.cases, "id", look)
-    lines += _gained(found, look)
+    lines += _unlocked_case_lines(found, look)
     lines += _cost(found)
     return "\n".join([*lines, "", verdict(found)]) + "\n"
 
@@ -87,29 +87,31 @@ def verdict(found: Conformance) -> str:
     return f"{plain(found.engine)} is wrong in {', '.join(parts)}"
 
 
-def _grouped(found: Conformance, look: Look) -> list[str]:
+def _cause_lines(found: Conformance, look: Look) -> list[str]:
     """What is wrong with cases and calls of ops, by cause, and with how many: all of it, which is told nowhere else."""
-    everything = found.everything
-    grouped = causes(everything)
+    everything = found.all_results
+    grouped = find_causes(everything)
     if not grouped.groups and not grouped.cases:
         return []
     noun = "call" if found.cases is None else "case"
     return [line.plain for line in overview(everything, grouped, look, None, noun)]
 
 
-def _gained(found: Conformance, look: Look) -> list[str]:
+def _unlocked_case_lines(found: Conformance, look: Look) -> list[str]:
     """How many more of the cases would run with what."""
     if found.cases is None:
         return []
-    return [line for text in lacking_lines(found.cases) for line in wrap(text, look.width, "  gained      ", " " * 14)]
+    return [
+        line for text in unsupported_lines(found.cases) for line in wrap(text, look.width, "  gained      ", " " * 14)
+    ]
 
 
 def _wrong(result: RunResult, name: str, look: Look) -> Iterator[str]:
     """The cases that are wrong, by this name of theirs, the first of many; with -v all, and why."""
-    wrong = [case for case in result.cases if standing(case) == "wrong"]
+    wrong = [case for case in result.cases if conformance_status(case) == "wrong"]
     told = wrong if look.verbosity > 0 or len(wrong) <= _LISTED else wrong[:_LISTED]
     for case in told:
-        reason = f": {problems(case)[0].message}" if look.verbosity > 0 else ""
+        reason = f": {failure_messages(case)[0].message}" if look.verbosity > 0 else ""
         yield from wrap(f"wrong: {plain(getattr(case, name))}{reason}", look.width, " " * 14, " " * 16)
     if len(told) < len(wrong):
         yield f"{' ' * 14}and {len(wrong) - len(told)} more (-v lists them)"
@@ -118,7 +120,7 @@ def _wrong(result: RunResult, name: str, look: Look) -> Iterator[str]:
 def _ops(found: Conformance, look: Look) -> list[str]:
     """Each op once: what is wrong first, and of what is right or lacking no more than the commonest, but with -v."""
     made_of = {name: parts for name, parts in found.made_of.items() if found.ops.get(name) == "lacking"}
-    of_pass = [name for name in found.of_pass if name not in made_of]
+    of_pass = [name for name in found.ops_not_judged if name not in made_of]
     lines: list[str] = []
     for word in ("wrong", "right", "lacking"):
         names = [name for name, stands in found.ops.items() if stands == word and name not in (*made_of, *of_pass)]
@@ -143,16 +145,16 @@ def as_markdown(found: Conformance) -> str:
     """A table for a README: what was tried, and how much of it is right."""
     rows = [("ops", list(found.ops.values()))]
     if found.cases is not None:
-        standings = [word for case in found.cases.cases if (word := standing(case)) is not None]
+        standings = [word for case in found.cases.cases if (word := conformance_status(case)) is not None]
         rows.insert(0, ("cases", standings))
-    words: dict[str, Standing] = {"holds": "right", "fails": "wrong", "unsupported": "lacking"}
+    words: dict[str, ConformanceStatus] = {"holds": "right", "fails": "wrong", "unsupported": "lacking"}
     rows.append(("properties", [words[one.status] for one in found.properties]))
     lines = [f"| {plain(found.engine)} | {' | '.join(_ORDER)} |", "|---|---|---|---|"]
     lines += [f"| {what} | {' | '.join(str(all_.count(word)) for word in _ORDER)} |" for what, all_ in rows]
     return "\n".join([*lines, "", verdict(found) + "."]) + "\n"
 
 
-def _cost_for_programs(cost: Cost) -> dict[str, Any]:
+def _cost_record(cost: Cost) -> dict[str, Any]:
     growth = {one.graph: {"entries": list(one.sizes), "calls": list(one.calls)} for one in cost.growth}
     return {"seconds_an_op": dict(cost.seconds), "bytes_a_node": cost.bytes_a_node, "growth": growth}
 
@@ -168,10 +170,12 @@ def as_json(found: Conformance) -> str:
         "ops": found.ops,
         "made_of": {name: list(parts) for name, parts in found.made_of.items()},
         "backward_pass": None if disease is None else {"kind": disease.kind, "message": say(disease.message)},
-        "not_judged": list(found.of_pass),
+        "not_judged": list(found.ops_not_judged),
         "conventions": [say(one) for one in found.conventions],
         "properties": [{"name": one.name, "status": one.status, "message": say(one.why)} for one in found.properties],
-        "cost": None if found.cost is None else _cost_for_programs(found.cost),
-        "lacking": [] if found.cases is None else [word for one in lacking(found.cases) for word in one.words],
+        "cost": None if found.cost is None else _cost_record(found.cost),
+        "lacking": []
+        if found.cases is None
+        else [word for one in unsupported_features(found.cases) for word in one.features],
     }
     return json.dumps(document) + "\n"

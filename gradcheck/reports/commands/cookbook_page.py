@@ -8,7 +8,7 @@ from gradcheck.language.cookbook.cookbook_entries import Entry, Mistake
 from gradcheck.language.expr.latex import name_to_latex, to_latex
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
-from gradcheck.reports.commands.cookbook_text import proof
+from gradcheck.reports.commands.cookbook_text import proof_text
 
 _HEAD = """\
 # The cookbook
@@ -64,7 +64,7 @@ def _sections(entries: Sequence[Entry]) -> Iterator[str]:
 
 
 def _entry(entry: Entry, told: Callable[[Mistake], str]) -> Iterator[str]:
-    yield f"**{entry.name}**. {entry.description} *{entry.source}* ({proof(entry)})\n"
+    yield f"**{entry.name}**. {entry.description} *{entry.source}* ({proof_text(entry)})\n"
     yield from _typeset(entry)
     yield from (f"- {told(mistake)}" for mistake in entry.wrong)
     yield ""

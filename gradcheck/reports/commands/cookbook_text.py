@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gradcheck.checks.derivation import Explanation
 
 
-def found(entry: Entry, width: int = 80, others: Sequence[Entry] = ()) -> Iterator[str]:
+def entry_lines(entry: Entry, width: int = 80, others: Sequence[Entry] = ()) -> Iterator[str]:
     """The lines of one entry, and where it stands; of others that fit, too, a line each."""
     yield entry.name
     yield from wrap(entry.source, width, "  ", "    ")
@@ -31,7 +31,7 @@ def found(entry: Entry, width: int = 80, others: Sequence[Entry] = ()) -> Iterat
     for name, texts in entry.formulas.items():
         for text in texts:
             yield from wrap(f"{name}: {text}", width, "  ", "      ")
-    yield f"  ({proof(entry)})"
+    yield f"  ({proof_text(entry)})"
     if entry.wrong:
         yield ""
         yield "not"
@@ -45,10 +45,10 @@ def found(entry: Entry, width: int = 80, others: Sequence[Entry] = ()) -> Iterat
     if others:
         yield ""
         yield "also"
-        yield from (f"  {line}" for line in listed(others, width - 2))
+        yield from (f"  {line}" for line in entry_list(others, width - 2))
 
 
-def proof(entry: Entry) -> str:
+def proof_text(entry: Entry) -> str:
     """How sure its formulas are."""
     if set(entry.proved) == set(entry.formulas):
         return "proved for all values, and at other sizes"
@@ -57,7 +57,7 @@ def proof(entry: Entry) -> str:
     return "not algebra: verified at other values and sizes"
 
 
-def listed(entries: Sequence[Entry], width: int = 80) -> Iterator[str]:
+def entry_list(entries: Sequence[Entry], width: int = 80) -> Iterator[str]:
     """A line an entry: its name, and what it is the gradient of."""
     longest = max((len(entry.name) for entry in entries), default=0)
     for entry in entries:
@@ -65,7 +65,7 @@ def listed(entries: Sequence[Entry], width: int = 80) -> Iterator[str]:
         yield f"{entry.name:{longest}}  {root} = {entry.graph[root]}"[:width].rstrip()
 
 
-def themes(entries: Sequence[Entry]) -> Iterator[str]:
+def theme_lines(entries: Sequence[Entry]) -> Iterator[str]:
     """All themes, with how many entries each has."""
     for theme, number in Counter(entry.theme for entry in entries).items():
         yield f"{theme:16}{count(number, 'entry', 'entries')}"
@@ -73,9 +73,9 @@ def themes(entries: Sequence[Entry]) -> Iterator[str]:
     yield "gradcheck cookbook 'trace(A @ X.T @ B)' finds an entry by its expression, gradcheck cookbook WORD by a word"
 
 
-def derived(explanation: Explanation, near: Sequence[Entry], width: int = 80) -> Iterator[str]:
+def derived_lines(explanation: Explanation, near: Sequence[Entry], width: int = 80) -> Iterator[str]:
     """The gradients that were derived since no entry fits."""
-    from gradcheck.reports.commands.explanation import evidence, formula_texts
+    from gradcheck.reports.commands.explanation import evidence_text, formula_texts
     from gradcheck.reports.phrases import say
 
     case = explanation.case
@@ -97,8 +97,8 @@ def derived(explanation: Explanation, near: Sequence[Entry], width: int = 80) ->
         if name not in case.graph:
             yield from wrap(f"{name}: {text}", width, "  ", "      ")
     yield ""
-    yield from wrap(evidence(explanation), width, "")
+    yield from wrap(evidence_text(explanation), width, "")
     if near:
         yield ""
         yield "entries of the same ops"
-        yield from (f"  {line}" for line in listed(near, width - 2))
+        yield from (f"  {line}" for line in entry_list(near, width - 2))

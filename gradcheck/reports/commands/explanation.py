@@ -14,7 +14,7 @@ from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.syntax import MAX_LENGTH
 from gradcheck.language.expr.traverse import free_names
 from gradcheck.reports.phrases import say
-from gradcheck.reports.safe_text import brief, count, plain, wrap
+from gradcheck.reports.safe_text import count, plain, three_digits, wrap
 
 #: How much of a tensor's values is shown, in elements a dimension and in characters.
 _EDGE, _THRESHOLD, _VALUES = 3, 16, 60
@@ -64,12 +64,12 @@ def _gradients(e: Explanation, width: int) -> Iterator[str]:
         yield from wrap(
             f"{plain(formula.tensor)} {_shape(formula.shape)} = {to_text(formula.expr)}", width, "  ", "      "
         )
-        for remark in (*_where(formula), *_remarks(formula)):
+        for remark in (*_condition_lines(formula), *_remarks(formula)):
             yield f"      ({remark})"
     for name in e.incoming:
         yield f"  {plain(name)} comes in"
     yield ""
-    yield from wrap(evidence(e), width, "", "")
+    yield from wrap(evidence_text(e), width, "", "")
 
 
 def formula_texts(e: Explanation) -> Iterator[tuple[str, str]]:
@@ -77,37 +77,37 @@ def formula_texts(e: Explanation) -> Iterator[tuple[str, str]]:
     for name, expr in e.let.items():
         yield f"let {name}", to_text(expr)
     for formula in e.formulas:
-        remarks = "".join(f"  ({remark})" for remark in (*_where(formula), *_remarks(formula)))
+        remarks = "".join(f"  ({remark})" for remark in (*_condition_lines(formula), *_remarks(formula)))
         yield formula.tensor, f"{to_text(formula.expr)}{remarks}"
 
 
 def remarks_of(formula: DerivedFormula) -> list[str]:
     """Where it holds, and what else is to be said of it."""
-    return [*_where(formula), *_remarks(formula)]
+    return [*_condition_lines(formula), *_remarks(formula)]
 
 
-def _where(formula: DerivedFormula) -> Iterator[str]:
+def _condition_lines(formula: DerivedFormula) -> Iterator[str]:
     """Where it holds, if there is a guard that was left out."""
     if formula.nonzero:
         yield f"where {' and '.join(f'{to_text(part)} != 0' for part in formula.nonzero)}"
 
 
 def _remarks(formula: DerivedFormula) -> Iterator[str]:
-    if formula.alone:
+    if formula.is_case_specific:
         yield "for these numbers and sizes alone"
     if len(to_text(formula.expr)) > MAX_LENGTH:
         yield "too long for a case file: give parts of the graph names of their own"
-    if not formula.lasting:
+    if not formula.holds_accumulated:
         yield "of this pass alone: other steps change what is left at the end"
 
 
-def evidence(e: Explanation) -> str:
+def evidence_text(e: Explanation) -> str:
     """Why the formulas may be believed."""
     points = max((formula.points for formula in e.formulas), default=0)
-    proved = [formula.proved for formula in e.formulas if formula.proved is not None]
+    proved = [formula.proof_bound for formula in e.formulas if formula.proof_bound is not None]
     text = f"Each was read back from this text and equals the core's gradient at {count(points, 'point')}"
     if proved:
-        risk = brief(max(proved))
+        risk = three_digits(max(proved))
         at = f" at {', '.join(f'{name} = {size}' for name, size in e.proved_at.items())}" if e.proved_at else ""
         text += (
             f"; {len(proved)} of {len(e.formulas)} proved for any values{at}, wrongly with a probability below {risk}"
@@ -138,7 +138,7 @@ def _yaml(e: Explanation, width: int) -> Iterator[str]:
         yield f"# no gradients: {plain(say(e.why_not))}"
         return
     kept = [formula for formula in e.formulas if not any(_remarks(formula))]
-    steps = _needed(e, [formula.expr for formula in kept])
+    steps = _used_steps(e, [formula.expr for formula in kept])
     if steps:
         yield "let:"
     for name in steps:
@@ -146,14 +146,14 @@ def _yaml(e: Explanation, width: int) -> Iterator[str]:
     if kept:
         yield "formulas:"
     for formula in kept:
-        where = "".join(f"  # {text}" for text in _where(formula))
+        where = "".join(f"  # {text}" for text in _condition_lines(formula))
         yield f"  {_scalar(formula.tensor)}: {_scalar(to_text(formula.expr))}{where}"
     for formula in e.formulas:
         for remark in _remarks(formula):
             yield f"# {plain(formula.tensor)}: {to_text(formula.expr)}  ({remark})"
 
 
-def _needed(e: Explanation, exprs: list[Expr]) -> list[str]:
+def _used_steps(e: Explanation, exprs: list[Expr]) -> list[str]:
     """The steps that these formulas use, in order."""
     used: set[str] = set()
     for expr in exprs:
@@ -191,7 +191,7 @@ def _latex(e: Explanation, width: int) -> Iterator[str]:
     yield " \\\\\n".join(f"  {left} &= {to_latex(expr)}" for left, expr in lines)
     yield r"\end{align*}"
     for formula in e.formulas:
-        for remark in _where(formula):
+        for remark in _condition_lines(formula):
             yield f"% {plain(formula.tensor)} {remark}"
     if e.why_not:
         yield f"% no gradients: {plain(say(e.why_not))}"

@@ -6,19 +6,19 @@ from collections.abc import Callable
 
 from gradcheck.language.case import Case
 from gradcheck.reports.picture import dot, mermaid, svg
-from gradcheck.reports.picture.diagram import Graph, nearest, of_case
+from gradcheck.reports.picture.diagram import Diagram, diagram_of_case, nearest_nodes
 
 #: What is not drawn of a larger graph: no picture of it tells anything.
 MOST_NODES = 2000
 
 
-def _svg(graph: Graph) -> str:
-    return svg.drawn(graph, alone=True) + "\n"
+def _svg(graph: Diagram) -> str:
+    return svg.to_svg(graph, alone=True) + "\n"
 
 
-NOTATIONS: dict[str, Callable[[Graph], str]] = {"svg": _svg, "mermaid": mermaid.drawn, "dot": dot.drawn}
+NOTATIONS: dict[str, Callable[[Diagram], str]] = {"svg": _svg, "mermaid": mermaid.to_mermaid, "dot": dot.to_dot}
 
 
 def render(case: Case, format: str) -> str:
     """The picture in one of `NOTATIONS`, ending in a newline."""
-    return NOTATIONS[format](nearest(of_case(case), MOST_NODES))
+    return NOTATIONS[format](nearest_nodes(diagram_of_case(case), MOST_NODES))

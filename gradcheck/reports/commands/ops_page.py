@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradcheck.autograd.op import ALIASES, Op, whole_table
-from gradcheck.checks.op_oracles import Witnesses, witnesses
+from gradcheck.checks.op_oracles import OpOracles, op_oracles
 
 _OPENING = """\
 # The ops
@@ -48,12 +48,12 @@ def _section(family: str, entries: list[Op]) -> Iterator[str]:
 
 
 def _line(entry: Op) -> str:
-    asked = witnesses(entry)
+    asked = op_oracles(entry)
     others = [alias for alias, name in ALIASES.items() if name == entry.name]
     title = f"`{entry.signature}`" + (f", also {', '.join(f'`{alias}`' for alias in others)}" if others else "")
     cells = (title, f"`{entry.torch}`" if entry.torch else "", ", ".join(asked.names), _dtypes(asked), entry.kinks)
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
-def _dtypes(asked: Witnesses) -> str:
+def _dtypes(asked: OpOracles) -> str:
     return "all" if len(asked.dtypes) == len(_SHORT) else " ".join(_SHORT[dtype] for dtype in asked.dtypes)

@@ -14,7 +14,7 @@ def _rule(entry: Op) -> str:
     return "composite" if entry.composite else "yes" if any(entry.rules) else "no"
 
 
-def _witnesses(entry: Op) -> str:
+def _independent_checks(entry: Op) -> str:
     """Who can say what its derivative is, without any engine, and in which ways it can be differentiated; of ops that
     are composed, their parts say."""
     if entry.composite or not any(entry.rules):
@@ -37,7 +37,7 @@ def _domain(entry: Op) -> str:
 _COLUMNS: dict[str, tuple[int, Callable[[Op], str]]] = {
     "SIGNATURE": (36, lambda entry: entry.signature),
     "RULE": (9, _rule),
-    "WITNESSES": (36, _witnesses),
+    "WITNESSES": (36, _independent_checks),
     "KINKS": (24, lambda entry: entry.kinks),
     "TORCH": (24, lambda entry: entry.torch),
     "ALIASES": (16, _aliases),
@@ -45,12 +45,12 @@ _COLUMNS: dict[str, tuple[int, Callable[[Op], str]]] = {
     "DOC": (80, lambda entry: entry.doc.partition("\n")[0]),
 }
 #: Those that a narrow terminal does without, the first to go first.
-_SPARED = ("DOMAIN", "ALIASES", "TORCH", "KINKS", "WITNESSES")
+_OPTIONAL_COLUMNS = ("DOMAIN", "ALIASES", "TORCH", "KINKS", "WITNESSES")
 #: What is left for the doc at least.
 _DOC = 24
 
 
-def table(room: int | None, ops: Iterable[Op] | None = None) -> list[str]:
+def op_table(room: int | None, ops: Iterable[Op] | None = None) -> list[str]:
     """A line for each of these ops, by default of all. `room` are the columns of a terminal, which gets those of the
     table that fit; None is a pipe, which gets them all, uncut."""
     rows = [{title: title for title in _COLUMNS}]
@@ -68,7 +68,7 @@ def _fitting(widths: dict[str, int], room: int) -> dict[str, int]:
     """Without as many columns as there is no room for; the doc gets what is left."""
     kept = dict(widths)
     taken = sum(width + 2 for title, width in kept.items() if title != "DOC")
-    for title in _SPARED:
+    for title in _OPTIONAL_COLUMNS:
         if taken + _DOC > room:
             taken -= kept.pop(title) + 2
     return kept | {"DOC": room - taken}
@@ -78,11 +78,11 @@ def _cell(text: str, most: int, room: int | None) -> str:
     return text.ljust(most) if room is None or len(text) <= most else text[: most - 3] + "..."
 
 
-def detail(entry: Op) -> list[str]:
+def op_details(entry: Op) -> list[str]:
     """All about one op, and its entry as it is written."""
-    from gradcheck.checks.op_oracles import witnesses
+    from gradcheck.checks.op_oracles import op_oracles
 
-    asked = witnesses(entry)
+    asked = op_oracles(entry)
     facts = {
         "gradient rule": {"composite": "none needed: composed of other ops"}.get(_rule(entry), _rule(entry)),
         "elementwise": "yes: broadcasts and promotes dtypes" if entry.elementwise else "no",

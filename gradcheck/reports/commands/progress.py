@@ -7,13 +7,13 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
 from gradcheck.checks.result import CaseResult
-from gradcheck.reports.findings import BAD
+from gradcheck.reports.findings import PROBLEM_STATUSES
 
 if TYPE_CHECKING:
     import rich.progress
 
 #: Seconds that a run may last in silence.
-PATIENCE = 0.7
+START_DELAY = 0.7
 
 
 class Progress:
@@ -22,7 +22,7 @@ class Progress:
     `terminal` is where the bar is drawn; None for no bar.
     """
 
-    def __init__(self, total: int, terminal: IO[str] | None, patience: float = PATIENCE) -> None:
+    def __init__(self, total: int, terminal: IO[str] | None, patience: float = START_DELAY) -> None:
         self._total, self._terminal = total, terminal
         self._done = self._failed = 0
         self._bar: rich.progress.Progress | None = None
@@ -50,7 +50,7 @@ class Progress:
         """Count a case that is done."""
         with self._lock:
             self._done += 1
-            self._failed += case.status in BAD
+            self._failed += case.status in PROBLEM_STATUSES
             self._draw()
 
     def _start(self) -> None:

@@ -14,7 +14,7 @@ WORKFLOW, HOOKS = ".github/workflows/gradcheck.yml", ".pre-commit-config.yaml"
 EDITOR, SCHEMA = ".vscode/settings.json", ".vscode/gradcheck.schema.json"
 
 
-def workflow(below: str) -> str:
+def github_workflow(below: str) -> str:
     """Cases are checked at every push, and what is wrong is told at its line."""
     where = f"    defaults: {{run: {{working-directory: {json.dumps(below.rstrip('/'))}}}}}\n" if below else ""
     return f"""\
@@ -33,12 +33,12 @@ jobs:
 """
 
 
-def hooks(below: str, paths: Sequence[str]) -> str:
+def pre_commit_config(below: str, paths: Sequence[str]) -> str:
     """Case files that are committed are read, and checked."""
-    return f"repos:\n{repository_of_hooks(below, paths)}"
+    return f"repos:\n{pre_commit_entry(below, paths)}"
 
 
-def repository_of_hooks(below: str, paths: Sequence[str]) -> str:
+def pre_commit_entry(below: str, paths: Sequence[str]) -> str:
     """The entry alone, for a configuration that is there."""
     places = "|".join(re.escape(f"{below}{path}") for path in paths)
     files = json.dumps(rf"^({places})/.*\.ya?ml$|^{re.escape(below)}.*\.gradcheck\.ya?ml$")
@@ -49,11 +49,11 @@ def repository_of_hooks(below: str, paths: Sequence[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def editor(below: str, paths: Sequence[str]) -> str:
+def editor_settings(below: str, paths: Sequence[str]) -> str:
     """Where the schema is for, which explains and completes keys and ops."""
-    return json.dumps({"yaml.schemas": {f"./{SCHEMA}": patterns(below, paths)}}, indent=2) + "\n"
+    return json.dumps({"yaml.schemas": {f"./{SCHEMA}": case_file_patterns(below, paths)}}, indent=2) + "\n"
 
 
-def patterns(below: str, paths: Sequence[str]) -> list[str]:
+def case_file_patterns(below: str, paths: Sequence[str]) -> list[str]:
     """Of the files that hold cases."""
     return [*(f"{below}{path}/**/*.y*ml" for path in paths), "*.gradcheck.y*ml"]

@@ -12,9 +12,9 @@ from gradcheck.checks.derivation import Explanation
 from gradcheck.engines.traced_case import TracedCase, TracedStep
 from gradcheck.errors import TensorError
 from gradcheck.reports.commands.explanation import formula_texts
-from gradcheck.reports.commands.trace_text import Labels, called, concerns
+from gradcheck.reports.commands.trace_text import Labels, is_event_about, tensors_named
 from gradcheck.reports.formats.json import SCHEMA, to_json
-from gradcheck.reports.tensors import numbers
+from gradcheck.reports.tensors import to_printable_dtype
 
 
 def render(
@@ -51,12 +51,12 @@ def _error(error: TensorError | None) -> dict[str, str] | None:
 
 def _pass(trace: Trace, labels: Labels, tensor: str) -> dict[str, Any]:
     names = {one: label.text for one, label in labels.items()}
-    chosen = set(called(labels, tensor)) if tensor else set(labels)
+    chosen = set(tensors_named(labels, tensor)) if tensor else set(labels)
     return {
         "roots": [names[root] for root in trace.roots],
         "freed": None if trace.freed is None else names[trace.freed],
         "tensors": [_tensor(one, labels) for one in labels if one in chosen],
-        "events": [_event(event, names) for event in trace.events if concerns(event, chosen)],
+        "events": [_event(event, names) for event in trace.events if is_event_about(event, chosen)],
         "order": [names[one] for one in trace.order],
         "gradients": [_kept(kept, names) for kept in trace.kept if kept.tensor in chosen],
     }
@@ -95,7 +95,7 @@ def _value(value: Glimpse | None) -> dict[str, Any] | None:
     return {
         "shape": list(value.shape),
         "dtype": str(value.dtype),
-        "values": None if value.array is None else numbers(value.array).tolist(),
+        "values": None if value.array is None else to_printable_dtype(value.array).tolist(),
         "low": value.low,
         "high": value.high,
         "norm": value.norm,

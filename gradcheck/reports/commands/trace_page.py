@@ -10,12 +10,18 @@ from typing import Any
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.autograd.trace import Received, Trace
 from gradcheck.engines.traced_case import Label, TracedCase, TracedStep
-from gradcheck.reports.commands.trace_text import Labels, action, error_text, kept_lines, sentences
-from gradcheck.reports.page.run_page import render as rendered
+from gradcheck.reports.commands.trace_text import (
+    Labels,
+    error_text,
+    event_sentences,
+    kept_gradient_lines,
+    step_description,
+)
+from gradcheck.reports.page.graph_verdicts import array_statistics
+from gradcheck.reports.page.run_page import render_template as rendered
 from gradcheck.reports.page.run_page import script_data
-from gradcheck.reports.page.graph_verdicts import statistics
-from gradcheck.reports.picture.diagram import Edge, Graph, Kind, Node
-from gradcheck.reports.picture.svg import drawn
+from gradcheck.reports.picture.diagram import Diagram, DiagramNode, Edge, NodeKind
+from gradcheck.reports.picture.svg import to_svg
 from gradcheck.reports.safe_text import plain
 
 #: A pass of more tensors, or of more events, is told as far as that.
@@ -23,7 +29,7 @@ MOST_NODES, MOST_EVENTS = 300, 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class PassView:
     """A step of the case: the picture of its tensors, what happens in words, and what is left at the end."""
 
     title: str
@@ -35,7 +41,7 @@ class Pass:
     number: int = 0
 
 
-def page(traced: TracedCase, step: int | None = None) -> str:
+def render_trace_page(traced: TracedCase, step: int | None = None) -> str:
     """All steps, or the one with this index, as a document; ending in a newline."""
     chosen = [one for one in traced.steps if step is None or one.index == step]
     pairs = [_pass(one) for one in chosen]
@@ -53,13 +59,13 @@ def page(traced: TracedCase, step: int | None = None) -> str:
     )
 
 
-def _pass(one: TracedStep) -> tuple[Pass, dict[str, Any]]:
-    title = f"step {one.index + 1}: {action(one)}"
+def _pass(one: TracedStep) -> tuple[PassView, dict[str, Any]]:
+    title = f"step {one.index + 1}: {step_description(one)}"
     error = "" if one.error is None else error_text(one.error)
     if one.trace is None or one.trace.freed is not None:
-        return Pass(title, error, number=one.index), {"edges": [], "events": []}
-    graph, places = graph_of(one.trace, one.labels)
-    told = sentences(one.trace, one.labels)
+        return PassView(title, error, number=one.index), {"edges": [], "events": []}
+    graph, places = pass_diagram(one.trace, one.labels)
+    told = event_sentences(one.trace, one.labels)
     events = [
         {
             "at": places.get(event.tensor, -1),
@@ -69,19 +75,19 @@ def _pass(one: TracedStep) -> tuple[Pass, dict[str, Any]]:
         }
         for event, _ in told[:MOST_EVENTS]
     ]
-    found = Pass(
+    found = PassView(
         title,
         error,
-        drawn(graph, label=f"the tensors of {title}"),
+        to_svg(graph, label=f"the tensors of {title}"),
         tuple(text for _, text in told[:MOST_EVENTS]),
-        tuple(kept_lines(one.trace, one.labels)),
+        tuple(kept_gradient_lines(one.trace, one.labels)),
         max(0, len(told) - MOST_EVENTS),
         one.index,
     )
     return found, {"edges": [[edge.source, edge.target] for edge in graph.edges], "events": events}
 
 
-def graph_of(trace: Trace, labels: Labels) -> tuple[Graph, dict[Tensor, int]]:
+def pass_diagram(trace: Trace, labels: Labels) -> tuple[Diagram, dict[Tensor, int]]:
     """The tensors that the pass touches, makers first, and where each stands among them."""
     done = dict.fromkeys(reversed(trace.order))  # a child passes on before its makers do
     tensors = [*(tensor for tensor in labels if tensor not in done), *done]
@@ -90,7 +96,7 @@ def graph_of(trace: Trace, labels: Labels) -> tuple[Graph, dict[Tensor, int]]:
     places = {tensor: at for at, tensor in enumerate(tensors)}
     sums = {event.tensor: event.total for event in trace.events if isinstance(event, Received)}
     nodes = tuple(
-        _node(tensor, labels[tensor], f"gradient: {statistics(sums[tensor])}" if tensor in sums else "", trace)
+        _node(tensor, labels[tensor], f"gradient: {array_statistics(sums[tensor])}" if tensor in sums else "", trace)
         for tensor in tensors
     )
     edges = tuple(
@@ -99,12 +105,12 @@ def graph_of(trace: Trace, labels: Labels) -> tuple[Graph, dict[Tensor, int]]:
         for maker, times in Counter(tensor.creators).items()
         if maker in places and places[maker] < at
     )
-    return Graph(nodes, edges, left_out), places
+    return Diagram(nodes, edges, left_out), places
 
 
-def _node(tensor: Tensor, label: Label, gradient: str, trace: Trace) -> Node:
+def _node(tensor: Tensor, label: Label, gradient: str, trace: Trace) -> DiagramNode:
     name = label.name or f"({label.op})"
     shape = f"shape [{', '.join(map(str, tensor.data.shape))}] {tensor.data.dtype}"
     told = tuple(filter(None, (label.text, shape, gradient)))
-    kind: Kind = "input" if tensor.creation_op is None else "entry"
-    return Node(name, kind, label.expression, is_root=any(tensor is root for root in trace.roots), told=told)
+    kind: NodeKind = "input" if tensor.creation_op is None else "entry"
+    return DiagramNode(name, kind, label.expression, is_root=any(tensor is root for root in trace.roots), details=told)

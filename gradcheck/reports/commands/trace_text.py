@@ -15,8 +15,8 @@ from gradcheck.engines.traced_case import Label, TracedCase, TracedStep
 from gradcheck.errors import TensorError
 from gradcheck.reports import Look
 from gradcheck.reports.commands.explanation import formula_texts
-from gradcheck.reports.tensors import inline, span
 from gradcheck.reports.safe_text import count, plain, wrap
+from gradcheck.reports.tensors import inline_text, value_range_text
 
 #: A pass of more tensors is summarised: these many from its start and from its end, unless -v asks for all.
 MAX_TENSORS, FIRST, LAST = 40, 12, 4
@@ -38,7 +38,7 @@ def render(
     lines = [plain(traced.case.id)]
     if traced.error is not None:
         error = error_text(traced.error)
-        lines += _told(f"the forward pass stops at {traced.failed_at}: {error}", look)
+        lines += _wrap(f"the forward pass stops at {traced.failed_at}: {error}", look)
     for one in traced.steps:
         if step is None or one.index == step:
             own = explained if explained is not None and explained.step == one.index else None
@@ -46,36 +46,36 @@ def render(
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def called(labels: Labels, name: str) -> list[Tensor]:
+def tensors_named(labels: Labels, name: str) -> list[Tensor]:
     """The tensors that are called so: by the case, by their label, or by their expression alone."""
     return [t for t, label in labels.items() if name in (label.name, label.text, label.expression) and name]
 
 
-def sentences(trace: Trace, labels: Labels) -> list[tuple[Received | PassedOn, str]]:
+def event_sentences(trace: Trace, labels: Labels) -> list[tuple[Received | PassedOn, str]]:
     """Every event, and what is told of it on one line."""
-    tree = _Tree(labels, Look(width=10**9))
-    return [(event, tree.told(event)) for event in trace.events]
+    tree = _EventTree(labels, Look(width=10**9))
+    return [(event, tree.sentence(event)) for event in trace.events]
 
 
-def kept_lines(trace: Trace, labels: Labels) -> list[str]:
+def kept_gradient_lines(trace: Trace, labels: Labels) -> list[str]:
     """What the pass leaves behind, a line each."""
-    return [line.strip() for line in _keeping(list(trace.kept), labels, Look(width=10**4))]
+    return [line.strip() for line in _kept_lines(list(trace.kept), labels, Look(width=10**4))]
 
 
-def concerns(event: Received | PassedOn, chosen: set[Tensor]) -> bool:
+def is_event_about(event: Received | PassedOn, chosen: set[Tensor]) -> bool:
     """Whether one of these tensors receives a gradient, or passes its own on."""
     return event.tensor in chosen or (isinstance(event, Received) and event.sender in chosen)
 
 
 def _step(one: TracedStep, look: Look, tensor: str, explained: Explanation | None) -> list[str]:
-    title = f"step {one.index + 1}: {action(one)}"
-    lines = _told(title, look, indent="")
+    title = f"step {one.index + 1}: {step_description(one)}"
+    lines = _wrap(title, look, indent="")
     if one.trace is not None:
         lines += _pass(one, one.trace, look, tensor)
         lines += _formulas(one.trace, one.labels, explained, look) if explained is not None and not tensor else []
     if one.error is not None:
-        asked = "as the case asks" if not one.unexpected else "which the case does not ask for"
-        lines += _told(f"{error_text(one.error)}; {asked}", look)
+        asked = "as the case asks" if not one.is_unexpected else "which the case does not ask for"
+        lines += _wrap(f"{error_text(one.error)}; {asked}", look)
     return lines
 
 
@@ -84,7 +84,7 @@ def error_text(error: TensorError) -> str:
     return f"error {error.kind}: {plain(str(error))}"
 
 
-def action(one: TracedStep) -> str:
+def step_description(one: TracedStep) -> str:
     """What a step does."""
     step = one.step
     if step.action == "zero_grad":
@@ -99,21 +99,21 @@ def _pass(one: TracedStep, trace: Trace, look: Look, tensor: str) -> list[str]:
     labels = one.labels
     if trace.freed is not None:
         text = f"{labels[trace.freed].text} is freed: an earlier pass has thrown away the values saved for its gradient"
-        return _told(text, look)
-    tree = _Tree(labels, look)
+        return _wrap(text, look)
+    tree = _EventTree(labels, look)
     if tensor:
-        chosen = set(called(labels, tensor))
-        lines = tree.following(trace, chosen)
-        return lines + _keeping([kept for kept in trace.kept if kept.tensor in chosen], labels, look)
-    return [*tree.lines(trace), "", *_order(trace, labels, look), *_keeping(list(trace.kept), labels, look)]
+        chosen = set(tensors_named(labels, tensor))
+        lines = tree.lines_about(trace, chosen)
+        return lines + _kept_lines([kept for kept in trace.kept if kept.tensor in chosen], labels, look)
+    return [*tree.lines(trace), "", *_order(trace, labels, look), *_kept_lines(list(trace.kept), labels, look)]
 
 
-class _Tree:
+class _EventTree:
     """The events of one pass, indented by how far the gradient has come."""
 
     def __init__(self, labels: Labels, look: Look) -> None:
         self.labels, self.look = labels, look
-        self.everything = look.verbosity > 0
+        self.show_all = look.verbosity > 0
         self._depth: dict[Tensor, int] = {}
         self._number = 0
 
@@ -121,23 +121,23 @@ class _Tree:
         """All events, or the first and the last where there are very many."""
         blocks = self._blocks(trace)
         total = len(blocks) - 1
-        if self.everything or total <= MAX_TENSORS:
-            return [line for block in blocks for line in self._shortened(block)]
+        if self.show_all or total <= MAX_TENSORS:
+            return [line for block in blocks for line in self._block_lines(block)]
         hidden = blocks[FIRST + 1 : len(blocks) - LAST]
         ops = Counter(event.op.name for block in hidden for event, _ in block if isinstance(event, PassedOn))
         shown = ", ".join(f"{number:,} {name}" for name, number in ops.most_common(6))
         text = f"… {len(hidden):,} tensors more ({shown}); -v shows them, --tensor NAME follows one"
         gap = wrap(text, self.look.width, "     ", "         ")
-        first = [line for block in blocks[: FIRST + 1] for line in self._shortened(block)]
-        return [*first, *gap, *(line for block in blocks[-LAST:] for line in self._shortened(block))]
+        first = [line for block in blocks[: FIRST + 1] for line in self._block_lines(block)]
+        return [*first, *gap, *(line for block in blocks[-LAST:] for line in self._block_lines(block))]
 
-    def following(self, trace: Trace, chosen: set[Tensor]) -> list[str]:
+    def lines_about(self, trace: Trace, chosen: set[Tensor]) -> list[str]:
         """What the chosen tensors receive and pass on."""
         lines = [
             line
             for block in self._blocks(trace)
             for event, number in block
-            if concerns(event, chosen)
+            if is_event_about(event, chosen)
             for line in self._lines(event, number)
         ]
         return lines or ["  no gradient arrives there in this pass"]
@@ -154,8 +154,8 @@ class _Tree:
             blocks[-1].append((event, self._number))
         return blocks
 
-    def _shortened(self, block: list[tuple[Received | PassedOn, int]]) -> Iterator[str]:
-        limit = len(block) if self.everything or len(block) <= MAX_TENSORS else FIRST
+    def _block_lines(self, block: list[tuple[Received | PassedOn, int]]) -> Iterator[str]:
+        limit = len(block) if self.show_all or len(block) <= MAX_TENSORS else FIRST
         for event, number in block[:limit]:
             yield from self._lines(event, number)
         if limit < len(block):
@@ -167,20 +167,20 @@ class _Tree:
             indent = f"{number:>4} " + self._indent(event.tensor)
         else:
             indent = "       " + ("" if event.sender is None else self._indent(event.sender))
-        return wrap(self.told(event), self.look.width, indent, " " * (len(indent) + 4))
+        return wrap(self.sentence(event), self.look.width, indent, " " * (len(indent) + 4))
 
-    def told(self, event: Received | PassedOn) -> str:
+    def sentence(self, event: Received | PassedOn) -> str:
         """One event, on one line."""
         own = self.labels[event.tensor]
         if isinstance(event, PassedOn):
-            return f"{_made(own)}  ({own.op}) passes on {self._value(event.gradient)}"
-        sender = "outside" if event.sender is None else _called(self.labels[event.sender], MAX_SENDER)
-        return f"{_called(own)} receives {self._value(event.gradient)} from {sender}: {self._standing(event)}"
+            return f"{_definition_text(own)}  ({own.op}) passes on {self._value(event.gradient)}"
+        sender = "outside" if event.sender is None else _label_text(self.labels[event.sender], MAX_SENDER)
+        return f"{_label_text(own)} receives {self._value(event.gradient)} from {sender}: {self._progress_text(event)}"
 
     def _indent(self, tensor: Tensor) -> str:
         return " " * 2 * min(self._depth.get(tensor, 0), MAX_DEPTH)
 
-    def _standing(self, event: Received) -> str:
+    def _progress_text(self, event: Received) -> str:
         progress = f"{event.received} of {event.expected}"
         total = f", together {self._value(event.total)}" if event.received > 1 else ""
         if not event.ready:
@@ -188,21 +188,21 @@ class _Tree:
         return f"{progress}{total}, {'keeps it' if event.tensor.creation_op is None else 'ready'}"
 
     def _value(self, value: Glimpse) -> str:
-        return shortened(value, 10_000 if self.everything else 32)
+        return array_summary(value, 10_000 if self.show_all else 32)
 
 
-def shortened(value: Glimpse, room: int = 32) -> str:
+def array_summary(value: Glimpse, room: int = 32) -> str:
     """The numbers where they fit into so many columns, else shape, dtype and range: `(64, 10) from -0.3 to 2.1`."""
-    text = "" if value.array is None else inline(value.array)
+    text = "" if value.array is None else inline_text(value.array)
     if text and cell_len(text) <= room:
         return text
     shape = f"({', '.join(map(str, value.shape))}{',' if len(value.shape) == 1 else ''})"
-    return f"{shape} {span(value)}"
+    return f"{shape} {value_range_text(value)}"
 
 
-def _made(label: Label) -> str:
+def _definition_text(label: Label) -> str:
     if not label.name:
-        return _called(label)
+        return _label_text(label)
     return f"{plain(label.name)} = {_short(label.expression)}" if label.expression else plain(label.name)
 
 
@@ -211,7 +211,7 @@ def _short(text: str, room: int = MAX_EXPRESSION) -> str:
     return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
-def _called(label: Label, room: int = MAX_EXPRESSION) -> str:
+def _label_text(label: Label, room: int = MAX_EXPRESSION) -> str:
     """A label whose expression is cut where it is long, never the entry that it is inside of."""
     if label.name:
         return plain(label.name)
@@ -219,10 +219,10 @@ def _called(label: Label, room: int = MAX_EXPRESSION) -> str:
 
 
 def _order(trace: Trace, labels: Labels, look: Look) -> list[str]:
-    names = [_called(labels[tensor], MAX_SENDER) for tensor in trace.order]
+    names = [_label_text(labels[tensor], MAX_SENDER) for tensor in trace.order]
     if len(names) > MAX_LISTED and look.verbosity <= 0:
         names = [*names[:FIRST], f"… {count(len(names) - FIRST - LAST, 'more tensor')} …", *names[-LAST:]]
-    return _told(f"order: {', '.join(names)}", look, hanging="    ") if names else []
+    return _wrap(f"order: {', '.join(names)}", look, hanging="    ") if names else []
 
 
 def _formulas(trace: Trace, labels: Labels, explained: Explanation, look: Look) -> list[str]:
@@ -232,22 +232,22 @@ def _formulas(trace: Trace, labels: Labels, explained: Explanation, look: Look) 
     for name, text in formula_texts(explained):
         is_step = name.startswith("let ")
         lines += [f"{name}{'' if is_step else '.grad'} = {text}"] if is_step or name in kept else []
-    return ["", *(line for text in lines for line in _told(plain(text), look, hanging="    "))] if lines else []
+    return ["", *(line for text in lines for line in _wrap(plain(text), look, hanging="    "))] if lines else []
 
 
-def _keeping(kept: list[Kept], labels: Labels, look: Look) -> list[str]:
+def _kept_lines(kept: list[Kept], labels: Labels, look: Look) -> list[str]:
     """What the pass leaves behind; where there was a gradient before, how they add up."""
     lines = []
     limit = len(kept) if look.verbosity > 0 else MAX_LISTED
     for one in kept[:limit]:
         room = 10_000 if look.verbosity > 0 else look.width
-        now = shortened(one.now, room)
-        sum_of = "" if one.before is None else f"{shortened(one.before)} + {shortened(one.gradient)} = "
-        lines += _told(f"{_called(labels[one.tensor])}.grad: {sum_of}{now}", look, hanging="    ")
+        now = array_summary(one.now, room)
+        sum_of = "" if one.before is None else f"{array_summary(one.before)} + {array_summary(one.gradient)} = "
+        lines += _wrap(f"{_label_text(labels[one.tensor])}.grad: {sum_of}{now}", look, hanging="    ")
     if limit < len(kept):
         lines.append(f"  and {count(len(kept) - limit, 'more gradient')}; -v shows them all")
     return lines
 
 
-def _told(text: str, look: Look, indent: str = "  ", hanging: str = "      ") -> list[str]:
+def _wrap(text: str, look: Look, indent: str = "  ", hanging: str = "      ") -> list[str]:
     return wrap(text, look.width, indent, hanging)

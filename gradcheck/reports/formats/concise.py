@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gradcheck.checks.result import RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.located_messages import problems, remarks
-from gradcheck.reports.summary import convention_lines, lacking_lines, slowest_lines, summary
+from gradcheck.reports.located_messages import failure_messages, remark_messages
 from gradcheck.reports.safe_text import plain
+from gradcheck.reports.summary import convention_lines, slowest_lines, summary, unsupported_lines
 
 
 def render(result: RunResult, look: Look) -> str:
@@ -14,6 +14,9 @@ def render(result: RunResult, look: Look) -> str:
     lines = []
     for case in result.cases:
         name = f"{plain(case.name)}: " if case.name else ""
-        lines += [f"{problem.location}: {name}{problem.message}" for problem in (*problems(case), *remarks(case))]
-    said = [*convention_lines(result), *lacking_lines(result), *slowest_lines(result, look.durations)]
+        lines += [
+            f"{problem.location}: {name}{problem.message}"
+            for problem in (*failure_messages(case), *remark_messages(case))
+        ]
+    said = [*convention_lines(result), *unsupported_lines(result), *slowest_lines(result, look.durations)]
     return "\n".join([*lines, *said, summary(result)]) + "\n"

@@ -10,26 +10,39 @@ from rich.text import Text
 
 from gradcheck.checks.result import RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.causes import Causes, Group, causes
-from gradcheck.reports.failed_case import WORDS, further, in_full, indented, of_case, of_error
-from gradcheck.reports.findings import BAD
-from gradcheck.reports.case_list import listing
-from gradcheck.reports.overview import SCREEN, brief_group, brief_member, overview, place_of
+from gradcheck.reports.case_list import case_list
+from gradcheck.reports.causes import Causes, FailureGroup, find_causes
+from gradcheck.reports.failed_case import (
+    STATUS_WORDS,
+    case_lines,
+    closing_lines,
+    error_lines,
+    finding_lines,
+    indent_text,
+)
+from gradcheck.reports.findings import PROBLEM_STATUSES
+from gradcheck.reports.overview import SCREEN, group_lines, member_lines, member_place, overview
 from gradcheck.reports.phrases.cause_titles import group_title
 from gradcheck.reports.phrases.comparison_text import title
-from gradcheck.reports.summary import convention_lines, lacking_lines, power_summary, slowest_lines, summary
-from gradcheck.reports.safe_text import at, count, plain
+from gradcheck.reports.safe_text import count, format_place, plain
+from gradcheck.reports.summary import (
+    convention_lines,
+    mutation_score_summary,
+    slowest_lines,
+    summary,
+    unsupported_lines,
+)
 
 #: How many further cases of one cause are listed; -v shows all.
 OTHERS = 5
 #: How many causes are told in full; -v shows all so.
-IN_FULL = 20
+MAX_FULL_CAUSES = 20
 
 
 def render(result: RunResult, look: Look) -> str:
     """The causes at a glance, where they would not all be seen at once; what is right; what is wrong; the summary."""
-    found = causes(result)
-    right = listing(result, look)
+    found = find_causes(result)
+    right = case_list(result, look)
     blocks = _blocks(found, look)
     lines = [*right, *([Text()] if right else [])]
     seen = len(lines) + sum(map(len, blocks[:-1])) + 1
@@ -37,13 +50,13 @@ def render(result: RunResult, look: Look) -> str:
         lines = [*overview(result, found, look), Text(), *lines]
     for block in blocks:
         lines += [*block, Text()]
-    for text in (*convention_lines(result), *lacking_lines(result, look.verbosity > 0)):
-        lines += indented(text, look, indent=0, style="magenta")
-    lines += [Text(text) for text in (*slowest_lines(result, look.durations), power_summary(result)) if text]
-    return output([*lines, _summary(result)], look)
+    for text in (*convention_lines(result), *unsupported_lines(result, look.verbosity > 0)):
+        lines += indent_text(text, look, indent=0, style="magenta")
+    lines += [Text(text) for text in (*slowest_lines(result, look.durations), mutation_score_summary(result)) if text]
+    return render_lines([*lines, _summary(result)], look)
 
 
-def output(lines: list[Text], look: Look) -> str:
+def render_lines(lines: list[Text], look: Look) -> str:
     """The lines as they are, with colour or without; rich must neither wrap nor interpret them."""
     if not look.color:
         return "".join(line.plain.rstrip() + "\n" for line in lines)
@@ -59,45 +72,45 @@ def output(lines: list[Text], look: Look) -> str:
 
 
 def _summary(result: RunResult) -> Text:
-    bad = any(case.status in BAD for case in result.cases) or not result.cases or result.interrupted
+    bad = any(case.status in PROBLEM_STATUSES for case in result.cases) or not result.cases or result.interrupted
     return Text(summary(result), style="bold red" if bad else "bold green")
 
 
 def _blocks(found: Causes, look: Look) -> list[list[Text]]:
     """The first causes in full, the others in a line or two each."""
     groups, cases = found.groups, found.cases
-    most = len(groups) + len(cases) if look.verbosity > 0 else IN_FULL
-    blocks = [_of_group(group, look) for group in groups[:most]]
-    blocks += [of_case(case, members, look) for case, members in cases[: max(0, most - len(groups))]]
-    rest = [line for group in groups[most:] for line in brief_group(group, look)]
+    most = len(groups) + len(cases) if look.verbosity > 0 else MAX_FULL_CAUSES
+    blocks = [_group_block(group, look) for group in groups[:most]]
+    blocks += [case_lines(case, members, look) for case, members in cases[: max(0, most - len(groups))]]
+    rest = [line for group in groups[most:] for line in group_lines(group, look)]
     others = cases[max(0, most - len(groups)) :]
-    rest += [line for _, members in others for member in members for line in brief_member(member, look)]
+    rest += [line for _, members in others for member in members for line in member_lines(member, look)]
     if rest:
         number = len(groups[most:]) + len(others)
         blocks.append([Text(f"{count(number, 'further cause')}; -v shows all in full:"), Text(), *rest])
     return blocks
 
 
-def _of_group(group: Group, look: Look) -> list[Text]:
+def _group_block(group: FailureGroup, look: Look) -> list[Text]:
     """The clearest case in full, the others in a line each."""
     lead = group.lead
-    word, style = WORDS[lead.case.status]
+    word, style = STATUS_WORDS[lead.case.status]
     text = f"{word}  {count(len(group.members), 'case')}: {group_title(group)}"
-    lines = indented(text, look, indent=0, hanging=len(word) + 2, style=style)
-    lines += indented(f"clearest in: {plain(lead.case.name)}", look) if lead.case.name else []
+    lines = indent_text(text, look, indent=0, hanging=len(word) + 2, style=style)
+    lines += indent_text(f"clearest in: {plain(lead.case.name)}", look) if lead.case.name else []
     if lead.finding is not None:
         found = lead.finding.lead
-        headed = found.cause is not None and not group.ops and not found.what.is_of_file
+        headed = found.cause is not None and not group.ops and not found.what.is_stated_by_file
         headed = headed and title(found) != group_title(group)
-        lines += in_full(lead.finding, lead.case, look, headed)
+        lines += finding_lines(lead.finding, lead.case, look, headed)
     elif lead.error is not None:
-        lines += of_error(lead.error, lead.case, look, headed=False)
+        lines += error_lines(lead.error, lead.case, look, headed=False)
     others = group.members[1:]
     shown = others if look.verbosity > 0 else others[:OTHERS]
-    lines += [Text(), *indented("the same in:", look)]
+    lines += [Text(), *indent_text("the same in:", look)]
     for member in shown:
-        lines += indented(f"{at(place_of(member))}  {plain(member.case.name)}", look, indent=4)
+        lines += indent_text(f"{format_place(member_place(member))}  {plain(member.case.name)}", look, indent=4)
     if len(shown) < len(others):
         lines.append(Text(f"    and {count(len(others) - len(shown), 'more case')}; -v shows them all"))
     known = next((member.case for member in group.members if member.case.smallest is not None), lead.case)
-    return [*lines, *further(known, look)]
+    return [*lines, *closing_lines(known, look)]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from gradcheck.checks.result import RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.findings import BAD
-from gradcheck.reports.located_messages import Problem, problems, remarks
-from gradcheck.reports.repository import in_repository
-from gradcheck.reports.summary import summary
+from gradcheck.reports.findings import PROBLEM_STATUSES
+from gradcheck.reports.located_messages import LocatedMessage, failure_messages, remark_messages
+from gradcheck.reports.repository import path_in_repository
 from gradcheck.reports.safe_text import count, for_log, plain
+from gradcheck.reports.summary import summary
 
 #: GitHub shows ten errors a step, and drops the others without a word.
 LIMIT = 10
@@ -20,9 +20,14 @@ LIMIT = 10
 
 def render(result: RunResult, look: Look) -> str:
     """At most ten errors, the worst first; where there are more, the last says so. Then what is told besides."""
-    cases = sorted((case for case in result.cases if case.status in BAD), key=lambda case: BAD.index(case.status))
+    cases = sorted(
+        (case for case in result.cases if case.status in PROBLEM_STATUSES),
+        key=lambda case: PROBLEM_STATUSES.index(case.status),
+    )
     found = [
-        (BAD.index(case.status), -problem.size, case.name, problem) for case in cases for problem in problems(case)
+        (PROBLEM_STATUSES.index(case.status), -problem.relative_error, case.name, problem)
+        for case in cases
+        for problem in failure_messages(case)
     ]
     found.sort(key=lambda entry: entry[:2])
     shown = found if len(found) <= LIMIT else found[: LIMIT - 1]
@@ -31,13 +36,13 @@ def render(result: RunResult, look: Look) -> str:
         more = count(len(found) - len(shown), "more problem")
         lines.append(f"::error title={_property('gradcheck')}::{_data(f'and {more}; the log has them all')}")
         lines += [for_log(f"{problem.location}: {problem.message}") for *_, problem in found[len(shown) :]]
-    told = [(case.name, remark) for case in result.cases for remark in remarks(case)]
+    told = [(case.name, remark) for case in result.cases for remark in remark_messages(case)]
     lines += [_annotation(name, remark, "notice") for name, remark in told[:LIMIT]]
     return "\n".join([*lines, for_log(summary(result))]) + "\n"
 
 
-def _annotation(name: str, problem: Problem, level: str = "error") -> str:
-    properties = {"file": plain(in_repository(problem.place.file))}
+def _annotation(name: str, problem: LocatedMessage, level: str = "error") -> str:
+    properties = {"file": plain(path_in_repository(problem.place.file))}
     if problem.place.line:
         properties["line"] = str(problem.place.line)
     if problem.place.column:

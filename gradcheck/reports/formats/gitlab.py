@@ -11,8 +11,8 @@ from typing import Any
 
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.located_messages import Fingerprints, Problem, problems, remarks
-from gradcheck.reports.repository import in_repository
+from gradcheck.reports.located_messages import Fingerprints, LocatedMessage, failure_messages, remark_messages
+from gradcheck.reports.repository import path_in_repository
 
 _SEVERITY = {"crashed": "blocker", "invalid": "critical", "failed": "major", "xpassed": "minor"}
 
@@ -22,17 +22,17 @@ def render(result: RunResult, look: Look) -> str:
     prints = Fingerprints()
     entries = []
     for case in result.cases:
-        entries += [_entry(case, problem, _SEVERITY[case.status], prints) for problem in problems(case)]
-        entries += [_entry(case, remark, "info", prints) for remark in remarks(case)]
+        entries += [_entry(case, problem, _SEVERITY[case.status], prints) for problem in failure_messages(case)]
+        entries += [_entry(case, remark, "info", prints) for remark in remark_messages(case)]
     return "[" + ",\n".join(entries) + "]\n"
 
 
-def _entry(case: CaseResult, problem: Problem, severity: str, prints: Fingerprints) -> str:
+def _entry(case: CaseResult, problem: LocatedMessage, severity: str, prints: Fingerprints) -> str:
     entry: dict[str, Any] = {
         "check_name": f"gradcheck/{problem.rule}",
         "description": f"{case.name}: {problem.message}" if case.name else problem.message,
         "fingerprint": prints.of(case, problem),
         "severity": severity,
-        "location": {"path": in_repository(problem.place.file), "lines": {"begin": problem.place.line or 1}},
+        "location": {"path": path_in_repository(problem.place.file), "lines": {"begin": problem.place.line or 1}},
     }
     return json.dumps(entry)

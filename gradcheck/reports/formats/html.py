@@ -8,6 +8,8 @@ from gradcheck.reports import Look
 
 def render(result: RunResult, look: Look) -> str:
     """The page, ending in a newline. It is the same for any look."""
-    from gradcheck.reports.page.run_page import page  # here, since jinja2 is loaded only where a page is asked for
+    from gradcheck.reports.page.run_page import (
+        render_run_page,
+    )  # here, since jinja2 is loaded only where a render_run_page is asked for
 
-    return page(result)
+    return render_run_page(result)

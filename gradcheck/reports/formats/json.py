@@ -12,21 +12,21 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from gradcheck import __version__
-from gradcheck.checks.unsupported_features import lacking
-from gradcheck.checks.result import UNSETTLED, CaseResult, CaseStatus, Comparison, Diagnosis, Failure, RunResult
+from gradcheck.checks.result import FAILING_STATUSES, CaseResult, CaseStatus, Comparison, Diagnosis, Failure, RunResult
+from gradcheck.checks.unsupported_features import unsupported_features
 from gradcheck.reports import Look
 from gradcheck.reports.phrases import comparison_text as told
 from gradcheck.reports.phrases import say
-from gradcheck.reports.source_lines import Spot, near, spot
-from gradcheck.reports.safe_text import at, plain
+from gradcheck.reports.safe_text import format_place, plain
+from gradcheck.reports.source_lines import SourceLocation, location_of_claim, relative_to_cwd
 
 SCHEMA = 1
 
 
 def render(result: RunResult, look: Look) -> str:
     """The document, a line a case; in ASCII, so that no pipe can spoil it."""
-    cases = ",\n".join(dump(of_case(case)) for case in result.cases)
-    return f'{dump(head(result))[:-1]}, "cases": [\n{cases}\n]}}\n'
+    cases = ",\n".join(dump(case_record(case)) for case in result.cases)
+    return f'{dump(run_record(result))[:-1]}, "cases": [\n{cases}\n]}}\n'
 
 
 def dump(value: dict[str, Any]) -> str:
@@ -34,7 +34,7 @@ def dump(value: dict[str, Any]) -> str:
     return json.dumps(to_json(value), allow_nan=False)
 
 
-def head(result: RunResult) -> dict[str, Any]:
+def run_record(result: RunResult) -> dict[str, Any]:
     """All but the cases."""
     summary: dict[str, Any] = {"cases": len(result.cases)}
     summary |= {status: result.count(status) for status in get_args(CaseStatus)}
@@ -48,8 +48,8 @@ def head(result: RunResult) -> dict[str, Any]:
         "summary": summary,
         **_fields(result, "interrupted", "selected"),
         "lacking": [
-            {"engine": one.engine, "lacks": one.words, **_fields(one, "unsupported", "cases", "unlocks")}
-            for one in lacking(result)
+            {"engine": one.engine, "lacks": one.features, **_fields(one, "unsupported", "cases", "unlocks")}
+            for one in unsupported_features(result)
         ],
     }
 
@@ -58,7 +58,7 @@ def _fields(of: Any, *names: str) -> dict[str, Any]:
     return {name: getattr(of, name) for name in names}
 
 
-def of_case(case: CaseResult) -> dict[str, Any]:
+def case_record(case: CaseResult) -> dict[str, Any]:
     """All there is to say of a case."""
     return {
         **_fields(case, "id", "file"),
@@ -70,7 +70,7 @@ def of_case(case: CaseResult) -> dict[str, Any]:
         **({"incomplete": [_error(error) for error in case.incomplete]} if case.incomplete else {}),
         **({"drift": [dict(one.data) for one in case.drift]} if case.drift else {}),
         **({"known": say(case.known)} if case.known is not None else {}),
-        **_power(case),
+        **_mutation_score_record(case),
         **_smallest(case),
     }
 
@@ -84,7 +84,7 @@ def _smallest(case: CaseResult) -> dict[str, Any]:
     return {"smallest": about | {"file": found.file or None, "snippet": found.snippet or None}}
 
 
-def _power(case: CaseResult) -> dict[str, Any]:
+def _mutation_score_record(case: CaseResult) -> dict[str, Any]:
     """What planted faults showed, where that was asked for."""
     if case.power is None:
         return {}
@@ -94,7 +94,7 @@ def _power(case: CaseResult) -> dict[str, Any]:
             "caught": case.power.caught,
             "equivalent": case.power.equivalent,
             "vacuous": case.power.is_vacuous,
-            "smallest": case.power.smallest,
+            "smallest": case.power.smallest_seen_error,
             "survivors": [{"kind": say(one.kind), "where": say(one.where)} for one in case.power.survivors],
         }
     }
@@ -122,10 +122,10 @@ def _comparison(c: Comparison) -> dict[str, Any]:
         "notes": [say(note) for note in c.notes],
         "trial": _trial(c),
         "verdict": say(c.verdict),
-        "reference_wrong": c.blames_reference,
+        "reference_wrong": c.passes_by_wrong_reference,
         "certificate": c.certificate,
-        "cause": told.cause(c),
-        "code": at(near(c.code)) if c.code is not None else None,
+        "cause": told.cause_text(c),
+        "code": format_place(relative_to_cwd(c.code)) if c.code is not None else None,
         "consequence_of": say(c.consequence_of),
         "diagnoses": [_diagnosis(found) for found in c.diagnoses],
     }
@@ -134,7 +134,7 @@ def _comparison(c: Comparison) -> dict[str, Any]:
 
 def _where(c: Comparison) -> dict[str, Any]:
     """The line, and what is meant in it; of what is right, where it begins."""
-    found = spot(c) if c.status in UNSETTLED else Spot(c.place)
+    found = location_of_claim(c) if c.status in FAILING_STATUSES else SourceLocation(c.place)
     line, column = found.place.line or None, found.place.column or None
     return {"line": line, "column": column, "end_column": column + found.length if column and found.length else None}
 

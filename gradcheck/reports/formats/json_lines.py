@@ -6,35 +6,35 @@ from __future__ import annotations
 from gradcheck import __version__
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.formats.json import SCHEMA, dump, head, of_case
+from gradcheck.reports.formats.json import SCHEMA, case_record, dump, run_record
 
 
 def render(result: RunResult, look: Look) -> str:
     """All lines, as they would have come one after another."""
-    return "".join((begin(), *(line(case) for case in result.cases), end(result)))
+    return "".join((begin_line(), *(case_line(case) for case in result.cases), end_line(result)))
 
 
-def begin() -> str:
+def begin_line() -> str:
     """The first line."""
     return dump({"event": "begin", "schema": SCHEMA, "gradcheck": __version__}) + "\n"
 
 
-def line(case: CaseResult) -> str:
+def case_line(case: CaseResult) -> str:
     """That of a case."""
-    return dump({"event": "case", **of_case(case)}) + "\n"
+    return dump({"event": "case", **case_record(case)}) + "\n"
 
 
-def streamed(case: CaseResult) -> str:
+def reliable_case_line(case: CaseResult) -> str:
     """That of a case of which perhaps not everything can be told."""
     try:
-        return line(case)
+        return case_line(case)
     except Exception:
-        from gradcheck.reports.partial_report import without_untold
+        from gradcheck.reports.partial_report import drop_unrenderable
 
         alone = RunResult((case,), 0.0, {})
-        return line(without_untold(alone, lambda result: line(result.cases[0])).cases[0])
+        return case_line(drop_unrenderable(alone, lambda result: case_line(result.cases[0])).cases[0])
 
 
-def end(result: RunResult) -> str:
+def end_line(result: RunResult) -> str:
     """The last line."""
-    return dump({"event": "end", **head(result)}) + "\n"
+    return dump({"event": "end", **run_record(result)}) + "\n"

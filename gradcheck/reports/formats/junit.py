@@ -11,10 +11,10 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.failed_case import failure
+from gradcheck.reports.failed_case import failed_case_lines
+from gradcheck.reports.located_messages import failure_messages, remark_messages
 from gradcheck.reports.phrases import say
-from gradcheck.reports.phrases.comparison_text import verdict
-from gradcheck.reports.located_messages import problems, remarks
+from gradcheck.reports.phrases.comparison_text import status_reason
 
 #: JUnit's word for each status that is not a plain success.
 _WORDS = {
@@ -59,7 +59,7 @@ def _add(suite: Element, case: CaseResult) -> None:
     name = case.name or "the file itself"
     testcase = SubElement(suite, "testcase", name=_legal(name), classname=_legal(case.file), time=f"{case.seconds:.3f}")
     word = _WORDS.get(case.status)
-    told = "\n".join(remark.message for remark in remarks(case))
+    told = "\n".join(remark.message for remark in remark_messages(case))
     if word is None:
         if told:
             SubElement(testcase, "system-out").text = _legal(told)
@@ -67,13 +67,15 @@ def _add(suite: Element, case: CaseResult) -> None:
     if word == "skipped":
         SubElement(testcase, word, type=case.status, message=_legal(_reason(case)))
         return
-    first, *_ = problems(case)
+    first, *_ = failure_messages(case)
     entry = SubElement(testcase, word, type=case.status, message=_legal(first.message))
-    entry.text = _legal("\n" + "\n".join(line.plain for line in failure(case, Look(width=100, verbosity=1))) + "\n")
+    entry.text = _legal(
+        "\n" + "\n".join(line.plain for line in failed_case_lines(case, Look(width=100, verbosity=1))) + "\n"
+    )
 
 
 def _reason(case: CaseResult) -> str:
-    reason = verdict(case) or "; ".join(say(error.message) for error in case.errors)
+    reason = status_reason(case) or "; ".join(say(error.message) for error in case.errors)
     return f"fails as expected: {reason}" if case.status == "xfailed" else reason or case.status
 
 

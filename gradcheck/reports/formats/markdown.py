@@ -9,11 +9,11 @@ from html import escape
 
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.failed_case import WORDS, failure
-from gradcheck.reports.findings import BAD
-from gradcheck.reports.located_messages import problems, remarks
-from gradcheck.reports.summary import lacking_lines, slowest_lines, summary
+from gradcheck.reports.failed_case import STATUS_WORDS, failed_case_lines
+from gradcheck.reports.findings import PROBLEM_STATUSES
+from gradcheck.reports.located_messages import failure_messages, remark_messages
 from gradcheck.reports.safe_text import count, plain
+from gradcheck.reports.summary import slowest_lines, summary, unsupported_lines
 
 #: How many cases have a line in the table, and how many are told in full: GitHub refuses a summary of over a megabyte.
 _LISTED, _IN_FULL = 200, 20
@@ -24,15 +24,18 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")
 
 def render(result: RunResult, look: Look) -> str:
     """The page, ending in a newline."""
-    bad = sorted((case for case in result.cases if case.status in BAD), key=lambda case: BAD.index(case.status))
+    bad = sorted(
+        (case for case in result.cases if case.status in PROBLEM_STATUSES),
+        key=lambda case: PROBLEM_STATUSES.index(case.status),
+    )
     lines = ["<!-- a report of gradcheck -->", f"## gradcheck: {_text(summary(result))}", ""]
     if bad:
         lines += ["| | case | where | what |", "|---|---|---|---|", *map(_row, bad[:_LISTED])]
         lines += [f"| | {count(len(bad) - _LISTED, 'more case')} | | |"] if len(bad) > _LISTED else []
         lines.append("")
-    told = [(case, remark) for case in result.cases for remark in remarks(case)]
+    told = [(case, remark) for case in result.cases for remark in remark_messages(case)]
     lines += [f"- {_code(remark.location)} {_text(f'{case.name}: {remark.message}')}" for case, remark in told]
-    lines += [f"- {_text(line)}" for line in (*lacking_lines(result), *slowest_lines(result, look.durations))]
+    lines += [f"- {_text(line)}" for line in (*unsupported_lines(result), *slowest_lines(result, look.durations))]
     lines += [""] if lines[-1] else []
     for case in bad[:_IN_FULL]:
         lines += _in_full(case)
@@ -40,13 +43,14 @@ def render(result: RunResult, look: Look) -> str:
 
 
 def _row(case: CaseResult) -> str:
-    first, *others = problems(case)
+    first, *others = failure_messages(case)
     more = f" (and {count(len(others), 'more problem')})" if others else ""
-    return f"| {WORDS[case.status][0]} | {_text(case.name)} | {_code(first.location)} | {_text(first.message)}{more} |"
+    cells = (STATUS_WORDS[case.status][0], _text(case.name), _code(first.location), f"{_text(first.message)}{more}")
+    return f"| {' | '.join(cells)} |"
 
 
 def _in_full(case: CaseResult) -> list[str]:
-    text = "\n".join(line.plain.rstrip() for line in failure(case, Look(width=100)))
+    text = "\n".join(line.plain.rstrip() for line in failed_case_lines(case, Look(width=100)))
     text = text if len(text) <= _MOST else f"{text[:_MOST]}\n…"
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
     shown = escape(plain(case.name or case.file))  # no markdown is read up to the next empty line

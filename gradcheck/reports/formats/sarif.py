@@ -13,8 +13,8 @@ from urllib.parse import quote
 from gradcheck import __version__
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.located_messages import Fingerprints, Problem, problems, remarks
-from gradcheck.reports.repository import in_repository, is_outside
+from gradcheck.reports.located_messages import Fingerprints, LocatedMessage, failure_messages, remark_messages
+from gradcheck.reports.repository import is_outside_repository, path_in_repository
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -40,11 +40,14 @@ def _driver(found: list[dict[str, Any]]) -> dict[str, Any]:
 def _results(result: RunResult) -> Iterator[dict[str, Any]]:
     prints = Fingerprints()
     for case in result.cases:
-        for level, problem in (*(("error", p) for p in problems(case)), *(("note", r) for r in remarks(case))):
+        for level, problem in (
+            *(("error", p) for p in failure_messages(case)),
+            *(("note", r) for r in remark_messages(case)),
+        ):
             yield _result(case, problem, level, prints)
 
 
-def _result(case: CaseResult, problem: Problem, level: str, prints: Fingerprints) -> dict[str, Any]:
+def _result(case: CaseResult, problem: LocatedMessage, level: str, prints: Fingerprints) -> dict[str, Any]:
     fixes = {} if problem.replacement is None else {"fixes": [_fix(problem, problem.replacement)]}
     return {
         "ruleId": problem.rule,
@@ -56,15 +59,15 @@ def _result(case: CaseResult, problem: Problem, level: str, prints: Fingerprints
     }
 
 
-def _location(problem: Problem) -> dict[str, Any]:
+def _location(problem: LocatedMessage) -> dict[str, Any]:
     region = _region(problem)
     return {"artifactLocation": _artifact(problem), **({"region": region} if region else {})}
 
 
-def _artifact(problem: Problem) -> dict[str, str]:
+def _artifact(problem: LocatedMessage) -> dict[str, str]:
     """From the repository's root; of what lies outside, as it is called on this machine."""
-    seen = in_repository(problem.place.file)
-    if is_outside(seen):
+    seen = path_in_repository(problem.place.file)
+    if is_outside_repository(seen):
         return {"uri": "file://" + _quoted(Path(os.path.abspath(problem.place.file)).as_posix())}
     return {"uri": _quoted(seen), "uriBaseId": "%SRCROOT%"}
 
@@ -73,7 +76,7 @@ def _quoted(path: str) -> str:
     return quote(path.encode("utf-8", "backslashreplace"))
 
 
-def _region(problem: Problem) -> dict[str, int]:
+def _region(problem: LocatedMessage) -> dict[str, int]:
     place = problem.place
     if not place.line:
         return {}
@@ -85,7 +88,7 @@ def _region(problem: Problem) -> dict[str, int]:
     return region
 
 
-def _fix(problem: Problem, text: str) -> dict[str, Any]:
+def _fix(problem: LocatedMessage, text: str) -> dict[str, Any]:
     replacement = {"deletedRegion": _region(problem), "insertedContent": {"text": text}}
     return {
         "description": {"text": f"write {text}"},

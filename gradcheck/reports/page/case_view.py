@@ -7,21 +7,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.result import UNSETTLED, CaseResult
-from gradcheck.reports.causes import Member, members_of
-from gradcheck.reports.failed_case import WORDS
-from gradcheck.reports.page.graph_verdicts import graph_of
-from gradcheck.reports.page.mathml import typeset
-from gradcheck.reports.page.failure_view import FORMULAS, Line, Shown, end_of, line_of, shown
-from gradcheck.reports.passed_case import achievements, rows
+from gradcheck.checks.result import FAILING_STATUSES, CaseResult
+from gradcheck.reports.causes import GroupMember, case_members
+from gradcheck.reports.failed_case import STATUS_WORDS
+from gradcheck.reports.located_messages import remark_messages
+from gradcheck.reports.page.failure_view import (
+    FORMULA_CLAIMS,
+    FailureView,
+    SourceLine,
+    failure_view,
+    last_characters,
+    source_line,
+)
+from gradcheck.reports.page.graph_verdicts import case_diagram
+from gradcheck.reports.page.mathml import formula_to_mathml
+from gradcheck.reports.passed_case import claim_rows, passed_remarks
 from gradcheck.reports.phrases import comparison_text as told
 from gradcheck.reports.phrases import say
-from gradcheck.reports.picture.diagram import Graph
-from gradcheck.reports.picture.svg import MARKS, MEANINGS, drawn
-from gradcheck.reports.located_messages import remarks
-from gradcheck.reports.source_lines import lines_of, located, spot
-from gradcheck.reports.summary import duration, lacks, power_lines
-from gradcheck.reports.safe_text import count, cut, plain, plain_lines
+from gradcheck.reports.picture.diagram import Diagram
+from gradcheck.reports.picture.svg import MARKS, MEANINGS, to_svg
+from gradcheck.reports.safe_text import count, plain, plain_lines, truncate
+from gradcheck.reports.source_lines import file_lines, locate_part, location_of_claim
+from gradcheck.reports.summary import format_duration, missing_features_text, mutation_score_lines
 
 #: Findings and claims of a case that are shown, and the lines of its file.
 MOST_FINDINGS, MOST_CLAIMS, MOST_LINES = 12, 200, 120
@@ -30,7 +37,7 @@ MOST_IN_A_LINE, MOST_IN_A_TEXT = 720, 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Claimed:
+class ClaimRow:
     """A claim that did not fail: its columns, and its formula as MathML."""
 
     columns: tuple[str, ...]
@@ -38,53 +45,53 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class CaseView:
     """All of a case that is shown; of a `brief` one no more than what stands at its top."""
 
     case: CaseResult
-    word: str
+    status_word: str
     about: str
     facts: tuple[str, ...] = ()
-    brief: bool = False
-    shown: tuple[Shown, ...] = ()
+    is_brief: bool = False
+    failures: tuple[FailureView, ...] = ()
     more: int = 0
     graph: str = ""
     marks: tuple[tuple[str, str, str], ...] = ()  # of its nodes: verdict, mark, what it means
-    claims: tuple[Claimed, ...] = ()
-    unasked: bool = False  # whether there are claims that an engine could not be asked
-    file: tuple[Line, ...] = ()
+    claims: tuple[ClaimRow, ...] = ()
+    has_unsupported_claims: bool = False  # whether there are claims that an engine could not be asked
+    file: tuple[SourceLine, ...] = ()
     smallest: tuple[tuple[str, str], ...] = ()
-    printed: tuple[tuple[str, str], ...] = field(default=())
+    engine_output: tuple[tuple[str, str], ...] = field(default=())
 
 
-def brief_view(case: CaseResult) -> View:
+def brief_view(case: CaseResult) -> CaseView:
     """How it came out, and no more."""
-    return View(case, WORDS[case.status][0], plain(remark_of(case)), tuple(_facts(case)), brief=True)
+    return CaseView(case, STATUS_WORDS[case.status][0], plain(case_remark(case)), tuple(_facts(case)), is_brief=True)
 
 
-def full_view(case: CaseResult, titles: bool = False) -> View:
+def full_view(case: CaseResult, titles: bool = False) -> CaseView:
     """Everything; with `titles` the nodes of the graph tell of themselves without a script."""
-    members = members_of(case) if _is_bad(case) else []
-    found = [shown(member) for member in members[:MOST_FINDINGS] if member.finding or member.error]
-    graph = graph_of(case)
-    return View(
+    members = case_members(case) if _has_failure(case) else []
+    found = [failure_view(member) for member in members[:MOST_FINDINGS] if member.finding or member.error]
+    graph = case_diagram(case)
+    return CaseView(
         case,
-        WORDS[case.status][0],
-        plain(remark_of(case)),
+        STATUS_WORDS[case.status][0],
+        plain(case_remark(case)),
         tuple(_facts(case)),
-        shown=tuple(found),
+        failures=tuple(found),
         more=max(0, len(members) - MOST_FINDINGS),
-        graph="" if graph is None else drawn(graph, titles=titles, label=f"the graph of {case.name}"),
+        graph="" if graph is None else to_svg(graph, titles=titles, label=f"the graph of {case.name}"),
         marks=() if graph is None else tuple(_marks(graph)),
         claims=tuple(_claims(case)),
-        unasked=any(c.status == "unsupported" for c in case.comparisons),
+        has_unsupported_claims=any(c.status == "unsupported" for c in case.comparisons),
         file=tuple(_file(case, members)),
         smallest=tuple(_smallest(case)),
-        printed=tuple((engine, end_of(text.strip())) for engine, text in case.output.items()),
+        engine_output=tuple((engine, last_characters(text.strip())) for engine, text in case.output.items()),
     )
 
 
-def _marks(graph: Graph) -> Iterator[tuple[str, str, str]]:
+def _marks(graph: Diagram) -> Iterator[tuple[str, str, str]]:
     """What there is in a picture to be explained."""
     found = {node.verdict for node in graph.nodes}
     yield from ((verdict, mark, MEANINGS[verdict]) for verdict, mark in MARKS.items() if mark and verdict in found)
@@ -94,29 +101,29 @@ def _marks(graph: Graph) -> Iterator[tuple[str, str, str]]:
         yield "constant", "┈", "dashed: a constant, which has no gradient"
 
 
-def _is_bad(case: CaseResult) -> bool:
-    return bool(case.errors) or any(c.status in UNSETTLED for c in case.comparisons)
+def _has_failure(case: CaseResult) -> bool:
+    return bool(case.errors) or any(c.status in FAILING_STATUSES for c in case.comparisons)
 
 
-def remark_of(case: CaseResult) -> str:
+def case_remark(case: CaseResult) -> str:
     """The case in a line: what holds, or what is wrong first."""
     if case.status == "passed":
-        return "; ".join(achievements(case))
-    member = members_of(case)[0] if _is_bad(case) else None
+        return "; ".join(passed_remarks(case))
+    member = case_members(case)[0] if _has_failure(case) else None
     if member is not None and member.finding is not None:
         return told.title(member.finding.lead)
     if member is not None and member.error is not None:
         return told.error_line(member.error)
-    return lacks(case) or told.verdict(case)
+    return missing_features_text(case) or told.status_reason(case)
 
 
 def _facts(case: CaseResult) -> list[str]:
     """What is told of a case besides: its description, how long it took, what a reader should know."""
     about = case.case.description if case.case is not None else ""
-    found = [plain(cut(about, MOST_IN_A_TEXT))] if about else []
-    time = "from the cache" if case.cached else f"took {duration(case.seconds)}"
+    found = [plain(truncate(about, MOST_IN_A_TEXT))] if about else []
+    time = "from the cache" if case.cached else f"took {format_duration(case.seconds)}"
     found.append(f"{time}; seed {case.seed}")
-    found += [remark.message for remark in remarks(case)] + power_lines(case, True)
+    found += [remark.message for remark in remark_messages(case)] + mutation_score_lines(case, True)
     for engine, conventions in case.conventions:
         found += [f"{plain(engine)}: {plain(say(one))}" for one in conventions]
     return list(dict.fromkeys(found))
@@ -125,33 +132,33 @@ def _facts(case: CaseResult) -> list[str]:
 # What is right -----------------------------------------------------------------------------------------
 
 
-def _claims(case: CaseResult) -> list[Claimed]:
+def _claims(case: CaseResult) -> list[ClaimRow]:
     """A line each, with the certificate; formulas typeset."""
-    found: list[Claimed] = []
-    for group, columns in rows(case):
+    found: list[ClaimRow] = []
+    for group, columns in claim_rows(case):
         if len(found) == MOST_CLAIMS:
             break
         first = group[0]
         left = "" if first.what is ClaimKind.CHECK else first.tensor
-        math = typeset(first.formula, left) if first.what in FORMULAS and first.formula else ""
-        found.append(Claimed(tuple(cut(text, MOST_IN_A_TEXT) for text in columns), math))
+        math = formula_to_mathml(first.formula, left) if first.what in FORMULA_CLAIMS and first.formula else ""
+        found.append(ClaimRow(tuple(truncate(text, MOST_IN_A_TEXT) for text in columns), math))
     return found
 
 
 # What goes with it -------------------------------------------------------------------------------------
 
 
-def _file(case: CaseResult, members: Sequence[Member]) -> list[Line]:
+def _file(case: CaseResult, members: Sequence[GroupMember]) -> list[SourceLine]:
     """The case file's own lines, from where the case begins to where it ends, with what is meant in them."""
-    lines = lines_of(case.place.file or case.file)
+    lines = file_lines(case.place.file or case.file)
     first = max(1, case.place.line)
-    marked: dict[int, Line] = {}
+    marked: dict[int, SourceLine] = {}
     for member in members:
-        found = spot(member.finding.lead) if member.finding is not None else None
+        found = location_of_claim(member.finding.lead) if member.finding is not None else None
         place = found.place if found is not None else member.error.place if member.error is not None else case.place
         if found is None or not found.line:
-            found = located(place, None)
-        line = line_of(found)
+            found = locate_part(place, None)
+        line = source_line(found)
         if line is not None and found.place.file == (case.place.file or case.file):
             marked.setdefault(line.number, line)
     last = next((n for n in range(first, len(lines)) if lines[n].rstrip() == "---"), len(lines))
@@ -162,7 +169,7 @@ def _file(case: CaseResult, members: Sequence[Member]) -> list[Line]:
     kept = list(enumerate(lines[first - 1 : last], first))
     while kept and not kept[-1][1].strip():
         kept.pop()
-    return [marked.get(n) or Line(n, plain(cut(text.expandtabs(4), MOST_IN_A_LINE))) for n, text in kept]
+    return [marked.get(n) or SourceLine(n, plain(truncate(text.expandtabs(4), MOST_IN_A_LINE))) for n, text in kept]
 
 
 def _smallest(case: CaseResult) -> list[tuple[str, str]]:

@@ -9,32 +9,37 @@ from dataclasses import dataclass
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Comparison, Failure
 from gradcheck.errors import Place
-from gradcheck.reports.causes import Member
-from gradcheck.reports.findings import Finding, locate
-from gradcheck.reports.page.heat_map import Heat, heat_of
-from gradcheck.reports.page.mathml import typeset
+from gradcheck.reports.causes import GroupMember
+from gradcheck.reports.findings import Finding, place_in_case
+from gradcheck.reports.page.heat_map import HeatMap, draw_heat_map
+from gradcheck.reports.page.mathml import formula_to_mathml
+from gradcheck.reports.phrases import comparison_numbers, say
 from gradcheck.reports.phrases import comparison_text as told
-from gradcheck.reports.phrases import say
-from gradcheck.reports.phrases import comparison_numbers
-from gradcheck.reports.phrases.phrase_table import listed
-from gradcheck.reports.source_lines import Spot, located, near, spot, suggested
-from gradcheck.reports.safe_text import at, count, cut, plain, plain_lines
+from gradcheck.reports.phrases.phrase_table import join_names
+from gradcheck.reports.safe_text import count, format_place, plain, plain_lines, truncate
+from gradcheck.reports.source_lines import (
+    SourceLocation,
+    locate_part,
+    location_of_claim,
+    relative_to_cwd,
+    suggested_edit,
+)
 
 #: Tensors of a finding that are shown beside the one that says most; characters of a line, of a print.
 MOST_TENSORS, MOST_IN_A_LINE, MOST_PRINTED = 8, 240, 20_000
 #: In what IPython calls the code of a cell, in no file.
 _IN_A_CELL = "ipykernel_"
 #: Claims whose text is a formula.
-FORMULAS = (ClaimKind.FORMULA, ClaimKind.WRONG_FORMULA, ClaimKind.CHECK)
+FORMULA_CLAIMS = (ClaimKind.FORMULA, ClaimKind.WRONG_FORMULA, ClaimKind.CHECK)
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SourceLine:
     """A line of a file, in three parts: the middle one is meant."""
 
     number: int
     before: str
-    meant: str = ""
+    marked: str = ""
     after: str = ""
 
 
@@ -55,95 +60,105 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class FailureView:
     """One thing that is wrong with a case."""
 
     title: str
     where: str = ""
-    line: Line | None = None
-    code: tuple[str, Line] | None = None  # where the engine's own function begins that computes it
-    backing: str = ""
+    line: SourceLine | None = None
+    code: tuple[str, SourceLine] | None = None  # where the engine's own function begins that computes it
+    evidence: str = ""
     reasons: tuple[tuple[str, str], ...] = ()
     change: Change | None = None
     suggestions: tuple[str, ...] = ()
     formulas: tuple[tuple[str, str], ...] = ()  # what is said of it, and MathML
     counterexamples: tuple[str, ...] = ()
-    heat: Heat | None = None
+    heat: HeatMap | None = None
     notes: tuple[str, ...] = ()
-    also: tuple[str, ...] = ()
-    further: tuple[tuple[str, Heat], ...] = ()  # tensors that are wrong with it: which, and their pictures
+    same_failures: tuple[str, ...] = ()
+    related_tensors: tuple[tuple[str, HeatMap], ...] = ()  # tensors that are wrong with it: which, and their pictures
     details: str = ""
 
     @property
     def text(self) -> str:
         """What is wrong and why, to be copied."""
         reasons = (f"{word}: {text}" for word, text in self.reasons)
-        lines = (self.title, self.where, self.backing, *reasons, *self.counterexamples, *self.suggestions)
+        lines = (self.title, self.where, self.evidence, *reasons, *self.counterexamples, *self.suggestions)
         meant = f"did you mean  {self.change.text} ?" if self.change is not None else ""
-        return "\n".join(filter(None, (*lines, meant, *self.notes, *self.also)))
+        return "\n".join(filter(None, (*lines, meant, *self.notes, *self.same_failures)))
 
 
-def shown(member: Member) -> Shown:
+def failure_view(member: GroupMember) -> FailureView:
     """Of a member that has a finding, or an error."""
     if member.finding is not None:
-        return _of_finding(member.finding, member.case)
+        return _finding_view(member.finding, member.case)
     assert member.error is not None
-    return _of_error(member.error, member.case)
+    return _error_view(member.error, member.case)
 
 
-def _of_error(error: Failure, case: CaseResult) -> Shown:
-    place = locate(case, error.place)
-    found = located(place, None)
+def _error_view(error: Failure, case: CaseResult) -> FailureView:
+    place = place_in_case(case, error.place)
+    found = locate_part(place, None)
     own = tuple(f"{plain(engine)} itself says: {plain(words)}" for engine, words in error.own_words)
-    return Shown(told.error_line(error), _where(place, found), line_of(found), notes=own, details=end_of(error.details))
+    return FailureView(
+        told.error_line(error),
+        _where(place, found),
+        source_line(found),
+        notes=own,
+        details=last_characters(error.details),
+    )
 
 
-def _of_finding(finding: Finding, case: CaseResult) -> Shown:
+def _finding_view(finding: Finding, case: CaseResult) -> FailureView:
     lead = finding.lead
-    found = spot(lead)
-    place = locate(case, found.place)
+    found = location_of_claim(lead)
+    place = place_in_case(case, found.place)
     consequences = told.consequences(lead, finding.consequences) if finding.consequences else ""
     others = dict.fromkeys(told.headline(one) for one in finding.others if one.trial is None)
     also = [f"also: {text}" for text in others] + _trials(finding.others)
-    numeric = (comparison_numbers.differing(lead), comparison_numbers.worst(lead), comparison_numbers.allowed(lead))
-    return Shown(
+    numeric = (
+        comparison_numbers.differing_count_text(lead),
+        comparison_numbers.worst_element_text(lead),
+        comparison_numbers.tolerance_text(lead),
+    )
+    return FailureView(
         told.title(lead),
         _where(place, found),
-        line_of(Spot(place, found.line, found.start, found.length)),
+        source_line(SourceLocation(place, found.line, found.start, found.length)),
         _code(lead),
-        "; ".join(filter(None, (told.raised(lead), told.backing(lead, finding.consequences)))),
+        "; ".join(filter(None, (told.op_error_text(lead), told.evidence_text(lead, finding.consequences)))),
         tuple(told.reasons(lead, everything=False)),
         _change(lead),
         tuple(told.suggestions(lead)) if _change(lead) is None else (),
         tuple(_formulas(lead)),
         tuple(told.counterexamples(lead)),
-        heat_of(lead),
+        draw_heat_map(lead),
         (*_trial(lead), *filter(None, numeric), *(plain(say(note)) for note in lead.notes)),
         (*also, *filter(None, (consequences,))),
-        tuple(_further(finding)),
+        tuple(_related_tensors(finding)),
     )
 
 
-def _where(place: Place, found: Spot) -> str:
+def _where(place: Place, found: SourceLocation) -> str:
     """Nothing of what somebody's code has made, and is in no file."""
-    return at(place) if found.line or not place.line or os.path.exists(place.file) else ""
+    return format_place(place) if found.line or not place.line or os.path.exists(place.file) else ""
 
 
-def _code(c: Comparison) -> tuple[str, Line] | None:
+def _code(c: Comparison) -> tuple[str, SourceLine] | None:
     if c.code is None:
         return None
-    found = located(near(c.code), None)
+    found = locate_part(relative_to_cwd(c.code), None)
     line = found.line.rstrip()
     start = len(line) - len(line.lstrip())
-    shown = line_of(Spot(found.place, line, start, len(line) - start)) or Line(found.place.line, "")
-    return f"computed by {'a cell' if _IN_A_CELL in found.place.file else at(found.place)}", shown
+    shown = source_line(SourceLocation(found.place, line, start, len(line) - start)) or SourceLine(found.place.line, "")
+    return f"computed by {'a cell' if _IN_A_CELL in found.place.file else format_place(found.place)}", shown
 
 
-def _further(finding: Finding) -> Iterator[tuple[str, Heat]]:
+def _related_tensors(finding: Finding) -> Iterator[tuple[str, HeatMap]]:
     """The tensors that are wrong in the same way, or because of it, at the case's own numbers."""
     wrong = {_tensor(c): c for c in (*finding.others, *finding.consequences) if c.trial is None}
     for c in [c for key, c in wrong.items() if key != _tensor(finding.lead)][:MOST_TENSORS]:
-        heat = heat_of(c)
+        heat = draw_heat_map(c)
         if heat is not None:
             yield told.headline(c), heat
 
@@ -158,17 +173,17 @@ def _trials(others: Sequence[Comparison]) -> list[str]:
     for trial in {one.trial.number: one.trial for one in others if one.trial is not None}.values():
         sizes = ", ".join(f"{plain(name)} = {size}" for name, size in trial.sizes.items())
         known.setdefault(sizes, []).append(str(trial.number))
-    texts = [f"{listed(tuple(ones))}{f' ({sizes})' if sizes else ''}" for sizes, ones in known.items()]
+    texts = [f"{join_names(tuple(ones))}{f' ({sizes})' if sizes else ''}" for sizes, ones in known.items()]
     is_one = sum(map(len, known.values())) == 1
     return [f"also in {'trial' if is_one else 'trials'} {'; '.join(texts)}"] if texts else []
 
 
 def _trial(c: Comparison) -> tuple[str, ...]:
-    return (f"at other numbers: {comparison_numbers.trial(c)}",) if c.trial is not None else ()
+    return (f"at other numbers: {comparison_numbers.trial_text(c)}",) if c.trial is not None else ()
 
 
 def _change(c: Comparison) -> Change | None:
-    known = suggested(c)
+    known = suggested_edit(c)
     if known is None:
         return None
     edit, text = known[1], c.formula
@@ -188,23 +203,25 @@ def _formulas(c: Comparison) -> list[tuple[str, str]]:
     left = "" if c.what is ClaimKind.CHECK or step else c.tensor
     claimed = f"claimed of {plain(step)}" if step else "claimed"
     claimed = "claimed to be wrong" if c.what is ClaimKind.WRONG_FORMULA else claimed
-    found = [(claimed, typeset(c.formula, left))] if c.what in FORMULAS and c.formula else []
+    found = [(claimed, formula_to_mathml(c.formula, left))] if c.what in FORMULA_CLAIMS and c.formula else []
     meant = next((d.formula for d in c.diagnoses if d.formula), "")
-    found += [("meant, it seems", typeset(meant, left))] if meant and c.what in FORMULAS else []
+    found += [("meant, it seems", formula_to_mathml(meant, left))] if meant and c.what in FORMULA_CLAIMS else []
     return [(word, math) for word, math in found if math]
 
 
-def line_of(found: Spot) -> Line | None:
+def source_line(found: SourceLocation) -> SourceLine | None:
     """The line, cut where it is very long; None where that is not known."""
     if not found.line:
         return None
     line, start, end = found.line.rstrip(), found.start, found.start + found.length
     before, meant, after = line[:start], line[start:end], line[end:]
     before = before if len(before) <= MOST_IN_A_LINE else f"…{before[1 - MOST_IN_A_LINE :]}"
-    return Line(found.place.line, plain(before), *(plain(cut(text, MOST_IN_A_LINE)) for text in (meant, after)))
+    return SourceLine(
+        found.place.line, plain(before), *(plain(truncate(text, MOST_IN_A_LINE)) for text in (meant, after))
+    )
 
 
-def end_of(text: str) -> str:
+def last_characters(text: str) -> str:
     """The last characters of what may be very long."""
     hidden = len(text) - MOST_PRINTED
     told = "\n".join(plain_lines(text[-MOST_PRINTED:]))

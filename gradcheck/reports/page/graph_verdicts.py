@@ -10,44 +10,44 @@ from collections.abc import Mapping
 
 from gradcheck.autograd.trace import Glimpse, glimpse
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.tensor_summaries import Seen, glimpses
-from gradcheck.checks.result import UNSETTLED, CaseResult, Comparison
+from gradcheck.checks.result import FAILING_STATUSES, CaseResult, Comparison
+from gradcheck.checks.tensor_summaries import TensorSummary, tensor_summaries
+from gradcheck.reports.phrases.comparison_numbers import side_names
 from gradcheck.reports.phrases.comparison_text import headline, title
-from gradcheck.reports.phrases.comparison_numbers import parties
-from gradcheck.reports.picture.diagram import Graph, Verdict, nearest, of_case, told
-from gradcheck.reports.tensors import numbers, span
-from gradcheck.reports.safe_text import brief
+from gradcheck.reports.picture.diagram import Diagram, NodeVerdict, diagram_of_case, nearest_nodes, with_verdicts
+from gradcheck.reports.safe_text import three_digits
+from gradcheck.reports.tensors import to_printable_dtype, value_range_text
 
 #: A larger graph is not drawn whole; a larger tensor not computed again for its picture.
 MOST_NODES, MOST_ELEMENTS = 300, 4_000_000
 #: How many claims a node tells of.
 _CLAIMS = 4
-_ORDER: tuple[Verdict, ...] = ("unknown", "passed", "follows", "undecided", "failed", "faulty")
+_ORDER: tuple[NodeVerdict, ...] = ("unknown", "passed", "follows", "undecided", "failed", "faulty")
 _WITHOUT_TENSOR = (ClaimKind.CHECK, ClaimKind.RAISES, ClaimKind.DOT_PRODUCT)
 
 
-def graph_of(result: CaseResult) -> Graph | None:
+def case_diagram(result: CaseResult) -> Diagram | None:
     """The graph of the case with what the result says of each node; None where the case is not known any more."""
     if result.case is None or not result.case.graph:
         return None
-    graph = of_case(result.case)
-    verdicts = verdicts_of(result)
+    graph = diagram_of_case(result.case)
+    verdicts = tensor_verdicts(result)
     # of a large graph only what is drawn has lines to be shown
-    graph = nearest(told(graph, {name: (verdict, ()) for name, verdict in verdicts.items()}), MOST_NODES)
-    return told(graph, _known(result, graph, verdicts))
+    graph = nearest_nodes(with_verdicts(graph, {name: (verdict, ()) for name, verdict in verdicts.items()}), MOST_NODES)
+    return with_verdicts(graph, _node_details(result, graph, verdicts))
 
 
-def verdicts_of(result: CaseResult) -> dict[str, Verdict]:
+def tensor_verdicts(result: CaseResult) -> dict[str, NodeVerdict]:
     """By the names of tensors; the worst that was found of each."""
-    found: dict[str, Verdict] = {}
+    found: dict[str, NodeVerdict] = {}
 
-    def learn(name: str, verdict: Verdict) -> None:
+    def learn(name: str, verdict: NodeVerdict) -> None:
         name = name.partition("[")[0]
         if _ORDER.index(verdict) > _ORDER.index(found.get(name, "unknown")):
             found[name] = verdict
 
     for c in result.comparisons:
-        entry = _origin(c)
+        entry = _faulty_entry(c)
         if entry:
             learn(entry, "faulty")
         if c.what not in _WITHOUT_TENSOR:
@@ -55,14 +55,14 @@ def verdicts_of(result: CaseResult) -> dict[str, Verdict]:
     return found
 
 
-def _origin(c: Comparison) -> str:
+def _faulty_entry(c: Comparison) -> str:
     """The entry at which it goes wrong, where that is known."""
     if c.status != "failed" or c.cause is None or c.cause.origin.kind not in ("op_at", "op_inside"):
         return ""
     return str(c.cause.origin["entry"])
 
 
-def _verdict(c: Comparison, entry: str) -> Verdict:
+def _verdict(c: Comparison, entry: str) -> NodeVerdict:
     if c.status == "passed":
         return "passed"
     if c.status == "failed":
@@ -73,63 +73,63 @@ def _verdict(c: Comparison, entry: str) -> Verdict:
 # Lines -------------------------------------------------------------------------------------------------
 
 
-def _known(
-    result: CaseResult, graph: Graph, verdicts: Mapping[str, Verdict]
-) -> dict[str, tuple[Verdict, tuple[str, ...]]]:
+def _node_details(
+    result: CaseResult, graph: Diagram, verdicts: Mapping[str, NodeVerdict]
+) -> dict[str, tuple[NodeVerdict, tuple[str, ...]]]:
     """For every node of the graph."""
     claims: dict[str, list[Comparison]] = {}
     for c in result.comparisons:
         if c.what not in _WITHOUT_TENSOR and c.trial is None:
             claims.setdefault(c.tensor.partition("[")[0], []).append(c)
-    seen = _seen(result)
-    known: dict[str, tuple[Verdict, tuple[str, ...]]] = {}
+    seen = _core_summaries(result)
+    known: dict[str, tuple[NodeVerdict, tuple[str, ...]]] = {}
     for node in graph.nodes:
         own = claims.get(node.name, [])
         lines = [f"{node.name} = {node.text}"] if node.kind == "entry" else [f"{node.kind} {node.text}"]
         lines += _statistics(seen.get(node.name), own, node.kind == "entry") or _shape(own)
-        lines += _told(own)
+        lines += _claim_lines(own)
         known[node.name] = (verdicts.get(node.name, "unknown"), tuple(lines))
     return known
 
 
-def _seen(result: CaseResult) -> Mapping[str, Seen]:
+def _core_summaries(result: CaseResult) -> Mapping[str, TensorSummary]:
     """What the core makes of the case, unless that broke, or is very large."""
     if result.case is None or result.status in ("crashed", "invalid"):
         return {}
     if max((c.elements for c in result.comparisons), default=0) > MOST_ELEMENTS:
         return {}
-    return glimpses(result.case, result.seed)
+    return tensor_summaries(result.case, result.seed)
 
 
-def _statistics(seen: Seen | None, claims: list[Comparison], is_computed: bool) -> list[str]:
+def _statistics(seen: TensorSummary | None, claims: list[Comparison], is_computed: bool) -> list[str]:
     """Of the value and of the gradient: whose they are, where not all have the same."""
     lines: list[str] = []
     known = (None, None) if seen is None else (seen.value, seen.gradient)
     for word, kind, own in zip(("value", "gradient"), (ClaimKind.VALUE, ClaimKind.GRADIENT), known, strict=True):
         compared = [c for c in claims if c.what is kind]
-        differ = _differing([c for c in compared if c.status in UNSETTLED])
+        differ = _differing_values([c for c in compared if c.status in FAILING_STATUSES])
         lines += [f"{word} by {name}: {told}" for name, told in differ.items()]
         if own is not None and not differ:
             agreed = "passed" in {c.status for c in compared} or not (is_computed or kind is ClaimKind.GRADIENT)
-            lines.append(f"{word}{'' if agreed else ' by core'}: {statistics(own)}")
+            lines.append(f"{word}{'' if agreed else ' by core'}: {array_statistics(own)}")
     return lines
 
 
-def _differing(wrong: list[Comparison]) -> dict[str, str]:
+def _differing_values(wrong: list[Comparison]) -> dict[str, str]:
     """What each of those that do not agree has, at last."""
     found: dict[str, str] = {}
     for c in wrong:
-        for name, array in zip(parties(c), (c.got_array, c.want_array), strict=True):
+        for name, array in zip(side_names(c), (c.got_array, c.want_array), strict=True):
             if array is not None:
-                found[name] = statistics(glimpse(numbers(array)))
+                found[name] = array_statistics(glimpse(to_printable_dtype(array)))
     return found
 
 
-def statistics(found: Glimpse) -> str:
+def array_statistics(found: Glimpse) -> str:
     """`[3, 2] float64, from -1 to 4, norm 5.2`; of a single number, that; how many are NaN or infinite, if any."""
     shape = f"[{', '.join(map(str, found.shape))}] {found.dtype}" if found.shape else f"scalar {found.dtype}"
-    told = f"{shape}, {span(found).removeprefix('of ')}"
-    return told if found.not_finite or found.low == found.high else f"{told}, norm {brief(found.norm)}"
+    told = f"{shape}, {value_range_text(found).removeprefix('of ')}"
+    return told if found.not_finite or found.low == found.high else f"{told}, norm {three_digits(found.norm)}"
 
 
 def _shape(claims: list[Comparison]) -> list[str]:
@@ -137,7 +137,7 @@ def _shape(claims: list[Comparison]) -> list[str]:
     return [] if known is None else [f"shape [{', '.join(map(str, known.shape))}] {known.dtype}"]
 
 
-def _told(claims: list[Comparison]) -> list[str]:
+def _claim_lines(claims: list[Comparison]) -> list[str]:
     """What is wrong first; of what is right, what kinds of claims hold."""
     wrong = list(
         dict.fromkeys(title(c) if c.cause else headline(c) for c in claims if c.status in ("failed", "undecided"))

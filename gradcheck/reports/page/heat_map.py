@@ -20,9 +20,9 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.result import Comparison
 from gradcheck.reports.page.png import data_uri
-from gradcheck.reports.page.regions import region
-from gradcheck.reports.phrases.comparison_numbers import parties
-from gradcheck.reports.tensors import numbers, short
+from gradcheck.reports.page.regions import wrong_region
+from gradcheck.reports.phrases.comparison_numbers import side_names
+from gradcheck.reports.tensors import format_number, to_printable_dtype
 
 #: What is drawn cell by cell; of a larger tensor an image is drawn, of so many pixels a side at most.
 MOST_ROWS, MOST_COLUMNS, MOST_PIXELS = 24, 12, 256
@@ -64,7 +64,7 @@ class Panel:
     for whoever cannot see it."""
 
     title: str
-    told: str
+    description: str
     svg: str = ""
     source: str = ""
     width: int = 0
@@ -72,21 +72,23 @@ class Panel:
 
 
 @dataclass(frozen=True, slots=True)
-class Heat:
+class HeatMap:
     """What was got, what was wanted, and how far apart they are. `notes` say where it is wrong, and how to read it."""
 
     panels: tuple[Panel, ...]
     levels: tuple[Level, ...] = ()
-    reduced: tuple[int, int] | None = None  # rows and columns that a pixel stands for, where it is for several
+    elements_per_pixel: tuple[int, int] | None = (
+        None  # rows and columns that a pixel stands for, where it is for several
+    )
     notes: tuple[str, ...] = ()
 
 
-def heat_of(c: Comparison) -> Heat | None:
+def draw_heat_map(c: Comparison) -> HeatMap | None:
     """None where there is no tensor, or too large a one; without a map of differences where there are no two of one
     shape."""
     got, want = c.got_array, c.want_array
     if got is None or want is None or got.shape != want.shape:
-        return _apart(c)
+        return _separate_panels(c)
     if not 0 < got.size <= MOST_ELEMENTS:
         return None
     with quiet():
@@ -95,8 +97,8 @@ def heat_of(c: Comparison) -> Heat | None:
     ratios, places = _table(ratio), _table(levels)
     counts = np.bincount(levels.reshape(-1), minlength=len(LEVELS))
     found = tuple(Level(place, LEVELS[place], int(n)) for place, n in enumerate(counts) if n)
-    titles = (*parties(c), "log₁₀ (difference / allowed)")
-    where = region(levels > 2)
+    titles = (*side_names(c), "log₁₀ (difference / allowed)")
+    where = wrong_region(levels > 2)
     notes = (f"wrong at {where} alone",) if where else ()
     if _is_small(places):
         labels = _labels(got.shape, places.shape)
@@ -104,7 +106,7 @@ def heat_of(c: Comparison) -> Heat | None:
         texts = [_texts(table, got.size) for table in tables]
         panels = [_cells(one, text, labels, differ) for one, text in zip(titles, texts, strict=False)]
         panels.append(_cells(titles[2], _logs(ratios, places, got.size), labels, differ, places))
-        return Heat(tuple(panels), found, notes=notes)
+        return HeatMap(tuple(panels), found, notes=notes)
     heat = _images(titles, tables, places, found)
     return replace(heat, notes=(*notes, *heat.notes, _axes(got.shape, places.shape)))
 
@@ -113,9 +115,9 @@ def _is_small(table: np.ndarray) -> bool:
     return bool(table.shape[0] <= MOST_ROWS and table.shape[1] <= MOST_COLUMNS)
 
 
-def _apart(c: Comparison) -> Heat | None:
+def _separate_panels(c: Comparison) -> HeatMap | None:
     """Each of two tensors that have not the same shape, or the one that there is; where a check holds."""
-    names = ("where it holds", "") if c.what is ClaimKind.CHECK and c.want_array is None else parties(c)
+    names = ("where it holds", "") if c.what is ClaimKind.CHECK and c.want_array is None else side_names(c)
     panels = []
     for title, array in zip(names, (c.got_array, c.want_array), strict=True):
         if array is None or not 0 < array.size <= MOST_ELEMENTS:
@@ -127,13 +129,13 @@ def _apart(c: Comparison) -> Heat | None:
             panels.append(_cells(told, _texts(table, array.size), labels, np.zeros(table.shape, bool)))
         else:
             panels += _images((told,), [table], None, ()).panels
-    return Heat(tuple(panels)) if panels else None
+    return HeatMap(tuple(panels)) if panels else None
 
 
 def _ratios(c: Comparison, got: np.ndarray, want: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The difference over what is allowed, and its level, of each element. Where the comparison found an element right,
     or wrong, for reasons of its own (rounding, say), that counts."""
-    a, b = wide(numbers(got)), wide(numbers(want))
+    a, b = wide(to_printable_dtype(got)), wide(to_printable_dtype(want))
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     error = np.where(same, 0.0, np.abs(a - b))
     allowed = Tolerance(c.rtol or 0.0, c.atol or 0.0).allowed(np.abs(b))
@@ -149,7 +151,7 @@ def _ratios(c: Comparison, got: np.ndarray, want: np.ndarray) -> tuple[np.ndarra
 
 def _table(array: np.ndarray) -> np.ndarray:
     """The last axis across, all others down; a long vector in rows, the last of them filled up with zeros."""
-    array = numbers(array)
+    array = to_printable_dtype(array)
     if array.ndim <= 1:
         flat = array.reshape(-1)
         across = flat.size if flat.size <= MOST_COLUMNS else 8 if flat.size <= 8 * MOST_ROWS else 64
@@ -182,7 +184,7 @@ def _axes(shape: tuple[int, ...], table: tuple[int, int]) -> str:
 
 
 def _texts(table: np.ndarray, size: int) -> list[list[str]]:
-    return _rows([short(value) for value in table.reshape(-1).tolist()[:size]], table.shape[1])
+    return _rows([format_number(value) for value in table.reshape(-1).tolist()[:size]], table.shape[1])
 
 
 def _logs(ratios: np.ndarray, places: np.ndarray, size: int) -> list[list[str]]:
@@ -236,7 +238,7 @@ def _cells(
 
 def _images(
     titles: tuple[str, ...], tables: list[np.ndarray], places: np.ndarray | None, found: tuple[Level, ...]
-) -> Heat:
+) -> HeatMap:
     """The tables, and at last, where there are `places` in the scale, the map of differences."""
     shape = tables[0].shape
     down, across = (-(-size // MOST_PIXELS) for size in shape)
@@ -253,7 +255,7 @@ def _images(
         panels.append(_image(titles[-1], told, _blocks(places, down, across), COLOURS, scale))
     strange = "; purple is NaN or infinite" if sum(v.size for v in values) > finite.size else ""
     notes = (f"values from {low:.3g} (dark) to {high:.3g} (bright){strange}",)
-    return Heat(tuple(panels), found, (down, across) if down * across > 1 else None, notes)
+    return HeatMap(tuple(panels), found, (down, across) if down * across > 1 else None, notes)
 
 
 def _image(title: str, told: str, pixels: np.ndarray, palette: tuple[tuple[int, int, int], ...], scale: int) -> Panel:

@@ -17,7 +17,7 @@ from gradcheck.language.expr.parser import parse
 from gradcheck.reports.safe_text import plain
 
 #: A longer formula is not typeset: nobody would see it at once, and browsers nest only so deep.
-MOST = 3000
+MAX_LATEX_LENGTH = 3000
 _TOKEN = re.compile(r"\\(?:[A-Za-z]+|.)|\d+(?:\.\d*)?|\s+|.", re.DOTALL)
 #: What fences grow with.
 _TALL = re.compile("<m(frac|sqrt|table|over)>")
@@ -34,19 +34,19 @@ _GREEK = {
 _NAMES = {f"\\{name}": sign for name, sign in _GREEK.items()} | {"\\infty": "∞"}
 _UPRIGHT = frozenset({"\\mathrm", "\\operatorname", "\\text", "\\mathtt", "\\mathbf"})
 #: What takes groups: how many.
-_TAKES = {"\\frac": 2, "\\sqrt": 1, "\\overline": 1}
+_ARGUMENT_COUNTS = {"\\frac": 2, "\\sqrt": 1, "\\overline": 1}
 
 
-def typeset(text: str, left: str = "") -> str:
+def formula_to_mathml(text: str, left: str = "") -> str:
     """The formula as a `math` element, behind the gradient of `left` where that is given; empty for what cannot be
     read, or is too long."""
     try:
-        return of_expr(parse(text), left)
+        return expr_to_mathml(parse(text), left)
     except GradcheckError:
         return ""
 
 
-def of_expr(expr: Expr, left: str = "") -> str:
+def expr_to_mathml(expr: Expr, left: str = "") -> str:
     """The same of an expression that has been read already."""
     try:
         latex = to_latex(expr)
@@ -54,12 +54,12 @@ def of_expr(expr: Expr, left: str = "") -> str:
         return ""
     if left:
         latex = rf"\nabla_{{{name_to_latex(left)}}}={latex}"
-    return of_latex(latex) if len(latex) <= MOST else ""
+    return latex_to_mathml(latex) if len(latex) <= MAX_LATEX_LENGTH else ""
 
 
-def of_latex(latex: str) -> str:
+def latex_to_mathml(latex: str) -> str:
     """What `language.expr.latex` has written, as a `math` element."""
-    reader = _Reader(latex)
+    reader = _LatexReader(latex)
     return f"<math>{reader.read()}</math>"
 
 
@@ -71,11 +71,11 @@ class _Frame:
     kind: str
     opening: str = ""
     items: list[str] = field(default_factory=list)
-    waiting: list[tuple[str, int, list[str]]] = field(default_factory=list)
+    pending_commands: list[tuple[str, int, list[str]]] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=lambda: [[]])
 
 
-class _Reader:
+class _LatexReader:
     def __init__(self, latex: str) -> None:
         self.tokens: Iterator[str] = iter(_TOKEN.findall(latex))
         self.frames = [_Frame("row")]
@@ -84,7 +84,7 @@ class _Reader:
         for token in self.tokens:
             self._token(token)
         while len(self.frames) > 1:  # never of what is written there
-            self._give(_row(self.frames.pop().items))
+            self._append_item(_row(self.frames.pop().items))
         return "".join(self.frames[0].items)
 
     def _token(self, token: str) -> None:
@@ -92,32 +92,32 @@ class _Reader:
         if token == "{":
             self.frames.append(_Frame("group"))
         elif token == "}":
-            self._give(_row(self.frames.pop().items)) if len(self.frames) > 1 else None
+            self._append_item(_row(self.frames.pop().items)) if len(self.frames) > 1 else None
         elif token in "^_" and token:
             base = top.items.pop() if top.items else "<mrow></mrow>"
-            top.waiting.append((token, 2, [base]))
-        elif token in _TAKES:
-            top.waiting.append((token, _TAKES[token], []))
+            top.pending_commands.append((token, 2, [base]))
+        elif token in _ARGUMENT_COUNTS:
+            top.pending_commands.append((token, _ARGUMENT_COUNTS[token], []))
         elif token in _UPRIGHT:
-            self._give(_upright(token, self._raw()))
+            self._append_item(_upright(token, self._read_raw_group()))
         elif token in ("\\left", "\\right"):
             self._fence(token == "\\left")
         elif token in ("\\begin", "\\end"):
-            self._cases(self._raw() == "cases" and token == "\\begin")
+            self._cases(self._read_raw_group() == "cases" and token == "\\begin")
         elif top.kind == "cases" and token in ("&", "\\\\"):
             self._cell(new_row=token != "&")
         elif not token.isspace():
-            self._give(_atom(token))
+            self._append_item(_atom(token))
 
-    def _give(self, item: str) -> None:
+    def _append_item(self, item: str) -> None:
         """To the command that waits for it, and what comes of that to the one before."""
         top = self.frames[-1]
-        while top.waiting:
-            command, needs, args = top.waiting[-1]
+        while top.pending_commands:
+            command, needs, args = top.pending_commands[-1]
             args.append(item)
             if len(args) < needs:
                 return
-            top.waiting.pop()
+            top.pending_commands.pop()
             item = _built(command, args)
         top.items.append(item)
 
@@ -131,7 +131,7 @@ class _Reader:
             inside = "".join(frame.items)
             grows = "" if _TALL.search(inside) else ' stretchy="false"'
             ends = [f"<mo{grows}>{escape(one)}</mo>" for one in (frame.opening, sign)]
-            self._give(f"<mrow>{ends[0]}{inside}{ends[1]}</mrow>")
+            self._append_item(f"<mrow>{ends[0]}{inside}{ends[1]}</mrow>")
 
     def _cases(self, begins: bool) -> None:
         if begins:
@@ -139,7 +139,7 @@ class _Reader:
             return
         self._cell(new_row=False)
         rows = "".join(f"<mtr>{''.join(f'<mtd>{cell}</mtd>' for cell in row)}</mtr>" for row in self.frames.pop().rows)
-        self._give(f'<mrow><mo fence="true">{{</mo><mtable columnalign="left left">{rows}</mtable></mrow>')
+        self._append_item(f'<mrow><mo fence="true">{{</mo><mtable columnalign="left left">{rows}</mtable></mrow>')
 
     def _cell(self, new_row: bool) -> None:
         top = self.frames[-1]
@@ -148,7 +148,7 @@ class _Reader:
         if new_row:
             top.rows.append([])
 
-    def _raw(self) -> str:
+    def _read_raw_group(self) -> str:
         """The text of the group that follows, with its escapes resolved."""
         depth, parts = 0, []
         for token in self.tokens:

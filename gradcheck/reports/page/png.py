@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 
-def encoded(indices: np.ndarray, palette: Sequence[tuple[int, int, int]]) -> bytes:
+def encode_png(indices: np.ndarray, palette: Sequence[tuple[int, int, int]]) -> bytes:
     """The image whose pixels (a matrix of uint8) are places in the palette of at most 256 colours."""
     height, width = indices.shape
     rows = np.zeros((height, width + 1), np.uint8)  # each begins with its filter: none
@@ -23,7 +23,7 @@ def encoded(indices: np.ndarray, palette: Sequence[tuple[int, int, int]]) -> byt
 
 def data_uri(indices: np.ndarray, palette: Sequence[tuple[int, int, int]]) -> str:
     """The same, to stand in an attribute."""
-    return f"data:image/png;base64,{b64encode(encoded(indices, palette)).decode('ascii')}"
+    return f"data:image/png;base64,{b64encode(encode_png(indices, palette)).decode('ascii')}"
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:

@@ -8,7 +8,7 @@ import numpy as np
 _NAMED = 3
 
 
-def region(wrong: np.ndarray) -> str:
+def wrong_region(wrong: np.ndarray) -> str:
     """`[:, 2]`, `[0, 1:3]`, `[:, 0 or 4]`: the smallest block of the tensor that holds all that is wrong, if all of it
     is wrong; empty where that is no block, or the whole tensor, or no more than an element."""
     if wrong.ndim == 0 or wrong.all() or wrong.sum() < 2:

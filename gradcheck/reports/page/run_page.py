@@ -17,22 +17,22 @@ from markupsafe import Markup, escape
 
 from gradcheck import __version__
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.result import UNSETTLED, CaseResult, CaseStatus, RunResult
-from gradcheck.reports.causes import Causes, Member, causes
-from gradcheck.reports.findings import BAD
-from gradcheck.reports.overview import place_of
-from gradcheck.reports.page.case_view import brief_view, full_view, remark_of
+from gradcheck.checks.result import FAILING_STATUSES, CaseResult, CaseStatus, RunResult
+from gradcheck.reports.causes import Causes, GroupMember, find_causes
+from gradcheck.reports.findings import PROBLEM_STATUSES
+from gradcheck.reports.overview import member_place
+from gradcheck.reports.page.case_view import brief_view, case_remark, full_view
 from gradcheck.reports.phrases.cause_titles import group_detail, group_title, member_title
-from gradcheck.reports.source_lines import suggested
-from gradcheck.reports.summary import convention_lines, lacking_lines, power_summary, summary
-from gradcheck.reports.safe_text import at, brief, cut, plain
+from gradcheck.reports.safe_text import format_place, plain, three_digits, truncate
+from gradcheck.reports.source_lines import suggested_edit
+from gradcheck.reports.summary import convention_lines, mutation_score_summary, summary, unsupported_lines
 
 #: So many bytes are in a page, the list of cases with them: the first cases in full, those that failed before the
 #: others; then in short, and of what is left there is the verdict alone.
-MOST, MOST_IN_FULL = 15_000_000, 12_000_000
+MAX_BYTES, MAX_FULL_BYTES = 15_000_000, 12_000_000
 #: How many causes and cases of a cause are listed, and cases of all causes; how long a title is, and what is said of a
 #: case in its row.
-MOST_CAUSES, MOST_MEMBERS, MOST_LINKS, MOST_TITLE, ROW = 100, 100, 1000, 400, 160
+MOST_CAUSES, MOST_MEMBERS, MOST_LINKS, MOST_TITLE, MAX_ROW_TEXT = 100, 100, 1000, 400, 160
 #: After so many cases that there was no room for, no more are tried.
 _MISSES = 20
 #: A part of a sentence that is code.
@@ -53,7 +53,7 @@ MARKS: dict[CaseStatus, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class CaseLink:
     """A case where it is spoken of: its place in the run, its name, where it goes wrong."""
 
     number: int
@@ -62,13 +62,13 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class CauseShown:
+class CauseView:
     """One reason why cases fail."""
 
     title: str
     detail: str
-    meant: str
-    cases: tuple[Link, ...]
+    suggestion: str
+    cases: tuple[CaseLink, ...]
     more: int = 0
 
     @property
@@ -76,13 +76,13 @@ class CauseShown:
         return len(self.cases) + self.more
 
 
-def page(result: RunResult) -> str:
+def render_run_page(result: RunResult) -> str:
     """The whole document, ending in a newline."""
-    found = causes(result)
+    found = find_causes(result)
     numbers = {id(case): number for number, case in enumerate(result.cases)}
     counts = [(status, result.count(status), MARKS[status]) for status in MARKS if result.count(status)]
     data = script_data(_rows(result))
-    return render(
+    return render_template(
         "page.html.j2",
         ("graph.css", "pieces.css", "page.css"),
         ("page.js",),
@@ -90,32 +90,36 @@ def page(result: RunResult) -> str:
         counts=counts,
         bar=_bar(counts),
         causes=list(_causes(found, numbers)),
-        told=[*convention_lines(result), *lacking_lines(result, True), *filter(None, [power_summary(result)])],
+        told=[
+            *convention_lines(result),
+            *unsupported_lines(result, True),
+            *filter(None, [mutation_score_summary(result)]),
+        ],
         cases=_cases(result, found, numbers, len(data.encode())),
         data=data,
         environment=result.environment,
         statuses=[status for status, _, _ in counts],
         tags=_tags(result),
-        engines=_named(result),
+        engines=_all_engines(result),
     )
 
 
 # A document --------------------------------------------------------------------------------------------
 
 
-def render(template: str, styles: Iterable[str], scripts: Iterable[str], **shown: Any) -> str:
+def render_template(template: str, styles: Iterable[str], scripts: Iterable[str], **shown: Any) -> str:
     """A page with these styles and scripts in it, and a policy that allows no others."""
-    style, script = ("".join(static(name) for name in names) for names in (styles, scripts))
+    style, script = ("".join(static_file(name) for name in names) for names in (styles, scripts))
     policy = (
         f"default-src 'none'; script-src 'sha256-{_hash(script)}'; style-src 'sha256-{_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types gradcheck"
     )
-    page = environment().get_template(template)
+    page = template_environment().get_template(template)
     return page.render(policy=policy, style=style, script=script, version=__version__, marks=MARKS, **shown) + "\n"
 
 
 @cache
-def environment() -> Environment:
+def template_environment() -> Environment:
     """Where templates are found; whatever they are given is escaped."""
     found = Environment(
         loader=PackageLoader("gradcheck.reports.page"),
@@ -123,19 +127,19 @@ def environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=_visible,
+        finalize=_escape_controls,
     )
-    found.filters["brief"] = brief
-    found.filters["ticked"] = _ticked
+    found.filters["brief"] = three_digits
+    found.filters["ticked"] = _mark_up_code
     return found
 
 
-def _ticked(text: str) -> Markup:
+def _mark_up_code(text: str) -> Markup:
     """The text, escaped; what stands between backticks is code."""
-    return Markup(_TICKS.sub(r"<code>\1</code>", str(escape(_visible(text)))))
+    return Markup(_TICKS.sub(r"<code>\1</code>", str(escape(_escape_controls(text)))))
 
 
-def _visible(value: Any) -> Any:
+def _escape_controls(value: Any) -> Any:
     """Text without what moves a cursor or hides; markup was made here, and is left as it is."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return "\n".join(map(plain, value.split("\n")))
@@ -143,7 +147,7 @@ def _visible(value: Any) -> Any:
 
 
 @cache
-def static(name: str) -> str:
+def static_file(name: str) -> str:
     """A script or a style, as it stands in the package."""
     return files("gradcheck.reports.page").joinpath("static", name).read_text(encoding="utf-8")
 
@@ -173,49 +177,53 @@ def _bar(counts: list[tuple[CaseStatus, int, str]]) -> list[tuple[CaseStatus, fl
     return found
 
 
-def _causes(found: Causes, numbers: dict[int, int]) -> Iterator[CauseShown]:
+def _causes(found: Causes, numbers: dict[int, int]) -> Iterator[CauseView]:
     """Groups as in the text report, then what is wrong with single cases."""
     for group in found.groups[:MOST_CAUSES]:
         most = min(MOST_MEMBERS, max(4, MOST_LINKS // len(found.groups)))
         links = tuple(_link(member, numbers) for member in group.members[:most])
         more = len(group.members) - len(links)
-        title = cut(group_title(group), MOST_TITLE)
-        yield CauseShown(title, cut(group_detail(group), MOST_TITLE), _meant(group.lead), links, more)
+        title = truncate(group_title(group), MOST_TITLE)
+        yield CauseView(title, truncate(group_detail(group), MOST_TITLE), _suggested_formula(group.lead), links, more)
     single = [member for _, members in found.cases for member in members]
     for member in single[: max(0, MOST_CAUSES - len(found.groups))]:
-        yield CauseShown(cut(member_title(member), MOST_TITLE), "", _meant(member), (_link(member, numbers),))
+        yield CauseView(
+            truncate(member_title(member), MOST_TITLE), "", _suggested_formula(member), (_link(member, numbers),)
+        )
 
 
-def _meant(member: Member) -> str:
-    known = suggested(member.finding.lead) if member.finding is not None else None
-    return cut(plain(known[0].formula), MOST_TITLE) if known is not None else ""
+def _suggested_formula(member: GroupMember) -> str:
+    known = suggested_edit(member.finding.lead) if member.finding is not None else None
+    return truncate(plain(known[0].formula), MOST_TITLE) if known is not None else ""
 
 
-def _link(member: Member, numbers: dict[int, int]) -> Link:
+def _link(member: GroupMember, numbers: dict[int, int]) -> CaseLink:
     case = member.case
-    return Link(numbers[id(case)], plain(case.name or case.file), at(place_of(member)))
+    return CaseLink(numbers[id(case)], plain(case.name or case.file), format_place(member_place(member)))
 
 
 def _rows(result: RunResult) -> dict[str, Any]:
     """What the list of cases needs: a row each, with tags and engines by their places in lists of all."""
     tags = {tag: n for n, tag in enumerate(_tags(result))}
-    engines = {name: n for n, name in enumerate(_named(result))}
+    engines = {name: n for n, name in enumerate(_all_engines(result))}
     statuses = list(get_args(CaseStatus))
     rows = [
         [
             plain(case.id),
             plain(case.name or case.file),
-            at(case.place) if case.place.file else plain(case.file),
+            format_place(case.place) if case.place.file else plain(case.file),
             statuses.index(case.status),
             round(case.seconds, 6),
-            _error(case),
+            _worst_error(case),
             [tags[plain(tag)] for tag in case.tags],
             [engines[name] for name in _engines(case)],
-            cut(plain(remark_of(case)), ROW),
+            truncate(plain(case_remark(case)), MAX_ROW_TEXT),
         ]
         for case in result.cases
     ]
-    order = [BAD.index(status) if status in BAD else len(BAD) for status in statuses]
+    order = [
+        PROBLEM_STATUSES.index(status) if status in PROBLEM_STATUSES else len(PROBLEM_STATUSES) for status in statuses
+    ]
     marks = [MARKS[status] for status in statuses]
     return {"tags": list(tags), "engines": list(engines), "statuses": statuses, "marks": marks,
             "order": order, "rows": rows}  # fmt: skip
@@ -225,7 +233,7 @@ def _tags(result: RunResult) -> list[str]:
     return sorted({plain(tag) for case in result.cases for tag in case.tags})
 
 
-def _named(result: RunResult) -> list[str]:
+def _all_engines(result: RunResult) -> list[str]:
     return sorted({name for case in result.cases for name in _engines(case)})
 
 
@@ -235,15 +243,15 @@ def _engines(case: CaseResult) -> list[str]:
     return [plain(name) for name in dict.fromkeys(found) if name not in ("", "case")]
 
 
-def _error(case: CaseResult) -> float | str | None:
+def _worst_error(case: CaseResult) -> float | str | None:
     """The largest relative error of what is wrong, else of what is right: `inf` where that is not finite, `none` where
     nothing was compared though the case is wrong."""
-    wrong = [c for c in case.comparisons if c.status in UNSETTLED]
+    wrong = [c for c in case.comparisons if c.status in FAILING_STATUSES]
     right = (c for c in case.comparisons if c.status == "passed" and c.what is not ClaimKind.WRONG_FORMULA)
     known = (c.max_rel for c in (wrong or right) if c.max_rel is not None)
     sizes = [float("inf") if size != size else size for size in known]
     if not sizes:
-        return "none" if case.status in BAD else None
+        return "none" if case.status in PROBLEM_STATUSES else None
     worst = max(sizes)
     return float(f"{worst:.4g}") if worst < float("inf") else "inf"
 
@@ -254,13 +262,13 @@ def _error(case: CaseResult) -> float | str | None:
 def _cases(result: RunResult, found: Causes, numbers: dict[int, int], used: int) -> Iterator[str]:
     """The HTML of cases: those that show a cause best, then what failed, then all others; in full as long as there is
     room beside the bytes that are `used` already."""
-    template = environment().get_template("case.html.j2")
+    template = template_environment().get_template("case.html.j2")
     first = [group.lead.case for group in found.groups]
-    bad = [case for case in result.cases if case.status in BAD]
+    bad = [case for case in result.cases if case.status in PROBLEM_STATUSES]
     order = {id(case): case for case in (*first, *bad, *result.cases)}
     missed = {full_view: 0, brief_view: 0}
     for key, case in order.items():
-        for view, most in ((full_view, MOST_IN_FULL), (brief_view, MOST)):
+        for view, most in ((full_view, MAX_FULL_BYTES), (brief_view, MAX_BYTES)):
             if missed[view] > _MISSES:
                 continue
             text = template.render(v=view(case), number=numbers[key], marks=MARKS)

@@ -5,13 +5,15 @@ a template cannot do. A new kind of fact is an entry in the module of its subjec
 behaviour: nothing below `reports` can import this package, and nothing reads what it says.
 """
 
-from gradcheck.reports.phrases import claim_phrases  # noqa: F401 (they fill the table)
-from gradcheck.reports.phrases import diagnosis_phrases  # noqa: F401 (they fill the table)
-from gradcheck.reports.phrases import engine_phrases  # noqa: F401 (they fill the table)
-from gradcheck.reports.phrases import formula_phrases  # noqa: F401 (they fill the table)
-from gradcheck.reports.phrases import implementation_phrases  # noqa: F401 (they fill the table)
-from gradcheck.reports.phrases import graph_error_phrases  # noqa: F401 (they fill the table)
-from gradcheck.reports.phrases import verdict_phrases  # noqa: F401 (they fill the table)
-from gradcheck.reports.phrases.phrase_table import PHRASES, phrases, say
+from gradcheck.reports.phrases import (
+    claim_phrases,  # noqa: F401 (they fill the table)
+    diagnosis_phrases,  # noqa: F401 (they fill the table)
+    engine_phrases,  # noqa: F401 (they fill the table)
+    formula_phrases,  # noqa: F401 (they fill the table)
+    graph_error_phrases,  # noqa: F401 (they fill the table)
+    implementation_phrases,  # noqa: F401 (they fill the table)
+    verdict_phrases,  # noqa: F401 (they fill the table)
+)
+from gradcheck.reports.phrases.phrase_table import PHRASES, add_phrases, say
 
-__all__ = ["PHRASES", "phrases", "say"]
+__all__ = ["PHRASES", "add_phrases", "say"]

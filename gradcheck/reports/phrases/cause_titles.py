@@ -5,10 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from gradcheck.checks.result import Comparison
-from gradcheck.reports.causes import EVERYWHERE, Group, Member, diagnosed, inner, op_of
-from gradcheck.reports.phrases.comparison_text import error_line, reasons, title, verdict
+from gradcheck.reports.causes import (
+    ENGINE_WIDE_MISTAKES,
+    FailureGroup,
+    GroupMember,
+    confirmed_diagnosis,
+    faulty_op,
+    unwrap_op_fact,
+)
+from gradcheck.reports.phrases.comparison_text import error_line, reasons, status_reason, title
 from gradcheck.reports.phrases.diagnosis_phrases import MEANINGS
-from gradcheck.reports.phrases.phrase_table import listed, say
+from gradcheck.reports.phrases.phrase_table import join_names, say
 from gradcheck.reports.safe_text import ordinal, plain
 
 #: How many ops of a group are named.
@@ -23,48 +30,48 @@ _FAILS = {
 }
 
 
-def group_title(group: Group) -> str:
+def group_title(group: FailureGroup) -> str:
     """`matmul, gradient of its second argument`; `broadcast not undone, in add and sub`; of several engines, whose."""
     return f"{plain(group.engine)}: {_title(group)}" if group.engine else _title(group)
 
 
-def _title(group: Group) -> str:
+def _title(group: FailureGroup) -> str:
     lead = group.lead.finding.lead if group.lead.finding is not None else None
     if lead is None:
-        return error_line(group.lead.error) if group.lead.error is not None else verdict(group.lead.case)
-    if lead.what.is_of_file:
+        return error_line(group.lead.error) if group.lead.error is not None else status_reason(group.lead.case)
+    if lead.what.is_stated_by_file:
         if not lead.what.is_about_gradient:
             return title(lead)
         told, colon, why = title(lead).partition(": ")
         return f"{told}, {plain(lead.formula)}{colon}{why}"
-    kind = diagnosed(lead)
-    if kind in EVERYWHERE:
-        own = (c for c in group.leads if diagnosed(c) == kind and op_of(c))
-        return plain(f"{kind.replace('_', ' ')}{_in_ops(tuple(dict.fromkeys(map(op_of, own))))}")
+    kind = confirmed_diagnosis(lead)
+    if kind in ENGINE_WIDE_MISTAKES:
+        own = (c for c in group.leads if confirmed_diagnosis(c) == kind and faulty_op(c))
+        return plain(f"{kind.replace('_', ' ')}{_in_ops(tuple(dict.fromkeys(map(faulty_op, own))))}")
     if not group.ops:
         return title(lead) if kind not in MEANINGS else kind.replace("_", " ")
-    return plain(f"{group.ops[0]}, {_of_op(lead, group)}{_made_into(group.ops[1:])}")
+    return plain(f"{group.ops[0]}, {_op_mistake_text(lead, group)}{_made_into(group.ops[1:])}")
 
 
 def _in_ops(ops: tuple[str, ...]) -> str:
     more = len(ops) - _NAMED
     named = ops[:_NAMED] if more <= 0 else (*ops[:_NAMED], f"{more} more")
-    return f", in {listed(named)}" if ops else ""
+    return f", in {join_names(named)}" if ops else ""
 
 
 def _made_into(ops: tuple[str, ...]) -> str:
     more = len(ops) - _NAMED
     named = ops[:_NAMED] if more <= 0 else (*ops[:_NAMED], f"{more} more")
-    return f" ({listed(named)} {'is' if len(ops) == 1 else 'are'} made of it)" if ops else ""
+    return f" ({join_names(named)} {'is' if len(ops) == 1 else 'are'} made of it)" if ops else ""
 
 
-def _of_op(lead: Comparison, group: Group) -> str:
+def _op_mistake_text(lead: Comparison, group: FailureGroup) -> str:
     """What is wrong with the op, over all cases."""
     assert lead.cause is not None
-    what = inner(lead.cause.what)
+    what = unwrap_op_fact(lead.cause.what)
     if what.kind not in ("gradients_of_arguments_are_wrong", "its_gradient_is_wrong"):
         return _FAILS.get(what.kind) or say(what)
-    own = [inner(c.cause.what) for c in group.leads if c.cause is not None and op_of(c) == group.ops[0]]
+    own = [unwrap_op_fact(c.cause.what) for c in group.leads if c.cause is not None and faulty_op(c) == group.ops[0]]
     places = {place for one in own if one.kind == "gradients_of_arguments_are_wrong" for place in one["arguments"]}
     if not places:
         return _FAILS["its_gradient_is_wrong"]
@@ -72,15 +79,15 @@ def _of_op(lead: Comparison, group: Group) -> str:
     return f"gradient of its {named} argument" if len(places) == 1 else f"gradients of its {named} arguments"
 
 
-def group_detail(group: Group) -> str:
+def group_detail(group: FailureGroup) -> str:
     """What mistake that is, in the clearest case."""
     lead = group.lead.finding.lead if group.lead.finding is not None else None
     if lead is None:
         return ""
-    kind = diagnosed(lead)
-    if kind in EVERYWHERE:
+    kind = confirmed_diagnosis(lead)
+    if kind in ENGINE_WIDE_MISTAKES:
         return MEANINGS[kind]
-    if lead.cause is not None and inner(lead.cause.what).kind in ("rule_fails", "it_raises") and not kind:
+    if lead.cause is not None and unwrap_op_fact(lead.cause.what).kind in ("rule_fails", "it_raises") and not kind:
         return _error(lead)
     found = reasons(lead)
     return found[0][1] if found and lead.diagnoses[0].kind != "unknown" else ""
@@ -93,17 +100,19 @@ def _error(c: Comparison) -> str:
     return plain(own["text"] if own is not None and own.kind == "raised" else say(c.mismatch))
 
 
-def member_title(member: Member) -> str:
+def member_title(member: GroupMember) -> str:
     """What is wrong with one case, in a sentence."""
     if member.finding is not None:
         return title(member.finding.lead)
-    return error_line(member.error) if member.error is not None else verdict(member.case)
+    return error_line(member.error) if member.error is not None else status_reason(member.case)
 
 
-def raised(member: Member) -> str:
+def engine_error_text(member: GroupMember) -> str:
     """What an engine says of the error that is wrong with one case; empty where it raises none."""
     lead = member.finding.lead if member.finding is not None else None
     is_raised = (
-        lead is not None and lead.cause is not None and inner(lead.cause.what).kind in ("rule_fails", "it_raises")
+        lead is not None
+        and lead.cause is not None
+        and unwrap_op_fact(lead.cause.what).kind in ("rule_fails", "it_raises")
     )
     return _error(lead) if lead is not None and is_raised else ""

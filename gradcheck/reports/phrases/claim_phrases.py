@@ -4,7 +4,7 @@ case as a whole; and what oracles found."""
 from __future__ import annotations
 
 from gradcheck.facts import Fact
-from gradcheck.reports.phrases.phrase_table import phrases, say
+from gradcheck.reports.phrases.phrase_table import add_phrases, say
 
 #: What is told beyond a verdict, where it could not be found out.
 _PARTS = {
@@ -40,7 +40,7 @@ def _warned(found: Fact) -> str:
     return f"{found['by']} warns: {first if len(first) <= 160 else first[:159] + '…'}"
 
 
-phrases(
+add_phrases(
     {
         # How two arrays differ, and what agreed
         "gradient_missing": "no gradient arrived, one was expected",

@@ -11,7 +11,7 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import ulp
 from gradcheck.checks.result import MEANT, Comparison
 from gradcheck.reports.phrases.phrase_table import say
-from gradcheck.reports.safe_text import brief, count, pair, plain
+from gradcheck.reports.safe_text import count, distinct_texts, plain, three_digits
 
 #: Mismatches beside which numbers say nothing.
 _WITHOUT_NUMBERS = ("claim_raised", "shapes_differ")
@@ -19,7 +19,7 @@ _WITHOUT_NUMBERS = ("claim_raised", "shapes_differ")
 _MANY_ULP = 1e6
 
 
-def parties(c: Comparison) -> tuple[str, str]:
+def side_names(c: Comparison) -> tuple[str, str]:
     """Who says what was got, and who what was wanted; short enough to head a column."""
     if c.what is ClaimKind.CHECK:
         return "left", "right"
@@ -29,18 +29,18 @@ def parties(c: Comparison) -> tuple[str, str]:
     return got, want
 
 
-def numbers(c: Comparison, shown: bool) -> str:
+def numbers_text(c: Comparison, shown: bool) -> str:
     """`3 of 6 elements differ, at [0, 2] core 4, torch 8; allowed: 1e-10 * |torch|`; without the values where both
     tensors are `shown`."""
     if not has_numbers(c):
         return ""
-    parts = list(filter(None, (shapes(c) or differing(c),)))
+    parts = list(filter(None, (shape_mismatch_text(c) or differing_count_text(c),)))
     if not shown and (c.got is not None or c.want is not None):
-        got, want = pair(c.got, c.want)
-        ours, theirs = parties(c)
+        got, want = distinct_texts(c.got, c.want)
+        ours, theirs = side_names(c)
         where = f"at [{', '.join(map(str, c.worst_index))}] " if c.worst_index else ""
         parts.append(f"{where}{ours} {got}, {theirs} {want}")
-    return "; ".join(filter(None, (", ".join(parts), allowed(c) if parts else "")))
+    return "; ".join(filter(None, (", ".join(parts), tolerance_text(c) if parts else "")))
 
 
 def has_numbers(c: Comparison) -> bool:
@@ -48,24 +48,24 @@ def has_numbers(c: Comparison) -> bool:
     return c.mismatch is None or c.mismatch.kind not in _WITHOUT_NUMBERS
 
 
-def shapes(c: Comparison) -> str:
+def shape_mismatch_text(c: Comparison) -> str:
     """What is wrong with the gradient of an op alone beside its numbers: its shape, its dtype."""
     return plain(say(c.mismatch["mismatch"])) if c.mismatch and c.mismatch.kind == "gradient_of_op" else ""
 
 
-def differing(c: Comparison) -> str:
+def differing_count_text(c: Comparison) -> str:
     """`3 of 6 elements differ`; empty of a single number."""
     if c.elements <= 1 or not c.mismatched:
         return ""
     return f"{c.mismatched} of {count(c.elements, 'element')} {'differs' if c.mismatched == 1 else 'differ'}"
 
 
-def worst(c: Comparison) -> str:
+def worst_element_text(c: Comparison) -> str:
     """The worst element: where it is, both values, how far apart they are. Empty where no numbers were compared."""
     if c.got is None and c.want is None:
         return ""
-    got, want = pair(c.got, c.want)
-    ours, theirs = parties(c)
+    got, want = distinct_texts(c.got, c.want)
+    ours, theirs = side_names(c)
     where = f"worst at [{', '.join(map(str, c.worst_index))}]: " if c.worst_index else ""
     return f"{where}{ours} {got}, {theirs} {want}{_errors(c)}"
 
@@ -78,25 +78,25 @@ def _errors(c: Comparison) -> str:
     error = abs(c.got - c.want) if c.got != c.want else 0.0
     error = math.inf if math.isnan(error) else error
     rel = error / size if size and math.isfinite(error) else error and math.inf
-    sizes = [f"abs {brief(error)}", f"rel {brief(rel)}"]
+    sizes = [f"abs {three_digits(error)}", f"rel {three_digits(rel)}"]
     dtype = dtypes.BY_NAME.get(c.dtype)
     if dtype is not None and dtypes.is_differentiable(dtype) and math.isfinite(size):
         units = error / float(ulp(np.asarray(size), dtype))
-        sizes += [f"{brief(units)} ULP"] if units <= _MANY_ULP else []
+        sizes += [f"{three_digits(units)} ULP"] if units <= _MANY_ULP else []
     return f" ({', '.join(sizes)})"
 
 
-def allowed(c: Comparison) -> str:
+def tolerance_text(c: Comparison) -> str:
     """The tolerance that was not kept."""
     if c.rtol is None and c.atol is None:
         return ""
-    terms = [] if not c.atol else [brief(c.atol)]
+    terms = [] if not c.atol else [three_digits(c.atol)]
     if c.rtol:
-        terms.append(f"{brief(c.rtol)} * |{parties(c)[1]}|")
+        terms.append(f"{three_digits(c.rtol)} * |{side_names(c)[1]}|")
     return "allowed: " + (" + ".join(terms) or "no difference at all")
 
 
-def trial(c: Comparison) -> str:
+def trial_text(c: Comparison) -> str:
     """`trial 1 of seed 0, where n = 3, m = 5`; empty for the case's own numbers."""
     if c.trial is None:
         return ""

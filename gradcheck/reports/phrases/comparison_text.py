@@ -11,9 +11,9 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Comparison, Failure
 from gradcheck.facts import fact
 from gradcheck.language.case import Edit
-from gradcheck.reports.findings import TOGETHER
-from gradcheck.reports.phrases.comparison_numbers import parties, trial, worst
-from gradcheck.reports.phrases.phrase_table import listed, say
+from gradcheck.reports.findings import ENGINE_SEPARATOR
+from gradcheck.reports.phrases.comparison_numbers import side_names, trial_text, worst_element_text
+from gradcheck.reports.phrases.phrase_table import join_names, say
 from gradcheck.reports.safe_text import count, plain
 
 _SUBJECTS = {
@@ -54,15 +54,15 @@ def subject(c: Comparison) -> str:
 def title(c: Comparison) -> str:
     """What is wrong, in a sentence as short as can be: the cause, where it is one."""
     if c.cause is not None:
-        return cause(c)
-    text = _short(c)
+        return cause_text(c)
+    text = _short_sentence(c)
     return f"undecided: {text}" if c.status == "undecided" else text
 
 
-def _short(c: Comparison) -> str:
-    got, want = parties(c)
+def _short_sentence(c: Comparison) -> str:
+    got, want = side_names(c)
     tensor, why = plain(c.tensor), plain(say(c.mismatch))
-    differ = "differ" if TOGETHER in c.engine else "differs"
+    differ = "differ" if ENGINE_SEPARATOR in c.engine else "differs"
     if c.what is ClaimKind.FORMULA:
         return f"the formula of {tensor} is wrong{f': {why}' if why else ''}"
     if c.what is ClaimKind.WRONG_FORMULA:
@@ -86,8 +86,8 @@ def headline(c: Comparison) -> str:
 
 
 def _sentence(c: Comparison) -> str:
-    got, want = parties(c)
-    differ = f"{got} {'differ' if TOGETHER in c.engine else 'differs'} from"
+    got, want = side_names(c)
+    differ = f"{got} {'differ' if ENGINE_SEPARATOR in c.engine else 'differs'} from"
     if c.mismatch:
         between = f", {got} against {want}" if c.what.subject in _BETWEEN_ENGINES else ""
         numbers = f"; {differ} {want} {extent(c)}" if c.max_abs is not None else ""
@@ -113,15 +113,20 @@ def extent(c: Comparison) -> str:
 # Why ---------------------------------------------------------------------------------------------------
 
 
-def one_line(c: Comparison) -> str:
+def log_line(c: Comparison) -> str:
     """All that fits into a line of a log: the sentence, the worst element, the trial."""
-    parts = [cause(c) or headline(c), plain(say(c.verdict)), worst(c), trial(c) and f"in {trial(c)}"]
+    parts = [
+        cause_text(c) or headline(c),
+        plain(say(c.verdict)),
+        worst_element_text(c),
+        trial_text(c) and f"in {trial_text(c)}",
+    ]
     parts += [message for _, message in reasons(c) if c.diagnoses[0].kind != "unknown"]
     parts += suggestions(c)
     return "; ".join(part for part in parts if part)
 
 
-def cause(c: Comparison) -> str:
+def cause_text(c: Comparison) -> str:
     """`tanh at h: its gradient is wrong; all 4 other operations are right`; empty for what is no cause."""
     if not c.cause:
         return ""
@@ -132,7 +137,7 @@ def cause(c: Comparison) -> str:
 _ERRORS = ("op_alone", "claim_raised", "outcomes_differ")
 
 
-def raised(c: Comparison) -> str:
+def op_error_text(c: Comparison) -> str:
     """What an op alone raises, or why a step cannot be computed, where that is what is wrong with it."""
     is_said = c.cause is not None and c.mismatch is not None and c.mismatch.kind in _ERRORS
     return plain(say(c.mismatch)) if is_said and c.cause is not None and c.cause.what != c.mismatch else ""
@@ -143,7 +148,7 @@ def _is_step(c: Comparison) -> bool:
     return c.cause is not None and c.cause.origin.kind == "step"
 
 
-def backing(c: Comparison, others: tuple[Comparison, ...] = ()) -> str:
+def evidence_text(c: Comparison, others: tuple[Comparison, ...] = ()) -> str:
     """`proved for all values; torch, core and complex step agree with it`, of a suggestion; or who is wrong. What
     follows from a step of a derivation (`others`) tells of the step, too."""
     evidence = next((say(d.evidence) for d in c.diagnoses if d.kind == "did_you_mean"), "")
@@ -152,7 +157,7 @@ def backing(c: Comparison, others: tuple[Comparison, ...] = ()) -> str:
         return plain(say(c.verdict))
     if known is None or known.kind != "stands_alone" or known["wrong"] != fact("the_formula"):
         return plain("; ".join(filter(None, (evidence, say(c.verdict)))))
-    return plain(f"{evidence}; {listed(known['agree'])} agree with it")
+    return plain(f"{evidence}; {join_names(known['agree'])} agree with it")
 
 
 def reasons(c: Comparison, everything: bool = True) -> list[tuple[str, str]]:
@@ -215,7 +220,7 @@ def _tensors(comparisons: tuple[Comparison, ...], kinds: Collection[ClaimKind]) 
 
 def _some(names: tuple[str, ...]) -> str:
     more = len(names) - _NAMED
-    return listed(names) if more <= 0 else f"{', '.join(names[:_NAMED])} and {count(more, 'more tensor')}"
+    return join_names(names) if more <= 0 else f"{', '.join(names[:_NAMED])} and {count(more, 'more tensor')}"
 
 
 # What is no comparison ---------------------------------------------------------------------------------
@@ -226,7 +231,7 @@ def error_line(error: Failure) -> str:
     return plain("; ".join(filter(None, (say(error.message), error.hint))))
 
 
-def verdict(case: CaseResult) -> str:
+def status_reason(case: CaseResult) -> str:
     """What a case says beside its failures: a reason to skip, an unexpected pass, what could not be shown."""
     reason = plain(case.reason)
     if case.known is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradcheck.facts import Fact
-from gradcheck.reports.phrases.phrase_table import phrases, say
+from gradcheck.reports.phrases.phrase_table import add_phrases, say
 
 #: What each kind of diagnosis means, as `docs/diagnoses.md` lists it.
 MEANINGS = {
@@ -87,7 +87,7 @@ def _factor(factor: str | float | complex) -> str:
     return f"{factor:.6g}" if isinstance(factor, complex) else f"{factor:.7g}"
 
 
-phrases(
+add_phrases(
     {
         # Of any diagnosis
         "perhaps": "perhaps: {what}",

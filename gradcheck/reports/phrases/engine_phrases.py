@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradcheck.facts import Fact
-from gradcheck.reports.phrases.phrase_table import phrases
+from gradcheck.reports.phrases.phrase_table import add_phrases
 
 #: Where one op stands for another and its name says too little.
 _SWAPPED = {"sum": "a mean for a sum", "mean": "a sum for a mean"}
@@ -17,7 +17,7 @@ def _counted(found: Fact) -> str:
     return f"{nodes} entries `{_ENTRIES[found['graph']]}` take {calls} calls of functions"
 
 
-phrases(
+add_phrases(
     {
         "is_not_linear": "the gradient for 3 a - 2 b is not 3 times that for a - 2 times that for b",
         "does_not_accumulate": "two passes do not leave twice what one leaves",

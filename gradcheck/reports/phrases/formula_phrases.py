@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.facts import Fact
-from gradcheck.reports.phrases.phrase_table import phrases
+from gradcheck.reports.phrases.phrase_table import add_phrases
 
 #: A tensor with more numbers is not written out.
 _WRITTEN = 12
@@ -47,7 +47,7 @@ def _text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-phrases(
+add_phrases(
     {
         "numbers_are_rounded": "the right numbers, rounded: tolerance: {{rtol: {rtol}}} allows for that",
         "did_you_mean": "did you mean  {formula} ?",

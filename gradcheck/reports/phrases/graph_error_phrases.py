@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from gradcheck.facts import Fact
-from gradcheck.reports.phrases.phrase_table import listed, phrases
+from gradcheck.reports.phrases.phrase_table import add_phrases, join_names
 from gradcheck.reports.safe_text import count
 
 _PRODUCTS = ("matmul", "mm", "bmm", "mv", "dot", "linear")
@@ -17,8 +17,8 @@ _RESHAPED = ("view", "reshape")
 _LABELLED = ("cross_entropy", "nll_loss")
 
 
-def _refused(found: Fact) -> str:
-    what = _what(found)
+def _graph_error(found: Fact) -> str:
+    what = _problem_text(found)
     hint = _hint(found)
     return f"{found['entry']}: {what}{f'; {hint}' if hint else ''}"
 
@@ -30,10 +30,10 @@ def _claim_raised(about: Fact) -> str:
         return str(about["text"])
     step = f"the step {found['entry']}: " if found["entry"] else ""
     hint = "" if found["error"] == "shape_mismatch" else _hint(found)
-    return f"{step}{_what(found)}{f'; {hint}' if hint else ''}"
+    return f"{step}{_problem_text(found)}{f'; {hint}' if hint else ''}"
 
 
-def _what(found: Fact) -> str:
+def _problem_text(found: Fact) -> str:
     operands, error = found["operands"], found["error"]
     if found["integers"] or found["floats"]:
         return _wrong_kind(found)
@@ -41,7 +41,7 @@ def _what(found: Fact) -> str:
         (a, left, _), (b, right, _) = operands
         pair = f"{a} of shape {_shape(left)} and {b} of shape {_shape(right)}"
         if found["op"] in _PRODUCTS:
-            return f"{pair} cannot be multiplied{_inner(found['op'], left, right)}"
+            return f"{pair} cannot be multiplied{_inner_sizes_text(found['op'], left, right)}"
         if found["elementwise"]:
             return f"{pair} do not go together"
     if _is_of_labels(found):
@@ -60,7 +60,7 @@ def _says_shapes(found: Fact) -> bool:
     return any(_shape(shape) in found["why"] for _, shape, _ in found["operands"])
 
 
-def _inner(op: str, left: tuple[int, ...], right: tuple[int, ...]) -> str:
+def _inner_sizes_text(op: str, left: tuple[int, ...], right: tuple[int, ...]) -> str:
     """Which two sizes should be equal."""
     if op not in ("matmul", "mm", "bmm") or not left or not right:
         return ""
@@ -73,16 +73,16 @@ def _wrong_kind(found: Fact) -> str:
     verb = "holds" if len(names) == 1 else "hold"
     others = [f"{text} is {dtype}" for text, _, dtype in found["operands"] if text not in names]
     beside = f" ({', '.join(others)})" if others else ""
-    return f"{listed(names)} {verb} {held}, in {found['part']}{beside}"
+    return f"{join_names(names)} {verb} {held}, in {found['part']}{beside}"
 
 
 def _hint(found: Fact) -> str:
     if found["integers"] and found["op"] in _MASKED:
         return f"a mask holds true and false: write {found['integers'][0]}.bool()"
     if found["integers"]:
-        return f"write 1.0 for 1 in {listed(found['integers'])}, or dtype: float64"
+        return f"write 1.0 for 1 in {join_names(found['integers'])}, or dtype: float64"
     if found["floats"]:
-        return f"write 1 for 1.0 in {listed(found['floats'])}, or dtype: int64"
+        return f"write 1 for 1.0 in {join_names(found['floats'])}, or dtype: int64"
     if found["meant"]:
         entry = f"{found['meant_in']}: " if found["meant_in"] != found["entry"] else ""
         return f"did you mean  {entry}{found['meant']} ?"
@@ -129,10 +129,10 @@ def _root_of_many(found: Fact) -> str:
 
 
 def _root_of_none(found: Fact) -> str:
-    return f"{_step(found)}no input reaches {listed(found['roots'])}, so that there is no gradient"
+    return f"{_step(found)}no input reaches {join_names(found['roots'])}, so that there is no gradient"
 
 
-def _step_refused(found: Fact) -> str:
+def _step_error(found: Fact) -> str:
     roots = found["roots"]
     advice = found["advice"]
     if found["error"] == "shape_mismatch" and roots:
@@ -144,12 +144,12 @@ def _step(found: Fact) -> str:
     return f"step {found['step']}: " if found["steps"] > 1 else ""
 
 
-phrases(
+add_phrases(
     {
-        "refused": _refused,
+        "refused": _graph_error,
         "claim_raised": _claim_raised,
         "root_of_many": _root_of_many,
         "root_of_none": _root_of_none,
-        "step_refused": _step_refused,
+        "step_refused": _step_error,
     }
 )

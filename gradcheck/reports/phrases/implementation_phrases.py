@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradcheck.facts import Fact
-from gradcheck.reports.phrases.phrase_table import phrases
+from gradcheck.reports.phrases.phrase_table import add_phrases
 
 #: In what manner code was asked.
 _MANNERS = {
@@ -50,7 +50,7 @@ def _short(formula: str) -> str:
     return formula if len(formula) <= _MOST_SHOWN else f"{formula[: _MOST_SHOWN - 4]} ..."
 
 
-phrases(
+add_phrases(
     {
         "arguments_bound": "called with ({arguments:commas}), {how}",
         "parameters_unchecked": "its own {names:commas} {names:one stands|stand} for nothing in the case, and the "

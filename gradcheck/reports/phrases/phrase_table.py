@@ -16,7 +16,7 @@ Phrase = str | Callable[[Fact], str]
 PHRASES: dict[str, Phrase] = {}
 
 
-def phrases(table: Mapping[str, Phrase]) -> None:
+def add_phrases(table: Mapping[str, Phrase]) -> None:
     """Enter the phrases of one subject. Raises ValueError where a kind has one already."""
     known = PHRASES.keys() & table.keys()
     if known:
@@ -32,14 +32,14 @@ def say(found: Fact | None) -> str:
     return _filled(phrase, dict(found.data)) if isinstance(phrase, str) else phrase(found)
 
 
-def named(name: str | Fact) -> str:
+def name_of_source(name: str | Fact) -> str:
     """An engine or a method by its name; what has none by its phrase."""
     return name if isinstance(name, str) else say(name)
 
 
-def listed(names: tuple[str | Fact, ...]) -> str:
+def join_names(names: tuple[str | Fact, ...]) -> str:
     """`torch, core and complex step`."""
-    *first, last = map(named, names)
+    *first, last = map(name_of_source, names)
     return f"{', '.join(first)} and {last}" if first else last
 
 
@@ -57,9 +57,9 @@ def ranges(places: tuple[int, ...]) -> str:
 # Templates ---------------------------------------------------------------------------------------------
 
 #: `{names:list}`: how data is written, besides what Python's own format knows.
-FORMS: dict[str, Callable[[Any], str]] = {
-    "list": listed,
-    "and": lambda names: " and ".join(map(named, names)),
+FORMATTERS: dict[str, Callable[[Any], str]] = {
+    "list": join_names,
+    "and": lambda names: " and ".join(map(name_of_source, names)),
     "commas": ", ".join,
     "ordinal": ordinal,
     "ordinals": lambda places: " and ".join(map(ordinal, places)),
@@ -69,11 +69,11 @@ FORMS: dict[str, Callable[[Any], str]] = {
     "shape": lambda sizes: f"[{', '.join(map(str, sizes))}]",
     "shapes": lambda shapes: " and ".join(f"[{', '.join(map(str, sizes))}]" for sizes in shapes),
     "sizes": lambda sizes: ", ".join(f"{name} = {size}" for name, size in sizes),
-    "axes": lambda axes: f"{'axis' if len(axes) == 1 else 'axes'} {listed(tuple(map(str, axes)))}",
+    "axes": lambda axes: f"{'axis' if len(axes) == 1 else 'axes'} {join_names(tuple(map(str, axes)))}",
     "closeness": lambda error: f" to {error:.0e}" if error else " exactly",  # how near to each other, relatively
 }
 #: `{axis:given along axis {axis}|everywhere}`: which of two templates is taken, of which the second may be left out.
-CHOICES: dict[str, Callable[[Any], bool]] = {
+CONDITIONS: dict[str, Callable[[Any], bool]] = {
     "if": bool,
     "finite": math.isfinite,
     "given": lambda value: value is not None,
@@ -93,9 +93,9 @@ def _filled(template: str, data: Mapping[str, Any]) -> str:
 
 def _piece(value: Any, spec: str, data: Mapping[str, Any]) -> str:
     form, _, templates = spec.partition(" ")
-    if form in CHOICES:
+    if form in CONDITIONS:
         taken, _, other = templates.partition("|")
-        return _filled(taken if CHOICES[form](value) else other, data)
-    if form in FORMS:
-        return FORMS[form](value)
+        return _filled(taken if CONDITIONS[form](value) else other, data)
+    if form in FORMATTERS:
+        return FORMATTERS[form](value)
     return format(say(value) if isinstance(value, Fact) else value, spec)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradcheck.facts import Fact
-from gradcheck.reports.phrases.phrase_table import listed, phrases, say
+from gradcheck.reports.phrases.phrase_table import add_phrases, join_names, say
 
 
 def _among_operations(found: Fact) -> str:
@@ -30,10 +30,10 @@ def _put_together_wrongly(found: Fact) -> str:
 def _some(claims: tuple[str, ...]) -> str:
     """The first of them, as `only` would have them."""
     more = len(claims) - 5
-    return listed(claims) if more <= 0 else f"{', '.join(claims[:5])} and {more} more"
+    return join_names(claims) if more <= 0 else f"{', '.join(claims[:5])} and {more} more"
 
 
-phrases(
+add_phrases(
     {
         # Who
         "the_formula": "the formula",

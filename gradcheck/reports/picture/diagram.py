@@ -12,23 +12,23 @@ from gradcheck.language.expr.nodes import Name
 from gradcheck.language.expr.printer import to_text
 from gradcheck.reports.safe_text import plain
 
-Kind = Literal["input", "constant", "entry"]
+NodeKind = Literal["input", "constant", "entry"]
 #: What is known of a node: `faulty` is where something goes wrong first, `follows` what is wrong because of it.
-Verdict = Literal["passed", "failed", "faulty", "follows", "undecided", "unknown"]
+NodeVerdict = Literal["passed", "failed", "faulty", "follows", "undecided", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class DiagramNode:
     """`text` says how it is made; `told` are the lines that are shown of it on demand; `needs_gradient` whether a
     gradient is passed on to it."""
 
     name: str
-    kind: Kind
+    kind: NodeKind
     text: str = ""
-    verdict: Verdict = "unknown"
+    verdict: NodeVerdict = "unknown"
     is_root: bool = False
     needs_gradient: bool = True
-    told: tuple[str, ...] = ()
+    details: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,31 +41,31 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
-    """Nodes, makers before what they make. `left_out` says how many more there are."""
+class Diagram:
+    """Nodes, makers before what they make. `omitted_nodes` says how many more there are."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[DiagramNode, ...]
     edges: tuple[Edge, ...]
-    left_out: int = 0
+    omitted_nodes: int = 0
 
 
-def of_case(case: Case) -> Graph:
+def diagram_of_case(case: Case) -> Diagram:
     """Inputs, constants that something uses, and the entries of the graph."""
     used = Counter(name for claim in case.graph.values() for name in _names(claim.expr))
     roots = {root.partition("[")[0] for step in case.steps for root in step.roots}
-    nodes = [Node(name, "input", _of_value(value), is_root=name in roots) for name, value in case.inputs.items()]
+    nodes = [DiagramNode(name, "input", _of_value(value), is_root=name in roots) for name, value in case.inputs.items()]
     nodes += [
-        Node(name, "constant", _of_value(value), needs_gradient=False)
+        DiagramNode(name, "constant", _of_value(value), needs_gradient=False)
         for name, value in case.constants.items()
         if name in used
     ]
-    nodes += [Node(name, "entry", claim.text, is_root=name in roots) for name, claim in case.graph.items()]
+    nodes += [DiagramNode(name, "entry", claim.text, is_root=name in roots) for name, claim in case.graph.items()]
     places = {node.name: place for place, node in enumerate(nodes)}
     edges: list[Edge] = []
     for name, claim in case.graph.items():
         times = Counter(_names(claim.expr))
         edges += [Edge(places[one], places[name], times[one]) for one in times if one in places]
-    return _with_gradients(Graph(tuple(nodes), tuple(edges)))
+    return _mark_gradient_paths(Diagram(tuple(nodes), tuple(edges)))
 
 
 def _names(expr: object) -> list[str]:
@@ -79,16 +79,16 @@ def _of_value(value: Value) -> str:
     return f"[{', '.join(map(str, shape))}]" if shape else f"{value.array}"
 
 
-def _with_gradients(graph: Graph) -> Graph:
+def _mark_gradient_paths(graph: Diagram) -> Diagram:
     """A gradient comes to what an input leads to, and what leads to a root."""
-    down = _reached(graph, [at for at, node in enumerate(graph.nodes) if node.kind == "input"], forwards=True)
-    up = _reached(graph, [at for at, node in enumerate(graph.nodes) if node.is_root], forwards=False)
+    down = _reachable_nodes(graph, [at for at, node in enumerate(graph.nodes) if node.kind == "input"], forwards=True)
+    up = _reachable_nodes(graph, [at for at, node in enumerate(graph.nodes) if node.is_root], forwards=False)
     needing = down & up
     nodes = tuple(replace(node, needs_gradient=at in needing) for at, node in enumerate(graph.nodes))
     return replace(graph, nodes=nodes)
 
 
-def neighbours(graph: Graph, forwards: bool) -> list[list[int]]:
+def neighbours(graph: Diagram, forwards: bool) -> list[list[int]]:
     """For each node those that are made of it, or those that it is made of."""
     found: list[list[int]] = [[] for _ in graph.nodes]
     for edge in graph.edges:
@@ -97,7 +97,7 @@ def neighbours(graph: Graph, forwards: bool) -> list[list[int]]:
     return found
 
 
-def _reached(graph: Graph, start: Sequence[int], forwards: bool) -> set[int]:
+def _reachable_nodes(graph: Diagram, start: Sequence[int], forwards: bool) -> set[int]:
     nearby = neighbours(graph, forwards)
     seen, stack = set(start), list(start)
     while stack:
@@ -108,20 +108,20 @@ def _reached(graph: Graph, start: Sequence[int], forwards: bool) -> set[int]:
     return seen
 
 
-def told(graph: Graph, known: Mapping[str, tuple[Verdict, tuple[str, ...]]]) -> Graph:
+def with_verdicts(graph: Diagram, known: Mapping[str, tuple[NodeVerdict, tuple[str, ...]]]) -> Diagram:
     """The same with what is known of nodes, by name."""
     nodes = tuple(
-        replace(node, verdict=known[node.name][0], told=known[node.name][1]) if node.name in known else node
+        replace(node, verdict=known[node.name][0], details=known[node.name][1]) if node.name in known else node
         for node in graph.nodes
     )
     return replace(graph, nodes=nodes)
 
 
-def nearest(graph: Graph, most: int) -> Graph:
+def nearest_nodes(graph: Diagram, most: int) -> Diagram:
     """No more nodes than that: those nearest to where something is wrong, else to the roots."""
     if len(graph.nodes) <= most:
         return graph
-    ranks: tuple[tuple[Verdict, ...], ...] = (("faulty",), ("failed", "undecided"), ("follows",))
+    ranks: tuple[tuple[NodeVerdict, ...], ...] = (("faulty",), ("failed", "undecided"), ("follows",))
     start: list[int] = []
     for rank in ranks:
         start = start or [at for at, node in enumerate(graph.nodes) if node.verdict in rank]
@@ -140,10 +140,10 @@ def nearest(graph: Graph, most: int) -> Graph:
         for e in graph.edges
         if e.source in places and e.target in places
     )
-    return Graph(nodes, edges, graph.left_out + len(graph.nodes) - len(nodes))
+    return Diagram(nodes, edges, graph.omitted_nodes + len(graph.nodes) - len(nodes))
 
 
-def line(text: str, room: int) -> str:
+def short_line(text: str, room: int) -> str:
     """A text on one line, and no longer than so many characters."""
     text = plain(text)
     return text if len(text) <= room else f"{text[: room - 1]}…"

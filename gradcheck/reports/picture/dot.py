@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradcheck.reports.picture.diagram import Graph, line
+from gradcheck.reports.picture.diagram import Diagram, short_line
 from gradcheck.reports.picture.svg import MARKS
 
 _SHAPES = {"input": "shape=ellipse", "constant": 'shape=box, style="rounded,dashed"', "entry": "shape=box"}
@@ -16,12 +16,14 @@ _COLORS = {
 }
 
 
-def drawn(graph: Graph) -> str:
+def to_dot(graph: Diagram) -> str:
     """The text of the digraph: values as solid lines, gradients as dashed ones that come back."""
     lines = ["digraph case {", '  node [fontname="Helvetica", style=rounded];']
     for at, node in enumerate(graph.nodes):
         mark = f"{MARKS[node.verdict]} " if MARKS[node.verdict] else ""
-        label = f"{mark}{_escaped(line(node.name, 60))}" + (f"\\n{_escaped(line(node.text, 60))}" if node.text else "")
+        label = f"{mark}{_escaped(short_line(node.name, 60))}" + (
+            f"\\n{_escaped(short_line(node.text, 60))}" if node.text else ""
+        )
         wide = ", penwidth=3" if node.verdict == "faulty" else ", penwidth=2" if node.is_root else ""
         color = _COLORS[node.verdict]
         lines.append(f'  n{at} [label="{label}", {_SHAPES[node.kind]}, color="{color}"{wide}];')
@@ -30,8 +32,8 @@ def drawn(graph: Graph) -> str:
         lines.append(f"  n{edge.source} -> n{edge.target}{times};")
         if graph.nodes[edge.source].needs_gradient and graph.nodes[edge.target].needs_gradient:
             lines.append(f"  n{edge.target} -> n{edge.source} [style=dashed, constraint=false];")
-    if graph.left_out:
-        lines.append(f'  more [label="{graph.left_out} further nodes are not drawn", shape=plaintext];')
+    if graph.omitted_nodes:
+        lines.append(f'  more [label="{graph.omitted_nodes} further nodes are not drawn", shape=plaintext];')
     return "\n".join([*lines, "}"]) + "\n"
 
 

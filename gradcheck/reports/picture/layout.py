@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from gradcheck.reports.picture.diagram import Edge, Graph
+from gradcheck.reports.picture.diagram import Diagram, Edge
 
 #: Between boxes of a layer, and between layers; around all; the width of a lane.
-GAP, BETWEEN, MARGIN, LANE = 26.0, 52.0, 14.0, 8.0
+GAP, LAYER_GAP, MARGIN, LANE = 26.0, 52.0, 14.0, 8.0
 #: How often orders and places are improved, down and up.
 _SWEEPS = 8
 #: In a graph with more lanes, edges go straight.
@@ -42,17 +42,17 @@ class Layout:
     height: float
 
 
-def laid_out(graph: Graph, sizes: Sequence[tuple[float, float]]) -> Layout:
+def compute_layout(graph: Diagram, sizes: Sequence[tuple[float, float]]) -> Layout:
     """Boxes of these sizes (width, height), a node each."""
     if not graph.nodes:
         return Layout((), (), 2 * MARGIN, 2 * MARGIN)
     ranks = _ranks(graph)
-    layered = _Layered(graph, ranks, sizes)
+    layered = _LayeredGraph(graph, ranks, sizes)
     layered.improve()
     return layered.layout(graph)
 
 
-def _ranks(graph: Graph) -> list[int]:
+def _ranks(graph: Diagram) -> list[int]:
     """The longest way from above; what nothing leads to is moved down to just above the first that uses it."""
     ranks = [0] * len(graph.nodes)
     first: dict[int, int] = {}
@@ -66,10 +66,10 @@ def _ranks(graph: Graph) -> list[int]:
     return [rank - least for rank in ranks]
 
 
-class _Layered:
+class _LayeredGraph:
     """Nodes, and behind them lanes, each in a layer; `up` and `down` are neighbours in the layers beside it."""
 
-    def __init__(self, graph: Graph, ranks: list[int], sizes: Sequence[tuple[float, float]]) -> None:
+    def __init__(self, graph: Diagram, ranks: list[int], sizes: Sequence[tuple[float, float]]) -> None:
         self.sizes = list(sizes)
         self.layers: list[list[int]] = [[] for _ in range(max(ranks) + 1)]
         for at, rank in enumerate(ranks):
@@ -98,22 +98,22 @@ class _Layered:
     def improve(self) -> None:
         """Orders and places, from what lies above and from what lies below by turns."""
         for layer in self.layers:
-            self._place(layer, [0.0] * len(layer))
+            self._place_layer(layer, [0.0] * len(layer))
         for _ in range(_SWEEPS):
             for layer in self.layers[1:]:
-                self._ordered(layer, self.up)
+                self._order_layer(layer, self.up)
             for layer in reversed(self.layers[:-1]):
-                self._ordered(layer, self.down)
+                self._order_layer(layer, self.down)
 
-    def _ordered(self, layer: list[int], nearby: list[list[int]]) -> None:
+    def _order_layer(self, layer: list[int], nearby: list[list[int]]) -> None:
         places = self.places
         wanted = {
             at: sum(places[one] for one in nearby[at]) / len(nearby[at]) if nearby[at] else places[at] for at in layer
         }
         layer.sort(key=lambda at: wanted[at])
-        self._place(layer, [wanted[at] for at in layer])
+        self._place_layer(layer, [wanted[at] for at in layer])
 
-    def _place(self, layer: list[int], wanted: list[float]) -> None:
+    def _place_layer(self, layer: list[int], wanted: list[float]) -> None:
         """As near to what is wanted as boxes that keep their order and their distance can be, in the sum of squares."""
         offsets = [0.0]
         for before, at in pairwise(layer):
@@ -129,13 +129,13 @@ class _Layered:
         for at, start, by in zip(layer, free, offsets, strict=True):
             self.places[at] = start + by
 
-    def layout(self, graph: Graph) -> Layout:
+    def layout(self, graph: Diagram) -> Layout:
         """With the left upper corner at the origin."""
         ends = [(place, width / 2) for place, (width, _) in zip(self.places, self.sizes, strict=True)]
         left = min(place - half for place, half in ends) - MARGIN
         right = max(place + half for place, half in ends) + MARGIN
         heights = [max(self.sizes[at][1] for at in layer) for layer in self.layers]
-        tops = list(accumulate((height + BETWEEN for height in heights[:-1]), initial=MARGIN))
+        tops = list(accumulate((height + LAYER_GAP for height in heights[:-1]), initial=MARGIN))
         of = {at: rank for rank, layer in enumerate(self.layers) for at in layer}
         x = [round(place - left, 1) for place in self.places]
         boxes = tuple(

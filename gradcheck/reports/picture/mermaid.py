@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from gradcheck.reports.picture.diagram import Graph, Node, line, nearest
+from gradcheck.reports.picture.diagram import Diagram, DiagramNode, nearest_nodes, short_line
 from gradcheck.reports.picture.svg import MARKS
 
 #: What has a meaning in a label, and is written by its number: all but letters, digits and blanks.
-_MEANING = re.compile(r"[^\w ]", re.ASCII)
+_SPECIAL_CHARACTERS = re.compile(r"[^\w ]", re.ASCII)
 #: Of longer texts and of more edges it says that there are too many, and draws nothing.
 MOST_CHARACTERS, MOST_EDGES = 50_000, 500
 _SHAPES = {"input": ("([", "])"), "constant": ("([", "])"), "entry": ("[", "]")}
@@ -23,7 +23,7 @@ _LOOKS = {
 }
 
 
-def drawn(graph: Graph) -> str:
+def to_mermaid(graph: Diagram) -> str:
     """The text of the diagram, of as much of the graph as Mermaid draws."""
     most = len(graph.nodes)
     while True:
@@ -31,24 +31,24 @@ def drawn(graph: Graph) -> str:
         if most <= 1 or (len(text) <= MOST_CHARACTERS and len(graph.edges) <= MOST_EDGES):
             return text
         most = most * 3 // 4
-        graph = nearest(graph, most)
+        graph = nearest_nodes(graph, most)
 
 
-def _text(graph: Graph) -> str:
+def _text(graph: Diagram) -> str:
     """A line for each value, with two heads where a gradient comes back: lines of their own for gradients would turn
     the order of the layers over."""
     lines = ["flowchart TD"]
     for at, node in enumerate(graph.nodes):
         before, after = _SHAPES[node.kind]
         mark = f"{MARKS[node.verdict]} " if MARKS[node.verdict] else ""
-        text = f"<br/>{_escaped(line(node.text, 60))}" if node.text else ""
-        lines.append(f'  n{at}{before}"{mark}{_escaped(line(node.name, 60))}{text}"{after}')
+        text = f"<br/>{_escaped(short_line(node.text, 60))}" if node.text else ""
+        lines.append(f'  n{at}{before}"{mark}{_escaped(short_line(node.name, 60))}{text}"{after}')
     for edge in graph.edges:
         times = f'|"×{edge.times}"|' if edge.times > 1 else ""
         returns = graph.nodes[edge.source].needs_gradient and graph.nodes[edge.target].needs_gradient
         lines.append(f"  n{edge.source} {'<-->' if returns else '-->'}{times} n{edge.target}")
-    if graph.left_out:
-        lines.append(f'  more>"{graph.left_out} further nodes are not drawn"]')
+    if graph.omitted_nodes:
+        lines.append(f'  more>"{graph.omitted_nodes} further nodes are not drawn"]')
     for name, look in _LOOKS.items():
         named = [f"n{at}" for at, node in enumerate(graph.nodes) if name in _classes(node)]
         if named:
@@ -56,9 +56,9 @@ def _text(graph: Graph) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _classes(node: Node) -> tuple[str, ...]:
+def _classes(node: DiagramNode) -> tuple[str, ...]:
     return node.verdict, node.kind, "root" if node.is_root else ""
 
 
 def _escaped(text: str) -> str:
-    return _MEANING.sub(lambda match: f"#{ord(match[0])};", text)
+    return _SPECIAL_CHARACTERS.sub(lambda match: f"#{ord(match[0])};", text)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from html import escape
 from importlib.resources import files
 
-from gradcheck.reports.picture.diagram import Graph, Node, line
-from gradcheck.reports.picture.layout import Box, Layout, laid_out
+from gradcheck.reports.picture.diagram import Diagram, DiagramNode, short_line
+from gradcheck.reports.picture.layout import Box, Layout, compute_layout
 
 #: What stands for a verdict besides its colour, and what it means.
 MARKS = {"passed": "✓", "failed": "✗", "faulty": "✗", "follows": "↯", "undecided": "?", "unknown": ""}
@@ -26,46 +26,46 @@ MEANINGS = {
 _NAME, _TEXT, _COLUMN, _SMALL = 22, 30, 7.9, 6.2
 _TALL, _FLAT, _LEAST = 44.0, 42.0, 58.0
 #: How far the lines for values and for gradients are moved to either side.
-_APART = 5.0
+_EDGE_OFFSET = 5.0
 
 
-def drawn(graph: Graph, *, alone: bool = False, titles: bool = False, label: str = "the graph of the case") -> str:
+def to_svg(graph: Diagram, *, alone: bool = False, titles: bool = False, label: str = "the graph of the case") -> str:
     """The picture; `alone` as a document of its own. With `titles` nodes tell of themselves without a script."""
-    layout = laid_out(graph, [_size(node) for node in graph.nodes])
-    room = 26 if graph.left_out else 0
+    layout = compute_layout(graph, [_size(node) for node in graph.nodes])
+    room = 26 if graph.omitted_nodes else 0
     size = f'width="{layout.width:g}" height="{layout.height + room:g}"'
     xmlns = ' xmlns="http://www.w3.org/2000/svg"' if alone else ""
     parts = [
         f'<svg{xmlns} class="graph" {size} viewBox="0 0 {layout.width:g} {layout.height + room:g}" role="group"'
-        f' aria-label="{escape(line(label, 200))}">'
+        f' aria-label="{escape(short_line(label, 200))}">'
     ]
     if alone:
-        parts.append(f"<style>{styles()}</style>")
-    parts += lines(graph, layout)
+        parts.append(f"<style>{picture_styles()}</style>")
+    parts += edge_paths(graph, layout)
     pairs = zip(graph.nodes, layout.boxes, strict=True)
     parts += [_node(node, box, alone or titles) for node, box in pairs]
-    if graph.left_out:
-        text = f"{graph.left_out:,} further nodes are not drawn"
+    if graph.omitted_nodes:
+        text = f"{graph.omitted_nodes:,} further nodes are not drawn"
         parts.append(f'<text class="more" x="8" y="{layout.height + 16:g}">{text}</text>')
     return "".join([*parts, "</svg>"])
 
 
-def styles() -> str:
+def picture_styles() -> str:
     """Those of the picture, which the pages share."""
     return files("gradcheck.reports").joinpath("page/static/graph.css").read_text(encoding="utf-8")
 
 
-def _size(node: Node) -> tuple[float, float]:
-    name, text = line(node.name, _NAME), line(node.text, _TEXT)
+def _size(node: DiagramNode) -> tuple[float, float]:
+    name, text = short_line(node.name, _NAME), short_line(node.text, _TEXT)
     width = max(_LEAST, len(name) * _COLUMN + 46, len(text) * _SMALL + 20)
     return round(width), _TALL if node.text else _FLAT - 12
 
 
-def _node(node: Node, box: Box, titled: bool) -> str:
+def _node(node: DiagramNode, box: Box, titled: bool) -> str:
     left, top = box.x - box.width / 2, box.y - box.height / 2
     classes = f"node {node.kind} {node.verdict}{' root' if node.is_root else ''}"
-    about = f"{line(node.name, 60)}: {MEANINGS[node.verdict]}"
-    told = "\n".join((about, *(line(one, 160) for one in node.told)))
+    about = f"{short_line(node.name, 60)}: {MEANINGS[node.verdict]}"
+    told = "\n".join((about, *(short_line(one, 160) for one in node.details)))
     parts = [f'<g class="{classes}" tabindex="0" role="img" aria-label="{escape(told)}">']
     if titled:
         parts.append(f"<title>{escape(told)}</title>")
@@ -75,9 +75,9 @@ def _node(node: Node, box: Box, titled: bool) -> str:
     parts.append(_rect("box", left, top, box.width, box.height, rounding))
     lift = -4 if node.text else 4
     mark = MARKS[node.verdict]
-    parts.append(f'<text class="name" x="{box.x:g}" y="{box.y + lift:g}">{escape(line(node.name, _NAME))}</text>')
+    parts.append(f'<text class="name" x="{box.x:g}" y="{box.y + lift:g}">{escape(short_line(node.name, _NAME))}</text>')
     if node.text:
-        text = escape(line(node.text, _TEXT))
+        text = escape(short_line(node.text, _TEXT))
         parts.append(f'<text class="text" x="{box.x:g}" y="{box.y + 13:g}">{text}</text>')
     if mark:
         x = left + box.width - 12
@@ -92,21 +92,21 @@ def _rect(name: str, x: float, y: float, width: float, height: float, rounding: 
 # Lines -------------------------------------------------------------------------------------------------
 
 
-def lines(graph: Graph, layout: Layout) -> list[str]:
+def edge_paths(graph: Diagram, layout: Layout) -> list[str]:
     """For each edge a line for the value and, where a gradient comes back, one for that."""
     parts: list[str] = []
     for number, (edge, lanes) in enumerate(zip(graph.edges, layout.lanes, strict=True)):
         above, below = layout.boxes[edge.source], layout.boxes[edge.target]
         source, target = graph.nodes[edge.source], graph.nodes[edge.target]
         returns = source.needs_gradient and target.needs_gradient
-        by = _APART if returns else 0.0
-        parts.append(f'<path class="value" d="{_way(above, below, lanes, -by)}"/>')
+        by = _EDGE_OFFSET if returns else 0.0
+        parts.append(f'<path class="value" d="{_edge_path(above, below, lanes, -by)}"/>')
         if returns:
             is_bad = target.verdict in ("faulty", "failed", "follows") and source.verdict in (
                 *("faulty", "failed", "follows"),
             )
             style = "gradient bad" if is_bad else "gradient"
-            way = _way(above, below, lanes, by, back=True)
+            way = _edge_path(above, below, lanes, by, back=True)
             parts.append(f'<path class="{style}" data-edge="{number}" d="{way}"/>')
         if edge.times > 1:
             x, y = (lanes[-1][0], lanes[-1][1]) if lanes else ((above.x + below.x) / 2, (above.y + below.y) / 2)
@@ -115,7 +115,9 @@ def lines(graph: Graph, layout: Layout) -> list[str]:
     return parts
 
 
-def _way(above: Box, below: Box, lanes: tuple[tuple[float, float, float], ...], by: float, back: bool = False) -> str:
+def _edge_path(
+    above: Box, below: Box, lanes: tuple[tuple[float, float, float], ...], by: float, back: bool = False
+) -> str:
     """A smooth line past the boxes of other layers, with an arrow's head: at its end, or where it comes `back`."""
     x, y = _num(above.x + by), _num(above.y + above.height / 2)
     parts = [f"M{x} {y}"]

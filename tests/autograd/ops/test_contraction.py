@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradcheck import ops
-from gradcheck.autograd.ops.contraction import explicit
+from gradcheck.autograd.ops.contraction import explicit_labels
 from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch, TooLarge
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
@@ -111,10 +111,10 @@ def test_contractions_want_one_dtype() -> None:
 
 
 def test_the_ellipsis_becomes_letters() -> None:
-    assert explicit("...ij,j...->i...", (4, 2)) == (("abij", "jb"), "iab")
-    assert explicit("b...,a", (3, 1)) == (("bcd", "a"), "cdab")
+    assert explicit_labels("...ij,j...->i...", (4, 2)) == (("abij", "jb"), "iab")
+    assert explicit_labels("b...,a", (3, 1)) == (("bcd", "a"), "cdab")
     with pytest.raises(ShapeMismatch, match="no letters are left"):
-        explicit("...abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ->...", (53,))
+        explicit_labels("...abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ->...", (53,))
 
 
 def test_results_too_large_are_refused_beforehand() -> None:

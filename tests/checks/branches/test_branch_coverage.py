@@ -21,20 +21,20 @@ def test_what_is_missing_is_reached_and_then_missing_no_more() -> None:
     coverage = BranchCoverage(context.case)
     coverage.visit([context.points.own])
     wanted = 0
-    for site, side in coverage.missing():
+    for site, side in coverage.missing_goals():
         wanted += 1
         for problem in coverage.reach(site, side):
-            coverage.visit([context.points.branch(problem, wanted)], (site, side))
+            coverage.visit([context.points.branch_point(problem, wanted)], (site, side))
             break
     assert wanted > 0
-    assert list(coverage.missing()) == []
+    assert list(coverage.missing_goals()) == []
 
 
 def test_a_case_without_branches_misses_none() -> None:
     context = context_of("{inputs: {x: [1.0]}, graph: {y: x * x}, formulas: {x: 2 * x * grad(y)}}")
     coverage = BranchCoverage(context.case)
     coverage.visit([context.points.own])
-    assert list(coverage.missing()) == []
+    assert list(coverage.missing_goals()) == []
 
 
 def test_a_point_that_the_core_refuses_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,7 +45,7 @@ def test_a_point_that_the_core_refuses_is_left_out(monkeypatch: pytest.MonkeyPat
     coverage = BranchCoverage(context.case)
     monkeypatch.setattr("gradcheck.checks.branches.branch_coverage.margins_at", refuses)
     coverage.visit([context.points.own])
-    assert list(coverage.missing()) == []
+    assert list(coverage.missing_goals()) == []
 
 
 def test_a_guard_is_none_the_less_where_what_it_guards_is_0() -> None:
@@ -54,6 +54,6 @@ def test_a_guard_is_none_the_less_where_what_it_guards_is_0() -> None:
     zero, own = (context_of(case.replace("VALUES", values)) for values in ("[0.0, 0.0]", "[3.0, 1.0]"))
     coverage = BranchCoverage(own.case)
     coverage.visit([zero.points.own])
-    assert any(site.owner == "y" for site, _ in coverage.missing())
+    assert any(site.owner == "y" for site, _ in coverage.missing_goals())
     coverage.visit([own.points.own])
-    assert not any(site.owner == "y" for site, _ in coverage.missing())
+    assert not any(site.owner == "y" for site, _ in coverage.missing_goals())

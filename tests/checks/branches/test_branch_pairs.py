@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradcheck.checks.branches.branch_pairs import unvisited_pairs
-from gradcheck.checks.branches.margin_recording import branching
+from gradcheck.checks.branches.margin_recording import branching_owners
 from tests.checks.build import context_of
 
 CASE = """
@@ -17,7 +17,7 @@ CASE = """
 
 def found(formula: str) -> list[tuple[float, float]]:
     context = context_of(CASE.replace("FORMULA", formula))
-    owners = branching(context.case)
+    owners = branching_owners(context.case)
     problems = unvisited_pairs([context.points.own], owners, owners)
     return [pair for p in problems for pair in zip(p.inputs["x"].tolist(), p.inputs["w"].tolist(), strict=True)]
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.branches import branch_search
-from gradcheck.checks.branches.branch_sites import Site
 from gradcheck.checks.branches.branch_search import BranchSearch
-from gradcheck.checks.branches.margin_recording import branching, margins_at, sides
+from gradcheck.checks.branches.branch_sites import BranchSite
+from gradcheck.checks.branches.margin_recording import branching_owners, margins_at, sides_met
 from gradcheck.language.problem import Problem
 from tests.from_text import problem_from as problem_of
 
@@ -27,10 +27,12 @@ def of_a_square(formula: str) -> Problem:
 
 def found(problem: Problem, op: str, side: int, along: bool = False) -> Problem | None:
     gradients = {root: seed for root, seed in problem.seeds[-1].items() if seed is not None}
-    sites = [site for site in sides(margins_at(problem, gradients, branching(problem.case))) if site.op == op]
+    sites = [
+        site for site in sides_met(margins_at(problem, gradients, branching_owners(problem.case))) if site.op == op
+    ]
     assert sites
     looked = BranchSearch(problem, gradients)
-    look = looked.along if along else looked.find
+    look = looked.find_on_paths if along else looked.find
     return next((other for site in sites if (other := look((site, side)))), None)
 
 
@@ -163,7 +165,7 @@ def test_an_incoming_gradient_moves_and_says_so_where_the_file_writes_it_out() -
         assert other is not None
         assert other.seeds[0]["y"] is not None
         assert other.seeds[0]["y"].max() > 10
-        assert other.drawn.variation.incoming is written
+        assert other.draw_settings.variation.incoming is written
 
 
 def test_constants_stay_and_nothing_is_found_where_they_decide() -> None:
@@ -175,4 +177,4 @@ def test_constants_stay_and_nothing_is_found_where_they_decide() -> None:
     """)
     gradients = {"y": np.ones(())}
     search = BranchSearch(problem, gradients)
-    assert search.find((Site("y", 0, "le"), -1)) is None
+    assert search.find((BranchSite("y", 0, "le"), -1)) is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.branches.branch_sites import Margin, Site
+from gradcheck.checks.branches.branch_sites import BranchSite, Margin
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from gradcheck.checks.branches.branch_sites import Margin, Site
     [("gt", False, (-1, 1)), ("gt", True, (-2, -1, 1, 2)), ("eq", False, (0, 1)), ("eq", True, (0, 1, 2))],
 )
 def test_sides(op: str, together: bool, sides: tuple[int, ...]) -> None:
-    site = Site("y", 0, op, together)
+    site = BranchSite("y", 0, op, together)
     assert site.sides == sides
     assert site.is_on(np.zeros(2), 0) if op == "eq" else site.is_on(np.array([-1.0, 2.0]), 1)
     assert not site.is_on(np.array([np.nan]), sides[0])

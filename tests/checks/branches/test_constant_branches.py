@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradcheck import run
-from gradcheck.checks.branches.constant_branches import drawn_whole
+from gradcheck.checks.branches.constant_branches import drawn_integers
 from gradcheck.language.sampling import draw
 from tests.checks.conftest import Check
 from tests.from_text import case_of
@@ -46,7 +46,7 @@ def test_right_ones_pass(text: str) -> None:
 
 
 def test_what_is_written_out_is_not_drawn() -> None:
-    assert drawn_whole(draw(case_of(LABELS.replace("{more}", "")))) == {"t"}
+    assert drawn_integers(draw(case_of(LABELS.replace("{more}", "")))) == {"t"}
 
 
 def test_draws_that_leave_no_gradient_are_looked_at_as_well(check: Check) -> None:

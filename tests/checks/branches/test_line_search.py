@@ -6,22 +6,22 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gradcheck.checks.branches.line_search import along
-from gradcheck.checks.branches.branch_sites import Margin, Site
-from gradcheck.checks.branches.search_variables import Part
+from gradcheck.checks.branches.branch_sites import BranchSite, Margin
+from gradcheck.checks.branches.line_search import search_paths
+from gradcheck.checks.branches.search_variables import SearchVariable
 
-ABOVE, EQUAL = Site("f", 0, "gt"), Site("f", 0, "eq")
-X = Part("x")
+ABOVE, EQUAL = BranchSite("f", 0, "gt"), BranchSite("f", 0, "eq")
+X = SearchVariable("x")
 
 
-def walked(site: Site, side: int, f: Callable[[np.ndarray], np.ndarray]) -> np.ndarray | None:
+def walked(site: BranchSite, side: int, f: Callable[[np.ndarray], np.ndarray]) -> np.ndarray | None:
     """The number at which the margin `f` is on this side, on a path that begins at 0.9."""
 
-    def path(place: float, grid: int) -> dict[Part, np.ndarray]:
+    def path(place: float, grid: int) -> dict[SearchVariable, np.ndarray]:
         number = np.array([0.9 * place])
         return {X: np.rint(number * grid) / grid if grid else number}
 
-    found = along([(site, side)], [path], lambda arrays: [Margin(f(arrays[X]), np.ones(1))])
+    found = search_paths([(site, side)], [path], lambda arrays: [Margin(f(arrays[X]), np.ones(1))])
     return None if found is None else found[X]
 
 

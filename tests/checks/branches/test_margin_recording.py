@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.branches.branch_sites import Site
-from gradcheck.checks.branches.margin_recording import branching, margins_at, sides
+from gradcheck.checks.branches.branch_sites import BranchSite
+from gradcheck.checks.branches.margin_recording import branching_owners, margins_at, sides_met
 from tests.from_text import case_of
 from tests.from_text import problem_from as problem_of
 
@@ -14,7 +14,7 @@ from tests.from_text import problem_from as problem_of
 def visited(graph: str, numbers: list[float], formula: str = "x") -> dict[tuple[str, str], set[int]]:
     text = f"{{inputs: {{x: {numbers}}}, graph: {{y: '{graph}'}}, backward: {{y: ones_like(y)}}"
     problem = problem_of(text + f", formulas: {{x: '{formula}'}}}}")
-    found = sides(margins_at(problem, {"y": np.ones(len(numbers))}, branching(problem.case)))
+    found = sides_met(margins_at(problem, {"y": np.ones(len(numbers))}, branching_owners(problem.case)))
     return {(site.owner, site.op): signs for site, signs in found.items()}
 
 
@@ -47,9 +47,9 @@ def test_equality_has_two_sides_and_all_at_once_a_third() -> None:
     found = visited("x * x", [1.0, 2.2], formula)
     assert found[formula, "eq"] == {0, 1}
     assert visited("x * x", [1.0, 2.0], formula)[formula, "eq"] == {0, 2}
-    assert Site("f", 0, "eq", together=True).sides == (0, 1, 2)
-    assert Site("f", 0, "gt", together=True).sides == (-2, -1, 1, 2)
-    assert Site("f", 0, "gt").sides == (-1, 1)
+    assert BranchSite("f", 0, "eq", is_reduced=True).sides == (0, 1, 2)
+    assert BranchSite("f", 0, "gt", is_reduced=True).sides == (-2, -1, 1, 2)
+    assert BranchSite("f", 0, "gt").sides == (-1, 1)
 
 
 def test_what_guards_against_a_division_by_zero_is_no_branch() -> None:
@@ -63,14 +63,14 @@ def test_the_edge_of_a_domain_is_a_branch_of_a_claim_alone() -> None:
 
 
 def test_a_site_is_on_a_side_by_the_sign_of_what_is_finite() -> None:
-    site = Site("f", 0, "gt")
+    site = BranchSite("f", 0, "gt")
     assert site.is_on(np.array([np.nan, 1.0]), 1)
     assert not site.is_on(np.array([np.nan, 1.0]), -1)
-    assert Site("f", 0, "gt", together=True).is_on(np.array([2.0, 1.0]), 2)
-    assert not Site("f", 0, "gt", together=True).is_on(np.array([2.0, -1.0]), 2)
+    assert BranchSite("f", 0, "gt", is_reduced=True).is_on(np.array([2.0, 1.0]), 2)
+    assert not BranchSite("f", 0, "gt", is_reduced=True).is_on(np.array([2.0, -1.0]), 2)
     assert not site.is_on(np.array([np.inf]), 1)
 
 
 def test_checks_state_what_they_compare() -> None:
     case = case_of("{inputs: {x: [1.0]}, graph: {y: x * x}, checks: ['x > 0']}")
-    assert branching(case) == set()
+    assert branching_owners(case) == set()

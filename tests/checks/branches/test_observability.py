@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.checks.branches.observability import showing
+from gradcheck.checks.branches.observability import observable_sides
 from tests.checks.build import context_of
 
 
@@ -25,7 +25,7 @@ def test_what_shows(formula: str, shown: list[set[int]]) -> None:
         f" formulas: {{x: '{formula}'}}}}"
     )
     point = context.points.own
-    found = showing(point.problem, point.scope(0).gradients, {formula}, point.scope(0))
+    found = observable_sides(point.problem, point.scope(0).gradients, {formula}, point.scope(0))
     assert list(found.values()) == shown
 
 
@@ -35,5 +35,5 @@ def test_a_step_that_comes_to_several_tensors() -> None:
         " let: {s: 'linalg.svd(where(x > 1, x, 2 * x), full_matrices=False)'}, formulas: {x: '2 * x + 0 * s[0]'}}"
     )
     point = context.points.own
-    found = showing(point.problem, point.scope(0).gradients, {"s"}, point.scope(0))
+    found = observable_sides(point.problem, point.scope(0).gradients, {"s"}, point.scope(0))
     assert {site.op: shown for site, shown in found.items()}["gt"] == {1}  # -1 is where either branch is 0

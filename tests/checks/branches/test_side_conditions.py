@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.checks.branches.branch_sites import Site
-from gradcheck.checks.branches.side_conditions import condition
-from gradcheck.checks.branches.margin_recording import branching, margins_at, sides
+from gradcheck.checks.branches.branch_sites import BranchSite
+from gradcheck.checks.branches.margin_recording import branching_owners, margins_at, sides_met
+from gradcheck.checks.branches.side_conditions import side_condition
 from gradcheck.checks.points.point import Point
 from tests.checks.build import context_of, point_of
 
 
-def sites(point: Point, op: str) -> list[Site]:
-    found = sides(margins_at(point.problem, point.scope(point.last).gradients, branching(point.problem.case)))
+def sites(point: Point, op: str) -> list[BranchSite]:
+    found = sides_met(
+        margins_at(point.problem, point.scope(point.last_step).gradients, branching_owners(point.problem.case))
+    )
     return [site for site in found if site.op == op]
 
 
@@ -31,7 +33,7 @@ def sites(point: Point, op: str) -> list[Site]:
 def test_a_side_is_told_by_operand_and_threshold(expression: str, op: str, side: int, told: str) -> None:
     point = point_of(f"{{inputs: {{x: [1.0, -2.5, 4.0]}}, graph: {{y: '{expression}'}}, backward: {{y: [1, 1, 1]}}}}")
     (site, *_) = sites(point, op)
-    assert condition([point], site, side) == told
+    assert side_condition([point], site, side) == told
 
 
 def test_what_no_claim_has_been_tried_at_is_named() -> None:
@@ -43,5 +45,5 @@ def test_what_no_claim_has_been_tried_at_is_named() -> None:
     """)
     point = context.points.own
     known = [site for op in ("ge", "le", "gt", "lt") for site in sites(point, op)]
-    told = {condition([point], site, side) for site in known for side in (-1, 1)}
+    told = {side_condition([point], site, side) for site in known for side in (-1, 1)}
     assert {"z > 3", "z < -2"} <= told

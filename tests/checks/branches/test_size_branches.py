@@ -22,17 +22,17 @@ def test_what_is_smooth_in_sizes_has_no_branches() -> None:
 
 def test_the_smallest_sizes_at_which_something_else_comes_out() -> None:
     found = branches("(1 + (n == 6))")
-    assert found.see({"n": 4, "m": 3})
-    assert not found.see({"n": 5, "m": 3})
-    assert next(found.unseen({"n": 4, "m": 3}, ())) == {"n": 6, "m": 3}  # of m nothing asks
-    assert next(found.unseen({"n": 4, "m": 3}, ("m",))) == {"n": 6, "m": 3}
+    assert found.mark_seen({"n": 4, "m": 3})
+    assert not found.mark_seen({"n": 5, "m": 3})
+    assert next(found.unseen_sizes({"n": 4, "m": 3}, ())) == {"n": 6, "m": 3}  # of m nothing asks
+    assert next(found.unseen_sizes({"n": 4, "m": 3}, ("m",))) == {"n": 6, "m": 3}
 
 
 @pytest.mark.parametrize(("factor", "asked"), [("(n == 6)", {"n"}), ("(x.shape[1] > 5)", {"n", "m"}), ("n", set())])
 def test_words_that_nothing_asks_for_stay(factor: str, asked: set[str]) -> None:
     """Of x, whose shape is asked for, both are."""
     own = {"n": 4, "m": 3}
-    listed = list(branches(f"(1 + {factor})").unseen(own, ()))
+    listed = list(branches(f"(1 + {factor})").unseen_sizes(own, ()))
     assert {word for sizes in listed for word in own if sizes[word] != own[word]} <= asked
     assert bool(listed) is bool(asked)
 
@@ -69,10 +69,10 @@ def test_sizes_apart_are_looked_at_where_claims_choose() -> None:
         backward: {y: randn(n)}
         formulas: {x: "grad(y) * roll(x, k % 2, 0)"}
     """)
-    found = [*SizeBranches(case).apart({"n": 5, "k": 1}, ())]
+    found = [*SizeBranches(case).generic_sizes({"n": 5, "k": 1}, ())]
     assert all(min(sizes.values()) > 1 and sizes["n"] % sizes["k"] and sizes["k"] % sizes["n"] for sizes in found)
     assert {sizes["k"] % 2 for sizes in found} == {0, 1}
-    assert all(sizes["n"] == 5 for sizes in SizeBranches(case).apart({"n": 5, "k": 1}, ("n",)))
+    assert all(sizes["n"] == 5 for sizes in SizeBranches(case).generic_sizes({"n": 5, "k": 1}, ("n",)))
 
 
 def test_sizes_at_which_the_graph_is_undefined_show_nothing(check: Check) -> None:

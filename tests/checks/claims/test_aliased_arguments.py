@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gradcheck.checks.claims.aliased_arguments import wrong_where_aliased
 from gradcheck.checks.claims.cotangents import operations_of
-from gradcheck.checks.claims.aliased_arguments import wrong_where_shared
 from gradcheck.checks.options import Options, engines_of
 from tests.checks.build import point_of
 from tests.checks.conftest import Check
@@ -18,7 +18,7 @@ def found(engine: str) -> list[tuple[str, str]]:
     cotangents = [operation.cotangents for operation in operations_of(applications, 0)]
     apart = point.engines.reference.pull_back(applications, cotangents, point.problem.dtype)
     (tested,) = engines_of(Options(engines=[engine])).tested
-    wrong = wrong_where_shared(applications, cotangents, apart, (tested, point.problem.dtype))
+    wrong = wrong_where_aliased(applications, cotangents, apart, (tested, point.problem.dtype))
     return [(owner, applications[number].op.name) for owner, number in wrong]
 
 

@@ -64,8 +64,8 @@ STRUCTURED = ("lowest", "huge")
 def structures(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Those with which points were drawn."""
     drawn: list[object] = []
-    sized = Points.sized
-    monkeypatch.setattr(Points, "sized", lambda *a: drawn.append(a[-1] if len(a) > 4 else None) or sized(*a))
+    sized = Points.point_of_sizes
+    monkeypatch.setattr(Points, "point_of_sizes", lambda *a: drawn.append(a[-1] if len(a) > 4 else None) or sized(*a))
     return drawn
 
 

@@ -116,8 +116,10 @@ def test_a_proof_excuses_what_rounding_moves_wherever_it_is_off(
     check: Check, monkeypatch: pytest.MonkeyPatch, rounds_elsewhere: bool
 ) -> None:
     """Not one that is off at some trial where rounding moves nothing."""
-    monkeypatch.setattr(certificates, "_rounds", lambda context, c: c.trial is None or rounds_elsewhere)
-    monkeypatch.setattr(trials, "hopeless", lambda point, found: None)  # draws no others instead of what says nothing
+    monkeypatch.setattr(certificates, "_may_be_rounding", lambda context, c: c.trial is None or rounds_elsewhere)
+    monkeypatch.setattr(
+        trials, "degeneracy", lambda point, found: None
+    )  # draws no others instead of what says nothing
     case = check(
         "{inputs: {x: 'uniform(1, 2, [5])'}, graph: {y: x * x}, backward: {y: randn(5)},"
         " formulas: {x: '(x * 1e20 + 1 - x * 1e20 + 2 * x - 1) * grad(y)'}}"
@@ -128,7 +130,9 @@ def test_a_proof_excuses_what_rounding_moves_wherever_it_is_off(
 
 def test_no_run_is_made_at_trials_of_what_is_not_proved(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
-    rounds = certificates._rounds
-    monkeypatch.setattr(certificates, "_rounds", lambda context, c: asked.append(c.trial) or rounds(context, c))
+    rounds = certificates._may_be_rounding
+    monkeypatch.setattr(
+        certificates, "_may_be_rounding", lambda context, c: asked.append(c.trial) or rounds(context, c)
+    )
     assert len(failed(check("{inputs: {x: randn(3)}, graph: {loss: (x * x).sum()}, formulas: {x: 4 * x}}"))) == 4
     assert set(asked) == {None}

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from gradcheck.checks.claims.choice_coverage_trials import OtherChoices
+from gradcheck.checks.claims.choice_coverage_trials import ChoiceTrials
+from gradcheck.checks.points.admissible import is_informative
 from gradcheck.checks.points.point import Point
-from gradcheck.checks.points.admissible import is_telling
 from tests.checks.build import context_of
 
 CASE = """{{dims: {{n: 4}}, inputs: {{x: 'randn(n)'}}, constants: {{t: 'randint(0, 9, (n,))'}}, graph: {{y: {graph}}},
@@ -25,9 +25,9 @@ def visited(factor: str, graph: str = "x * x") -> tuple[list[Point], list[Mappin
             looked_at.append(point)
         return point is not None
 
-    choices = OtherChoices(context.case, context.points, look, 0)
+    choices = ChoiceTrials(context.case, context.points, look, 0)
     choices.visit()
-    return looked_at, choices.of_sizes
+    return looked_at, choices.choice_sizes
 
 
 def test_where_nothing_is_chosen_nothing_is_looked_at() -> None:
@@ -49,5 +49,5 @@ def test_there_are_few_of_them(factor: str) -> None:
 
 def test_a_size_at_which_all_gradients_are_0_is_tried_several_times() -> None:
     points, _ = visited("(1 + (n == 6))", graph="x * x * 0")
-    assert not any(map(is_telling, points))
+    assert not any(map(is_informative, points))
     assert sum(point.problem.sizes["n"] == 6 for point in points) <= 3

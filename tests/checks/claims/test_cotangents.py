@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradcheck.checks.claims.cotangents import Normal, operations_of
+from gradcheck.checks.claims.cotangents import NormalPool, operations_of
 from tests.checks.build import point_of
 
 CHAIN = "{inputs: {x: [[1.0, 2.0], [3.0, 4.0]], w: [[2.0, 0.0], [1.0, 1.0]]}, graph: {y: x @ w, h: tanh(y)}}"
@@ -30,7 +30,7 @@ def test_a_large_cotangent_is_drawn_on_its_own_and_a_complex_one_has_both_parts(
 
 
 def test_numbers_come_in_turn_and_the_same_for_a_seed() -> None:
-    first, second = Normal(2).draw((2, 3)), Normal(2).draw((6,))
+    first, second = NormalPool(2).draw((2, 3)), NormalPool(2).draw((6,))
     assert np.array_equal(first.ravel(), second)
-    assert not np.array_equal(first, Normal(5).draw((2, 3)))
-    assert Normal((1 << 14) * 977 - 1).draw((3, 3)).shape == (3, 3)  # from near the end of the pool
+    assert not np.array_equal(first, NormalPool(5).draw((2, 3)))
+    assert NormalPool((1 << 14) * 977 - 1).draw((3, 3)).shape == (3, 3)  # from near the end of the pool

@@ -6,7 +6,7 @@ import numpy as np
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.checks.claims.dot_product import check_dot_product
-from gradcheck.checks.claims.jvp_points import Forward
+from gradcheck.checks.claims.jvp_points import JvpPoint
 from gradcheck.checks.result import Comparison
 from gradcheck.reports.phrases.comparison_text import headline
 from tests.checks.build import point_of
@@ -17,7 +17,7 @@ def dot_product(text: str) -> Comparison | None:
     """The core's."""
     point = point_of(text)
     with np.errstate(all="ignore"):
-        return next(check_dot_product(Forward(point, None, oracle_is_asked=True), point.engines.tested[0]), None)
+        return next(check_dot_product(JvpPoint(point, None, uses_oracle=True), point.engines.tested[0]), None)
 
 
 def test_both_sides_are_the_same_number() -> None:

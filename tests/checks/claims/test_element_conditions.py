@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.claims.element_conditions import region
+from gradcheck.checks.claims.element_conditions import element_condition
 from gradcheck.reports.phrases import say
 
 X = np.array([-2.0, 0.0, 1.0, 3.5])
@@ -24,8 +24,8 @@ NONE = np.zeros(4, dtype=bool)
     ],
 )
 def test_words(mask: np.ndarray, words: str) -> None:
-    assert say(region([({"x": X}, mask), ({"x": np.full(4, 2.0)}, NONE)])) == words
+    assert say(element_condition([({"x": X}, mask), ({"x": np.full(4, 2.0)}, NONE)])) == words
 
 
 def test_nothing_was_seen() -> None:
-    assert region([]) is None
+    assert element_condition([]) is None

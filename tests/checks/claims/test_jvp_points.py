@@ -5,32 +5,32 @@ from __future__ import annotations
 import numpy as np
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.jvp_points import Forward
+from gradcheck.checks.claims.jvp_points import JvpPoint
 from tests.checks.build import point_of
 
 CHAIN = "{inputs: {x: [1.0, 2.0]}, graph: {y: x * 2, z: exp(y)}, backward: {z: [1, 1]}}"
 
 
 def test_directions_are_those_of_inputs_that_can_move() -> None:
-    forward = Forward(point_of(CHAIN), None, oracle_is_asked=True)
+    forward = JvpPoint(point_of(CHAIN), None, uses_oracle=True)
     assert list(forward.directions) == ["x"]
-    again = Forward(point_of(CHAIN), None, oracle_is_asked=True)
+    again = JvpPoint(point_of(CHAIN), None, uses_oracle=True)
     np.testing.assert_array_equal(forward.directions["x"], again.directions["x"])
 
 
 def test_each_engine_is_asked_once() -> None:
-    forward = Forward(point_of(CHAIN), None, oracle_is_asked=True)
-    assert forward.pushed(forward.reference) is forward.pushed(forward.reference)
+    forward = JvpPoint(point_of(CHAIN), None, uses_oracle=True)
+    assert forward.pushforward(forward.reference) is forward.pushforward(forward.reference)
 
 
 def test_the_oracle_is_asked_only_if_it_may_be() -> None:
-    assert set(Forward(point_of(CHAIN), None, oracle_is_asked=True).oracle) == {"y", "z"}
-    assert Forward(point_of(CHAIN), None, oracle_is_asked=False).oracle == {}
+    assert set(JvpPoint(point_of(CHAIN), None, uses_oracle=True).oracle_tangents) == {"y", "z"}
+    assert JvpPoint(point_of(CHAIN), None, uses_oracle=False).oracle_tangents == {}
 
 
 def test_each_tensor_of_the_graph_is_compared() -> None:
     point = point_of(CHAIN)
-    found = list(Forward(point, None, oracle_is_asked=True).check(point.engines.tested[0]))
+    found = list(JvpPoint(point, None, uses_oracle=True).check(point.engines.tested[0]))
     assert [(c.what, c.tensor, c.status) for c in found] == [
         (ClaimKind.JVP, "y", "passed"),
         (ClaimKind.JVP, "z", "passed"),
@@ -39,12 +39,12 @@ def test_each_tensor_of_the_graph_is_compared() -> None:
 
 def test_what_is_ill_conditioned_has_slack() -> None:
     point = point_of("{inputs: {x: [1.0, 1.0]}, graph: {y: (x * 1e8 - x * 1e8).sum() + x.sum()}}")
-    slack = Forward(point, None, oracle_is_asked=True).allowance("y")
+    slack = JvpPoint(point, None, uses_oracle=True).allowance("y")
     assert slack is not None
     assert 1e-10 < float(slack) < 1e-4
 
 
 def test_a_last_pass_that_raises_is_no_pass() -> None:
     text = "{inputs: {x: [1, 2]}, graph: {z: x * x}, steps: [{backward: z, raises: non_scalar_backward}]}"
-    forward = Forward(point_of(text), None, oracle_is_asked=True)
-    assert (forward.is_pass, forward.step) == (False, 0)
+    forward = JvpPoint(point_of(text), None, uses_oracle=True)
+    assert (forward.has_pass, forward.step) == (False, 0)

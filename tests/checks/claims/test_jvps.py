@@ -18,7 +18,7 @@ from gradcheck.engines.torch import Torch, TorchHost
 from gradcheck.errors import UsageError
 from gradcheck.reports import render
 from gradcheck.reports.phrases import say
-from gradcheck.reports.phrases.comparison_text import cause
+from gradcheck.reports.phrases.comparison_text import cause_text
 from tests.checks.conftest import Check, failed, those
 from tests.conftest import WithRules
 
@@ -104,7 +104,7 @@ def test_a_rule_that_only_holds_in_reverse_is_named(check: Check, with_rules: Wi
     assert not failed(case, "gradient")
     (lead,) = [c for c in case.comparisons if c.cause]
     assert (lead.what, lead.tensor) == (ClaimKind.NODE_JVP, "h")
-    assert cause(lead) == "tanh at h: its Jacobian-vector product is wrong, though its gradient is right"
+    assert cause_text(lead) == "tanh at h: its Jacobian-vector product is wrong, though its gradient is right"
     assert say(lead.verdict).startswith("core is wrong: torch and complex step agree")
     assert [d.kind for d in lead.diagnoses] == ["detached"]
     behind = [c for c in case.comparisons if c.consequence_of is not None]
@@ -119,7 +119,7 @@ def test_a_rule_that_is_wrong_both_ways_is_told_once(check: Check, with_rules: W
     assert (lead.what, lead.tensor) == (ClaimKind.NODE, "h")
     assert all(c.cause or c.consequence_of for c in case.comparisons if c.status == "failed")
     (alone,) = [c for c in check(CHAIN, mode="forward").comparisons if c.cause]
-    assert cause(alone) == "tanh at h: its Jacobian-vector product is wrong"
+    assert cause_text(alone) == "tanh at h: its Jacobian-vector product is wrong"
 
 
 class WrongTangent(torch.autograd.Function):
@@ -161,7 +161,7 @@ def test_a_torch_function_with_a_wrong_tangent_is_named(check: Check) -> None:
     assert check(CHAIN, engines=[own_torch()]).status == "passed"
     case = check(CHAIN, engines=[own_torch()], mode="both")
     (lead,) = [c for c in case.comparisons if c.cause]
-    assert cause(lead) == "tanh at h: its Jacobian-vector product is wrong, though its gradient is right"
+    assert cause_text(lead) == "tanh at h: its Jacobian-vector product is wrong, though its gradient is right"
     (dot,) = failed(case, "dot_product")
     assert dot.consequence_of is not None
     assert "complex step sides with mine's reverse mode" in say(dot.verdict)
@@ -188,7 +188,7 @@ def test_a_case_fails_by_the_sweep_where_all_ops_are_right(check: Check, monkeyp
     case = check(CHAIN, mode="both")
     (lead,) = [c for c in case.comparisons if c.cause]
     assert (lead.what, lead.tensor) == (ClaimKind.JVP, "y")
-    assert cause(lead) == "y: tangents go wrong here; all 5 operations are right on their own"
+    assert cause_text(lead) == "y: tangents go wrong here; all 5 operations are right on their own"
 
 
 # Engines without it, options, reports ---------------------------------------------------------------

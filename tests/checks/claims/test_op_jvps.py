@@ -6,7 +6,7 @@ import numpy as np
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.op_jvps import check_operations, directions_of, subject_of
+from gradcheck.checks.claims.op_jvps import check_op_jvps, directions_of, subject_of
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.reports.phrases import say
@@ -15,7 +15,7 @@ from tests.conftest import WithRules
 
 
 def found_at(point: Point, oracle: bool = True) -> list[Comparison]:
-    return list(check_operations(point, point.engines.tested, None, oracle))
+    return list(check_op_jvps(point, point.engines.tested, None, oracle))
 
 
 def test_directions_are_those_of_what_is_tracked_the_same_each_time() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradcheck.autograd.op import TABLE
-from gradcheck.checks.claims.operations import applies, check_operations, positions
+from gradcheck.checks.claims.operations import applies, check_operations, gradient_positions
 from gradcheck.facts import fact
 from tests.checks.build import context_of, point_of
 from tests.conftest import WithRules
@@ -42,9 +42,9 @@ def test_a_rule_that_raises_fails_with_both_outcomes(with_rules: WithRules) -> N
 
 def test_positions_are_those_of_the_arrays_that_get_a_gradient() -> None:
     (application,) = point_of("{inputs: {x: [1.0, 2.0]}, constants: {i: [0, 1]}, graph: {y: 'x[i]'}}").applications
-    assert positions(application) == [0]
+    assert gradient_positions(application) == [0]
     (where,) = point_of("{inputs: {x: [1.0]}, constants: {c: [true]}, graph: {y: 'where(c, 2.0, x)'}}").applications
-    assert len(positions(where)) == 1
+    assert len(gradient_positions(where)) == 1
 
 
 def test_nothing_is_looked_at_where_the_graph_cannot_be_evaluated() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.checks.claims.outcomes import compare_outcomes, compare_with_case, outcome, place_of, unexpected
+from gradcheck.checks.claims.outcomes import compare_outcomes, compare_with_case, outcome, place_of, unexpected_errors
 from gradcheck.engines.base import Evaluation, State
 from gradcheck.errors import BackwardTwice, DomainError, TensorError, Unsupported
 from gradcheck.facts import fact
@@ -56,7 +56,7 @@ def test_what_an_engine_cannot_express_is_no_failure() -> None:
     (found,) = compare_outcomes(CASE, broke("mine", missing), ran("torch", None, None))
     assert (found.status, found.lacks, found.tensor) == ("unsupported", "matmul", "y")
     assert list(compare_with_case(CASE, broke("mine", missing))) == []
-    assert list(unexpected(CASE, {"mine": broke("mine", missing)})) == []
+    assert list(unexpected_errors(CASE, {"mine": broke("mine", missing)})) == []
 
 
 def test_an_engine_that_stops_without_an_error_fails() -> None:
@@ -66,7 +66,7 @@ def test_an_engine_that_stops_without_an_error_fails() -> None:
 
 def test_a_reference_that_would_go_on_is_noted() -> None:
     twice = BackwardTwice("twice")
-    twice.would_go_on = True
+    twice.library_would_continue = True
     (found,) = compare_outcomes(CASE, ran("core", None, BackwardTwice("twice")), ran("torch", None, twice))
     assert found.notes == (fact("reference_would_go_on", engine="torch"),)
 
@@ -91,11 +91,11 @@ def test_the_case_says_what_is_to_be_raised() -> None:
     ],
 )
 def test_what_nobody_asked_for_is_an_error_of_the_case(case: object, evaluation: Evaluation, kinds: list[str]) -> None:
-    assert [failure.kind for failure in unexpected(case, {"core": evaluation})] == kinds  # type: ignore[arg-type]
+    assert [failure.kind for failure in unexpected_errors(case, {"core": evaluation})] == kinds  # type: ignore[arg-type]
 
 
 def test_engines_that_fail_alike_are_told_together() -> None:
-    (failure,) = unexpected(CASE, {name: ran(name, SINGULAR) for name in ("torch", "core")})
+    (failure,) = unexpected_errors(CASE, {name: ran(name, SINGULAR) for name in ("torch", "core")})
     assert failure.message["engines"] == ("torch", "core")
 
 
@@ -104,5 +104,5 @@ def test_where_the_forward_raises_as_asked_later_steps_are_said_not_to_run() -> 
     text = f"{{inputs: {{x: [1, 2]}}, graph: {{y: 'x.reshape(3)'}}, {steps}}}"
     error = TensorError("no")
     error.kind = "shape_mismatch"
-    (failure,) = unexpected(case_of(text), {"core": broke("core", error)})
+    (failure,) = unexpected_errors(case_of(text), {"core": broke("core", error)})
     assert failure.message["what"] == fact("step_not_run", step=2, entry="y")

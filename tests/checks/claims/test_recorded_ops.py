@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.op import TABLE
-from gradcheck.checks.claims.recorded_ops import as_recorded
 from gradcheck.checks.claims.operations import check_operations
+from gradcheck.checks.claims.recorded_ops import compare_recorded
 from gradcheck.checks.points.point import Point
 from gradcheck.engines.core import Core
 from gradcheck.engines.torch import Torch
@@ -24,7 +24,7 @@ graph: {y: x @ w + b, h: 'softmax(tanh(y), dim=1)', z: 'h * h / (1 + x.exp())', 
 
 def seen(point: Point) -> Any:
     (engine,) = point.engines.tested
-    return as_recorded(point, engine, None)
+    return compare_recorded(point, engine, None)
 
 
 def test_entries_whose_ops_agree_and_nothing_runs_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -33,19 +33,19 @@ def test_entries_whose_ops_agree_and_nothing_runs_again(monkeypatch: pytest.Monk
     monkeypatch.setattr(Torch, "session", None)  # no engine is asked anew
     found = seen(point)
     assert found.owners == ("y", "h", "z", "loss")
-    assert found.rest == []
+    assert found.unrecorded == []
 
 
 def test_all_is_told_as_where_each_op_runs_again(monkeypatch: pytest.MonkeyPatch) -> None:
     point, again = point_of(GRAPH), point_of(GRAPH)
     quick = list(check_operations(point, point.engines.tested))
-    monkeypatch.setattr("gradcheck.checks.claims.operations.as_recorded", lambda *asked: None)
+    monkeypatch.setattr("gradcheck.checks.claims.operations.compare_recorded", lambda *asked: None)
     assert quick == list(check_operations(again, again.engines.tested))
 
 
 def test_what_torch_makes_several_functions_of_is_left_for_a_close_look() -> None:
     found = seen(point_of("{inputs: {x: [1.0, 2.0]}, graph: {y: 'trace(x * ones(2, 2))', loss: 2 / y}}"))
-    assert [one.op.name for one in found.rest] == ["trace", "div"]
+    assert [one.op.name for one in found.unrecorded] == ["trace", "div"]
 
 
 @pytest.mark.parametrize(("name", "call"), [("tanh", "tanh(x)"), ("mul", "x * c"), ("sum", "x.sum()")])
@@ -67,10 +67,10 @@ def test_a_rule_of_ones_that_a_sum_would_hide_is_found(with_rules: WithRules) ->
 
 def test_at_kinks_the_numbers_are_the_same_or_the_op_runs_again(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "{inputs: {x: [1.0, 2.0]}, graph: {y: relu(x), loss: y.sum()}}"
-    assert seen(point_of(text)).rest == []
+    assert seen(point_of(text)).unrecorded == []
     array = Torch.array
     monkeypatch.setattr(Torch, "array", lambda self, tensor: np.nextafter(array(self, tensor), np.inf))
-    assert [one.op.name for one in seen(point_of(text)).rest] == ["relu"]
+    assert [one.op.name for one in seen(point_of(text)).unrecorded] == ["relu"]
 
 
 def test_one_tensor_in_two_places_is_recorded_as_such(with_rules: WithRules) -> None:
@@ -90,4 +90,4 @@ def test_other_pairs_of_engines_are_looked_at_closely(options: dict[str, Any]) -
 
 def test_points_that_are_drawn_keep_no_record() -> None:
     point = point_of(GRAPH)
-    assert as_recorded(Point(point.problem, point.engines), Core(), None) is None
+    assert compare_recorded(Point(point.problem, point.engines), Core(), None) is None

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gradcheck.checks.claims.size_conditions import Sizes, needed
+from gradcheck.checks.claims.size_conditions import Sizes, size_condition
 
 
 def sizes(*pairs: tuple[int, int]) -> list[dict[str, int]]:
@@ -26,7 +26,7 @@ def sizes(*pairs: tuple[int, int]) -> list[dict[str, int]]:
 def test_the_simplest_that_tells_them_apart(
     accepted: list[dict[str, int]], rejected: list[dict[str, int]], condition: str
 ) -> None:
-    assert needed(accepted, rejected, lambda _: None) == condition
+    assert size_condition(accepted, rejected, lambda _: None) == condition
 
 
 @pytest.mark.parametrize(
@@ -39,11 +39,11 @@ def test_the_simplest_that_tells_them_apart(
     ],
 )
 def test_the_least_size_is_looked_for(says: Callable[[Sizes], bool | None], condition: str) -> None:
-    assert needed([{"n": 7}, {"n": 5}], [{"n": 1}], says) == condition
+    assert size_condition([{"n": 7}, {"n": 5}], [{"n": 1}], says) == condition
 
 
 def test_whether_two_may_be_equal_is_looked_for() -> None:
     """No point has n = m."""
     accepted, rejected = sizes((2, 4), (1, 7)), sizes((5, 1), (7, 3))
-    assert needed(accepted, rejected, lambda s: s["n"] <= s["m"]) == "n <= m"
-    assert needed(accepted, rejected, lambda s: s["n"] < s["m"]) == "n < m"
+    assert size_condition(accepted, rejected, lambda s: s["n"] <= s["m"]) == "n <= m"
+    assert size_condition(accepted, rejected, lambda s: s["n"] < s["m"]) == "n < m"

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.tangent_comparison import Judge, settled
-from gradcheck.checks.closeness.agreement import blames
+from gradcheck.checks.claims.tangent_comparison import TangentComparison, as_passed
+from gradcheck.checks.closeness.agreement import is_found_wrong
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.result import Subject
 from gradcheck.facts import fact
 from gradcheck.oracles.numeric.numeric_tangents import Tangent
 
 SUBJECT = Subject(ClaimKind.JVP, "y", engine="core", reference="torch")
-JUDGE = Judge(base(np.dtype(np.float64)), False, lambda: None, lambda failed: failed)
+JUDGE = TangentComparison(base(np.dtype(np.float64)), False, lambda: None, lambda failed: failed)
 NUMBERS = np.array([1.0, 2.0])
 
 
@@ -70,19 +70,19 @@ def test_the_oracle_is_enough_where_the_reference_has_none(mine: list[float], st
 
 
 def test_low_precision_is_not_refuted_by_double_precision() -> None:
-    low = Judge(base(np.dtype(np.float64)), True, lambda: None, lambda failed: failed)
+    low = TangentComparison(base(np.dtype(np.float64)), True, lambda: None, lambda failed: failed)
     assert low.compare(NUMBERS, NUMBERS, oracle([1, 3]), SUBJECT).status == "passed"
     sided = low.compare(NUMBERS, 2 * NUMBERS, oracle([1, 2]), SUBJECT)
     assert (sided.status, sided.has_note("differences_side_with")) == ("passed", True)
 
 
 def test_blame_needs_somebody_who_knows_better() -> None:
-    assert blames(fact("stands_alone", wrong="torch", agree=("core",), closeness=0.0), "torch")
-    assert not blames(fact("stands_alone", wrong="core", agree=("torch",), closeness=0.0), "torch")
-    assert not blames(fact("parted", some=("core",), others=("torch",)), "torch")
+    assert is_found_wrong(fact("stands_alone", wrong="torch", agree=("core",), closeness=0.0), "torch")
+    assert not is_found_wrong(fact("stands_alone", wrong="core", agree=("torch",), closeness=0.0), "torch")
+    assert not is_found_wrong(fact("parted", some=("core",), others=("torch",)), "torch")
 
 
 def test_what_is_settled_keeps_no_arrays() -> None:
     failed = JUDGE.compare(2 * NUMBERS, NUMBERS, None, SUBJECT)
     assert failed.mask is not None
-    assert settled(failed).mask is None
+    assert as_passed(failed).mask is None

@@ -27,7 +27,7 @@ def test_one_that_differs_is_refuted() -> None:
 
 def test_one_that_holds_everywhere_fails_the_case() -> None:
     one = attempted("2 * x")
-    assert one.held == 1
+    assert one.points_held == 1
     assert one.verdict().status == "failed"
 
 
@@ -44,7 +44,7 @@ def test_one_that_is_only_undefined_at_drawn_numbers_is_not_refuted_by_them() ->
     drawn = Point(zero, point.engines, Trial(1, 0, {}))
     right, wrong = (WrongFormula("x", claim) for claim in context.case.wrong_formulas["x"])
     try_to_refute([right, wrong], drawn, None)
-    assert (right.refuted, right.held) == (None, 0)
+    assert (right.refutation, right.points_held) == (None, 0)
     try_to_refute([right, wrong], point, None)
     assert (right.verdict().status, wrong.verdict().status) == ("failed", "passed")
     own = WrongFormula("x", context.case.wrong_formulas["x"][0])

@@ -10,7 +10,7 @@ import pytest
 
 from gradcheck.autograd.modes import quiet
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.closeness.compare import all_agree, compare, holds
+from gradcheck.checks.closeness.compare import all_agree, compare, passed_comparison
 from gradcheck.checks.closeness.tolerance import Tolerance, base
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.facts import fact
@@ -44,8 +44,8 @@ def test_many_agree_at_once_where_each_does_alone_and_else_are_looked_at_closely
     off = [([1.0], [1.0 + 1e-9]), ([2], [3]), ([1.0], [[1.0]]), ([1.0], [single]), ([np.nan], [np.nan])]
     off += [([np.inf], [np.inf]), ([1e-12, 1.0], [2e-12, 1.0]), (large, large)]
     assert [pair for pair in off if agree(*fine, pair)] == []
-    assert not agree(*fine, tolerance=Tolerance(1e-10, measured=True))
-    assert holds(np.ones((1, 2)), SUBJECT) == check([[1.0, 1.0]], [[1.0, 1.0]])
+    assert not agree(*fine, tolerance=Tolerance(1e-10, measures_agreement=True))
+    assert passed_comparison(np.ones((1, 2)), SUBJECT) == check([[1.0, 1.0]], [[1.0, 1.0]])
 
 
 def test_the_worst_element_is_named_with_all_its_errors() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.closeness.overflow import OverflowHost, leaves_range, overflowed
+from gradcheck.checks.closeness.overflow import OverflowHost, leaves_range, overflowed_elements
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
 from tests.checks.build import point_of
@@ -27,27 +27,27 @@ POINT = "{inputs: {x: [800, -800, 1, 0]}, graph: {y: sigmoid(x), loss: y.sum()},
 )
 def test_what_is_made_of_them_is_marked(text: str, marked: list[bool]) -> None:
     point = point_of(POINT)
-    found = overflowed(point.scope(point.last), parse(text))
+    found = overflowed_elements(point.scope(point.last_step), parse(text))
     assert (np.zeros(4, bool) if found is None or not any(marked) else found).tolist() == marked
 
 
 @pytest.mark.parametrize("text", ["1 / x", "log(x)", "x - x", "0 * x", "x ** -1", "relu(x)", "sigmoid(x[2:])", "x / 3"])
 def test_poles_and_zeros_are_no_overflow(text: str) -> None:
     point = point_of(POINT)
-    assert overflowed(point.scope(point.last), parse(text)) is None
+    assert overflowed_elements(point.scope(point.last_step), parse(text)) is None
 
 
 def test_in_half_precision_the_range_is_smaller() -> None:
     host = OverflowHost()
     number = np.array([300.0, 2.0], dtype=np.float16)
     assert np.isnan(evaluate(parse("x * x"), {"x": number}, host)).tolist() == [True, False]
-    assert host.marked
+    assert host.has_marked
     assert host.dtype("float16") == np.float16
 
 
 def test_what_comes_to_no_array_is_unknown() -> None:
     point = point_of(POINT)
-    assert overflowed(point.scope(point.last), parse("nobody + 1")) is None
+    assert overflowed_elements(point.scope(point.last_step), parse("nobody + 1")) is None
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.closeness import conditioning
-from gradcheck.checks.closeness import rough_rounding
-from gradcheck.checks.closeness.rough_rounding import is_beyond_rounding, roughly, surely_allowed
+from gradcheck.checks.closeness import conditioning, rough_rounding
 from gradcheck.checks.closeness.compare import compare
+from gradcheck.checks.closeness.rough_rounding import is_beyond_rounding, rough_noise, sure_allowance
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.errors import GradcheckError
@@ -51,7 +50,7 @@ def test_what_raises_is_not_known() -> None:
     def run(core: object) -> list[np.ndarray]:
         raise GradcheckError("no")
 
-    assert roughly(run, 0) == []
+    assert rough_noise(run, 0) == []
 
 
 @pytest.fixture
@@ -130,7 +129,7 @@ def test_a_structural_zero_is_none(check: Check) -> None:
 def test_what_any_measurement_allows() -> None:
     """A part of how far rough runs move it; nothing of what may jump, or becomes no number."""
     moved = np.array([64e-12, 0.0, 1.0, np.nan, np.inf])
-    assert surely_allowed(moved, limit=1e-3).tolist() == [8e-12, 0.0, 0.0, 0.0, 0.0]
+    assert sure_allowance(moved, limit=1e-3).tolist() == [8e-12, 0.0, 0.0, 0.0, 0.0]
 
 
 def test_nothing_is_measured_for_what_is_off_by_less_than_rough_runs_move_it(

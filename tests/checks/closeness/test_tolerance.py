@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.dtypes import BFLOAT16
-from gradcheck.checks.closeness.tolerance import EXACT, Tolerance, base, between_engines, epsilon, of_claim, ulp
+from gradcheck.checks.closeness.tolerance import EXACT, Tolerance, base, claim_tolerance, engine_tolerance, epsilon, ulp
 from gradcheck.language.case import StatedTolerance
 
 DOUBLE = np.dtype(np.float64)
@@ -42,14 +42,14 @@ def test_a_complex_dtype_is_held_to_its_parts_and_integers_are_exact() -> None:
 def test_the_run_wins_then_the_tensor_then_the_case(
     stated: dict[str, StatedTolerance], run: StatedTolerance | None, rtol: float, atol: float
 ) -> None:
-    assert of_claim(stated, "x", DOUBLE, run) == Tolerance(rtol, atol)
+    assert claim_tolerance(stated, "x", DOUBLE, run) == Tolerance(rtol, atol)
 
 
 def test_engines_are_held_to_the_default_unless_the_case_or_the_run_says_otherwise() -> None:
-    assert between_engines(DOUBLE) == base(DOUBLE)
-    assert between_engines(DOUBLE, StatedTolerance(rtol=1e-3)).rtol == 1e-3
-    assert between_engines(DOUBLE, StatedTolerance(rtol=1e-3), StatedTolerance(rtol=1e-5)).rtol == 1e-5
-    assert between_engines(np.dtype(np.int32), StatedTolerance(rtol=1e-3)) == EXACT
+    assert engine_tolerance(DOUBLE) == base(DOUBLE)
+    assert engine_tolerance(DOUBLE, StatedTolerance(rtol=1e-3)).rtol == 1e-3
+    assert engine_tolerance(DOUBLE, StatedTolerance(rtol=1e-3), StatedTolerance(rtol=1e-5)).rtol == 1e-5
+    assert engine_tolerance(np.dtype(np.int32), StatedTolerance(rtol=1e-3)) == EXACT
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])

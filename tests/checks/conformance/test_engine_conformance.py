@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.checks.conformance.engine_conformance import conform, standing
+from gradcheck.checks.conformance.engine_conformance import conform, conformance_status
 from gradcheck.checks.result import CaseResult
 from gradcheck.engines.core import Core
-from gradcheck.engines.resolve import adapt, engine
+from gradcheck.engines.resolve import adapt, resolve_engine
 from gradcheck.reports import Look
 from gradcheck.reports.commands.conformance_report import as_json, render, verdict
 from tests.conftest import WithRules
@@ -24,7 +24,7 @@ shallow = pytest.mark.usefixtures("shallow")
 
 
 def wrong(name: str) -> Any:
-    return engine(wrong_engine(name))
+    return resolve_engine(wrong_engine(name))
 
 
 def test_the_core_conforms() -> None:
@@ -97,7 +97,7 @@ def test_the_table_and_its_json(tmp_path: Path) -> None:
 
 def test_standings() -> None:
     def of(status: Any) -> Any:
-        return standing(CaseResult("", "", "", status))
+        return conformance_status(CaseResult("", "", "", status))
 
     assert (of("passed"), of("failed"), of("crashed"), of("unsupported")) == ("right", "wrong", "wrong", "lacking")
     assert of("skipped") is None
@@ -138,7 +138,7 @@ def test_a_wrong_backward_pass_is_one_cause_and_blames_no_op() -> None:
     found = conform(adapt(sick, "mine"), ops=["mul", "square"])
     assert found.backward_pass is not None
     assert (found.backward_pass.kind, found.ops["mul"], found.ops["square"]) == ("overwritten", "right", "lacking")
-    assert found.of_pass == ("square",)
+    assert found.ops_not_judged == ("square",)
     assert not found.holds
     lines = render(found, Look(width=100)).splitlines()
     assert lines[0].startswith("mine is wrong in its backward pass")

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from gradcheck.checks.conformance import properties
-from gradcheck.checks.conformance.properties import PROPERTIES, Finding, check_properties
+from gradcheck.checks.conformance.properties import PROPERTIES, PropertyFinding, check_properties
 from gradcheck.engines.core import Core
-from gradcheck.engines.resolve import adapt, engine
+from gradcheck.engines.resolve import adapt, resolve_engine
 from gradcheck.errors import Unsupported
 from tests.checks.conformance.test_work_growth import Listed
 from tests.paths import wrong_engine
@@ -18,10 +18,10 @@ pytestmark = pytest.mark.usefixtures("shallow")
 
 
 def wrong(name: str) -> Any:
-    return engine(wrong_engine(name))
+    return resolve_engine(wrong_engine(name))
 
 
-def by_name(found: tuple[Finding, ...]) -> dict[str, Finding]:
+def by_name(found: tuple[PropertyFinding, ...]) -> dict[str, PropertyFinding]:
     return {one.name: one for one in found}
 
 
@@ -94,7 +94,7 @@ def test_why_one_does_not_hold(name: str, title: str, kind: str) -> None:
 
 @pytest.mark.parametrize(
     ("engine", "asked", "limits"),
-    [(Core(), None, {None}), (Core(), 5.0, {5.0}), (wrong("right"), None, {properties.PATIENCE})],
+    [(Core(), None, {None}), (Core(), 5.0, {5.0}), (wrong("right"), None, {properties.PROPERTY_TIMEOUT})],
 )
 def test_only_who_may_never_return_has_a_limit_unasked(
     monkeypatch: pytest.MonkeyPatch, engine: Any, asked: float | None, limits: set[float | None]

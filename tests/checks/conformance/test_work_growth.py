@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from gradcheck.checks.conformance.work_growth import GRAPHS, growth_of
 from gradcheck.checks.conformance.properties import PROPERTIES, check_properties
+from gradcheck.checks.conformance.work_growth import GRAPHS, growth_of
 from gradcheck.engines.base import Engine
 from gradcheck.engines.core import Core
 from gradcheck.engines.resolve import adapt
@@ -61,7 +61,7 @@ def test_a_pass_on_each_arrival_walks_every_path() -> None:
     for kind in (figures.Var, arrays.OnEachArrival):
         found = growth_of(engine_of(kind), "diamonds")
         assert found is not None
-        assert found.is_of_paths
+        assert found.is_exponential
         chain = growth_of(engine_of(kind), "chain")
         assert chain is not None
         assert chain.is_linear
@@ -71,7 +71,7 @@ def test_what_is_looked_at_again_and_again_is_no_path() -> None:
     found = growth_of(engine_of(Looks), "chain")
     assert found is not None
     assert not found.is_linear
-    assert not found.is_of_paths
+    assert not found.is_exponential
 
 
 def test_it_is_the_same_each_time() -> None:
@@ -95,7 +95,7 @@ def test_a_list_that_is_looked_through_for_every_tensor_is_found_out() -> None:
     found = growth_of(engine_of(Listed), "chain")
     assert found is not None
     assert not found.is_linear
-    assert not found.is_of_paths
+    assert not found.is_exponential
     assert Listed.__eq__ is object.__eq__
 
 
@@ -120,4 +120,4 @@ def test_many_diamonds_are_asked_for_where_paths_are_not_walked() -> None:
     assert chain is not None
     assert chain.is_linear
     assert diamonds is not None
-    assert (diamonds.nodes, diamonds.is_linear, diamonds.is_of_paths) == (64, False, False)
+    assert (diamonds.nodes, diamonds.is_linear, diamonds.is_exponential) == (64, False, False)

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from gradcheck.checks.failures.blame_assignment import ELEMENTS
+from gradcheck.checks.failures.blame_assignment import MAX_ELEMENTS
 from gradcheck.oracles.numeric.numeric_gradient import Estimate, NumericGradient
-from gradcheck.oracles.numeric.work_budget import Budget
+from gradcheck.oracles.numeric.work_budget import WorkBudget
 from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, failed
 from tests.conftest import WithForward, WithRules
@@ -50,14 +50,14 @@ def test_at_trials_one_element_shows_what_is_known(check: Check, monkeypatch: py
     asked: list[int] = []
     partials = NumericGradient.partials
 
-    def counted(self: NumericGradient, indices: Iterable[int], budget: Budget | None = None) -> Estimate:
+    def counted(self: NumericGradient, indices: Iterable[int], budget: WorkBudget | None = None) -> Estimate:
         asked.append(len(listed := list(indices)))
         return partials(self, listed, budget)
 
     monkeypatch.setattr(NumericGradient, "partials", counted)
     case = check(CHAIN + "    formulas: {x: (1 - h) @ w.T}\n")
     in_trials = [c for c in failed(case, "formula") if c.trial is not None and c.verdict is not None]
-    assert asked[0] == ELEMENTS
+    assert asked[0] == MAX_ELEMENTS
     assert len(in_trials) > 1
     assert asked[1 : 1 + len(in_trials)] == [1] * len(in_trials)
 

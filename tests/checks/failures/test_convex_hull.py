@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from gradcheck.checks.failures.convex_hull import FEW, place_of, weights
+from gradcheck.checks.failures.convex_hull import MAX_DIMENSIONS, locate_in_hull, nearest_weights
 
 NEAR = 1e-9
 
@@ -17,12 +17,12 @@ def test_weights_lead_to_the_nearest_point(count: int, size: int) -> None:
     generator = np.random.default_rng(0)
     vectors = generator.standard_normal((count, size))
     for point in (vectors[:3].mean(axis=0), 1.5 * vectors.max(axis=0)):
-        found = weights(vectors, point)
+        found = nearest_weights(vectors, point)
         nearest = found @ vectors
         assert found.min() >= 0
         assert found.sum() == pytest.approx(1)
         assert np.max((vectors - nearest) @ (point - nearest)) <= 1e-9  # no vector is further out
-    assert weights(vectors, vectors[0]) @ vectors == pytest.approx(vectors[0])
+    assert nearest_weights(vectors, vectors[0]) @ vectors == pytest.approx(vectors[0])
 
 
 def box(size: int) -> Callable[[np.ndarray], list[np.ndarray]]:
@@ -36,7 +36,7 @@ def test_a_cube_of_any_dimension(size: int) -> None:
     half = np.full(size, 0.5)
     corner = (np.arange(size) % 2).astype(float)
     outside = np.where(np.arange(size) == 1, 1.1, 0.5)
-    places = [place_of(point, known, box(size), NEAR) for point in (half, corner, outside)]
+    places = [locate_in_hull(point, known, box(size), NEAR) for point in (half, corner, outside)]
     assert places == ["inside", "inside", "outside"]
 
 
@@ -45,7 +45,7 @@ def test_all_to_each_of_two_maxima_adds_up_to_too_much() -> None:
         return [np.eye(2)[np.argmax(gap)], np.eye(2)[np.argmin(gap)]]
 
     points = [np.ones(2), np.array([0.3, 0.7]), np.eye(2)[0], np.zeros(2)]
-    places = [place_of(point, list(np.eye(2)), shares, NEAR) for point in points]
+    places = [locate_in_hull(point, list(np.eye(2)), shares, NEAR) for point in points]
     assert places == ["outside", "inside", "inside", "outside"]
 
 
@@ -53,6 +53,6 @@ def test_where_nothing_more_is_found_many_dimensions_leave_it_open() -> None:
     def none(gap: np.ndarray) -> list[np.ndarray]:
         return []
 
-    for size, place in ((2, "outside"), (FEW + 1, "unknown")):
+    for size, place in ((2, "outside"), (MAX_DIMENSIONS + 1, "unknown")):
         corners = [np.zeros(size), np.eye(size)[0], np.ones(size)]
-        assert place_of(np.append(np.zeros(size - 1), 0.5), corners, none, NEAR) == place
+        assert locate_in_hull(np.append(np.zeros(size - 1), 0.5), corners, none, NEAR) == place

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.failures.disagreement import Dispute, disputed
+from gradcheck.checks.failures.disagreement import Disagreement, disagreement_of
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.facts import fact
 from tests.checks.conftest import Check, those
@@ -29,13 +29,13 @@ ATTENTION = """
 """
 
 
-def dispute(got: list[float], want: list[float]) -> Dispute:
+def dispute(got: list[float], want: list[float]) -> Disagreement:
     mine, theirs = np.array(got), np.array(want)
     subject = Subject(ClaimKind.GRADIENT, "x", engine="core", reference="torch")
     c = Comparison(
         subject, "failed", rtol=1e-10, got_array=mine, want_array=theirs, mask=np.abs(mine - theirs) > 1e-10 * theirs
     )
-    found = disputed(c)
+    found = disagreement_of(c)
     assert found is not None
     return found
 
@@ -46,20 +46,20 @@ def test_the_elements_that_differ_come_worst_first() -> None:
 
 def test_those_that_rounding_explains_are_in_no_dispute() -> None:
     found = dispute([1.0, 2.0, 3.0], [1.5, 2.1, 3.0])
-    assert found.beyond(np.array([1.0, 0.0, 0.0])).indices.tolist() == [1]
-    assert found.beyond(np.array([1.0, 1.0, 1.0])).indices.tolist() == [0, 1]  # all of them, before none
-    assert found.beyond(None).indices.tolist() == [0, 1]
+    assert found.without_explained(np.array([1.0, 0.0, 0.0])).indices.tolist() == [1]
+    assert found.without_explained(np.array([1.0, 1.0, 1.0])).indices.tolist() == [0, 1]  # all of them, before none
+    assert found.without_explained(None).indices.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize(("off", "is_small"), [(1e-16, True), (1e-13, False)])
 def test_roundings_are_as_large_as_those_of_its_neighbours(off: float, is_small: bool) -> None:
     found = dispute([0.0, 1.0], [off, 1.0])
-    assert found.is_of_roundings == is_small
+    assert found.is_rounding_only == is_small
 
 
 def test_who_is_off_by_rounding_is_told_by_how_much() -> None:
     verdict = fact("stands_alone", wrong="torch", agree=("core", "complex step"), closeness=0.0)
-    c = dispute([0.0, 1.0], [1e-16, 1.0]).off_by_rounding(verdict)
+    c = dispute([0.0, 1.0], [1e-16, 1.0]).passed_as_rounding(verdict)
     assert (c.status, c.mask) == ("passed", None)
     assert [(note.kind, note["reference"], note["off"]) for note in c.notes] == [("reference_rounds", "torch", 1e-16)]
 

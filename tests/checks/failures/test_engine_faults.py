@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.autograd.modes import quiet
 from gradcheck.checks.claims import evaluations as stage
-from gradcheck.checks.failures.engine_faults import is_unreliable, tell_apart
+from gradcheck.checks.failures.engine_faults import is_unreliable, separate_by_three_uses
 from gradcheck.checks.failures.point_failures import PointFailures
 from gradcheck.checks.failures.wrong_values import has_wrong_values
 from gradcheck.checks.result import Comparison, Diagnosis
@@ -117,15 +117,15 @@ class Overwrites(Core):
 
 
 def test_an_engine_that_is_right_refutes_neither() -> None:
-    assert tell_apart(BOTH, Core(), Core()) == BOTH
+    assert separate_by_three_uses(BOTH, Core(), Core()) == BOTH
 
 
 def test_one_kind_alone_is_not_asked_about() -> None:
-    assert tell_apart(BOTH[:1], Overwrites(), Core()) == BOTH[:1]
+    assert separate_by_three_uses(BOTH[:1], Overwrites(), Core()) == BOTH[:1]
 
 
 def test_overwriting_is_told_apart() -> None:
-    (found,) = tell_apart(BOTH, Overwrites(), Core())
+    (found,) = separate_by_three_uses(BOTH, Overwrites(), Core())
     assert (found.kind, found.confidence) == ("overwritten", "confirmed")
     assert found.evidence is not None
     assert found.evidence.kind == "three_uses_show"

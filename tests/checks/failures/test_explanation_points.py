@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.explanation_points import ExplainingPoints
+from gradcheck.checks.failures.explanation_points import ExplanationPoints
 from gradcheck.checks.pipeline import STAGES
 from gradcheck.checks.points.point import Point
 from tests.checks.build import context_of
@@ -40,12 +40,14 @@ def examined(text: str, seed: int | None = None) -> Context:
 
 @pytest.mark.parametrize("text", [PRODUCT, LITERAL])
 def test_the_run_s_seed_changes_nothing(text: str) -> None:
-    found = [ExplainingPoints(context_of(text, seed=seed).points).fixed(speaking=True) for seed in (0, 1, 7)]
+    found = [
+        ExplanationPoints(context_of(text, seed=seed).points).seed_independent(speaking=True) for seed in (0, 1, 7)
+    ]
     assert numbers(found[0]) == numbers(found[1]) == numbers(found[2])
 
 
 def test_first_comes_one_without_structure() -> None:
-    first = ExplainingPoints(context_of(PRODUCT).points).fixed()[0]
+    first = ExplanationPoints(context_of(PRODUCT).points).seed_independent()[0]
     sizes = list(first.problem.sizes.values())
     assert 1 not in sizes
     assert len(set(sizes)) == len(sizes)
@@ -53,45 +55,45 @@ def test_first_comes_one_without_structure() -> None:
 
 def test_one_has_the_case_s_own_sizes() -> None:
     context = context_of(PRODUCT, seed=3)
-    ordinary = ExplainingPoints(context.points).ordinary
+    ordinary = ExplanationPoints(context.points).ordinary
     assert ordinary is not None
     assert ordinary is not context.points.own
     assert ordinary.problem.sizes == context.points.own.problem.sizes
     own = context_of(PRODUCT).points
-    assert ExplainingPoints(own).ordinary is own.own
+    assert ExplanationPoints(own).ordinary is own.own
 
 
 def test_literals_differ_and_incoming_gradients_only_for_what_speaks_of_them() -> None:
-    points = ExplainingPoints(context_of(LITERAL).points)
+    points = ExplanationPoints(context_of(LITERAL).points)
     assert points.generic is not None
     assert points.generic.problem.inputs["x"].tolist() != [1.0, -2.0]
-    seeds = [p.problem.seeds[0]["y"] for p in points.fixed()]
+    seeds = [p.problem.seeds[0]["y"] for p in points.seed_independent()]
     assert all(seed is not None and seed.tolist() == [1.0, 1.0] for seed in seeds)
-    varied = points.fixed(speaking=True)[0].problem.seeds[0]["y"]
+    varied = points.seed_independent(speaking=True)[0].problem.seeds[0]["y"]
     assert varied is not None
     assert not np.array_equal(varied, [1.0, 1.0])
 
 
 def test_only_what_is_written_out_varies() -> None:
-    points = ExplainingPoints(context_of(PRODUCT).points)
+    points = ExplanationPoints(context_of(PRODUCT).points)
     (claim,) = context_of(PRODUCT).case.formulas["B"]
-    assert not points.is_speaking(claim.expr)  # a random incoming gradient is drawn anyway
+    assert not points.must_vary_incoming(claim.expr)  # a random incoming gradient is drawn anyway
     literal = context_of(LITERAL.replace("x: 2 * x", "x: 2 * x * grad(y)"))
     (claim,) = literal.case.formulas["x"]
-    assert ExplainingPoints(literal.points).is_speaking(claim.expr)
+    assert ExplanationPoints(literal.points).must_vary_incoming(claim.expr)
 
 
 def test_what_the_run_looked_at_counts_too() -> None:
     context = examined(PRODUCT)
-    points = ExplainingPoints(context.points)
-    assert points.of_run() == [context.points.own, *context.points.trials]
+    points = ExplanationPoints(context.points)
+    assert points.points_of_run() == [context.points.own, *context.points.trials]
     moved = examined(LITERAL.replace("x: 2 * x", "x: 3 * x * grad(y)"))
-    plain, all_of_them = (ExplainingPoints(moved.points).of_run(speaking) for speaking in (False, True))
+    plain, all_of_them = (ExplanationPoints(moved.points).points_of_run(speaking) for speaking in (False, True))
     kinds = [p.trial.kind for p in all_of_them if p not in plain and p.trial]
     assert kinds == ["incoming"]
 
 
 def test_where_nothing_else_can_be_drawn_there_is_the_case_itself() -> None:
-    points = ExplainingPoints(context_of("{inputs: {x: [2.0]}, graph: {y: x * x}, formulas: {x: x}}").points)
+    points = ExplanationPoints(context_of("{inputs: {x: [2.0]}, graph: {y: x * x}, formulas: {x: x}}").points)
     assert points.ordinary is points.run.own
-    assert points.run.own in points.fixed()
+    assert points.run.own in points.seed_independent()

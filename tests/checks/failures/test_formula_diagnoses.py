@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.checks.failures.formula_diagnoses import MOST
+from gradcheck.checks.failures.formula_diagnoses import MAX_FORMULAS
 from gradcheck.checks.result import CaseResult
 from tests.checks.conftest import Check
 
@@ -63,6 +63,6 @@ def test_a_formula_that_is_wrong_in_trials_alone_has_a_reason_too(check: Check) 
 
 
 def test_so_many_are_explained_in_the_file_s_order(check: Check) -> None:
-    wrong = [f"{k} * x * grad(y)" for k in range(3, 4 + MOST)]
+    wrong = [f"{k} * x * grad(y)" for k in range(3, 4 + MAX_FORMULAS)]
     found = told(check(one("x * x", str(wrong)), corrected=False))
-    assert list(found) == wrong[:MOST]
+    assert list(found) == wrong[:MAX_FORMULAS]

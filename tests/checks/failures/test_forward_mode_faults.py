@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.reports.phrases.comparison_text import cause
+from gradcheck.reports.phrases.comparison_text import cause_text
 from tests.checks.conftest import Check
 from tests.conftest import WithRules
 
@@ -44,7 +44,7 @@ def test_a_rule_that_fails_in_reverse_is_the_cause_of_all(check: Check, with_rul
     causes = [c for c in case.comparisons if c.cause]
     assert {c.what for c in causes} == {ClaimKind.NODE}
     assert all(c.consequence_of for c in case.comparisons if c.status == "failed" and c.what is ClaimKind.NODE_JVP)
-    assert cause(causes[0]).startswith("tanh at ")
+    assert cause_text(causes[0]).startswith("tanh at ")
 
 
 def test_nothing_is_explained_where_nobody_asks(check: Check, with_rules: WithRules) -> None:

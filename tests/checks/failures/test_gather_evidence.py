@@ -9,18 +9,18 @@ import pytest
 
 from gradcheck.autograd import ops
 from gradcheck.checks.claims.operations import check_operations
+from gradcheck.checks.failures.fault_localization import Fault, gradient_increments
 from gradcheck.checks.failures.gather_evidence import (
     MORE_POINTS,
-    asking,
     evidence_of_accumulation,
     evidence_of_formula,
     evidence_of_rule,
+    make_reference_pullback,
     only_use,
 )
 from gradcheck.checks.failures.gradient_flow import GradientFlow
-from gradcheck.checks.failures.fault_localization import Fault, added
-from gradcheck.checks.points.point import Point
 from gradcheck.checks.points.drawing import Points
+from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import WrongOperation
 from gradcheck.facts import fact
 from tests.checks.build import context_of
@@ -68,7 +68,7 @@ def test_where_another_point_lacks_the_op_its_arguments_are_scaled(
 
 def test_a_question_that_makes_no_sense_has_no_answer() -> None:
     point = context_of(CASE).points.own
-    ask = asking(point.engines.reference, np.dtype(np.float64))
+    ask = make_reference_pullback(point.engines.reference, np.dtype(np.float64))
     application = point.applications[0]
     assert len(ask(application, [np.ones(2)])) == 2
     assert ask(replace(application, args=(np.ones(2), np.ones(3)), recorded=None), [np.ones(2)]) == ()
@@ -102,7 +102,7 @@ def test_a_root_may_have_been_given_ones() -> None:
 
 def test_the_only_use_of_a_tensor_is_a_rule() -> None:
     point = context_of(REUSE).points.own
-    flow, gradients = GradientFlow(point.problem, 0), added(point.want, 0)
+    flow, gradients = GradientFlow(point.problem, 0), gradient_increments(point.want, 0)
     rule = only_use(point, flow, "d", gradients)
     assert rule is not None
     assert (rule.application.op.name, rule.position) == ("mul", 0)
@@ -122,10 +122,12 @@ REUSE = """
 def test_a_formula_is_known_with_its_paths_at_several_points() -> None:
     context = context_of(REUSE)
     (claim,) = context.case.formulas["a"]
-    found = list(evidence_of_formula("a", claim, [context.points.nearby(context.points.own, n) for n in range(3)]))
+    found = list(
+        evidence_of_formula("a", claim, [context.points.nearby_point(context.points.own, n) for n in range(3)])
+    )
     assert len(found) == 1 + MORE_POINTS
     for evidence in found:
-        assert np.allclose(evidence.cut[fact("path", entry="e")], evidence.got)  # type: ignore[arg-type]
+        assert np.allclose(evidence.without_path[fact("path", entry="e")], evidence.got)  # type: ignore[arg-type]
         assert not np.allclose(evidence.got, evidence.want)  # type: ignore[arg-type]
         assert {when.kind for when in evidence.reseeded} == {"ones_for"}
 
@@ -142,4 +144,4 @@ def test_of_several_passes_only_the_numbers_are_known() -> None:
     context = context_of(REUSE.replace("backward: {f: [1.0, 2.0]}", "steps: [{backward: {f: [1, 2]}}, {zero_grad: b}]"))
     (claim,) = context.case.formulas["a"]
     evidence = next(iter(evidence_of_formula("a", claim, [context.points.own])))
-    assert (dict(evidence.cut), evidence.rule) == ({}, None)
+    assert (dict(evidence.without_path), evidence.rule) == ({}, None)

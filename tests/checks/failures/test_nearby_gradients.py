@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gradcheck.checks.claims.cotangents import operations_of
-from gradcheck.checks.failures.nearby_gradients import GraphNearby, OpNearby
+from gradcheck.checks.failures.nearby_gradients import GraphNearbyGradients, OpNearbyGradients
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import WrongOperation
 from tests.checks.build import context_of
@@ -13,9 +13,9 @@ from tests.checks.build import context_of
 RELU = "{inputs: {x: [0, 1, -1]}, graph: {y: relu(x), loss: (3 * y).sum()}}"
 
 
-def graph(text: str) -> tuple[Point, GraphNearby]:
+def graph(text: str) -> tuple[Point, GraphNearbyGradients]:
     point = context_of(text).points.own
-    return point, GraphNearby(point, 0)
+    return point, GraphNearbyGradients(point, 0)
 
 
 def test_inputs_are_moved_to_either_side() -> None:
@@ -53,7 +53,7 @@ def test_an_op_alone() -> None:
     operation = operations_of(point.applications, 0)[0]
     reference = point.engines.reference
     pullback = reference.pull_back([operation.application], [operation.cotangents], np.dtype(np.float64))[0]
-    near = OpNearby(WrongOperation(0, operation, 0, reference, pullback, pullback), reference, 0)
+    near = OpNearbyGradients(WrongOperation(0, operation, 0, reference, pullback, pullback), reference, 0)
     moves = near.moves({"0": np.array([1.0, 0, 0])})
     there, behind = near.gradients(moves), near.gradients({"0": -moves["0"]})
     assert there is not None

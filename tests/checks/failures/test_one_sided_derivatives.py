@@ -7,7 +7,7 @@ import pytest
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.agreement import Allowance, Answer
-from gradcheck.checks.failures.one_sided_derivatives import at_a_kink
+from gradcheck.checks.failures.one_sided_derivatives import classify_at_kink
 from gradcheck.checks.result import Subject
 from gradcheck.oracles.numeric.numeric_gradient import Estimate
 
@@ -21,7 +21,7 @@ def estimate(left: list[float], right: list[float], kinked: list[bool]) -> Estim
 
 def judged(got: float, all_seen: bool = True, kinked: bool = True) -> str | None:
     answers = Answer("core", np.array([got])), Answer("torch", np.array([0.0]))
-    found = at_a_kink(FAILED, answers, estimate([0.0], [3.0], [kinked]), Allowance(np.array([1e-10])), all_seen)
+    found = classify_at_kink(FAILED, answers, estimate([0.0], [3.0], [kinked]), Allowance(np.array([1e-10])), all_seen)
     return None if found is None else found.status
 
 

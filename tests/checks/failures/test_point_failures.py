@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
-from gradcheck.checks.failures.point_failures import PointFailures, why
+from gradcheck.checks.failures.point_failures import PointFailures, diagnose
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Cause, Subject, Trial
 from gradcheck.engines.core import Core
@@ -44,14 +44,14 @@ def test_at_a_trial_only_its_own_comparisons_count() -> None:
 def test_a_cause_is_no_consequence_and_what_follows_keeps_its_first_cause() -> None:
     found = failures()
     found.blame(0, Cause(ORIGIN, fact("value_is_wrong")), ())
-    found.follow_from(ORIGIN, [0, 1])
-    found.follow_from(fact("chance"), [1, 3])
+    found.mark_consequences(ORIGIN, [0, 1])
+    found.mark_consequences(fact("chance"), [1, 3])
     assert [c.consequence_of for c in found.comparisons[:4]] == [None, ORIGIN, None, fact("chance")]
 
 
 def test_only_gradients_of_these_tensors_follow() -> None:
     found = failures()
-    found.gradients_follow_from(ORIGIN, Core(), {"x"})
+    found.mark_gradient_consequences(ORIGIN, Core(), {"x"})
     assert [bool(c.consequence_of) for c in found.comparisons] == [False, True, True, False, False]
 
 
@@ -59,7 +59,7 @@ def test_where_no_mistake_explains_it_what_was_tried_is_kept() -> None:
     import numpy as np
 
     evidence = Evidence(np.array([1.0, 5.0, -3.3]), np.array([2.0, 2.5, 7.1]))
-    (unknown,) = why([evidence, evidence])
+    (unknown,) = diagnose([evidence, evidence])
     assert (unknown.kind, unknown.message.kind) == ("unknown", "nothing_explains_it")
     assert "factor" in unknown.tried
 
@@ -69,5 +69,5 @@ def test_evidence_that_cannot_be_computed_is_no_crash() -> None:
         raise GradcheckError("no such point")
         yield
 
-    (unknown,) = why(broken())  # type: ignore[arg-type]
+    (unknown,) = diagnose(broken())  # type: ignore[arg-type]
     assert unknown.message == fact("no_explanation", error="no such point")

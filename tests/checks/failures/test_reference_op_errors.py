@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.failures.reference_op_errors import WrongOps
+from gradcheck.checks.failures.reference_op_errors import ReferenceOpErrors
 from gradcheck.checks.options import Engines
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Subject
@@ -59,7 +59,7 @@ def test_what_the_op_alone_does_not_make_is_nobodys(side: str) -> None:
 
     def told(got: np.ndarray | None, want: np.ndarray | None) -> object:
         c = Comparison(subject, "failed", rtol=1e-10, got_array=got, want_array=want)
-        return WrongOps(point, None, judge).verdict(c, None)
+        return ReferenceOpErrors(point, None, judge).verdict(c, None)
 
     got, want = arrays
     assert got is not None

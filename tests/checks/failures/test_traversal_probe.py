@@ -7,8 +7,15 @@ from typing import Any
 import pytest
 
 from gradcheck.checks.failures.gradient_flow import GradientFlow
-from gradcheck.checks.failures.traversal_probe import is_right_on_small_graph, of_small_graph
-from gradcheck.checks.failures.traversal_faults import AS_WRITTEN, BACKWARDS, WRONG_PASSES, Graph, Pass, WrongPass
+from gradcheck.checks.failures.traversal_faults import (
+    AS_WRITTEN,
+    REVERSED,
+    TRAVERSAL_FAULTS,
+    Traversal,
+    TraversalFault,
+    TraversedGraph,
+)
+from gradcheck.checks.failures.traversal_probe import diagnose_small_graphs, is_right_on_small_graph
 from gradcheck.engines.base import Evaluation, State
 from gradcheck.engines.core import Core
 from gradcheck.engines.resolve import adapt
@@ -17,7 +24,7 @@ from tests.engines.dialects import bare, diseases, figures, sound
 
 
 def asked(kind: Any, passes: int = 1) -> str:
-    found = of_small_graph(adapt(kind, "mine"), Torch(), passes)
+    found = diagnose_small_graphs(adapt(kind, "mine"), Torch(), passes)
     return "" if found is None else found.kind
 
 
@@ -46,13 +53,13 @@ class Going:
 
     name = "going"
 
-    def __init__(self, way: Pass, order: int) -> None:
+    def __init__(self, way: Traversal, order: int) -> None:
         self.way, self.order = way, order
 
     def evaluate(self, problem: Any) -> Evaluation:
         flow = GradientFlow(problem, 0)
         numbers = {tensor: number for number, tensor in enumerate(flow.owners)}
-        totals = self.way(Graph(*flow.starts(), (), numbers, self.order)) or {}
+        totals = self.way(TraversedGraph(*flow.roots_and_seeds(), (), numbers, self.order)) or {}
         values = {name: tensor.data for name, tensor in flow.tensors.items()}
         gradients = {name: totals.get(tensor) for name, tensor in flow.tensors.items()}
         return Evaluation(self.name, (State(values, gradients),))
@@ -60,17 +67,17 @@ class Going:
 
 #: What gives the same whatever the graph: by recursion, the first to arrive is the last the other way round.
 ALIKE = {
-    ("passed_on_early", 0, BACKWARDS, False),
-    ("overwritten", 1, BACKWARDS, True),
-    ("overwritten", 2, BACKWARDS, True),
+    ("passed_on_early", 0, REVERSED, False),
+    ("overwritten", 1, REVERSED, True),
+    ("overwritten", 2, REVERSED, True),
 }
 
 
-@pytest.mark.parametrize("order", [AS_WRITTEN, BACKWARDS])
-@pytest.mark.parametrize("wrong", [w for w in WRONG_PASSES if w.kind != "stale"], ids=lambda w: w.told.kind)
-def test_every_way_of_going_wrong_has_numbers_of_its_own(wrong: WrongPass, order: int) -> None:
-    for number, way in enumerate(wrong.runs):
-        found = of_small_graph(Going(way, order), Torch())  # type: ignore[arg-type]
+@pytest.mark.parametrize("order", [AS_WRITTEN, REVERSED])
+@pytest.mark.parametrize("wrong", [w for w in TRAVERSAL_FAULTS if w.kind != "stale"], ids=lambda w: w.message.kind)
+def test_every_way_of_going_wrong_has_numbers_of_its_own(wrong: TraversalFault, order: int) -> None:
+    for number, way in enumerate(wrong.traversals):
+        found = diagnose_small_graphs(Going(way, order), Torch())  # type: ignore[arg-type]
         if (wrong.kind, number, order, wrong.in_any_order) not in ALIKE:
             assert found is not None and found.kind == wrong.kind, number  # noqa: PT018
 
@@ -82,8 +89,8 @@ def test_who_takes_matrices_alone_is_asked_for_matrices() -> None:
                 return Evaluation(self.name, ())
             return super().evaluate(problem)
 
-    (latest, *_) = next(wrong.runs for wrong in WRONG_PASSES if wrong.kind == "overwritten")
-    found = of_small_graph(Matrices(latest, AS_WRITTEN), Torch())  # type: ignore[arg-type]
+    (latest, *_) = next(wrong.traversals for wrong in TRAVERSAL_FAULTS if wrong.kind == "overwritten")
+    found = diagnose_small_graphs(Matrices(latest, AS_WRITTEN), Torch())  # type: ignore[arg-type]
     assert found is not None
     assert found.kind == "overwritten"
 
@@ -102,7 +109,7 @@ def test_what_is_added_twice_is_counted_twice() -> None:
 @pytest.mark.parametrize("kind", [sound.Tensor, figures.Value, figures.Shuffled], ids=lambda kind: kind.__name__)
 def test_what_is_right_is_no_disease(kind: type) -> None:
     assert asked(kind) == ""
-    assert of_small_graph(Core(), Torch()) is None
+    assert diagnose_small_graphs(Core(), Torch()) is None
 
 
 def test_of_what_cannot_be_asked_nothing_is_said() -> None:

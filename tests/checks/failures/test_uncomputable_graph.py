@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.failures.uncomputable_graph import describe, find_refusal
+from gradcheck.checks.failures.uncomputable_graph import describe, find_uncomputable_part
 from gradcheck.checks.options import Options, engines_of
 from gradcheck.checks.pipeline import examine
 from gradcheck.checks.result import Failure
@@ -32,15 +32,15 @@ graph:
 
 
 def test_the_first_part_that_cannot_be_computed() -> None:
-    found = find_refusal(problem_from(GRAPH))
+    found = find_uncomputable_part(problem_from(GRAPH))
     assert found is not None
     assert (found.entry, found.part.at) == ("Z", 5)
     assert [operand.shape for operand in found.operands] == [(4, 5), (3, 4)]
-    assert find_refusal(problem_from(GRAPH.replace("W @ H", "H @ W"))) is None
+    assert find_uncomputable_part(problem_from(GRAPH.replace("W @ H", "H @ W"))) is None
 
 
 def test_the_same_by_an_engine() -> None:
-    found = find_refusal(problem_from(GRAPH), Torch())
+    found = find_uncomputable_part(problem_from(GRAPH), Torch())
     assert found is not None
     assert all(isinstance(operand, np.ndarray) for operand in found.operands)
     assert found.error.message.startswith("torch: ")
@@ -81,7 +81,7 @@ def test_constants_of_the_wrong_kind(
     constant: str, use: str, integers: tuple[str, ...], floats: tuple[str, ...]
 ) -> None:
     problem = problem_from(f"inputs: {{x: [[1, 2], [3, 4]]}}\nconstants: {{t: {constant}}}\ngraph:\n  y: {use}\n")
-    refusal = find_refusal(problem)
+    refusal = find_uncomputable_part(problem)
     assert refusal is not None
     told, _ = describe(problem, refusal)
     assert (told["integers"], told["floats"]) == (integers, floats)

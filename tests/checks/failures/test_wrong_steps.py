@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.checks.failures.wrong_steps import is_backed, is_step
+from gradcheck.checks.failures.wrong_steps import is_about_step, is_formula_supported
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.facts import Fact, fact
-from gradcheck.reports.phrases.comparison_text import cause
+from gradcheck.reports.phrases.comparison_text import cause_text
 from tests.checks.conftest import Check
 
 NET = """
@@ -33,7 +33,7 @@ def net(**changed: str) -> str:
 
 
 def steps(case: CaseResult) -> list[Comparison]:
-    return [c for c in case.comparisons if is_step(c)]
+    return [c for c in case.comparisons if is_about_step(c)]
 
 
 def meant(c: Comparison) -> list[str]:
@@ -67,7 +67,7 @@ def test_a_right_derivation_has_none(check: Check) -> None:
 def test_a_wrong_step_is_said_once(check: Check, changed: dict[str, str], told: str, suggested: list[str]) -> None:
     case = check(net(**changed))
     (step,) = steps(case)
-    assert cause(step) == told
+    assert cause_text(step) == told
     assert meant(step) == suggested
     others = [c for c in case.comparisons if c.status == "failed" and c is not step]
     assert {c.consequence_of for c in others} == {step.cause.origin if step.cause else None}
@@ -76,7 +76,7 @@ def test_a_wrong_step_is_said_once(check: Check, changed: dict[str, str], told: 
 
 def test_two_steps_that_are_wrong_are_both_told(check: Check) -> None:
     case = check(net(dZ2="P - one_hot(t, c)", dZ1="back * (1 - H)"))
-    assert [cause(step).split(";")[0] for step in steps(case)] == [
+    assert [cause_text(step).split(";")[0] for step in steps(case)] == [
         "the step dZ2 is wrong (missing / n)",
         "the step dZ1 is wrong",
     ]
@@ -114,7 +114,7 @@ def test_steps_of_one_formula_are_told_each_where_it_is_wrong(
     """)
     found = {c.cause.origin["name"]: meant(c) for c in steps(case) if c.cause is not None}
     assert found == {name: [text] for name, text in told.items()}
-    assert all(c.consequence_of is not None for c in case.comparisons if c.status == "failed" and not is_step(c))
+    assert all(c.consequence_of is not None for c in case.comparisons if c.status == "failed" and not is_about_step(c))
 
 
 def test_what_is_suggested_does_not_make_up_for_a_step(check: Check) -> None:
@@ -155,7 +155,7 @@ FORMULA = fact("the_formula")
     ],
 )
 def test_who_a_verdict_sides_with(verdict: Fact | None, backed: bool) -> None:
-    assert is_backed(verdict) is backed
+    assert is_formula_supported(verdict) is backed
 
 
 def test_a_right_step_that_overflows_somewhere_is_not_blamed_beside_a_wrong_one(check: Check) -> None:
@@ -169,4 +169,4 @@ def test_a_right_step_that_overflows_somewhere_is_not_blamed_beside_a_wrong_one(
         formulas: {w: X.T @ dz}
     """)
     (step,) = steps(case)
-    assert cause(step) == "the step dz is wrong; the formula of w only because of it"
+    assert cause_text(step) == "the step dz is wrong; the formula of w only because of it"

@@ -9,27 +9,27 @@ import pytest
 import torch
 
 from gradcheck.checks.implementations import self_consistency
-from gradcheck.checks.implementations.code_gradient import OwnGradient, slope_along
-from gradcheck.engines.implementation.code_engine import Implementation
+from gradcheck.checks.implementations.code_gradient import CodeGradient, slope_along
+from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.testing import check_function
 
 
 @pytest.fixture
-def claims(monkeypatch: Any) -> list[OwnGradient]:
+def claims(monkeypatch: Any) -> list[CodeGradient]:
     """The gradients of a product at the given numbers."""
-    kept: list[OwnGradient] = []
-    known = self_consistency.all_judged
+    kept: list[CodeGradient] = []
+    known = self_consistency.compare_with_differences
 
     def keep(pairs: Any) -> Any:
         kept.extend(claim for claim, _ in pairs if claim.point.trial is None)
         return known(pairs)
 
-    monkeypatch.setattr(self_consistency, "all_judged", keep)
+    monkeypatch.setattr(self_consistency, "compare_with_differences", keep)
     check_function(torch.mul, a=np.array([2.0, 3.0]), b=np.array([5.0, -1.0]))
     return kept
 
 
-def test_slopes_are_those_of_the_results_under_what_comes_in(claims: list[OwnGradient]) -> None:
+def test_slopes_are_those_of_the_results_under_what_comes_in(claims: list[CodeGradient]) -> None:
     a, b = claims
     (seed,) = a.point.problem.seeds[0].values()
     assert seed is not None
@@ -40,10 +40,10 @@ def test_slopes_are_those_of_the_results_under_what_comes_in(claims: list[OwnGra
     assert abs(found.value - by_hand) <= found.error + 1e-12
 
 
-def test_a_scale_spares_steps(claims: list[OwnGradient], monkeypatch: Any) -> None:
+def test_a_scale_spares_steps(claims: list[CodeGradient], monkeypatch: Any) -> None:
     asked = []
-    known = Implementation.values_alone
-    monkeypatch.setattr(Implementation, "values_alone", lambda self, p: asked.append(p) or known(self, p))
+    known = CodeEngine.values_alone
+    monkeypatch.setattr(CodeEngine, "values_alone", lambda self, p: asked.append(p) or known(self, p))
     claim, _ = claims
     exact = claim.slope(np.array([1.0, 0.0]))
     asked.clear()
@@ -54,7 +54,7 @@ def test_a_scale_spares_steps(claims: list[OwnGradient], monkeypatch: Any) -> No
     assert abs(exact.value - near.value) <= 1e-5
 
 
-def test_gradients_of_another_shape_have_no_values(claims: list[OwnGradient]) -> None:
+def test_gradients_of_another_shape_have_no_values(claims: list[CodeGradient]) -> None:
     one = claims[0]
-    assert OwnGradient(one.point, one.engine, "a", None, one.noise).values is not None
-    assert OwnGradient(one.point, one.engine, "a", np.zeros(3), one.noise).values is None
+    assert CodeGradient(one.point, one.engine, "a", None, one.noise).values is not None
+    assert CodeGradient(one.point, one.engine, "a", np.zeros(3), one.noise).values is None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.edit_position import Operands
-from gradcheck.checks.implementations.formula_mistakes import everywhere, slips
+from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
+from gradcheck.checks.implementations.formula_mistakes import replace_everywhere, with_one_mistake
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 
@@ -32,9 +32,9 @@ def test_each_is_made() -> None:
     missing = []
     for right, wanted in MADE.items():
         pool = ExpressionPool(NAMES, {})
-        operands = Operands((), (), (), all=True, functions=("exp",))
+        operands = Operands((), (), (), is_complete=True, functions=("exp",))
         root = pool.add(parse(right))
-        found = {to_text(pool.exprs[part]) for part in slips(pool, operands, root)}
+        found = {to_text(pool.exprs[part]) for part in with_one_mistake(pool, operands, root)}
         missing += [(right, one) for one in wanted if to_text(parse(one)) not in found]
     assert not missing
 
@@ -42,4 +42,4 @@ def test_each_is_made() -> None:
 def test_parts_are_exchanged_as_they_stood() -> None:
     pool = ExpressionPool(NAMES, {})
     root, x, w = (pool.add(parse(text)) for text in ("x / (x + w)", "x", "w"))
-    assert to_text(pool.exprs[everywhere(pool, root, {x: w, w: x})]) == "w / (w + x)"
+    assert to_text(pool.exprs[replace_everywhere(pool, root, {x: w, w: x})]) == "w / (w + x)"

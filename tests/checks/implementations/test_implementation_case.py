@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradcheck.checks.implementations.implementation_case import concerned, of_second_order, own_case, with_incoming
+from gradcheck.checks.implementations.implementation_case import (
+    implementation_case,
+    relevant_names,
+    second_order_case,
+    with_incoming_gradients,
+)
 from gradcheck.engines.implementation.binding import Binding
 from gradcheck.language.case import Claim, Implementation
 from gradcheck.language.expr.parser import parse
@@ -25,7 +30,7 @@ def bound(*names: str) -> Binding:
 
 def test_it_is_the_entry_under_a_random_incoming_gradient() -> None:
     values = {"y": np.zeros(3), "h": np.zeros(3)}
-    found = own_case(case_of(CASE), Implementation("y", "f"), bound("z"), values)
+    found = implementation_case(case_of(CASE), Implementation("y", "f"), bound("z"), values)
     assert found is not None
     assert list(found.graph) == ["h", "z", "y"]
     assert not found.formulas
@@ -33,38 +38,38 @@ def test_it_is_the_entry_under_a_random_incoming_gradient() -> None:
     assert found.generalize.thorough
     (step,) = found.steps
     assert list(step.roots) == ["y"]
-    assert concerned(found) == {"y", "z", "h", "x", "w"}
+    assert relevant_names(found) == {"y", "z", "h", "x", "w"}
 
 
 def test_entries_that_the_code_passes_over_are_written_into_it() -> None:
-    found = own_case(case_of(CASE), Implementation("y", "f"), bound("x", "w"), {"y": np.zeros(3)})
+    found = implementation_case(case_of(CASE), Implementation("y", "f"), bound("x", "w"), {"y": np.zeros(3)})
     assert found is not None
     assert list(found.graph) == ["y"]
     assert found.graph["y"].text == "exp(x * w + 1)"
 
 
 def test_an_entry_without_gradients_has_none() -> None:
-    assert own_case(case_of(CASE), Implementation("y", "f"), bound("z"), {"y": np.zeros(3, int)}) is None
+    assert implementation_case(case_of(CASE), Implementation("y", "f"), bound("z"), {"y": np.zeros(3, int)}) is None
 
 
 def test_torch_is_approximate_where_it_is() -> None:
     case = case_of('inputs: {x: "randn(3)"}\ngraph: {y: "F.softplus(x)"}')
-    found = own_case(case, Implementation("y", "f"), bound("x"), {"y": np.zeros(3)})
+    found = implementation_case(case, Implementation("y", "f"), bound("x"), {"y": np.zeros(3)})
     assert found is not None
     assert found.engine_tolerance is not None
 
 
 def test_a_case_without_a_backward_pass_gets_one() -> None:
     case = case_of('inputs: {x: "randn(2, 3)"}\ngraph: {y: "x * 2"}')
-    assert draw(with_incoming(case, None)).seeds[0]["y"] is not None
+    assert draw(with_incoming_gradients(case, None)).seeds[0]["y"] is not None
     scalar = case_of('inputs: {x: "randn(2, 3)"}\ngraph: {y: "x.sum()"}')
-    assert with_incoming(scalar, None) is scalar
+    assert with_incoming_gradients(scalar, None) is scalar
     several = case_of('inputs: {x: "randn(2, 3)"}\ngraph: {y: "var_mean(x, dim=1)"}')
-    assert list(with_incoming(several, None).steps[0].roots) == ["y[0]", "y[1]"]
+    assert list(with_incoming_gradients(several, None).steps[0].roots) == ["y[0]", "y[1]"]
 
 
 def test_in_second_order_what_comes_in_is_an_input() -> None:
-    case = with_incoming(case_of('inputs: {x: "randn(2, 3)"}\ngraph: {y: "x * 2"}'), None)
-    found = of_second_order(case, draw(case))
+    case = with_incoming_gradients(case_of('inputs: {x: "randn(2, 3)"}\ngraph: {y: "x * 2"}'), None)
+    found = second_order_case(case, draw(case))
     assert list(found.inputs) == ["x", "incoming_gradient"]
     assert list(found.steps[0].roots) == ["total_"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.implementations.nondeterminism import apart
+from gradcheck.checks.implementations.nondeterminism import largest_difference
 from gradcheck.checks.scheduling.run import run
 from gradcheck.engines.base import Evaluation, State
 from tests.engines.implementation import functions
@@ -18,10 +18,10 @@ def _evaluation(*numbers: float) -> Evaluation:
 
 @pytest.mark.parametrize("as_a_whole", [True, False])
 def test_how_far_two_answers_are_apart(as_a_whole: bool) -> None:
-    assert apart(_evaluation(1.0, np.nan), _evaluation(1.0, np.nan), as_a_whole) == 0
-    size = apart(_evaluation(8.0, 2.0), _evaluation(8.0, 1.0), as_a_whole)
+    assert largest_difference(_evaluation(1.0, np.nan), _evaluation(1.0, np.nan), as_a_whole) == 0
+    size = largest_difference(_evaluation(8.0, 2.0), _evaluation(8.0, 1.0), as_a_whole)
     assert size == (0.125 if as_a_whole else 0.5)
-    assert apart(_evaluation(1.0), _evaluation(1.0, 2.0)) == np.inf
+    assert largest_difference(_evaluation(1.0), _evaluation(1.0, 2.0)) == np.inf
 
 
 def test_what_is_wrong_by_chance_is_no_rounding_and_told_as_the_cause() -> None:

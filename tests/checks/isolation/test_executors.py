@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.checks.isolation.executors import executor_of
+from gradcheck.checks.isolation.executors import executor_factory
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.scheduling.run import run
 from gradcheck.errors import UsageError
@@ -41,7 +41,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_a_factory_of_a_module_here_makes_it(module: str) -> None:
-    with executor_of(f"{module}:threads")() as executor:
+    with executor_factory(f"{module}:threads")() as executor:
         assert executor.submit(abs, -1).result() == 1
 
 
@@ -57,14 +57,14 @@ def test_a_factory_of_a_module_here_makes_it(module: str) -> None:
 )
 def test_mistakes_are_told(module: str, spec: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        executor_of(spec)()
+        executor_factory(spec)()
     assert str(caught.value).startswith(message)
 
 
 def test_dask_that_is_not_installed_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(UsageError, match=r"pip install 'gradcheck\[dask\]'"):
-        executor_of("dask://localhost:8786")
+        executor_factory("dask://localhost:8786")
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gradcheck.checks.isolation.failure_capture import attempt, crash_of, failure_of
+from gradcheck.checks.isolation.failure_capture import crash_of, failure_of, try_part
 from gradcheck.checks.isolation.time_limit import OutOfTime
 from gradcheck.checks.result import Failure
 from gradcheck.errors import Place
@@ -26,19 +26,19 @@ def raising(error: BaseException) -> Callable[[], None]:
 )
 def test_what_fails_is_kept_and_after_the_time_nothing_is_begun(error: BaseException, kind: str, goes_on: bool) -> None:
     lost: list[Failure] = []
-    assert attempt("cause", raising(error), lost) == goes_on
+    assert try_part("cause", raising(error), lost) == goes_on
     assert [(one.kind, one.message.kind, one.message["part"]) for one in lost] == [(kind, "not_found_out", "cause")]
 
 
 def test_what_goes_well_leaves_nothing() -> None:
     lost: list[Failure] = []
-    assert attempt("cause", lambda: None, lost)
+    assert try_part("cause", lambda: None, lost)
     assert lost == []
 
 
 def test_an_interrupt_passes_through() -> None:
     with pytest.raises(KeyboardInterrupt):
-        attempt("cause", raising(KeyboardInterrupt()), [])
+        try_part("cause", raising(KeyboardInterrupt()), [])
 
 
 def test_a_crash_has_a_traceback_and_the_place_that_is_known() -> None:

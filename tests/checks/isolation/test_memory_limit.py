@@ -9,7 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.checks.isolation.memory_limit import half_of_the_machine, keep_heap, memory_limit, size_of, unlimited
+from gradcheck.checks.isolation.memory_limit import (
+    default_memory_limit,
+    keep_heap,
+    memory_limit,
+    parse_size,
+    pause_memory_limit,
+)
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the limit is Linux's")
 TOO_MUCH = "name: too much\ninputs: {x: randn(4000)}\ngraph: {y: 'outer(x, x).sum()'}\n"
@@ -31,13 +37,13 @@ TOO_MUCH = "name: too much\ninputs: {x: randn(4000)}\ngraph: {y: 'outer(x, x).su
     ],
 )
 def test_sizes(text: str, size: int) -> None:
-    assert size_of(text) == size
+    assert parse_size(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "GB", "2 G B", "-1GB", "2PB", "two", "1e9"])
 def test_what_is_no_size(text: str) -> None:
     with pytest.raises(ValueError, match="is no size"):
-        size_of(text)
+        parse_size(text)
 
 
 @linux
@@ -62,7 +68,7 @@ def test_a_limit_beyond_every_machine_is_none(size: int) -> None:
 
 @linux
 def test_by_default_it_is_half_of_the_machine_and_an_outer_limit_stays() -> None:
-    half = half_of_the_machine()
+    half = default_memory_limit()
     assert half is not None
     with memory_limit(50_000_000):
         limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
@@ -109,12 +115,12 @@ def test_the_heap_is_kept_where_glibc_is_told_to(monkeypatch: pytest.MonkeyPatch
 def test_what_is_loaded_late_is_no_part_of_what_a_case_may_take() -> None:
     before = resource.getrlimit(resource.RLIMIT_DATA)
     with memory_limit(60_000_000), memory_limit(50_000_000):
-        with unlimited():
+        with pause_memory_limit():
             library = np.ones(20_000_000)
         assert np.ones(2_000_000).size
         with pytest.raises(MemoryError):
             np.ones(100_000_000)  # more than any test before has left in the heap
         assert library[-1] == 1.0
     assert resource.getrlimit(resource.RLIMIT_DATA) == before
-    with unlimited():
+    with pause_memory_limit():
         assert resource.getrlimit(resource.RLIMIT_DATA) == before

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gradcheck.checks.isolation.time_limit import OutOfTime, deadline, limit_of, uncounted
+from gradcheck.checks.isolation.time_limit import OutOfTime, case_time_limit, deadline, pause_time_limit
 
 
 class Engine:
@@ -30,7 +30,7 @@ class Engine:
     ],
 )
 def test_a_run_limits_its_cases_else_an_engine_does(asked: float | None, engines: Any, limit: float | None) -> None:
-    assert limit_of(asked, engines) == limit
+    assert case_time_limit(asked, engines) == limit
 
 
 def loops() -> None:
@@ -44,7 +44,7 @@ def test_what_takes_too_long_is_stopped() -> None:
 
 
 def test_it_rings_again_where_the_first_is_swallowed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradcheck.checks.isolation.time_limit.AGAIN", 0.05)
+    monkeypatch.setattr("gradcheck.checks.isolation.time_limit.REPEAT_SECONDS", 0.05)
 
     def swallows() -> None:
         with contextlib.suppress(BaseException):  # as somebody's code does
@@ -102,7 +102,7 @@ def test_what_is_loaded_late_takes_no_case_its_time() -> None:
     """Neither where a timer rings, nor where the time is looked at afterwards."""
 
     def loads() -> None:
-        with deadline(1.0), uncounted():
+        with deadline(1.0), pause_time_limit():
             time.sleep(1.2)
 
     loads()
@@ -122,7 +122,7 @@ def test_what_is_loaded_late_takes_no_case_its_time() -> None:
 
 def test_the_time_goes_on_where_it_stopped() -> None:
     def loads_and_loops() -> None:
-        with uncounted():
+        with pause_time_limit():
             time.sleep(0.1)
         loops()
 

@@ -16,10 +16,16 @@ import pytest
 
 from gradcheck.checks.isolation import time_limit
 from gradcheck.checks.isolation.time_limit import OutOfTime
+from gradcheck.checks.isolation.worker_processes import (
+    ProcessEnded,
+    ProcessStartError,
+    WorkerPool,
+    call_inherited,
+    can_fork,
+)
 from gradcheck.checks.options import QUICK
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.scheduling.run import run
-from gradcheck.checks.isolation.worker_processes import CannotStart, ProcessEnded, Workers, call_given, can_fork
 from gradcheck.engines.core import Core
 from gradcheck.language.problem import Problem
 from tests.conftest import FOREVER
@@ -132,20 +138,20 @@ def test_only_the_main_thread_can_wait_for_it() -> None:
 
 
 @pytest.fixture(scope="module")
-def workers() -> Iterator[Workers]:
+def workers() -> Iterator[WorkerPool]:
     """Two, of the server of forks."""
-    with Workers(2, preload=("gradcheck.checks.scheduling.parallel", "gradcheck.engines.torch")) as two:
+    with WorkerPool(2, preload=("gradcheck.checks.scheduling.parallel", "gradcheck.engines.torch")) as two:
         yield two
 
 
-def test_calls_are_answered_and_errors_raised(workers: Workers) -> None:
+def test_calls_are_answered_and_errors_raised(workers: WorkerPool) -> None:
     first, second = workers.submit(divmod, 7, 2), workers.submit(divmod, 1, 0)
     assert first.result() == (3, 1)
     with pytest.raises(ZeroDivisionError):
         second.result()
 
 
-def test_a_call_that_ends_its_process_costs_itself_alone(workers: Workers) -> None:
+def test_a_call_that_ends_its_process_costs_itself_alone(workers: WorkerPool) -> None:
     calls = [workers.submit(*call) for call in ((abs, -1), (os._exit, 3), (abs, -2), (os.abort,), (abs, -3))]
     assert [calls[place].result() for place in (0, 2, 4)] == [1, 2, 3]
     for place, text in ((1, "with the exit code 3"), (3, "by the signal SIGABRT")):
@@ -153,13 +159,13 @@ def test_a_call_that_ends_its_process_costs_itself_alone(workers: Workers) -> No
             calls[place].result()
 
 
-def test_libraries_have_one_thread_in_a_worker(workers: Workers) -> None:
+def test_libraries_have_one_thread_in_a_worker(workers: WorkerPool) -> None:
     assert workers.submit(os.getenv, "OMP_NUM_THREADS").result() == "1"
 
 
 def test_what_a_fork_was_given_is_not_sent() -> None:
-    with Workers(1, forked=(lambda x: x + 1,)) as worker:
-        assert worker.submit(call_given, 0, 2).result() == 3
+    with WorkerPool(1, forked=(lambda x: x + 1,)) as worker:
+        assert worker.submit(call_inherited, 0, 2).result() == 3
 
 
 def test_a_limit_holds_for_one_call_that_nothing_interrupts() -> None:
@@ -169,14 +175,14 @@ def test_a_limit_holds_for_one_call_that_nothing_interrupts() -> None:
         begun.set()
         in_one_call()
 
-    with Workers(1, forked=(one_long_call,)) as worker:
-        error = worker.submit_within(0.3, call_given, 0).exception()
+    with WorkerPool(1, forked=(one_long_call,)) as worker:
+        error = worker.submit_within(0.3, call_inherited, 0).exception()
     assert isinstance(error, OutOfTime)
     assert begun.is_set()
 
 
 def test_workers_that_are_sent_home_leave_their_work() -> None:
-    workers = Workers(1, forked=())
+    workers = WorkerPool(1, forked=())
     begun, waiting = workers.submit(time.sleep, FOREVER), workers.submit(time.sleep, FOREVER)
     while not begun.running():
         time.sleep(0.01)
@@ -190,24 +196,24 @@ def test_workers_that_are_sent_home_leave_their_work() -> None:
 def test_a_program_that_cannot_be_run_again_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["__main__"], "__file__", "/nowhere/<stdin>", raising=False)
     monkeypatch.setattr(sys.modules["__main__"], "__spec__", None)
-    with Workers(1) as worker:
+    with WorkerPool(1) as worker:
         assert worker.submit(abs, -1).result() == 1
 
 
 def test_a_process_that_cannot_be_had_is_no_fault_of_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gradcheck.checks.isolation.worker_processes._serve", os._exit)
-    with Workers(1, forked=()) as worker, pytest.raises(CannotStart):
+    with WorkerPool(1, forked=()) as worker, pytest.raises(ProcessStartError):
         worker.submit(abs, -1).result()
 
 
 def pauses() -> str:
-    with time_limit.uncounted():
+    with time_limit.pause_time_limit():
         time.sleep(2.0)
     return "done"
 
 
 def test_what_is_loaded_late_is_waited_for() -> None:
-    workers = Workers(1, forked=())
+    workers = WorkerPool(1, forked=())
     try:
         assert workers.submit_within(1.5, pauses).result() == "done"
     finally:

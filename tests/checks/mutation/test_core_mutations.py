@@ -14,7 +14,7 @@ from gradcheck.checks.mutation.core_mutations import (
     CoverageCore,
     MutantCore,
     Mutation,
-    Reused,
+    ReusedTensor,
     positions,
     rule_mutations,
     sweep_mutations,
@@ -101,10 +101,10 @@ def test_ops_have_the_mutations_that_fit_them() -> None:
     assert RULE_MUTATIONS.keys() - by_op["sum"] == {"rule_not_summed"}
 
 
-def reused_in(problem: Problem) -> list[Reused]:
+def reused_in(problem: Problem) -> list[ReusedTensor]:
     coverage = CoverageCore()
     coverage.evaluate(problem)
-    return list(coverage.reused)
+    return list(coverage.reused_tensors)
 
 
 @pytest.fixture
@@ -170,7 +170,7 @@ def test_what_is_used_is_noted() -> None:
     assert {(op.name, position) for op, position in coverage.applied} == {
         ("sum", 0), ("mul", 0), ("mul", 1), ("tanh", 0),
     }  # fmt: skip
-    assert list(coverage.reused) == []
+    assert list(coverage.reused_tensors) == []
 
 
 def test_noting_changes_nothing() -> None:

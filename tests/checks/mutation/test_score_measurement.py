@@ -28,17 +28,17 @@ from gradcheck.checks.mutation.core_mutations import (
 from gradcheck.checks.mutation.score_measurement import (
     PointSet,
     changes_something,
-    core_evidence,
+    core_mutant_caught_by,
     core_mutants,
-    formula_evidence,
+    formula_mutant_caught_by,
     formula_mutants,
-    measure,
+    measure_mutation_score,
     same_gradients,
     smallest_errors,
-    with_power,
+    with_mutation_score,
 )
+from gradcheck.checks.mutation_score import Mutant, MutationScore
 from gradcheck.checks.options import Options, engines_of
-from gradcheck.checks.mutation_score import Mutant, Power
 from gradcheck.checks.result import CaseResult, Subject
 from gradcheck.engines.core import Core
 from gradcheck.facts import fact
@@ -59,12 +59,12 @@ CHAIN = """
 """
 
 
-def measured(case: Case) -> Power | None:
+def measured(case: Case) -> MutationScore | None:
     options = Options()
-    return measure(case, options, engines_of(options))
+    return measure_mutation_score(case, options, engines_of(options))
 
 
-def power(text: str) -> Power:
+def power(text: str) -> MutationScore:
     found = measured(case_of(text))
     assert found is not None
     return found
@@ -135,7 +135,7 @@ def test_what_is_about_an_error_has_no_power_to_measure() -> None:
 def test_only_what_passes_is_measured(status: str, has_power: bool) -> None:
     case, options = case_of("{inputs: {x: [1, 2]}, graph: {y: x.sum()}}"), Options()
     result = CaseResult("", "", "", status)  # type: ignore[arg-type]
-    assert (with_power(result, case, options, engines_of(options)).power is not None) == has_power
+    assert (with_mutation_score(result, case, options, engines_of(options)).power is not None) == has_power
 
 
 # The shipped cases -----------------------------------------------------------------------------------
@@ -199,13 +199,13 @@ def mutation_of(right: CoverageCore, kind: str, op: str) -> Mutation:
 
 def test_a_gradient_shows_it() -> None:
     points, right = covered("{inputs: {x: 'randn(3)'}, graph: {y: tanh(x), loss: y.sum()}}")
-    assert core_evidence(points, mutation_of(right, "rule_negated", "tanh")) == "gradient"
+    assert core_mutant_caught_by(points, mutation_of(right, "rule_negated", "tanh")) == "gradient"
 
 
 def test_what_the_graph_hides_shows_in_the_op_alone() -> None:
     """Multiplied by zero, the gradient is right whatever tanh's rule says."""
     points, right = covered("{inputs: {x: [1, 2]}, graph: {y: tanh(x) * 0, loss: y.sum()}}")
-    assert core_evidence(points, mutation_of(right, "rule_negated", "tanh")) == "node"
+    assert core_mutant_caught_by(points, mutation_of(right, "rule_negated", "tanh")) == "node"
 
 
 def test_what_these_sizes_hide_shows_in_a_trial() -> None:
@@ -216,7 +216,7 @@ def test_what_these_sizes_hide_shows_in_a_trial() -> None:
         graph: {y: "x.T * x", loss: (y * y).sum()}
         generalize: {trials: 2, dims: {n: [2, 3]}}
     """)
-    assert core_evidence(points, mutation_of(right, "rule_transposed", "T")) == "trial"
+    assert core_mutant_caught_by(points, mutation_of(right, "rule_transposed", "T")) == "trial"
 
 
 def test_an_equivalent_mutation_changes_nothing_anywhere() -> None:
@@ -325,7 +325,7 @@ def test_a_mistake_that_changes_no_number_is_none() -> None:
 def test_a_formula_is_wrong_or_not(formula: str, expected: str | None) -> None:
     text = "{{inputs: {{x: [1, 2]}}, graph: {{y: (x * x).sum()}}, formulas: {{x: {0}}}}}"
     points = points_of(text.format("2 * x"))
-    assert formula_evidence(points, [case_of(text.format(formula))]) == expected
+    assert formula_mutant_caught_by(points, [case_of(text.format(formula))]) == expected
 
 
 def test_the_smallest_factor_is_one_that_the_tolerance_lets_show() -> None:

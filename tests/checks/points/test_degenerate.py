@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.points.degenerate import hopeless, says_something
+from gradcheck.checks.points.degenerate import are_sizes_informative, degeneracy
 from gradcheck.checks.result import Subject
 from gradcheck.reports.phrases import say
 from tests.checks.build import context_of, point_of
@@ -27,17 +27,17 @@ FAILED = Subject(ClaimKind.FORMULA, "x").failed()
 )
 def test_where_something_differs(text: str, kind: str | None) -> None:
     point = point_of(text)
-    found = hopeless(point, [FAILED])
+    found = degeneracy(point, [FAILED])
     assert (found and found.kind) == kind
-    assert hopeless(point, [FAILED.subject.passed()]) is None
+    assert degeneracy(point, [FAILED.subject.passed()]) is None
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 def test_in_few_digits_numbers_say_something_all_the_same(dtype: str) -> None:
     """Inputs that have few digits are numbers like others: what cancels among them is told by double precision."""
-    assert hopeless(point_of("{inputs: {x: [0.3, 2]}, graph: {y: (x * x).sum()}}", dtype=dtype), [FAILED]) is None
-    assert hopeless(point_of("{inputs: {x: [100.5, -100]}, graph: {y: x.sum()}}", dtype=dtype), [FAILED]) is None
-    found = hopeless(point_of("{inputs: {x: 'randn(5, 2)'}, graph: {y: logdet(x @ x.T)}}", dtype=dtype), [FAILED])
+    assert degeneracy(point_of("{inputs: {x: [0.3, 2]}, graph: {y: (x * x).sum()}}", dtype=dtype), [FAILED]) is None
+    assert degeneracy(point_of("{inputs: {x: [100.5, -100]}, graph: {y: x.sum()}}", dtype=dtype), [FAILED]) is None
+    found = degeneracy(point_of("{inputs: {x: 'randn(5, 2)'}, graph: {y: logdet(x @ x.T)}}", dtype=dtype), [FAILED])
     assert found is not None
 
 
@@ -64,7 +64,7 @@ def test_a_drawn_point_that_says_nothing_is_drawn_again(check, seed: int) -> Non
 )
 def test_other_sizes_are_tried(graph: str, sizes: dict[str, int], says: bool | None) -> None:
     points = context_of(f"{{dims: {{n: 3, m: 4}}, inputs: {{x: 'randn(n, m)'}}, graph: {{y: '{graph}'}}}}").points
-    assert says_something(points, sizes) is says
+    assert are_sizes_informative(points, sizes) is says
 
 
 MASKED = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.checks.points.point import Point
 from gradcheck.checks.points.drawing import ATTEMPTS, draw_until
+from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Trial
 from gradcheck.facts import Fact, fact
 from gradcheck.language.problem import Problem
@@ -23,7 +23,7 @@ def test_a_trial_is_drawn_until_it_is_accepted_and_kept() -> None:
         seen.append(point.trial.attempt)
         return None if len(seen) == 3 else fact("all_is_nan")
 
-    point = points.trial(0, third)
+    point = points.draw_trial(0, third)
     assert isinstance(point, Point)
     assert seen == [0, 1, 2]
     assert points.trials == [point]
@@ -33,7 +33,7 @@ def test_a_trial_is_drawn_until_it_is_accepted_and_kept() -> None:
 
 def test_the_record_of_a_trial_holds_its_numbers() -> None:
     points = context_of(GENERAL).points
-    point = points.trial(1, lambda found: None if found.problem.drawn.attempt >= 2 else fact("all_is_nan"))
+    point = points.draw_trial(1, lambda found: None if found.problem.draw_settings.attempt >= 2 else fact("all_is_nan"))
     assert isinstance(point, Point)
     assert point.trial is not None
     assert point.trial.problem is point.problem
@@ -44,7 +44,7 @@ def test_a_point_with_other_incoming_gradients_keeps_everything_else() -> None:
     points = context_of(
         "{inputs: {x: [1.0, 2.0]}, graph: {y: x * x}, backward: {y: [1, 1]}, formulas: {x: 2 * x}}"
     ).points
-    other = points.redrawn(points.own, Variation(incoming=True), 1)
+    other = points.redraw(points.own, Variation(incoming=True), 1)
     assert other is not None
     assert other.trial is not None
     assert (other.trial.kind, other.problem.inputs["x"].tolist()) == ("incoming", [1.0, 2.0])
@@ -54,11 +54,11 @@ def test_a_point_with_other_incoming_gradients_keeps_everything_else() -> None:
 
 def test_a_branch_keeps_the_numbers_that_were_found() -> None:
     points = context_of(GENERAL).points
-    point = points.branch(points.own.problem, 9)
+    point = points.branch_point(points.own.problem, 9)
     assert point.trial is not None
     assert (point.trial.number, point.trial.kind) == (9, "branch")
-    points.others.append(point)
-    assert points.elsewhere == [point]
+    points.variants.append(point)
+    assert points.other_points == [point]
     assert points.at(point.trial) is point
 
 
@@ -66,7 +66,7 @@ def test_sizes_that_the_graph_alone_uses_are_drawn_unless_a_claim_means_a_shape(
     text = "{{dims: {{n: 3}}, inputs: {{x: [1.0, 2.0, 3.0]}}, graph: {{y: x.sum() / n}}, formulas: {{x: {0}}}}}"
     for formula, varies in (("ones_like(x) / n * grad(y)", True), ("ones(n) / n * grad(y)", False)):
         points = context_of(text.format(formula)).points
-        found = [points.trial(number, lambda point: None) for number in range(3)]
+        found = [points.draw_trial(number, lambda point: None) for number in range(3)]
         sizes = {point.problem.sizes["n"] for point in found if isinstance(point, Point)}
         assert (sizes == {3}) is not varies
 
@@ -98,13 +98,13 @@ def test_a_point_that_was_not_kept_is_an_error() -> None:
 
 def test_nearby_points_are_kept() -> None:
     points = context_of(GENERAL).points
-    assert points.nearby(points.own, 0) is points.own
-    assert points.nearby(points.own, 1) is points.nearby(points.own, 1)
+    assert points.nearby_point(points.own, 0) is points.own
+    assert points.nearby_point(points.own, 1) is points.nearby_point(points.own, 1)
 
 
 def test_literals_are_moved_a_little_or_anywhere() -> None:
     points = context_of("{inputs: {x: [1.0, 2.0]}, graph: {y: x * x, z: y.sum()}, formulas: {x: 2 * x}}").points
-    near, far = (points.redrawn(points.own, Variation(reach), 1) for reach in ("near", "anywhere"))
+    near, far = (points.redraw(points.own, Variation(reach), 1) for reach in ("near", "anywhere"))
     for point in (near, far):
         assert point is not None
         assert point.trial is not None
@@ -116,7 +116,7 @@ def test_literals_are_moved_a_little_or_anywhere() -> None:
 
 def test_unseen_points_are_no_runs_and_have_other_numbers() -> None:
     points = context_of(GENERAL).points
-    first, second = points.unseen(0), points.unseen(1)
+    first, second = points.unseen_point(0), points.unseen_point(1)
     assert first is not None
     assert second is not None
     drawn = [tuple(point.problem.inputs["x"]) for point in (points.own, first, second)]
@@ -132,4 +132,4 @@ def test_where_no_other_point_gets_as_far_there_is_none() -> None:
         graph: {y: "x.reshape(2, 1)", z: y.sum()}
     """).points
     assert points.own.want.states
-    assert all(point is None or point.problem.sizes["n"] == 2 for point in map(points.unseen, range(5)))
+    assert all(point is None or point.problem.sizes["n"] == 2 for point in map(points.unseen_point, range(5)))

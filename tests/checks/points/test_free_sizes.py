@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gradcheck.checks.points.free_sizes import pinned_sizes, sizes_that_stay, structural_sizes, stuck_sizes, written_out_in
+from gradcheck.checks.points.free_sizes import (
+    literal_of_size,
+    pinned_sizes,
+    structural_sizes,
+    stuck_sizes,
+    unvaried_sizes,
+)
 from gradcheck.facts import fact
 from gradcheck.language.problem import Problem
 from tests.from_text import case_of
@@ -19,8 +25,8 @@ def test_a_size_that_a_literal_pins_is_stuck_and_the_others_are_free() -> None:
         graph: {z: (x.T @ y).sum()}
     """)
     assert stuck_sizes(problem) == {"n"}
-    assert written_out_in(problem.case, 3) == "y"
-    assert written_out_in(problem.case, 2) == ""
+    assert literal_of_size(problem.case, 3) == "y"
+    assert literal_of_size(problem.case, 2) == ""
     assert pinned_sizes(problem) == {"n"}
 
 
@@ -64,5 +70,5 @@ def test_sizes_that_no_trial_changes_are_told_with_the_tensor_that_pins_them() -
         graph: {z: (x.T @ y).sum()}
     """)
     other = replace(own, sizes={"n": 3, "m": 5})
-    assert sizes_that_stay(own, []) == []
-    assert sizes_that_stay(own, [own, other]) == [fact("size_stays", size="n", value=3, tensor="y")]
+    assert unvaried_sizes(own, []) == []
+    assert unvaried_sizes(own, [own, other]) == [fact("size_stays", size="n", value=3, tensor="y")]

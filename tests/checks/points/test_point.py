@@ -39,7 +39,7 @@ def test_a_core_that_records_nothing_leaves_the_ops_to_the_right_one() -> None:
 
 def test_a_point_with_other_claims_is_not_evaluated_again() -> None:
     point = point_of(GENERAL)
-    other = point.claiming(case_of(GENERAL.replace("2 * x", "3 * x")))
+    other = point.with_claims(case_of(GENERAL.replace("2 * x", "3 * x")))
     assert other.want is point.want
     assert [claim.text for claim in other.problem.case.formulas["x"]] == ["3 * x * grad(y)"]
     assert other.trial == point.trial
@@ -47,10 +47,10 @@ def test_a_point_with_other_claims_is_not_evaluated_again() -> None:
 
 def test_what_rounding_explains_is_measured_once_for_claims_of_the_same_steps() -> None:
     point = point_of(GENERAL)
-    other = point.claiming(case_of(GENERAL.replace("2 * x", "3 * x")))
+    other = point.with_claims(case_of(GENERAL.replace("2 * x", "3 * x")))
     assert other.conditioning is point.conditioning
     assert other.scope(0) is point.scope(0)
     with_a_step = case_of(GENERAL.replace("formulas:", "let: {s: 2 * x}\n    formulas:"))
     assert with_a_step.let
-    assert point.claiming(with_a_step).conditioning is not point.conditioning
-    assert "s" in point.claiming(with_a_step).scope(0)
+    assert point.with_claims(with_a_step).conditioning is not point.conditioning
+    assert "s" in point.with_claims(with_a_step).scope(0)

@@ -16,16 +16,16 @@ import pytest
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.cache.cache import Cache
-from gradcheck.cache.signed_store import Entries
-from gradcheck.cache.environment_digest import Surroundings
-from gradcheck.checks.reuse import cached_reference
-from gradcheck.checks.reuse.reference_answers import Answers
+from gradcheck.cache.environment_digest import EnvironmentDigest
+from gradcheck.cache.signed_store import SignedStore
 from gradcheck.checks.claims import certificates
+from gradcheck.checks.isolation.pickling import Packer
 from gradcheck.checks.options import Options
-from gradcheck.checks.reuse.cached_reference import Known, Recalled, about_claims, about_ops, about_problem
 from gradcheck.checks.result import CaseResult, RunResult
+from gradcheck.checks.reuse import cached_reference
+from gradcheck.checks.reuse.cached_reference import CachedAnswers, CachedReference, claims_key, ops_key, problem_key
+from gradcheck.checks.reuse.reference_answers import ReferenceAnswers
 from gradcheck.checks.scheduling.run import run
-from gradcheck.checks.isolation.pickling import Transport
 from gradcheck.engines.base import Application, Evaluation, State
 from gradcheck.engines.core import Core
 from gradcheck.engines.torch import Torch
@@ -54,7 +54,7 @@ CASES = """
 """
 
 
-OTHERS = Surroundings("code", {"numpy": "2.0", "ml_dtypes": "1", "torch": "2"}, "others")
+OTHERS = EnvironmentDigest("code", {"numpy": "2.0", "ml_dtypes": "1", "torch": "2"}, "others")
 
 
 class Mine(Core):
@@ -74,21 +74,21 @@ def cases_of(text: str = CASES) -> list[Case]:
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
-    monkeypatch.setattr(Surroundings, "hold", lambda _: True)
-    return Cache(Entries(tmp_path, bytes(32)), OTHERS)
+    monkeypatch.setattr(EnvironmentDigest, "is_unchanged", lambda _: True)
+    return Cache(SignedStore(tmp_path, bytes(32)), OTHERS)
 
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the engines that were made since."""
     names: list[str] = []
-    make = cached_reference.engine
+    make = cached_reference.resolve_engine
 
     def noted(name: str) -> Any:
         names.append(name)
         return make(name)
 
-    monkeypatch.setattr(cached_reference, "engine", noted)
+    monkeypatch.setattr(cached_reference, "resolve_engine", noted)
     return names
 
 
@@ -131,7 +131,7 @@ def test_another_formula_is_no_other_question(cache: Cache, made: list[str]) -> 
 
 
 def test_nothing_is_learned_of_a_case_whose_result_is_kept() -> None:
-    reference = Recalled()
+    reference = CachedReference()
     problem = draw(cases_of()[0])
 
     def learned(status: Any, wanted: bool = True, also: bool = False) -> bool:
@@ -139,7 +139,7 @@ def test_nothing_is_learned_of_a_case_whose_result_is_kept() -> None:
             reference.evaluate(problem)
             return CaseResult("", "", "", status)
 
-        return reference.while_checking(Known(None, False, wanted, also), check)[1] is not None
+        return reference.check_with(CachedAnswers(None, False, wanted, also), check)[1] is not None
 
     assert [learned("passed"), learned("failed"), learned("passed", also=True)] == [False, True, True]
     assert not learned("failed", wanted=False)
@@ -149,7 +149,7 @@ def test_nothing_is_learned_of_a_case_whose_result_is_kept() -> None:
 
 
 def asked(change: Callable[[Problem], Problem] = lambda p: p, text: str = CASES, which: int = 0) -> bytes:
-    return about_problem(change(draw(cases_of(text)[which])))
+    return problem_key(change(draw(cases_of(text)[which])))
 
 
 def test_every_number_and_every_op_of_a_problem_counts() -> None:
@@ -200,26 +200,26 @@ def test_every_argument_of_an_op_counts_and_which_of_them_are_one() -> None:
         replace(op, tracked=(True, False)),
         replace(op, shared=False),
     ]
-    questions = [about_ops([one], [ones], array.dtype) for one in (op, *changed)]
-    questions += [about_ops([op], [[np.zeros(2)]], array.dtype), about_ops([op], [[None]], array.dtype)]
-    questions += [about_ops([op], [ones], np.dtype(np.float32)), about_ops([op, op], [ones, ones], array.dtype)]
+    questions = [ops_key([one], [ones], array.dtype) for one in (op, *changed)]
+    questions += [ops_key([op], [[np.zeros(2)]], array.dtype), ops_key([op], [[None]], array.dtype)]
+    questions += [ops_key([op], [ones], np.dtype(np.float32)), ops_key([op, op], [ones, ones], array.dtype)]
     assert len(set(questions)) == len(questions)
-    assert about_ops([replace(op, recorded=object)], [ones], array.dtype) == questions[0]
+    assert ops_key([replace(op, recorded=object)], [ones], array.dtype) == questions[0]
     cat = [Application(TABLE["cat"], ([array, other],), {}, "y", shared=True) for other in (array, array.copy())]
-    assert about_ops([cat[0]], [ones], array.dtype) != about_ops([cat[1]], [ones], array.dtype)
+    assert ops_key([cat[0]], [ones], array.dtype) != ops_key([cat[1]], [ones], array.dtype)
 
 
 def test_who_got_a_case_from_elsewhere_asks_the_same() -> None:
     """Of what has travelled, other parts are one object."""
     for case in cases_of():
-        there = Transport().unpack(Transport().pack([case, 0]))[0]
-        asked = [(about_problem(draw(one)), about_claims(draw(one), list(one.graph.items()))) for one in (case, there)]
+        there = Packer().unpack(Packer().pack([case, 0]))[0]
+        asked = [(problem_key(draw(one)), claims_key(draw(one), list(one.graph.items()))) for one in (case, there)]
         assert asked[0] == asked[1]
 
 
 def test_everything_that_a_proof_is_about_counts() -> None:
     def asked(text: str = CASES, seed: int | None = None, formula: str = "x") -> bytes:
-        return about_claims(draw(cases_of(text)[0], seed), [("x", Claim.of(parse(formula)))])
+        return claims_key(draw(cases_of(text)[0], seed), [("x", Claim.of(parse(formula)))])
 
     texts = [CASES.replace("3]", "4]"), CASES.replace("z.exp", "z.tan")]
     questions = [asked(), asked(seed=5), asked(formula="2 * x"), *map(asked, texts)]
@@ -229,8 +229,8 @@ def test_everything_that_a_proof_is_about_counts() -> None:
 
 def test_proofs_are_known_too(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     first = run(cases_of()[:2], cache=cache, engines=[MINE])
-    asked, ask = [], certificates._ask
-    monkeypatch.setattr(certificates, "_ask", lambda *about: asked.append(about) or ask(*about))
+    asked, ask = [], certificates._prove
+    monkeypatch.setattr(certificates, "_prove", lambda *about: asked.append(about) or ask(*about))
     assert plain(run(cases_of()[:2], cache=cache, engines=[MINE])) == plain(first)
     assert not asked
     run(cases_of(CASES.replace("3]", "4]"))[:1], cache=cache, engines=[MINE])
@@ -256,17 +256,17 @@ def ask_twice(cache: Cache, say: Callable[[], Evaluation]) -> tuple[int, CaseRes
     """In two runs; how often whoever knows was asked, and the result of the second."""
     case, engine = cases_of()[0], Scripted(say)
     for _ in range(2):
-        answers = Answers(cache, Options(engines=["mine.py:Mine"]))
+        answers = ReferenceAnswers(cache, Options(engines=["mine.py:Mine"]))
         answers.look_up([case])
-        reference = Recalled()
+        reference = CachedReference()
         reference._engine = engine
         problem = draw(case)
 
-        def check(reference: Recalled = reference, problem: Problem = problem) -> CaseResult:
+        def check(reference: CachedReference = reference, problem: Problem = problem) -> CaseResult:
             reference.evaluate(problem)
             return CaseResult("", "", "", "passed")
 
-        found, learned = reference.while_checking(answers.about(case), check)
+        found, learned = reference.check_with(answers.lookup(case), check)
         answers.learn(case, learned)
         answers.keep()
     return engine.times, found
@@ -305,7 +305,7 @@ def test_what_is_doubted_is_asked_for_again_and_a_difference_is_an_error(cache: 
 @pytest.mark.parametrize("spoilt", [b"", b"no pickle", b"\x80\x05N."])
 def test_a_book_that_is_none_is_begun_anew(cache: Cache, spoilt: bytes) -> None:
     case = cases_of()[0]
-    cache.keep({Answers(cache, Options(engines=["mine.py:Mine"]))._key(case): spoilt})
+    cache.store({ReferenceAnswers(cache, Options(engines=["mine.py:Mine"]))._key(case): spoilt})
     assert ask_twice(cache, answer)[0] == 1
 
 
@@ -314,7 +314,7 @@ def test_a_book_that_is_none_is_begun_anew(cache: Cache, spoilt: bytes) -> None:
 
 def test_its_session_begins_with_it() -> None:
     """So that settings change twice in a run, and not twice a case."""
-    reference = Recalled()
+    reference = CachedReference()
     begun: list[str] = []
 
     class Counting(Scripted):
@@ -324,14 +324,14 @@ def test_its_session_begins_with_it() -> None:
             yield
             begun.append("over")
 
-    with reference.ready(np.dtype(np.float32)):
+    with reference.deferred_session(np.dtype(np.float32)):
         assert begun == []
         reference._engine = Counting(answer)
         assert reference._enter is not None
         reference._enter(reference._engine)
         assert begun == ["float32"]
     assert begun == ["float32", "over"]
-    with reference.ready(np.dtype(np.float64)):
+    with reference.deferred_session(np.dtype(np.float64)):
         assert begun == ["float32", "over", "float64"]
     assert reference._enter is None
 
@@ -340,10 +340,10 @@ def test_it_is_torch_in_everything_else() -> None:
     """Whatever the page of torch has is handed on, but for records, which cannot be kept; a copy, which is about to be
     changed, is torch itself."""
     public = {name for name in dir(Torch) if not name.startswith("_")} | {"host", "forward_ad"}
-    own = {name for name in vars(Recalled) if not name.startswith("_")}
-    of_records = {"recorder", "through_record"}
+    own = {name for name in vars(CachedReference) if not name.startswith("_")}
+    of_records = {"recorder", "pull_back_recorded"}
     assert public - {"name", "evaluate", "pull_back", *of_records} <= own
-    reference = Recalled()
+    reference = CachedReference()
     reference._engine = torch = Torch()
     assert type(copy(reference)) is Torch
     assert (reference.host, reference.tensor_type, reference.forward_ad) == (

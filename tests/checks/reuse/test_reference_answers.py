@@ -12,17 +12,17 @@ import pytest
 
 from gradcheck.autograd import TABLE
 from gradcheck.cache.cache import Cache
-from gradcheck.cache.signed_store import Entries
-from gradcheck.cache.environment_digest import Surroundings
-from gradcheck.checks.scheduling import parallel
-from gradcheck.checks.reuse import cached_reference
-from gradcheck.checks.reuse.reference_answers import Answers, answers_about, may_recall
-from gradcheck.checks.scheduling.sequential import in_turn
+from gradcheck.cache.environment_digest import EnvironmentDigest
+from gradcheck.cache.signed_store import SignedStore
+from gradcheck.checks.isolation.pickling import Packer
 from gradcheck.checks.options import Options, Override
-from gradcheck.checks.reuse.cached_reference import engines_with_memory
 from gradcheck.checks.result import CaseResult
+from gradcheck.checks.reuse import cached_reference
+from gradcheck.checks.reuse.cached_reference import engines_with_cache
+from gradcheck.checks.reuse.reference_answers import ReferenceAnswers, may_cache_reference, open_answers
+from gradcheck.checks.scheduling import parallel
 from gradcheck.checks.scheduling.run import run
-from gradcheck.checks.isolation.pickling import Transport
+from gradcheck.checks.scheduling.sequential import run_sequentially
 from gradcheck.engines.core import Core
 from gradcheck.language.case import Case
 from tests.from_text import case_of
@@ -38,20 +38,20 @@ class Mine(Core):
 
 
 MINE = Mine()
-OTHERS = Surroundings("code", {"numpy": "2.0", "ml_dtypes": "1", "torch": "2"}, "others")
+OTHERS = EnvironmentDigest("code", {"numpy": "2.0", "ml_dtypes": "1", "torch": "2"}, "others")
 forked = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are forked on Linux alone")
 
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
-    monkeypatch.setattr(Surroundings, "hold", lambda _: True)
-    return Cache(Entries(tmp_path, bytes(32)), OTHERS)
+    monkeypatch.setattr(EnvironmentDigest, "is_unchanged", lambda _: True)
+    return Cache(SignedStore(tmp_path, bytes(32)), OTHERS)
 
 
 def test_only_torch_is_recalled_whoever_asks(cache: Cache) -> None:
     here = Options(engines=["mine.py:Mine"], cache=cache)
     for one in (here, replace(here, jobs=2), replace(here, timeout=1.0), replace(here, executor="a:b")):
-        assert may_recall(one)
+        assert may_cache_reference(one)
     others = [
         replace(here, cache=None),
         replace(here, reference="core"),
@@ -60,38 +60,40 @@ def test_only_torch_is_recalled_whoever_asks(cache: Cache) -> None:
         replace(here, overrides=(Override(("cases",), {"engines": ("torch",)}),)),
         replace(here, cache=Cache(cache._entries, replace(OTHERS, libraries={}))),
     ]
-    assert not any(may_recall(one) for one in others)
-    with answers_about(CASES, others[0]) as none:
+    assert not any(may_cache_reference(one) for one in others)
+    with open_answers(CASES, others[0]) as none:
         assert none is None
 
 
 def test_another_run_has_other_answers(cache: Cache) -> None:
     case = CASES[0]
     chosen = [Options(), Options(engines=["mine.py:A"]), Options(dtype="float32"), Options(seed=3)]
-    keys = {Answers(cache, options)._key(one) for options in chosen for one in (case, replace(case, id="other"))}
+    keys = {
+        ReferenceAnswers(cache, options)._key(one) for options in chosen for one in (case, replace(case, id="other"))
+    }
     assert len(keys) == 8
 
 
 def test_they_are_complete_where_there_are_some_about_each(cache: Cache) -> None:
     options = Options(engines=["mine.py:A"], cache=cache)
     for known in range(3):
-        with answers_about(CASES[:2], options) as answers:
+        with open_answers(CASES[:2], options) as answers:
             assert answers is not None
-            assert answers.complete is (known == 2)
-            assert [answers.about(case).answers for case in CASES[:2]] == [b"all"] * known + [None] * (2 - known)
+            assert answers.is_complete is (known == 2)
+            assert [answers.lookup(case).answers for case in CASES[:2]] == [b"all"] * known + [None] * (2 - known)
             if known < 2:
                 answers.learn(CASES[known], b"all")
 
 
 def test_what_is_found_elsewhere_is_not_learned(cache: Cache) -> None:
     options = Options(engines=["mine.py:A"], cache=cache, executor="a:b")
-    with answers_about(CASES, options) as answers:
+    with open_answers(CASES, options) as answers:
         assert answers is not None
-        assert not answers.about(CASES[0]).wanted
+        assert not answers.lookup(CASES[0]).saves_new
         answers.learn(CASES[0], b"all")
-    with answers_about(CASES, replace(options, executor=None)) as answers:
+    with open_answers(CASES, replace(options, executor=None)) as answers:
         assert answers is not None
-        assert answers.about(CASES[0]).answers is None
+        assert answers.lookup(CASES[0]).answers is None
 
 
 def found_by(cache: Cache, **choices: Any) -> list[Any]:
@@ -109,8 +111,8 @@ def test_nobody_makes_the_reference_whose_answers_are_known(
     with monkeypatch.context() as patched:
         patched.setattr(parallel, "can_fork", lambda: at_first == "there")
         first = found_by(cache)
-    monkeypatch.setattr(cached_reference, "engine", lambda name: pytest.fail(f"{name} is made"))
-    monkeypatch.setattr(parallel, "_last", None)
+    monkeypatch.setattr(cached_reference, "resolve_engine", lambda name: pytest.fail(f"{name} is made"))
+    monkeypatch.setattr(parallel, "_last_settings", None)
     assert found_by(cache) == first
     assert found_by(cache, executor=lambda: ThreadPoolExecutor(2)) == first
     monkeypatch.setattr(parallel, "can_fork", lambda: False)
@@ -122,13 +124,13 @@ def test_processes_load_the_reference_only_where_it_will_be_asked(
     cache: Cache, complete: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     options = Options(engines=["mine.py:A"], cache=cache, jobs=2)
-    answers = Answers(cache, options)
-    answers.complete = complete
+    answers = ReferenceAnswers(cache, options)
+    answers.is_complete = complete
     preloaded: list[str] = []
-    monkeypatch.setattr(parallel, "Workers", lambda number, preload, first: preloaded.extend(preload))
-    plan = parallel.plan_of(CASES, options, lambda: pytest.fail("nothing is made here"), answers)
+    monkeypatch.setattr(parallel, "WorkerPool", lambda number, preload, first: preloaded.extend(preload))
+    plan = parallel.plan_run(CASES, options, lambda: pytest.fail("nothing is made here"), answers)
     assert plan is not None
-    plan.make()
+    plan.make_executor()
     assert ("gradcheck.engines.torch" in preloaded) is not complete
 
 
@@ -144,26 +146,26 @@ def test_answers_about_what_fails_are_kept(cache: Cache, elsewhere: bool, monkey
     work, options = [*plain, *CASES], Options(explained=False, cache=cache)
     alone = run(work, explained=False).cases
     assert [one.status for one in alone] == ["passed", "passed", "failed", "passed", "failed", "passed"]
-    with answers_about(work, options) as answers:
+    with open_answers(work, options) as answers:
         assert answers is not None
         if elsewhere:
             found = _in_a_worker(work, options, answers)
         else:
-            found = list(in_turn(work, options, engines_with_memory(options, recalls=True), answers))
+            found = list(run_sequentially(work, options, engines_with_cache(options, recalls=True), answers))
     for one, other in zip(found, alone, strict=True):
         assert (one.id, one.status, one.errors) == (other.id, other.status, other.errors)
         assert [(c.subject, c.status) for c in one.comparisons] == [(c.subject, c.status) for c in other.comparisons]
-    with answers_about(work, options) as answers:
+    with open_answers(work, options) as answers:
         assert answers is not None
-        assert [one.name for one in work if answers.about(one).answers is not None] == ["c2", "wrong"]
+        assert [one.name for one in work if answers.lookup(one).answers is not None] == ["c2", "wrong"]
 
 
-def _in_a_worker(work: list[Case], options: Options, answers: Answers) -> list[CaseResult]:
+def _in_a_worker(work: list[Case], options: Options, answers: ReferenceAnswers) -> list[CaseResult]:
     """As one does its share, in this process."""
-    settings, engines = parallel._settings(options, ()), engines_with_memory(options, recalls=True)
-    items = Transport().pack([(case, answers.about(case)) for case in work])
+    settings, engines = parallel._settings(options, ()), engines_with_cache(options, recalls=True)
+    items = Packer().pack([(case, answers.lookup(case)) for case in work])
     sent = parallel.check_chunk(settings, items)
-    found = Transport([*work, *engines.every]).unpack(sent)
+    found = Packer([*work, *engines.all_with_overrides]).unpack(sent)
     for case, (_, learned) in zip(work, found, strict=True):
         answers.learn(case, learned)
     return [one for one, _ in found]

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 from gradcheck.cache.cache import Cache
-from gradcheck.cache.signed_store import Entries
-from gradcheck.cache.environment_digest import Surroundings
-from gradcheck.checks.reuse import result_cache
-from gradcheck.checks.scheduling import run as running
+from gradcheck.cache.environment_digest import EnvironmentDigest
+from gradcheck.cache.signed_store import SignedStore
 from gradcheck.checks.baseline import Baseline
+from gradcheck.checks.isolation.pickling import Packer
 from gradcheck.checks.options import QUICK, Options, Override
-from gradcheck.checks.reuse.result_cache import NOT_IN_THE_KEY, Remembered
 from gradcheck.checks.result import CaseResult, RunResult
+from gradcheck.checks.reuse import result_cache
+from gradcheck.checks.reuse.result_cache import NOT_IN_THE_KEY, ResultCache
+from gradcheck.checks.scheduling import run as running
 from gradcheck.checks.scheduling.run import run
-from gradcheck.checks.isolation.pickling import Transport
 from gradcheck.engines.core import Core
 from gradcheck.errors import Place
 from gradcheck.language.case import Case, Claim, Generalize, Implementation, StatedTolerance, Step, Value
@@ -60,7 +60,7 @@ CASES = """
 #: Without torch, which most of this does not need.
 OURS = {"engines": ["core"], "reference": "core"}
 DEEP = f"inputs: {{x: [1, 2]}}\ngraph: {{y: {' + '.join(['x'] * 2_000)}, z: y.sum()}}"
-OTHERS = Surroundings("code", {"numpy": "2.0", "ml_dtypes": "1", "torch": "2"}, "others")
+OTHERS = EnvironmentDigest("code", {"numpy": "2.0", "ml_dtypes": "1", "torch": "2"}, "others")
 
 
 def cases_of(text: str = CASES) -> list[Case]:
@@ -72,8 +72,8 @@ def cases_of(text: str = CASES) -> list[Case]:
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cache:
     """Surroundings that hold."""
-    monkeypatch.setattr(Surroundings, "hold", lambda _: True)
-    return Cache(Entries(tmp_path, bytes(32)), OTHERS)
+    monkeypatch.setattr(EnvironmentDigest, "is_unchanged", lambda _: True)
+    return Cache(SignedStore(tmp_path, bytes(32)), OTHERS)
 
 
 def known(found: RunResult) -> list[str]:
@@ -81,7 +81,7 @@ def known(found: RunResult) -> list[str]:
 
 
 def key(cache: Cache, case: Case, options: Options) -> bytes:
-    return Remembered(cache, options, [case])._keys[0]
+    return ResultCache(cache, options, [case])._keys[0]
 
 
 # What is known ------------------------------------------------------------------------------------------
@@ -104,14 +104,14 @@ def test_a_deep_expression_costs_no_other_case_anything(cache: Cache) -> None:
 
 
 def test_a_case_that_cannot_be_packed_is_checked_in_every_run(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    pack = Transport.pack
+    pack = Packer.pack
 
-    def fails(transport: Transport, thing: Any) -> bytes:
+    def fails(transport: Packer, thing: Any) -> bytes:
         if getattr(thing, "name", "") == "a":
             raise RecursionError
         return pack(transport, thing)
 
-    monkeypatch.setattr(Transport, "pack", fails)
+    monkeypatch.setattr(Packer, "pack", fails)
     cases = [*cases_of(DEEP), cases_of()[0]]
     for _ in range(2):
         found = run(cases, cache=cache, **OURS)
@@ -222,7 +222,7 @@ ANOTHER_CASE: dict[str, Any] = {
     "let": {"t": Claim.of(parse("x"))},
     "checks": (Claim.of(parse("x > 1")),),
     "shapes": {"x": ("n",)},
-    "words": {"n": 3},
+    "symbol_sizes": {"n": 3},
     "generalize": Generalize(5),
     "tolerance": {"x": StatedTolerance(1e-3)},
     "engine_tolerance": StatedTolerance(1e-3),
@@ -268,7 +268,7 @@ def test_everything_that_a_case_says_counts(cache: Cache) -> None:
 def test_somebodys_code_is_asked_in_every_run(cache: Cache) -> None:
     """What it says depends on files that are in no key."""
     case = replace(cases_of()[0], implementations=ANOTHER_CASE["implementations"])
-    assert not Remembered(cache, Options(), [case])._keys
+    assert not ResultCache(cache, Options(), [case])._keys
 
 
 def test_every_choice_counts_but_those_that_change_nothing(cache: Cache) -> None:
@@ -282,7 +282,7 @@ def test_every_choice_counts_but_those_that_change_nothing(cache: Cache) -> None
     asked = Options(jobs=2, maxfail=1, shrink=QUICK, executor="dask://a:1", engines=["core"], cache=cache)
     assert key(cache, case, asked) == same
     assert key(cache, case, Options(today="2099-01-01", baseline=Baseline("known.json"), fail_on_drift=True)) == same
-    assert key(cache, case, Options(baseline=Baseline("known.json", measured=True))) != same
+    assert key(cache, case, Options(baseline=Baseline("known.json", measures_drift=True))) != same
 
 
 def test_what_holds_for_some_paths_counts_for_these(cache: Cache) -> None:
@@ -297,19 +297,19 @@ def test_what_holds_for_some_paths_counts_for_these(cache: Cache) -> None:
 
 @pytest.mark.parametrize("engine", [Core(), "somebody.py:Tensor"])
 def test_somebodys_engine_is_asked_every_time(cache: Cache, engine: Any) -> None:
-    assert Remembered(cache, Options(engines=[engine]), cases_of())._keys == {}
-    assert Remembered(cache, Options(reference=engine), cases_of())._keys == {}
+    assert ResultCache(cache, Options(engines=[engine]), cases_of())._keys == {}
+    assert ResultCache(cache, Options(reference=engine), cases_of())._keys == {}
 
 
 def test_an_expected_failure_has_no_key(cache: Cache) -> None:
     """What it comes to depends on the date, too."""
-    assert list(Remembered(cache, Options(), cases_of())._keys) == [0, 1, 3]
+    assert list(ResultCache(cache, Options(), cases_of())._keys) == [0, 1, 3]
 
 
 def test_an_engine_whose_library_is_not_in_the_keys_is_asked_every_time(cache: Cache) -> None:
-    assert Remembered(cache, Options(engines=["jax"]), cases_of())._keys == {}
+    assert ResultCache(cache, Options(engines=["jax"]), cases_of())._keys == {}
     for_some = Override((str(Path.cwd() / "cases"),), {"reference": "hips"})
-    assert Remembered(cache, Options(overrides=(for_some,)), cases_of())._keys == {}
+    assert ResultCache(cache, Options(overrides=(for_some,)), cases_of())._keys == {}
 
 
 def test_what_others_compute_elsewhere_is_not_kept(cache: Cache) -> None:
@@ -335,7 +335,7 @@ def test_a_baseline_is_applied_to_what_is_known(cache: Cache) -> None:
 def test_an_entry_that_is_no_result_is_computed_again(cache: Cache) -> None:
     case = cases_of()[0]
     for spoilt in (b"", b"\x80\x05N.", b"no pickle"):
-        cache.keep({key(cache, case, Options(**OURS)): spoilt})
+        cache.store({key(cache, case, Options(**OURS)): spoilt})
         assert known(run(case, cache=cache, **OURS)) == []
         assert known(run(case, cache=cache, **OURS)) == ["right"]
 
@@ -383,5 +383,5 @@ def test_last_bits_are_no_difference(cache: Cache, doubting: Cache, monkeypatch:
 
 
 def test_about_a_tenth_is_a_tenth() -> None:
-    assert 50 < sum(result_cache.by_chance(0.1) for _ in range(1_000)) < 170
-    assert not any(result_cache.by_chance(0.0) for _ in range(100))
+    assert 50 < sum(result_cache.is_picked_for_recheck(0.1) for _ in range(1_000)) < 170
+    assert not any(result_cache.is_picked_for_recheck(0.0) for _ in range(100))

@@ -11,12 +11,12 @@ import pytest
 
 from gradcheck.checks.options import Engines, Options, engines_of
 from gradcheck.checks.result import CaseResult
-from gradcheck.checks.scheduling.isolated_case import check_one, unreadable
+from gradcheck.checks.scheduling.isolated_case import check_isolated, unreadable_result
 from gradcheck.engines.core import Core
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.facts import fact
-from gradcheck.language.value_precheck import refused_values
 from gradcheck.language.case import Case
+from gradcheck.language.value_precheck import find_value_errors
 from tests.conftest import FOREVER
 from tests.from_text import case_of
 
@@ -38,7 +38,7 @@ class Broken(Core):
 
 def checked(engine: Any, **options: Any) -> CaseResult:
     chosen = Options(engines=[engine], **options)
-    return check_one(case_of(SQUARE), chosen, engines_of(chosen))
+    return check_isolated(case_of(SQUARE), chosen, engines_of(chosen))
 
 
 def raising(error: BaseException) -> Callable[[], Any]:
@@ -91,15 +91,15 @@ def test_an_engine_that_may_never_return_has_its_own_limit_and_the_run_s_wins() 
 def test_numbers_that_cannot_be_drawn_make_a_case_invalid() -> None:
     chosen = Options(engines=["core"])
     case = case_of("{inputs: {x: [1]}, graph: {y: x * x}, backward: {y: 'randn(3) @ randn(4)'}}")
-    found = check_one(case, chosen, engines_of(chosen))
+    found = check_isolated(case, chosen, engines_of(chosen))
     assert (found.status, found.errors[0].message.kind) == ("invalid", "said")
 
 
 def test_what_only_the_graph_s_values_show_makes_a_case_fail() -> None:
     chosen = Options(engines=["core"])
     case = case_of("{inputs: {x: [[1, 2]]}, graph: {y: 'max(x, dim=0)'}, backward: {'y[0]': 'ones_like(y)'}}")
-    found = check_one(case, chosen, engines_of(chosen))
-    assert refused_values(case) == []
+    found = check_isolated(case, chosen, engines_of(chosen))
+    assert find_value_errors(case) == []
     assert (found.status, found.errors[0].kind) == ("failed", "invalid")
 
 
@@ -112,8 +112,8 @@ def test_more_may_be_told_and_what_that_raises_leaves_the_verdict() -> None:
 
     chosen = Options(engines=["core"])
     engines, case = engines_of(chosen), case_of(SQUARE)
-    assert check_one(case, chosen, engines, {"one": noted, "other": noted}).reason == f"{case.name}!" * 2
-    found = check_one(case, chosen, engines, {"power": breaks, "derived": noted})
+    assert check_isolated(case, chosen, engines, {"one": noted, "other": noted}).reason == f"{case.name}!" * 2
+    found = check_isolated(case, chosen, engines, {"power": breaks, "derived": noted})
     assert (found.status, found.reason, found.errors) == ("passed", f"{case.name}!", ())
     (lost,) = found.incomplete
     assert (lost.kind, lost.message["part"]) == ("crash", "power")
@@ -125,7 +125,7 @@ def test_where_time_is_up_nothing_further_is_begun() -> None:
         return found
 
     chosen = Options(engines=["core"], timeout=4.0)
-    found = check_one(case_of(SQUARE), chosen, engines_of(chosen), {"power": slow, "derived": slow})
+    found = check_isolated(case_of(SQUARE), chosen, engines_of(chosen), {"power": slow, "derived": slow})
     assert (found.status, [lost.message["part"] for lost in found.incomplete]) == ("passed", ["power"])
 
 
@@ -152,7 +152,7 @@ def test_conventions_are_told_of_a_case_that_passes() -> None:
 
 def test_a_file_that_cannot_be_read_is_a_result_with_all_its_errors() -> None:
     errors = [InvalidCase("no", place=Place("a.yaml", 1, 2), hint="try yes"), InvalidCase("nor this")]
-    found = unreadable(errors)
+    found = unreadable_result(errors)
     assert (found.status, found.id, found.name) == ("invalid", "a.yaml", "")
     assert [(error.message, error.hint) for error in found.errors] == [
         (fact("said", text="no"), "try yes"), (fact("said", text="nor this"), ""),

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
+from gradcheck.checks.isolation.pickling import Packer
 from gradcheck.checks.options import Options, engines_of
-from gradcheck.checks.scheduling.parallel import plan_of
 from gradcheck.checks.result import CaseResult, RunResult
+from gradcheck.checks.scheduling.parallel import plan_run
 from gradcheck.checks.scheduling.run import run
-from gradcheck.checks.isolation.pickling import Transport
 from gradcheck.engines.core import Core
 from gradcheck.errors import InvalidCase, Place, UsageError
 from gradcheck.language.case import Loaded
@@ -81,14 +81,14 @@ def test_any_executor_will_do(here: RunResult) -> None:
 
 
 def test_a_case_that_cannot_be_sent_costs_itself_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    pack = Transport.pack
+    pack = Packer.pack
 
-    def fails(transport: Transport, thing: Any) -> bytes:
+    def fails(transport: Packer, thing: Any) -> bytes:
         if isinstance(thing, list) and any(getattr(one[0], "name", "") == "case 7" for one in thing):
             raise RecursionError("too deep")
         return pack(transport, thing)
 
-    monkeypatch.setattr(Transport, "pack", fails)
+    monkeypatch.setattr(Packer, "pack", fails)
     found = run(CASES, executor=lambda: ThreadPoolExecutor(2))
     assert [case.name for case in found.cases if case.status == "crashed"] == ["case 7"]
     assert found.count("passed") == len(CASES) - 2
@@ -178,7 +178,7 @@ def test_an_engine_that_cannot_be_sent_is_refused() -> None:
 def test_chunks_are_such_that_everybody_has_work() -> None:
     def plan(number: int, **options: Any) -> Any:
         chosen = Options(**options)
-        return plan_of(CASES[:1] * number, chosen, lambda: engines_of(chosen))
+        return plan_run(CASES[:1] * number, chosen, lambda: engines_of(chosen))
 
     assert plan(10) is None
     assert [plan(number, jobs=2).size for number in (3, 100, 10_000)] == [1, 7, 16]

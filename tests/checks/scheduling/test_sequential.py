@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.checks.scheduling.sequential import checker, in_turn, ready
 from gradcheck.checks.options import Options, Override, engines_of
 from gradcheck.checks.scheduling.run import run
+from gradcheck.checks.scheduling.sequential import engine_sessions, make_checker, run_sequentially
 from gradcheck.errors import InvalidCase, Place
 from tests.from_text import case_of
 
@@ -23,15 +23,15 @@ LARGE = case_of("name: large\ninputs: {x: randn(5_000_000)}\ngraph: {y: (x * x).
 def test_cases_and_files_that_cannot_be_read_have_results_in_turn() -> None:
     options = Options()
     work = [[InvalidCase("no case", place=Place("a.yaml", 1, 1))], CASE]
-    found = list(in_turn(work, options, engines_of(options)))
+    found = list(run_sequentially(work, options, engines_of(options)))
     assert [one.status for one in found] == ["invalid", "passed"]
 
 
 def test_what_is_asked_for_besides_is_added() -> None:
     options = Options(power=True)
     engines = engines_of(options)
-    with ready(options, engines):
-        assert checker(options, engines)(CASE).power is not None
+    with engine_sessions(options, engines):
+        assert make_checker(options, engines)(CASE).power is not None
 
 
 def test_engines_and_memory_may_differ_from_path_to_path(tmp_path: Path) -> None:

@@ -6,24 +6,24 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.shrinking.case_edits import (
+    count_numbers,
+    count_operations,
     fresh_name,
-    given,
+    given_tensors,
     literal,
-    numbers_in,
-    operations,
     value_of,
     values_of,
     with_arrays,
     with_entry,
-    with_given,
     with_leaf,
     with_step,
+    with_tensor_value,
 )
 from gradcheck.language.case import Step, Value
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
-from gradcheck.language.trial_draws import is_general
+from gradcheck.language.trial_draws import can_vary_in_trials
 from tests.checks.shrinking.build import entries, pin, pinned, shapes
 from tests.paths import CASES
 
@@ -53,7 +53,7 @@ def test_pinned_cases_come_out_the_same() -> None:
 
 def test_nothing_varies_any_more() -> None:
     case = pinned("{dims: {n: 2}, seed: 3, inputs: {x: 'randn(n)'}, graph: {y: x.sum()}, generalize: true}")
-    assert not is_general(case)
+    assert not can_vary_in_trials(case)
     assert (dict(case.dims), case.seed, case.generalize) == ({"n": 2}, 0, None)
 
 
@@ -66,8 +66,8 @@ def test_a_dtype_is_stated_where_the_file_would_give_another(dtype: str, leaf: b
 
 
 def test_ops_and_numbers_are_counted() -> None:
-    assert operations(pinned(CASE)) == 3
-    assert numbers_in(pinned(CASE)) == 6
+    assert count_operations(pinned(CASE)) == 3
+    assert count_numbers(pinned(CASE)) == 6
 
 
 def test_values_are_computed_as_far_as_they_can_be() -> None:
@@ -93,9 +93,13 @@ def test_a_fresh_name_is_nobodys() -> None:
 
 def test_everything_given_can_be_changed_where_it_stands() -> None:
     case = pinned(CASE)
-    assert [(one.section, one.name) for one in given(case)] == [("inputs", "x"), ("constants", "c"), ("roots", "z")]
-    for index, one in enumerate(given(case)):
-        other = list(given(with_given(case, one, Value(np.zeros(1)))))
+    assert [(one.section, one.name) for one in given_tensors(case)] == [
+        ("inputs", "x"),
+        ("constants", "c"),
+        ("roots", "z"),
+    ]
+    for index, one in enumerate(given_tensors(case)):
+        other = list(given_tensors(with_tensor_value(case, one, Value(np.zeros(1)))))
         assert [np.shape(now.value.array) == (1,) for now in other] == [at == index for at in range(3)]
 
 
@@ -103,7 +107,7 @@ def test_all_arrays_change_together_and_sizes_with_them() -> None:
     smaller = with_arrays(pinned(CASE), lambda array: array[:1], {2: 1})
     assert shapes(smaller) == {"x": (1,), "c": (1,)}
     assert dict(smaller.dims) == {"n": 1}
-    assert [np.shape(one.value.array) for one in given(smaller)] == [(1,)] * 3
+    assert [np.shape(one.value.array) for one in given_tensors(smaller)] == [(1,)] * 3
 
 
 def test_what_comes_to_no_array_stays_where_arrays_are_changed() -> None:

@@ -10,7 +10,13 @@ import pytest
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Cause, Comparison, Diagnosis, Failure, Subject, Trial
-from gradcheck.checks.shrinking.failure_signature import Signature, bare, causes_of, lead_of, signature_of
+from gradcheck.checks.shrinking.failure_signature import (
+    FailureSignature,
+    causes_of,
+    main_failure_of,
+    signature_of,
+    without_other_claims,
+)
 from gradcheck.facts import Fact, fact
 from tests.checks.conftest import Check
 from tests.conftest import WithRules
@@ -35,15 +41,15 @@ def test_only_failures_have_one(status: str) -> None:
 def test_causes_come_before_consequences() -> None:
     formula, gradient = failed(ClaimKind.FORMULA), failed(ClaimKind.GRADIENT)
     value, expected = failed(ClaimKind.VALUE), failed(ClaimKind.EXPECTED)
-    assert lead_of(result(formula, expected, gradient)) is gradient
-    assert lead_of(result(formula, gradient, value)) is value
+    assert main_failure_of(result(formula, expected, gradient)) is gradient
+    assert main_failure_of(result(formula, gradient, value)) is value
     elsewhere = failed(ClaimKind.GRADIENT, trial=TRIAL)
-    assert lead_of(result(expected, elsewhere)) is elsewhere
+    assert main_failure_of(result(expected, elsewhere)) is elsewhere
 
 
 def test_the_own_numbers_come_before_those_of_trials() -> None:
     own, trial = failed(ClaimKind.FORMULA), failed(ClaimKind.FORMULA, trial=TRIAL)
-    assert lead_of(result(trial, own)) is own
+    assert main_failure_of(result(trial, own)) is own
 
 
 def test_what_a_case_file_alone_does_not_ask_for_leads_nowhere() -> None:
@@ -52,11 +58,11 @@ def test_what_a_case_file_alone_does_not_ask_for_leads_nowhere() -> None:
 
 def test_a_claim_is_told_by_tensor_and_text_an_engine_by_name_alone() -> None:
     claim = signature_of(result(failed(ClaimKind.FORMULA, formula="2 * x")))
-    assert claim == Signature(ClaimKind.FORMULA, ("numbers",), "mine", "x", "2 * x")
+    assert claim == FailureSignature(ClaimKind.FORMULA, ("numbers",), "mine", "x", "2 * x")
     assert claim is not None
     assert claim.is_claim
     engine = signature_of(result(failed(ClaimKind.GRADIENT)))
-    assert engine == Signature(ClaimKind.GRADIENT, ("numbers",), "mine")
+    assert engine == FailureSignature(ClaimKind.GRADIENT, ("numbers",), "mine")
     assert engine is not None
     assert not engine.is_claim
 
@@ -64,7 +70,7 @@ def test_a_claim_is_told_by_tensor_and_text_an_engine_by_name_alone() -> None:
 def how(mismatch: Fact) -> tuple[str, ...]:
     found = signature_of(result(failed(ClaimKind.GRADIENT, mismatch)))
     assert found is not None
-    return found.how
+    return found.details
 
 
 def test_differences_are_told_by_their_kinds_whatever_they_say() -> None:
@@ -90,12 +96,12 @@ def test_what_cannot_be_tried_again_has_none(kind: str) -> None:
 
 
 def test_a_crash_is_told_by_its_exception() -> None:
-    def crash(error: str, text: str) -> Signature | None:
+    def crash(error: str, text: str) -> FailureSignature | None:
         return signature_of(
             result(status="crashed", errors=(Failure("crash", fact("crashed", error=error, text=text)),))
         )
 
-    assert crash("KeyError", "'a'") == crash("KeyError", "'b'") == Signature(None, ("crash", "KeyError"))
+    assert crash("KeyError", "'a'") == crash("KeyError", "'b'") == FailureSignature(None, ("crash", "KeyError"))
     assert crash("KeyError", "'a'") != crash("ValueError", "'a'")
 
 
@@ -103,13 +109,13 @@ def test_a_wrong_rule_is_told_by_its_op(check: Check, with_rules: WithRules) -> 
     with_rules("tanh", lambda g, y, x: g * (1 - y))
     texts = ("{inputs: {x: [1, 2]}, graph: {y: tanh(x) * 2, z: y.sum()}}", "{inputs: {a: 3}, graph: {b: tanh(a)}}")
     first, second = (signature_of(check(text)) for text in texts)
-    assert first == second == Signature(ClaimKind.NODE, ("tanh",), "core")
+    assert first == second == FailureSignature(ClaimKind.NODE, ("tanh",), "core")
 
 
 def test_an_array_is_not_looked_at() -> None:
     mask = np.array([True])
     found = Comparison(Subject(ClaimKind.VALUE, "x"), "failed", mask=mask)
-    assert signature_of(result(found)) == Signature(ClaimKind.VALUE, ("numbers",))
+    assert signature_of(result(found)) == FailureSignature(ClaimKind.VALUE, ("numbers",))
 
 
 # What is left of the case -----------------------------------------------------------------------------
@@ -134,7 +140,7 @@ CLAIMS = """
 
 
 def test_where_an_engine_fails_nothing_is_claimed() -> None:
-    left = bare(case_of(CLAIMS), Signature(ClaimKind.GRADIENT, ("numbers",), "core"))
+    left = without_other_claims(case_of(CLAIMS), FailureSignature(ClaimKind.GRADIENT, ("numbers",), "core"))
     (step,) = left.steps
     said = [left.values, left.expected, left.formulas, left.wrong_formulas, left.checks, left.let, left.tolerance]
     said += [left.tags, left.description, left.xfail, step.values, step.expected, step.checks]
@@ -143,34 +149,36 @@ def test_where_an_engine_fails_nothing_is_claimed() -> None:
 
 def test_of_claims_the_one_that_fails_is_kept_with_its_tolerance() -> None:
     case = case_of(CLAIMS)
-    left = bare(case, Signature(ClaimKind.FORMULA, (), "case", "x", "2 * x"))
+    left = without_other_claims(case, FailureSignature(ClaimKind.FORMULA, (), "case", "x", "2 * x"))
     assert [claim.text for claim in left.formulas["x"]] == ["2 * x"]
     assert not any([left.wrong_formulas, left.checks, left.expected, left.values])
     assert (left.tolerance, left.let) == (case.tolerance, case.let)
-    wrong = bare(case, Signature(ClaimKind.WRONG_FORMULA, (), "case", "x", "3 * x"))
+    wrong = without_other_claims(case, FailureSignature(ClaimKind.WRONG_FORMULA, (), "case", "x", "3 * x"))
     assert (list(wrong.wrong_formulas), dict(wrong.formulas)) == (["x"], {})
 
 
 def test_checks_and_known_numbers_are_kept_where_they_stand() -> None:
     case = case_of(CLAIMS)
-    check = bare(case, Signature(ClaimKind.CHECK, (), "case", "", "y >= 0"))
+    check = without_other_claims(case, FailureSignature(ClaimKind.CHECK, (), "case", "", "y >= 0"))
     assert [claim.text for claim in check.checks] == ["y >= 0"]
     assert [claim.text for claim in check.steps[0].checks] == ["y >= 0"]
-    value = bare(case, Signature(ClaimKind.EXPECTED_VALUE, (), "core", "loss"))
+    value = without_other_claims(case, FailureSignature(ClaimKind.EXPECTED_VALUE, (), "core", "loss"))
     assert (dict(value.values), list(value.steps[0].values), dict(value.expected)) == ({}, ["loss"], {})
-    expected = bare(case, Signature(ClaimKind.EXPECTED, (), "core", "x"))
+    expected = without_other_claims(case, FailureSignature(ClaimKind.EXPECTED, (), "core", "x"))
     assert (list(expected.expected), dict(expected.steps[0].expected)) == (["x"], {})
 
 
 def test_that_numbers_vary_goes_without_saying() -> None:
     case = case_of("{inputs: {x: [1, 2]}, graph: {y: x.sum()}, formulas: {x: 2 * x}, generalize: false}")
     assert case.generalize is None
-    assert bare(case, Signature(ClaimKind.FORMULA, (), "case", "x", "2 * x")).generalize is not None
-    assert bare(case, Signature(ClaimKind.GRADIENT, (), "core")).generalize is None
+    assert (
+        without_other_claims(case, FailureSignature(ClaimKind.FORMULA, (), "case", "x", "2 * x")).generalize is not None
+    )
+    assert without_other_claims(case, FailureSignature(ClaimKind.GRADIENT, (), "core")).generalize is None
 
 
 def test_what_an_op_finds_fault_with_is_told_whatever_the_sizes() -> None:
-    def raised(text: str) -> Signature | None:
+    def raised(text: str) -> FailureSignature | None:
         message = fact("in_engines", what=fact("forward_raised", entry="Z", text=text), engines=("core",))
         return signature_of(result(errors=(Failure("shape_mismatch", message),)))
 
@@ -181,7 +189,7 @@ def test_what_an_op_finds_fault_with_is_told_whatever_the_sizes() -> None:
 def test_a_step_of_a_derivation_claims_nothing_by_itself() -> None:
     step = replace(failed(ClaimKind.FORMULA), cause=Cause(fact("step", name="dZ"), fact("step_is_wrong")))
     formula = failed(ClaimKind.FORMULA, trial=TRIAL)
-    assert lead_of(result(step, formula)) is formula
+    assert main_failure_of(result(step, formula)) is formula
 
 
 def test_mistakes_that_are_known_are_told_by_their_kinds() -> None:

@@ -16,10 +16,10 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.options import QUICK, THOROUGH
 from gradcheck.checks.result import CaseResult, Reproduction, Subject
 from gradcheck.checks.scheduling.run import run
-from gradcheck.checks.shrinking.case_edits import operations
+from gradcheck.checks.shrinking.case_edits import count_operations
 from gradcheck.checks.shrinking.failure_signature import signature_of
 from gradcheck.checks.shrinking.reproduction import snippet
-from gradcheck.engines.resolve import engine
+from gradcheck.engines.resolve import resolve_engine
 from gradcheck.language.loader import load_text
 from tests.checks.shrinking.build import pinned
 from tests.conftest import WithRules
@@ -82,7 +82,7 @@ def test_a_transpose_needs_more_than_one_row(shrunk: Shrink, with_rules: WithRul
     found = smallest(result)
     (case,), _ = load_text(found.case, "smallest.yaml")
     assert np.shape(case.inputs["x"].array) == (2, 2)
-    assert operations(case) == 1
+    assert count_operations(case) == 1
 
 
 def test_numbers_do_not_shrink_to_a_kink(shrunk: Shrink, with_rules: WithRules) -> None:
@@ -189,7 +189,7 @@ def test_a_tensor_class_also_gets_a_snippet_that_runs(shrunk: Shrink, engine: st
     assert should not in done.stdout
 
 
-RIGHT: Any = engine(wrong_engine("right"))
+RIGHT: Any = resolve_engine(wrong_engine("right"))
 
 
 def test_constructors_the_graph_one_pass_and_what_is_wrong() -> None:
@@ -212,7 +212,7 @@ def test_a_search_that_fails_itself_costs_no_verdict(
     def breaks(*_: object) -> None:
         raise AttributeError("no dtype")
 
-    monkeypatch.setattr("gradcheck.checks.shrinking.reproduction.bare", breaks)
+    monkeypatch.setattr("gradcheck.checks.shrinking.reproduction.without_other_claims", breaks)
     with_rules("tanh", lambda g, y, x: g * (1 - y))
     found = shrunk("{inputs: {x: [1, 2]}, graph: {h: tanh(x), y: h.sum()}}")
     assert (found.status, found.smallest) == ("failed", None)

@@ -8,27 +8,27 @@ import numpy as np
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Subject
-from gradcheck.checks.shrinking.failure_signature import Signature
-from gradcheck.checks.shrinking.shrinker import Budget, Shrinker
+from gradcheck.checks.shrinking.failure_signature import FailureSignature
+from gradcheck.checks.shrinking.shrinker import CandidateBudget, Shrinker
 from gradcheck.language.case import Case
 from tests.checks.shrinking.build import entries, pinned, shapes
 from tests.from_text import case_of
 
-ENGINE = Signature(ClaimKind.GRADIENT, ("numbers",), "core")
+ENGINE = FailureSignature(ClaimKind.GRADIENT, ("numbers",), "core")
 NETWORK = """
     inputs: {x: "randn(2, 4)", w: "randn(4, 5)"}
     graph: {a: x @ w, b: tanh(a) * 2, c: b * b, loss: c.sum()}
 """
 
 
-def shrinker(fails: Callable[[Case], bool], candidates: float = 1000, signature: Signature = ENGINE) -> Shrinker:
+def shrinker(fails: Callable[[Case], bool], candidates: float = 1000, signature: FailureSignature = ENGINE) -> Shrinker:
     def check(case: Case, thorough: bool) -> CaseResult:
         assert not thorough
         kind = signature.kind or ClaimKind.GRADIENT
         subject = Subject(kind, signature.tensor, engine=signature.engine, formula=signature.formula)
         return CaseResult("", "", "", "failed" if fails(case) else "passed", comparisons=(subject.failed(),))
 
-    return Shrinker(signature, check, Budget(candidates))
+    return Shrinker(signature, check, CandidateBudget(candidates))
 
 
 def has_tanh(case: Case) -> bool:
@@ -66,11 +66,11 @@ def test_a_budget_that_is_spent_ends_it() -> None:
 
 
 def test_larger_candidates_cost_more() -> None:
-    small, large = Budget(100), Budget(100)
+    small, large = CandidateBudget(100), CandidateBudget(100)
     assert small.spend(pinned("{inputs: {x: 1}, graph: {y: x * 2}}"))
     assert large.spend(pinned("{inputs: {x: 'randn(100, 100)'}, graph: {y: x.sum()}}"))
     assert 1 < small.spent < 2 < large.spent < 100
-    assert not Budget(0).spend(pinned("{inputs: {x: 1}, graph: {y: x * 2}}"))
+    assert not CandidateBudget(0).spend(pinned("{inputs: {x: 1}, graph: {y: x * 2}}"))
 
 
 def test_nothing_is_tried_twice() -> None:
@@ -89,14 +89,14 @@ def test_nothing_is_tried_twice() -> None:
 
 
 def test_the_graph_of_a_claim_stays() -> None:
-    claim = Signature(ClaimKind.FORMULA, ("numbers",), "case", "x", "x")
+    claim = FailureSignature(ClaimKind.FORMULA, ("numbers",), "case", "x", "x")
     smallest = shrinker(lambda case: True, signature=claim).smallest(pinned(NETWORK + "    formulas: {x: x}"))
     assert list(smallest.graph) == ["a", "b", "c", "loss"]
     assert set(shapes(smallest).values()) == {(1, 1)}
 
 
 def test_known_numbers_keep_theirs() -> None:
-    known = Signature(ClaimKind.EXPECTED, ("numbers",), "core", "x")
+    known = FailureSignature(ClaimKind.EXPECTED, ("numbers",), "core", "x")
     case = pinned("{inputs: {x: [1.5, 2.5]}, graph: {y: x.sum()}, expected: {x: [1, 2]}}")
     assert shapes(shrinker(lambda case: True, signature=known).smallest(case)) == {"x": (2,)}
 
@@ -105,7 +105,7 @@ def test_another_failure_is_none() -> None:
     def crashes(case: Case, thorough: bool) -> CaseResult:
         return CaseResult("", "", "", "failed", comparisons=(Subject(ClaimKind.VALUE, "y", engine="core").failed(),))
 
-    assert not Shrinker(ENGINE, crashes, Budget(10)).fails(pinned(NETWORK))
+    assert not Shrinker(ENGINE, crashes, CandidateBudget(10)).fails(pinned(NETWORK))
 
 
 def test_what_is_drawn_is_not_cut() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradcheck.checks.shrinking.case_edits import operations
+from gradcheck.checks.shrinking.case_edits import count_operations
 from gradcheck.checks.shrinking.simplifications import (
     count_up,
-    end_earlier,
-    fewer_names,
+    drop_aliases,
+    drop_unused,
+    earlier_roots,
+    entries_as_numbers,
     fewer_steps,
     integers,
     plain_dtype,
@@ -16,8 +18,6 @@ from gradcheck.checks.shrinking.simplifications import (
     simpler_parts,
     small_parts,
     smaller_sizes,
-    start_later,
-    unused,
     without_unused,
 )
 from tests.checks.shrinking.build import entries, pinned, shapes
@@ -33,7 +33,7 @@ def test_what_leads_nowhere_goes() -> None:
     """)
     left = without_unused(case)
     assert (list(left.inputs), list(left.graph), list(left.dims)) == (["x"], ["y", "z"], [])
-    assert list(unused(case)) == [left]
+    assert list(drop_unused(case)) == [left]
 
 
 def test_what_claims_speak_of_stays() -> None:
@@ -69,7 +69,7 @@ CHAIN = "{inputs: {x: [1, 2]}, graph: {a: x * 2, b: exp(a), c: b.sum()}}"
 
 
 def test_the_pass_starts_further_up() -> None:
-    found = list(end_earlier(pinned(CHAIN)))
+    found = list(earlier_roots(pinned(CHAIN)))
     assert [list(case.graph) for case in found] == [["a"], ["a", "b"]]
     (root,) = found[0].steps[0].roots.values()
     assert root is not None
@@ -78,20 +78,22 @@ def test_the_pass_starts_further_up() -> None:
 
 def test_what_cannot_be_differentiated_is_no_end() -> None:
     case = pinned("{inputs: {x: [1, 2]}, graph: {m: x > 1, y: 'where(m, x, x * 2).sum()'}}")
-    assert list(end_earlier(case)) == []
+    assert list(earlier_roots(case)) == []
 
 
 def test_entries_are_given_as_numbers_the_last_first() -> None:
-    found = list(start_later(pinned("{inputs: {x: [1, 2]}, graph: {a: x * 2, b: exp(a), c: b.sum()}, backward: c}")))
+    found = list(
+        entries_as_numbers(pinned("{inputs: {x: [1, 2]}, graph: {a: x * 2, b: exp(a), c: b.sum()}, backward: c}"))
+    )
     assert entries(found[1]) == {"c": "b.sum()"}
     assert shapes(found[1]) == {"b": (2,)}
     assert entries(found[2]) == {"b": "exp(a)", "c": "b.sum()"}
 
 
 def test_another_name_for_a_tensor_goes() -> None:
-    (found,) = fewer_names(pinned("{inputs: {x: [1, 2]}, graph: {a: x * 2, b: a, c: b * b}, backward: {c: [1, 1]}}"))
+    (found,) = drop_aliases(pinned("{inputs: {x: [1, 2]}, graph: {a: x * 2, b: a, c: b * b}, backward: {c: [1, 1]}}"))
     assert entries(found) == {"a": "x * 2", "c": "a * a"}
-    (root,) = fewer_names(pinned("{inputs: {x: [1, 2]}, graph: {a: x * 2, b: a}, backward: {b: [1, 1]}}"))
+    (root,) = drop_aliases(pinned("{inputs: {x: [1, 2]}, graph: {a: x * 2, b: a}, backward: {b: [1, 1]}}"))
     assert list(root.steps[0].roots) == ["a"]
 
 
@@ -110,7 +112,7 @@ def test_one_step_or_root_less() -> None:
 
 def test_long_expressions_are_cut_in_few_steps() -> None:
     case = pinned(f"{{inputs: {{x: [1, 2]}}, graph: {{y: 'x{' + x' * 500}'}}, backward: {{y: [1, 1]}}}}")
-    sizes = [operations(smaller) for smaller in small_parts(case)]
+    sizes = [count_operations(smaller) for smaller in small_parts(case)]
     assert sizes == sorted(sizes)
     assert len(sizes) < 12
     assert sizes[0] <= 2

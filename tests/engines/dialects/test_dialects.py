@@ -10,7 +10,7 @@ import pytest
 
 from gradcheck import run
 from gradcheck.checks.result import CaseResult
-from gradcheck.engines.resolve import adapt, from_spec
+from gradcheck.engines.resolve import adapt, engine_from_spec
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load_text
@@ -116,9 +116,9 @@ def test_of_equal_expressions_that_are_one_node_the_inputs_are_compared() -> Non
     assert {c.tensor for c in found.comparisons if c.what == "gradient"} == {"a", "b"}
     engine = adapt(arrays.Interned, "mine")
     assert isinstance(engine, TensorClassEngine)
-    assert engine.capabilities.equals_are_one
+    assert engine.capabilities.merges_equal_nodes
     assert [told.kind for told in engine.conventions] == ["equals_are_one"]
-    assert not any(adapt(kind, "mine").capabilities.equals_are_one for kind in (sound.Tensor, figures.Paired))
+    assert not any(adapt(kind, "mine").capabilities.merges_equal_nodes for kind in (sound.Tensor, figures.Paired))
 
 
 def test_masks_may_have_to_be_tensors() -> None:
@@ -131,7 +131,7 @@ def test_a_class_whose_results_are_its_operands_is_not_understood() -> None:
     assert found.status == "unsupported"
     engine = adapt(bare.Tape, "mine")
     assert isinstance(engine, TensorClassEngine)
-    assert "into its operand" in engine.capabilities.misunderstood
+    assert "into its operand" in engine.capabilities.not_understood
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_dimensions_may_have_to_be_a_tuple() -> None:
 
 
 def test_a_folder_may_be_a_package_in_all_but_name() -> None:
-    engine = from_spec(f"{Path(__file__).with_name('shelf') / 'node.py'}:Node")
+    engine = engine_from_spec(f"{Path(__file__).with_name('shelf') / 'node.py'}:Node")
     (found,) = run([case("sums")], engines=[engine], trials=1, oracle="none").cases
     assert found.status == "passed"
 

@@ -92,10 +92,10 @@ def test_what_asks_too_little_is_wrong_and_no_more_is_asked_of_it() -> None:
 
 def test_single_numbers_may_have_to_be_arrays_and_clearing_may_cut_the_graph() -> None:
     api = adapt(keeping.Bare, "mine")
-    assert (api.capabilities.misunderstood, api.api.arrays_alone, api.api.clearing) == ("", True, "")
+    assert (api.capabilities.not_understood, api.api.needs_arrays, api.api.clearing_name) == ("", True, "")
     sound = adapt(keeping.Named, "mine")
-    assert (sound.capabilities.misunderstood, sound.api.arrays_alone) == ("", False)
-    assert (sound.api.data_name, list(sound.api.others)) == ("value", ["name"])
+    assert (sound.capabilities.not_understood, sound.api.needs_arrays) == ("", False)
+    assert (sound.api.data_name, list(sound.api.other_arguments)) == ("value", ["name"])
 
 
 def test_numbers_in_single_precision_are_held_to_that() -> None:

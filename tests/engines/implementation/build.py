@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from gradcheck.engines.implementation.binding import bind
-from gradcheck.engines.implementation.code_engine import Implementation as Engine
+from gradcheck.engines.implementation.code_engine import CodeEngine as Engine
 from gradcheck.engines.implementation.code_kinds import code_of
 from gradcheck.language.case import Case, Generalize, Implementation
 from tests.from_text import case_of

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
+from gradcheck.engines.implementation.backward_interception import intercept_backward
 from gradcheck.engines.implementation.code_error import CodeError
-from gradcheck.engines.implementation.backward_interception import looked_at
 
 
 def _function(*returned: Any) -> Any:
@@ -29,7 +29,9 @@ def _asked(function: Any) -> dict[int, tuple[int, ...]]:
     kept: dict[int, tuple[int, ...]] = {}
     y = function.apply(x, w)
     known = function.backward
-    with looked_at(function, lambda: [x, w], lambda place, gradient: kept.update({place: tuple(gradient.shape)})):
+    with intercept_backward(
+        function, lambda: [x, w], lambda place, gradient: kept.update({place: tuple(gradient.shape)})
+    ):
         y.sum().backward()
     assert function.backward is known
     assert x.grad is None or x.grad.shape == x.shape

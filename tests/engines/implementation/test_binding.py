@@ -70,5 +70,5 @@ def test_what_does_not_fit_is_invalid(case: Case) -> None:
 def test_parameters_of_a_module_are_bound_by_name(case: Case) -> None:
     found = bind(case, ONE, lambda h: 0, ("layer.w", "layer.b"))
     assert found.parameters == {"layer.w": "w"}
-    assert found.unchecked == ("layer.b",)
+    assert found.unbound_parameters == ("layer.b",)
     assert found.names == ("h", "w")

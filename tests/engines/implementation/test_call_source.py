@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from gradcheck.engines.implementation.binding import bind
-from gradcheck.engines.implementation.code_engine import Implementation as Engine
+from gradcheck.engines.implementation.call_source import CodeCall, call_source
+from gradcheck.engines.implementation.code_engine import CodeEngine as Engine
 from gradcheck.engines.implementation.code_kinds import code_of
-from gradcheck.engines.implementation.code_loading import load
-from gradcheck.engines.implementation.call_source import Call, source_code
+from gradcheck.engines.implementation.code_loading import load_code
 from gradcheck.engines.torch import Torch
 from gradcheck.errors import Unsupported
 from gradcheck.language.case import Implementation
@@ -35,14 +35,14 @@ def _written(call: str, backward: str = "", case: str = TANH, file: Path = HERE)
     """The text, and the gradients that should come out."""
     read = case_of(case)
     named = Implementation("y", f"{file}:{call}", backward and f"{file}:{backward}")
-    code = code_of(*load(named), "mine")
+    code = code_of(*load_code(named), "mine")
     engine = Engine("mine", "y", code, bind(read, named, code.signature, code.parameters))
     problem = draw(read)
     state = Torch().evaluate(problem).states[0]
     gradients = {name: state.gradients[name] for name in problem.inputs}
     first = next(iter(gradients))
     wanted = (first, gradients[first])
-    return source_code(Call(named, engine, problem, state.values, wanted)), gradients
+    return call_source(CodeCall(named, engine, problem, state.values, wanted)), gradients
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_what_no_name_leads_to_is_not_written() -> None:
 def _written_as(reference: str) -> str:
     read = case_of(TANH)
     named = Implementation("y", f"{HERE}:Tanh.apply")
-    code = code_of(*load(named), "mine")
+    code = code_of(*load_code(named), "mine")
     engine = Engine("mine", "y", code, bind(read, named, code.signature))
     values = {"x": np.zeros((3, 2))}
-    return source_code(Call(replace(named, call=reference), engine, draw(read), values))
+    return call_source(CodeCall(replace(named, call=reference), engine, draw(read), values))

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.engines.implementation.code_engine import Implementation
-from gradcheck.engines.implementation.call_mode import Manner
+from gradcheck.engines.implementation.call_mode import CallMode
+from gradcheck.engines.implementation.code_engine import CodeEngine
 from gradcheck.engines.torch import Torch
 from gradcheck.language.problem import Problem
 from gradcheck.testing import check_function
@@ -22,7 +22,7 @@ def problem() -> Problem:
     return problem_from(TANH)
 
 
-def gradient(engine: Implementation, problem: Problem, name: str = "x") -> np.ndarray:
+def gradient(engine: CodeEngine, problem: Problem, name: str = "x") -> np.ndarray:
     found = engine.evaluate(problem).states[-1].gradients[name]
     assert found is not None
     return found
@@ -46,7 +46,7 @@ def test_what_it_changes_is_told(problem: Problem) -> None:
     assert engine_of(functions.changes_input).evaluate(problem).changed.keys() == {"x"}
     engine = engine_of(functions.ChangesIncoming.apply)
     engine.evaluate(problem)
-    assert engine.record.changed == {"incoming"}
+    assert engine.observations.changed_arguments == {"incoming"}
 
 
 def test_a_wrong_shape_is_kept_as_it_is() -> None:
@@ -63,7 +63,7 @@ def test_more_precision_is_told_and_taken_back() -> None:
     low = problem_from(f"dtype: float32\n{TANH}")
     engine = engine_of(lambda x: x.double().tanh())
     assert gradient(engine, low).dtype == np.float32
-    assert engine.record.wider == {"float64"}
+    assert engine.observations.wider_dtypes == {"float64"}
 
 
 def test_modules_take_their_parameters_from_the_case() -> None:
@@ -81,10 +81,10 @@ def test_other_manners_ask_for_the_same(problem: Problem) -> None:
     engine = engine_of(functions.Remembers.apply)
     plain = gradient(engine, problem)
     moved = problem_from(TANH.replace("dims", "seed: 1\ndims"))
-    other = engine.asked(Manner(between=True), problem, moved).states[0].gradients["x"]
+    other = engine.evaluate_in_mode(CallMode(calls_in_between=True), problem, moved).states[0].gradients["x"]
     assert other is not None
     assert not np.allclose(other, plain)
-    refused = engine_of(functions.NeedsContiguous.apply).asked(Manner(incoming="strided"), problem)
+    refused = engine_of(functions.NeedsContiguous.apply).evaluate_in_mode(CallMode(incoming="strided"), problem)
     assert refused.error is not None
 
 
@@ -94,7 +94,7 @@ def test_what_is_differentiable_once_says_so(problem: Problem) -> None:
     error = engine.second_order(problem, 0, probes).error
     assert error is not None
     assert error.kind == "unsupported"
-    assert engine.record.once
+    assert engine.observations.is_once_differentiable
     assert engine_of(functions.Tanh.apply).second_order(problem, 0, probes).error is None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradcheck.engines.implementation.code_error import of_code
+from gradcheck.engines.implementation.code_error import as_code_error
 from tests.engines.implementation import functions
 
 
@@ -10,7 +10,7 @@ def test_the_traceback_is_their_own() -> None:
     try:
         functions.Raises.backward(None, None)
     except ValueError as error:
-        found = of_code("mine", error)
+        found = as_code_error("mine", error)
     assert found.message.startswith("mine raised ValueError: no such thing (functions.py:")
     assert 'raise ValueError("no such thing")' in found.trace
     assert "torch/autograd" not in found.trace
@@ -18,4 +18,4 @@ def test_the_traceback_is_their_own() -> None:
 
 
 def test_what_torch_says_of_what_was_handed_over_has_none() -> None:
-    assert of_code("mine", RuntimeError("torch says so")).message == "mine raised RuntimeError: torch says so"
+    assert as_code_error("mine", RuntimeError("torch says so")).message == "mine raised RuntimeError: torch says so"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gradcheck.engines.implementation.code_loading import by_its_path, folder_of, load
+from gradcheck.engines.implementation.code_loading import folder_of, load_code, with_absolute_paths
 from gradcheck.errors import Place, UsageError
 from gradcheck.language.case import STDIN, Implementation
 
@@ -14,21 +14,21 @@ from gradcheck.language.case import STDIN, Implementation
 def test_a_file_stands_beside_the_case(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("class A:\n    @staticmethod\n    def f(x): return x\ndef g(x): return x\n")
     place = Place(str(tmp_path / "case.yaml"), 1, 1)
-    forward, backward = load(Implementation("y", "mine.py:A.f", "mine.py:g", place=place))
+    forward, backward = load_code(Implementation("y", "mine.py:A.f", "mine.py:g", place=place))
     assert (forward(1), backward(2)) == (1, 2)
     with pytest.raises(UsageError, match="no h"):
-        load(Implementation("y", "mine.py:h", place=place))
+        load_code(Implementation("y", "mine.py:h", place=place))
 
 
 def test_a_module_is_imported_by_its_name() -> None:
-    forward, backward = load(Implementation("y", "math:sqrt"))
+    forward, backward = load_code(Implementation("y", "math:sqrt"))
     assert forward(4) == 2
     assert backward is None
 
 
 def test_what_was_handed_over_is_taken_as_it_is() -> None:
-    assert load(Implementation("y", "f", loaded=len)) == (len, None)
-    assert load(Implementation("y", "f", loaded=(len, max))) == (len, max)
+    assert load_code(Implementation("y", "f", loaded=len)) == (len, None)
+    assert load_code(Implementation("y", "f", loaded=(len, max))) == (len, max)
 
 
 def test_standard_input_stands_in_the_working_directory() -> None:
@@ -37,5 +37,5 @@ def test_standard_input_stands_in_the_working_directory() -> None:
 
 def test_files_may_be_named_by_their_whole_path(tmp_path: Path) -> None:
     place = Place(str(tmp_path / "case.yaml"), 1, 1)
-    found = by_its_path(Implementation("y", "mine.py:f", "m:g", place=place))
+    found = with_absolute_paths(Implementation("y", "mine.py:f", "m:g", place=place))
     assert (found.call, found.backward) == (f"{tmp_path / 'mine.py'}:f", "m:g")

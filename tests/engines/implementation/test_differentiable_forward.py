@@ -7,12 +7,12 @@ from typing import Any
 import torch
 
 from gradcheck.engines.implementation.code_kinds import code_of
-from gradcheck.engines.implementation.differentiable_forward import own_forward
+from gradcheck.engines.implementation.differentiable_forward import differentiable_forward
 from tests.engines.implementation import functions
 
 
 def gradient(function: Any, *arguments: torch.Tensor) -> torch.Tensor:
-    forward = own_forward(code_of(function, None, "f"))
+    forward = differentiable_forward(code_of(function, None, "f"))
     assert forward is not None
     assert forward.call is not None
     (found,) = torch.autograd.grad(forward.call(*arguments).sum(), arguments[0])
@@ -34,4 +34,4 @@ def test_also_inside_of_another_function() -> None:
 
 
 def test_other_libraries_have_none() -> None:
-    assert own_forward(code_of(functions.square, functions.square_backward, "f")) is None
+    assert differentiable_forward(code_of(functions.square, functions.square_backward, "f")) is None

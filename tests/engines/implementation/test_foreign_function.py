@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from gradcheck.engines.implementation.foreign_function import Record, call
+from gradcheck.engines.implementation.foreign_function import Observations, call_foreign
 
 
 def code(arguments: list[Any], needs: list[bool]) -> Any:
@@ -15,24 +15,24 @@ def code(arguments: list[Any], needs: list[bool]) -> Any:
     return [x * factor], False, lambda incoming: [incoming[0] * factor, None]
 
 
-def run(pulled: Any, record: Record) -> torch.Tensor:
+def run(pulled: Any, record: Observations) -> torch.Tensor:
     x = torch.ones(2, 2, dtype=torch.float64, requires_grad=True)
-    call(pulled, [x, 3.0], record, lambda tensor: tensor.numpy()).sum().backward()
+    call_foreign(pulled, [x, 3.0], record, lambda tensor: tensor.numpy()).sum().backward()
     assert x.grad is not None
     return x.grad
 
 
 def test_gradients_flow_through_it() -> None:
-    record = Record()
+    record = Observations()
     assert torch.equal(run(code, record), torch.full((2, 2), 3.0, dtype=torch.float64))
-    assert record == Record()
+    assert record == Observations()
 
 
 def test_a_shape_that_torch_would_refuse_is_kept() -> None:
-    record = Record()
+    record = Observations()
     found = run(lambda a, n: ([a[0]], False, lambda g: [g[0].sum(0), None]), record)
     assert not found.any()
-    assert record.shapes[0].shape == (2,)
+    assert record.misshapen_gradients[0].shape == (2,)
 
 
 def test_what_is_changed_in_place_is_noted() -> None:
@@ -45,9 +45,9 @@ def test_what_is_changed_in_place_is_noted() -> None:
 
         return [arguments[0]], False, pull
 
-    record = Record()
+    record = Observations()
     run(changing, record)
-    assert record.changed == {"argument 0", "incoming"}
+    assert record.changed_arguments == {"argument 0", "incoming"}
 
 
 def test_what_is_changed_on_the_way_back_is_noted() -> None:
@@ -60,14 +60,14 @@ def test_what_is_changed_on_the_way_back_is_noted() -> None:
 
         return [x * 2], False, pull
 
-    record = Record()
+    record = Observations()
     run(keeping, record)
-    assert record.changed == {"argument 0"}
+    assert record.changed_arguments == {"argument 0"}
 
 
 def test_a_more_precise_gradient_is_noted() -> None:
-    record = Record()
+    record = Observations()
     x = torch.ones(2, requires_grad=True)
     pulled: Any = lambda a, n: ([a[0]], False, lambda g: [g[0].astype(np.float64)])  # noqa: E731
-    call(pulled, [x], record, lambda tensor: tensor.numpy()).sum().backward()
-    assert record.wider == {"float64"}
+    call_foreign(pulled, [x], record, lambda tensor: tensor.numpy()).sum().backward()
+    assert record.wider_dtypes == {"float64"}

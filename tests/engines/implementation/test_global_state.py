@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from gradcheck.engines.implementation.global_state import put_back
+from gradcheck.engines.implementation.global_state import restore_global_state
 
 
 def test_all_is_as_it_was(tmp_path: Path) -> None:
     before = (os.getcwd(), np.geterr(), np.get_printoptions(), torch.get_default_dtype(), torch.empty(0).device)
-    with put_back(), warnings.catch_warnings():
+    with restore_global_state(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         os.chdir(tmp_path)
         np.seterr(all="raise")
@@ -35,7 +35,7 @@ def test_all_is_as_it_was(tmp_path: Path) -> None:
 def test_it_is_put_back_after_an_exception_too(tmp_path: Path) -> None:
     before = os.getcwd()
     try:
-        with put_back():
+        with restore_global_state():
             os.chdir(tmp_path)
             raise SystemExit
     except SystemExit:
@@ -44,7 +44,7 @@ def test_it_is_put_back_after_an_exception_too(tmp_path: Path) -> None:
 
 def test_the_process_is_not_ended_from_inside() -> None:
     known = os._exit
-    with pytest.raises(SystemExit), put_back():
+    with pytest.raises(SystemExit), restore_global_state():
         os._exit(0)
     assert os._exit is known
 
@@ -52,6 +52,6 @@ def test_the_process_is_not_ended_from_inside() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_copy_of_the_process_goes_no_further() -> None:
-    with put_back():
+    with restore_global_state():
         child = os.fork()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.engines.implementation.numpy_pair import NumpyPair, in_order
 from gradcheck.engines.implementation.code_error import CodeError
+from gradcheck.engines.implementation.numpy_pair import NumpyPair, gradients_in_order
 from tests.engines.implementation import functions
 
 X, W, B = np.arange(6.0).reshape(3, 2), np.ones((2, 4)), np.zeros(4)
@@ -41,14 +41,14 @@ def test_several_results() -> None:
 
 def test_gradients_in_the_order_of_the_arguments() -> None:
     ids = np.array([1, 2])
-    assert in_order((X, W), [X, ids, W], [True, False, True]) == [X, None, W]
-    assert in_order(X, [X], [True])[0] is X
-    assert in_order([X, None], [X, ids], [True, False])[0] is X
-    assert in_order({"dx": X}, [X, W], [True, True], ["x", "w"]) == [X, None]
+    assert gradients_in_order((X, W), [X, ids, W], [True, False, True]) == [X, None, W]
+    assert gradients_in_order(X, [X], [True])[0] is X
+    assert gradients_in_order([X, None], [X, ids], [True, False])[0] is X
+    assert gradients_in_order({"dx": X}, [X, W], [True, True], ["x", "w"]) == [X, None]
     with pytest.raises(CodeError, match="2 gradients for 3 inputs"):
-        in_order((X, W), [X, W, B], [True, True, True])
+        gradients_in_order((X, W), [X, W, B], [True, True, True])
     with pytest.raises(CodeError, match="gradients of dq"):
-        in_order({"dq": X}, [X], [True], ["x"])
+        gradients_in_order({"dq": X}, [X], [True], ["x"])
 
 
 def test_what_is_no_array() -> None:

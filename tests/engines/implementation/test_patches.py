@@ -15,11 +15,11 @@ from tests.engines.implementation.build import TANH, with_code
 def test_what_is_replaced_or_gone_is_put_back() -> None:
     known = np.sinc, torch.Tensor.norm, torch.Tensor.sinc
     patches = Patches()
-    assert patches.undone() == ()
+    assert patches.undo() == ()
     np.sinc = lambda x: x  # type: ignore[assignment,misc]
     del torch.Tensor.norm
     torch.Tensor.sinc = torch.Tensor.cos  # type: ignore[method-assign]
-    assert set(patches.undone()) == {"numpy.sinc", "torch.Tensor.norm", "torch.Tensor.sinc"}
+    assert set(patches.undo()) == {"numpy.sinc", "torch.Tensor.norm", "torch.Tensor.sinc"}
     assert (np.sinc, torch.Tensor.norm, torch.Tensor.sinc) == known
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from gradcheck.engines.implementation.python_references import named
+from gradcheck.engines.implementation.python_references import with_python_references
 from gradcheck.errors import Unsupported
 from gradcheck.language.case import Implementation
 from gradcheck.testing import check_function
@@ -23,9 +23,9 @@ def handed(function: Any, backward: Any = None) -> Implementation:
 
 
 def test_what_a_module_has_is_imported() -> None:
-    found, sources = named(handed(functions.Tanh.apply))
+    found, sources = with_python_references(handed(functions.Tanh.apply))
     assert (found.call, sources) == ("tests.engines.implementation.functions:Tanh.apply", [])
-    found, sources = named(handed(functions.sine_forward, functions.sine_backward))
+    found, sources = with_python_references(handed(functions.sine_forward, functions.sine_backward))
     assert found.backward == "tests.engines.implementation.functions:sine_backward"
 
 
@@ -35,7 +35,7 @@ def test_what_stands_elsewhere_is_written_out_with_what_it_mentions() -> None:
     def halved(x: Any) -> Any:
         return HALF * factor * np.exp(x) + math.pi
 
-    found, sources = named(handed(halved))
+    found, sources = with_python_references(handed(halved))
     assert found.call == ":halved"
     text = "\n".join(sources)
     for line in ("HALF = 0.5", "factor = 3.0", "import numpy as np", "import math", "def halved("):
@@ -50,7 +50,7 @@ def test_what_has_no_source_of_its_own_is_not_written() -> None:
 
     for function in (lambda x: x, closed, eval("lambda x: x")):
         with pytest.raises(Unsupported):
-            named(handed(function))
+            with_python_references(handed(function))
 
 
 class Halved(torch.autograd.Function):

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 import torch
 
-from gradcheck.engines.implementation.stochastic_rounding import Rough
+from gradcheck.engines.implementation.stochastic_rounding import StochasticRounding
 
 X = torch.linspace(0.7, 7.0, 12, dtype=torch.float64)
 
 
 def test_what_ops_come_to_moves_by_a_unit_at_most() -> None:
     plain = X.exp()
-    with Rough(0):
+    with StochasticRounding(0):
         moved = X.exp()
     assert not torch.equal(plain, moved)
     assert torch.allclose(plain, moved, rtol=2.0**-51, atol=0)
@@ -22,7 +22,7 @@ def test_what_ops_come_to_moves_by_a_unit_at_most() -> None:
 
 def test_a_seed_says_how() -> None:
     def found(seed: int) -> torch.Tensor:
-        with Rough(seed):
+        with StochasticRounding(seed):
             return X * 3
 
     assert torch.equal(found(1), found(1))
@@ -31,14 +31,14 @@ def test_a_seed_says_how() -> None:
 
 @pytest.mark.parametrize("op", [torch.relu, torch.neg, torch.clone, torch.amax, lambda x: x.view(3, 4).T])
 def test_what_rounds_nothing_stays(op: Any) -> None:
-    with Rough(0):
+    with StochasticRounding(0):
         found = op(X)
     assert torch.equal(found, op(X))
 
 
 def test_backward_passes_in_place_ops_and_several_results_round_too() -> None:
     x = X.clone().requires_grad_()
-    with Rough(0):
+    with StochasticRounding(0):
         (x.exp().log()).sum().backward()
         y = X.clone().mul_(1 / 3)
         values, _ = torch.linalg.eigh(torch.diag(X))

@@ -82,7 +82,7 @@ def test_what_a_signature_promises(
 ) -> None:
     kind = variant(("def backward(self, gradient=None):", f"def backward({parameters}):\n        gradient = None"))
     api = api_of(kind, "Tensor")
-    assert (api.takes_seed(), api.retaining) == (takes_seed, retaining)
+    assert (api.takes_seed(), api.retain_parameter) == (takes_seed, retaining)
 
 
 def test_keeping_is_passed_on_by_the_classs_own_word() -> None:
@@ -146,7 +146,7 @@ def test_what_a_gradient_was_before_is_copied_whatever_array_it_is() -> None:
     api = api_of(Plain, "Plain")
     made: Any = Plain(X)
     made.grad = Theirs([0.0, 0.0])
-    before = api.resting(made)
+    before = api.initial_gradient(made)
     made.grad.numbers += 1
     api.set_gradient(made, before, True)
     assert api.gradient_array(made).tolist() == [0, 0]  # type: ignore[union-attr]

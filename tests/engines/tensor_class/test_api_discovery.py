@@ -18,8 +18,8 @@ X = np.array([1.0, 2.0])
 
 def test_what_is_found_out() -> None:
     api = api_of(Plain, "Plain")
-    assert (api.tensor_type, api.flag, api.gradient_name, api.backward_name) == (Plain, "", "grad", "backward")
-    assert not api.scalar
+    assert (api.tensor_type, api.grad_flag, api.gradient_name, api.backward_name) == (Plain, "", "grad", "backward")
+    assert not api.is_scalar
 
 
 def test_a_flag_that_says_grad_and_is_true_or_false_is_one() -> None:
@@ -44,7 +44,7 @@ def test_a_flag_that_means_the_opposite() -> None:
 
 def test_one_number_is_what_a_class_of_numbers_is_made_of(number: type) -> None:
     api = api_of(number, "Number")
-    assert api.scalar
+    assert api.is_scalar
     assert api.make(np.array(2.5), True).data == 2.5
 
 
@@ -55,7 +55,7 @@ def test_a_container_that_keeps_anything_is_made_for_numbers() -> None:
 
         def backward(self) -> None: ...
 
-    assert api_of(Value, "Value").scalar
+    assert api_of(Value, "Value").is_scalar
 
 
 def test_what_cannot_be_made_says_why() -> None:
@@ -72,7 +72,7 @@ def test_all_that_may_be_a_flag_is_kept_in_the_order_of_the_dialects() -> None:
         def __init__(self, data: Any, is_leaf: bool = True, requires_grad: bool = False) -> None:
             super().__init__(data)
 
-    assert api_of(Flagged, "Flagged").flags == (("requires_grad", True), ("is_leaf", True), ("", True))
+    assert api_of(Flagged, "Flagged").grad_flags == (("requires_grad", True), ("is_leaf", True), ("", True))
 
 
 def test_what_ops_return_may_be_of_a_sibling_class() -> None:
@@ -102,8 +102,8 @@ def test_a_class_that_makes_arrays_of_lists_or_takes_nothing_else_holds_arrays()
 
         def backward(self) -> None: ...
 
-    assert not api_of(Bare, "Bare").scalar
-    assert not api_of(Strict, "Strict").scalar
+    assert not api_of(Bare, "Bare").is_scalar
+    assert not api_of(Strict, "Strict").is_scalar
 
 
 def test_a_gradient_that_cannot_be_read_yet_is_there() -> None:
@@ -143,7 +143,7 @@ def test_a_class_without_backward_needs_a_function_that_runs_a_pass(monkeypatch:
     with pytest.raises(UsageError, match="nothing runs one for it"):
         api_of(Var, "Var")
     monkeypatch.setattr(home, "get_gradients", lambda root: {root: 1.0}, raising=False)
-    running = api_of(Var, "Var").running
+    running = api_of(Var, "Var").pass_runner
     assert running is not None
     assert running.function is home.get_gradients
 
@@ -207,6 +207,6 @@ def test_values_may_have_to_be_computed_first(how: str) -> None:
 
 def test_what_keeps_a_gradient_may_be_another_flag_than_what_asks_for_one() -> None:
     api = api_of(training.Tensor, "Tensor")
-    assert (api.flag, api.keeping) == ("requires_grad", "keep_grad")
+    assert (api.grad_flag, api.keeping_flag) == ("requires_grad", "keep_grad")
     assert [api.make(np.ones(2), wanted).keep_grad for wanted in (True, False)] == [True, False]
-    assert not api_of(sound.Tensor, "Tensor").keeping
+    assert not api_of(sound.Tensor, "Tensor").keeping_flag

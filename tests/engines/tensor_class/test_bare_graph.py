@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engines.resolve import adapt
-from gradcheck.engines.tensor_class.bare_graph import evaluated_bare, gives
+from gradcheck.engines.tensor_class.bare_graph import accepts_seeds, evaluate_on_bare_graph
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.language.sampling import literal_problem
 from tests.engines.dialects import arrays, figures, sound
@@ -36,12 +36,12 @@ _PROBLEM = literal_problem("squares", {"a": [1.0, 2.0]}, {"p": "a * a", "q": "p 
 
 def test_roots_get_what_is_given_where_the_class_can_make_a_total() -> None:
     for kind in (sound.Tensor, arrays.Ones, arrays.TotalsOnly, figures.Value):
-        assert gives(engine_of(kind), [np.ones(2)], [np.array([0.5, 2.0])]), kind
+        assert accepts_seeds(engine_of(kind), [np.ones(2)], [np.array([0.5, 2.0])]), kind
 
 
 def test_they_do_not_where_the_total_is_wrong_already() -> None:
-    assert not gives(engine_of(Halves), [np.ones(2)], [np.array([0.5, 2.0])])
-    refused = evaluated_bare(engine_of(Halves), _PROBLEM).error
+    assert not accepts_seeds(engine_of(Halves), [np.ones(2)], [np.array([0.5, 2.0])])
+    refused = evaluate_on_bare_graph(engine_of(Halves), _PROBLEM).error
     assert refused is not None
     assert refused.kind == "unsupported"
 

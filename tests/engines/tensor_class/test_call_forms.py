@@ -16,10 +16,10 @@ from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.call_forms import (
     OPERATORS,
     SHAPED,
-    Absent,
-    Argument,
-    Form,
+    CallForm,
+    FormArgument,
     Library,
+    MissingName,
     forms,
     names_of,
 )
@@ -28,7 +28,7 @@ from tests.paths import WRONG_ENGINES
 RIGHT = WRONG_ENGINES / "right.py"
 NUMPY = Library((np,))
 X = np.arange(6.0).reshape(2, 3)
-TENSOR = Argument(0)
+TENSOR = FormArgument(0)
 
 
 def labels(name: str, *args: Any, ndim: int = 2, library: Library = NUMPY) -> list[str]:
@@ -78,34 +78,36 @@ def test_what_takes_a_list_is_no_method() -> None:
     assert not any(label.startswith(".") for label in labels("cat", [X, X]))
 
 
-def called(form: Form, *args: Any, shape: tuple[int, ...] = ()) -> Any:
+def called(form: CallForm, *args: Any, shape: tuple[int, ...] = ()) -> Any:
     return form.call(NUMPY, args, shape)
 
 
 def test_calls() -> None:
-    assert np.array_equal(called(Form("operator", "matmul", (TENSOR, Argument(1))), X, X.T), X @ X.T)
-    assert np.array_equal(called(Form("method", "sum", (TENSOR,), (("axis", Argument(1)),)), X, 0), X.sum(axis=0))
-    assert np.array_equal(called(Form("function", "exp", (TENSOR,)), X), np.exp(X))
-    assert np.array_equal(called(Form("method", "T", (TENSOR,)), X), X.T)  # a property
-    assert called(Form("method", "reshape", (TENSOR, Argument(spread=True))), X, shape=(3, 2)).shape == (3, 2)
-    assert called(Form("function", "transpose", (TENSOR, Argument(dims=(1, 0)))), X).shape == (3, 2)
+    assert np.array_equal(called(CallForm("operator", "matmul", (TENSOR, FormArgument(1))), X, X.T), X @ X.T)
+    assert np.array_equal(
+        called(CallForm("method", "sum", (TENSOR,), (("axis", FormArgument(1)),)), X, 0), X.sum(axis=0)
+    )
+    assert np.array_equal(called(CallForm("function", "exp", (TENSOR,)), X), np.exp(X))
+    assert np.array_equal(called(CallForm("method", "T", (TENSOR,)), X), X.T)  # a property
+    assert called(CallForm("method", "reshape", (TENSOR, FormArgument(spread=True))), X, shape=(3, 2)).shape == (3, 2)
+    assert called(CallForm("function", "transpose", (TENSOR, FormArgument(dims=(1, 0)))), X).shape == (3, 2)
 
 
 @pytest.mark.parametrize(
     "form",
     [
-        Form("method", "absent", (TENSOR,)),
-        Form("function", "absent", (TENSOR,)),
-        Form("method", "T", (TENSOR, Argument(1))),  # a property takes no arguments
+        CallForm("method", "absent", (TENSOR,)),
+        CallForm("function", "absent", (TENSOR,)),
+        CallForm("method", "T", (TENSOR, FormArgument(1))),  # a property takes no arguments
     ],
 )
-def test_what_a_library_has_not_is_absent(form: Form) -> None:
-    with pytest.raises(Absent):
+def test_what_a_library_has_not_is_absent(form: CallForm) -> None:
+    with pytest.raises(MissingName):
         called(form, X, 1)
 
 
 def test_arguments_as_they_are_written_out() -> None:
-    form = Form("function", "einsum", (TENSOR, Argument(1, spread=True)))
+    form = CallForm("function", "einsum", (TENSOR, FormArgument(1, spread=True)))
     assert form.given(("ij,jk", [1, 2]), ()) == (["ij,jk", 1, 2], {})
     assert "einsum(…)" in labels("einsum", "ij,jk", [X, X.T])
 
@@ -114,21 +116,21 @@ def test_functions_are_looked_up_in_order() -> None:
     first, second = SimpleNamespace(f=len, g=3), SimpleNamespace(f=max, g=min)
     library = Library((first, second))
     assert (library.function("f"), library.function("g")) == (len, min)
-    with pytest.raises(Absent):
+    with pytest.raises(MissingName):
         library.function("h")
     broken = ModuleType("broken")
     broken.__getattr__ = lambda name: 1 / 0  # type: ignore[method-assign, assignment]
-    library = Library((broken, first), others=(second,))
+    library = Library((broken, first), fallback_modules=(second,))
     assert (library.function("f"), library.function("g"), library.home("g")) == (len, min, second)
-    with pytest.raises(Absent):
+    with pytest.raises(MissingName):
         library.function("h")
 
 
-def value_of(name: str, form: Form, bound: tuple[Any, ...]) -> Any:
+def value_of(name: str, form: CallForm, bound: tuple[Any, ...]) -> Any:
     """What NumPy gives for a form; None where it has no such thing or means something else by it."""
     try:
         return form.call(NUMPY, bound, np.shape(TABLE[name](*bound)))
-    except (Absent, TypeError, ValueError):
+    except (MissingName, TypeError, ValueError):
         return None
 
 
@@ -186,7 +188,9 @@ def test_a_method_that_an_array_has_is_no_op_of_a_tensor_that_is_one() -> None:
 
     tensor = np.ones((2, 2)).view(Kept)
     library = Library(())
-    form = Form("method", "dot", (Argument(0), Argument(1)))
+    form = CallForm("method", "dot", (FormArgument(0), FormArgument(1)))
     assert form.call(library, [tensor, tensor], ()).tolist() == [[2, 2], [2, 2]]
-    with pytest.raises(Absent):
-        Form("method", "clip", (Argument(0), Argument(1), Argument(2))).call(library, [tensor, 0, 1], ())
+    with pytest.raises(MissingName):
+        CallForm("method", "clip", (FormArgument(0), FormArgument(1), FormArgument(2))).call(
+            library, [tensor, 0, 1], ()
+        )

@@ -50,7 +50,7 @@ def test_a_class_of_numbers_takes_no_gradient(number: type) -> None:
 
 
 def test_a_pass_that_always_raises_teaches_nothing(variant: Callable[..., type]) -> None:
-    assert learned(variant(MUTE)).misunderstood == "RuntimeError: never"
+    assert learned(variant(MUTE)).not_understood == "RuntimeError: never"
 
 
 class Doubles(sound.Tensor):
@@ -62,7 +62,7 @@ class Doubles(sound.Tensor):
 
 def test_a_class_that_is_off_by_one_factor_in_most_ops_is_understood() -> None:
     can = learned(Doubles)
-    assert (can.misunderstood, can.seed) == ("", "array")
+    assert (can.not_understood, can.seed) == ("", "array")
 
 
 def learned(kind: type) -> Capabilities:
@@ -71,7 +71,7 @@ def learned(kind: type) -> Capabilities:
 
 def told(kind: type) -> tuple[str, bool, bool]:
     can = learned(kind)
-    assert not can.misunderstood
+    assert not can.not_understood
     return can.seed, can.keeps_intermediates, can.keeps_graph
 
 
@@ -85,7 +85,7 @@ def test_a_class_of_whole_numbers_is_not_understood(number: Any, monkeypatch: py
         return number(float(round(self.data + getattr(other, "data", other))), ((self, 1.0), (other, 1.0)))
 
     monkeypatch.setattr(number, "__add__", add)
-    assert adapt(number, "mine").capabilities.misunderstood == "its sums are whole numbers"
+    assert adapt(number, "mine").capabilities.not_understood == "its sums are whole numbers"
 
 
 @pytest.mark.parametrize(

@@ -24,5 +24,5 @@ SUM = "    def sum(self):"
 def test_one_that_forgets_no_more_than_it_should_is(variant: Callable[..., type], does: str, called: bool) -> None:
     kind = variant((SUM, f"    def zero_grad(self):\n        {does}\n\n{SUM}"))
     engine = adapt(kind, "mine")
-    assert not engine.capabilities.misunderstood
-    assert engine.api.clearing == ("zero_grad" if called else "")
+    assert not engine.capabilities.not_understood
+    assert engine.api.clearing_name == ("zero_grad" if called else "")

@@ -21,7 +21,7 @@ def test_a_class_that_does_as_torch_does_has_none() -> None:
     ("changed", "found"),
     [
         ({"dtype": "float32"}, fact("computes_in", dtype="float32")),
-        ({"total": (1,)}, fact("totals_have_shape", shape=(1,))),
+        ({"total_shape": (1,)}, fact("totals_have_shape", shape=(1,))),
         ({"tracks_constants": True}, fact("constants_are_tracked")),
         ({"keeps_intermediates": False}, fact("keeps_no_intermediates")),
         ({"keeps_roots": False, "adds_to_roots": False}, fact("keeps_no_roots")),
@@ -41,5 +41,5 @@ def test_numbers_take_no_incoming_gradient_by_nature() -> None:
 
 
 def test_of_what_is_not_understood_nothing_else_is_said() -> None:
-    (told,) = conventions_of(replace(UNKNOWN, misunderstood="it raises", dtype="float32"), False)
+    (told,) = conventions_of(replace(UNKNOWN, not_understood="it raises", dtype="float32"), False)
     assert say(told) == "it is not understood, so nothing is checked: it raises"

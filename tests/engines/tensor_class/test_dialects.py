@@ -45,7 +45,7 @@ def test_the_flag_for_gradients_has_many_names(variant: Variant, passes: Passes,
 @pytest.mark.parametrize("name", [*dialects.FLAGS, *dialects.OPPOSITE_FLAGS])
 def test_every_flag_is_recognised(variant: Variant, name: str) -> None:
     api = api_of(variant((INIT[0], INIT[1].format(flag=f"{name.title()}_=None"))), "Tensor")
-    assert (api.flag, api.flag_if_wanted) == (f"{name.title()}_", name in dialects.FLAGS)
+    assert (api.grad_flag, api.grad_flag_value) == (f"{name.title()}_", name in dialects.FLAGS)
 
 
 @pytest.mark.parametrize("name", [*dialects.VALUES, "what_it_holds"])
@@ -79,7 +79,7 @@ def test_the_backward_pass_has_many_names(variant: Variant, passes: Passes, name
     assert passes(variant((BACKWARD, BACKWARD.replace("backward", name))))
 
 
-@pytest.mark.parametrize("name", dialects.RETAINING)
+@pytest.mark.parametrize("name", dialects.RETAIN_PARAMETERS)
 def test_a_graph_is_kept_by_many_names(variant: Variant, check: Callable[..., CaseResult], name: str) -> None:
     freeing = f"        assert not hasattr(self, 'freed')\n        if not {name}:\n            self.freed = True\n"
     kind = variant((BACKWARD, f"def backward(self, gradient=None, {name}=False):\n{freeing}"))
@@ -87,7 +87,7 @@ def test_a_graph_is_kept_by_many_names(variant: Variant, check: Callable[..., Ca
     assert check(kind, text).status == "passed"
 
 
-@pytest.mark.parametrize("name", dialects.CLEARING)
+@pytest.mark.parametrize("name", dialects.CLEARING_METHODS)
 def test_a_gradient_that_cannot_be_assigned_is_cleared(
     variant: Variant, check: Callable[..., CaseResult], name: str
 ) -> None:
@@ -110,7 +110,7 @@ def test_a_tensor_may_have_to_be_marked(variant: Variant, passes: Passes, name: 
     assert passes(kind)
 
 
-@pytest.mark.parametrize("name", dialects.KEEPING)
+@pytest.mark.parametrize("name", dialects.RETAIN_METHODS)
 def test_tensors_that_are_no_leaves_are_told_to_keep_their_gradients(
     variant: Variant, passes: Passes, name: str
 ) -> None:
@@ -122,7 +122,7 @@ def test_tensors_that_are_no_leaves_are_told_to_keep_their_gradients(
     assert passes(kind)
 
 
-@pytest.mark.parametrize("name", dialects.DETACHING)
+@pytest.mark.parametrize("name", dialects.DETACH_METHODS)
 def test_the_librarys_own_detach_is_asked(variant: Variant, check: Callable[..., CaseResult], name: str) -> None:
     kind = variant((SUM, f"    def {name}(self):\n        return Tensor(7 * self.data)\n\n{SUM}"))
     text = "inputs: {x: [1, 2]}\ngraph: {y: (x * x.detach()).sum()}\n"

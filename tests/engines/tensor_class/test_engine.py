@@ -87,7 +87,7 @@ def test_capabilities_are_learned_when_first_asked_for(variant: Variant) -> None
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):  # as the end of a case's time would
             _ = engine.capabilities
-    assert engine.capabilities.misunderstood == "its add has not returned and its mul has not returned"
+    assert engine.capabilities.not_understood == "its add has not returned and its mul has not returned"
 
 
 # From a class to its engine -----------------------------------------------------------------------

@@ -8,19 +8,19 @@ from dataclasses import replace
 import pytest
 
 from gradcheck.engines.resolve import adapt
-from gradcheck.engines.tensor_class.capabilities import UNKNOWN
 from gradcheck.engines.tensor_class.api_discovery import api_of
+from gradcheck.engines.tensor_class.capabilities import UNKNOWN
 from gradcheck.engines.tensor_class.hypotheses import (
-    LESSONS,
-    complex_is_right,
+    GRADIENT_PROBES,
     factor_of,
+    has_right_complex_gradients,
     hypotheses,
     is_right,
-    taught_by,
+    run_probe,
 )
 
 Variant = Callable[..., type]
-ADD, MUL = LESSONS[0], LESSONS[2]
+ADD, MUL = GRADIENT_PROBES[0], GRADIENT_PROBES[2]
 TENSORS = replace(UNKNOWN, seed="tensor")
 
 
@@ -36,9 +36,9 @@ def test_parameters_that_are_no_gradients_are_not_tried(variant: Variant) -> Non
     assert ("array", "grad") in ways
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.op)
+@pytest.mark.parametrize("lesson", GRADIENT_PROBES, ids=lambda lesson: lesson.op)
 def test_a_sound_class_is_right_in_every_lesson_that_it_has(variant: Variant, lesson: object) -> None:
-    taught = taught_by(adapt(variant(), "mine"), UNKNOWN, lesson)  # type: ignore[arg-type]
+    taught = run_probe(adapt(variant(), "mine"), UNKNOWN, lesson)  # type: ignore[arg-type]
     assert taught is None or factor_of(taught) == 1
 
 
@@ -51,15 +51,15 @@ def test_a_way_that_is_not_taken_is_not_right(variant: Variant) -> None:
 def test_a_factor_is_one_number_or_none(variant: Variant) -> None:
     keep = "tensor.grad = whole if tensor.grad is None else tensor.grad + whole"
     doubled, bent = (adapt(variant((keep, f"tensor.grad = {new}")), "mine") for new in ("2 * whole", "whole ** 2"))
-    taught = taught_by(doubled, UNKNOWN, ADD)
+    taught = run_probe(doubled, UNKNOWN, ADD)
     assert taught is not None
     assert factor_of(taught) == 2
-    taught = taught_by(bent, UNKNOWN, ADD)
+    taught = run_probe(bent, UNKNOWN, ADD)
     assert taught is not None
     assert factor_of(taught) == float("inf")
 
 
 def test_complex_numbers_are_understood_where_factors_are_conjugated(variant: Variant) -> None:
-    assert complex_is_right(adapt(variant(), "mine"))
+    assert has_right_complex_gradients(adapt(variant(), "mine"))
     unconjugated = variant(("np.conj(other.data)", "other.data"), ("np.conj(self.data)", "self.data"))
-    assert not complex_is_right(adapt(unconjugated, "mine"))
+    assert not has_right_complex_gradients(adapt(unconjugated, "mine"))

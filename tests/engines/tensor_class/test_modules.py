@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gradcheck.engines.tensor_class.modules import modules_of, says_what_numpy_comes_to
+from gradcheck.engines.tensor_class.modules import modules_of, overrides_numpy
 from tests.engines.dialects import answering, sound
 
 
@@ -37,5 +37,5 @@ def test_a_file_alone_has_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_an_array_leaves_it_to_numpy_what_its_functions_come_to() -> None:
     kinds = (answering.Array, answering.Detaching, sound.Tensor, type("Array", (np.ndarray,), {}))
-    assert [says_what_numpy_comes_to(kind) for kind in kinds] == [True, True, False, False]
-    assert not says_what_numpy_comes_to(type("Refusing", (), {"__array_ufunc__": None}))
+    assert [overrides_numpy(kind) for kind in kinds] == [True, True, False, False]
+    assert not overrides_numpy(type("Refusing", (), {"__array_ufunc__": None}))

@@ -12,8 +12,8 @@ from gradcheck.autograd import ops  # noqa: F401  (fills the table)
 from gradcheck.autograd.op import TABLE
 from gradcheck.checks.result import CaseResult
 from gradcheck.engines.resolve import adapt
-from gradcheck.engines.tensor_class.op_calls import DECOMPOSITIONS
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
+from gradcheck.engines.tensor_class.op_calls import DECOMPOSITIONS
 from gradcheck.engines.tensor_class.wrapped_tensor import compute
 from gradcheck.errors import Unsupported
 

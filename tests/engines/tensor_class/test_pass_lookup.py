@@ -72,13 +72,13 @@ def test_functions_come_before_methods_and_what_takes_less_first() -> None:
 
     home = home_of(helper_grad=helper_grad, backward=backward, many=many_gradients, Tape=Tape, NeedyTape=NeedyTape)
     found = list(passes_of(Node, Node(), "derivative", [home, home]))
-    functions = [(way.manner, way.function) for way in found]
+    functions = [(way.leaf_mode, way.function) for way in found]
     assert functions[0] == ("alone", backward)
     assert functions.index(("listed", helper_grad)) < functions.index(("each", helper_grad))
     assert ("each", Node.grad_wrt) in functions
     assert all(function is not many_gradients and function is not Node.zero_grad for _, function in functions)
     assert [way.attribute for way in found if way.attribute] == ["grad_kept", "bar"]
-    assert sum(getattr(way.function, "__qualname__", "").startswith("Tape.passes") for way in found) == 3
+    assert sum(getattr(way.function, "__qualname__", "").startswith("ForeignTape.passes") for way in found) == 3
 
 
 def test_a_gradient_that_is_kept_is_not_asked_for() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gradcheck.engines.tensor_class.pass_runners import Pass, Tape, by_asking
+from gradcheck.engines.tensor_class.pass_runners import ForeignTape, PassRunner, pass_by_attribute
 
 
 class Node:
@@ -24,12 +24,12 @@ def refusing(root: Any, leaves: list[Any], seed: float = 1.0) -> list[float]:
 
 
 def test_a_function_of_the_root_alone_may_give_a_dictionary() -> None:
-    assert list(Pass(lambda root: {root: 3.0}).run(A, [], (), {})) == [(A, 3.0)]
-    assert list(Pass(lambda root: [3.0]).run(A, [B], (), {})) == []
+    assert list(PassRunner(lambda root: {root: 3.0}).run(A, [], (), {})) == [(A, 3.0)]
+    assert list(PassRunner(lambda root: [3.0]).run(A, [B], (), {})) == []
 
 
 def test_leaves_that_the_root_knows_nothing_of_are_left_out() -> None:
-    way = Pass(refusing, "listed")
+    way = PassRunner(refusing, "listed")
     assert way.parameters() == ["seed"]
     assert list(way.run(None, [A, B], (5.0,), {})) == [(A, 10.0)]
     with pytest.raises(KeyError):
@@ -40,17 +40,17 @@ def test_leaves_that_the_root_knows_nothing_of_are_left_out() -> None:
 
 @pytest.mark.parametrize("given", [(1.0, 2.0), [1.0, 2.0], {A: 1.0, B: 2.0}])
 def test_gradients_come_in_a_list_or_by_leaf(given: Any) -> None:
-    assert list(Pass(lambda root, leaves: given, "listed").run(None, [A, B], (), {})) == [(A, 1.0), (B, 2.0)]
+    assert list(PassRunner(lambda root, leaves: given, "listed").run(None, [A, B], (), {})) == [(A, 1.0), (B, 2.0)]
 
 
 def test_one_leaf_after_the_other() -> None:
-    way = Pass(lambda root, leaf: 1.0 if leaf is A else 2.0, "each")
+    way = PassRunner(lambda root, leaf: 1.0 if leaf is A else 2.0, "each")
     assert list(way.run(None, [A, B], (), {})) == [(A, 1.0), (B, 2.0)]
 
 
 def test_the_gradient_of_the_root_may_have_to_be_put_there() -> None:
-    root, way = Node(), by_asking("bar")
-    assert (list(way.run(root, [], (), {})), root.bar, way.gives) == ([], 1.0, False)
+    root, way = Node(), pass_by_attribute("bar")
+    assert (list(way.run(root, [], (), {})), root.bar, way.returns_gradients) == ([], 1.0, False)
     way.run(root, [], (0.5,), {})
     assert root.bar == 0.5
 
@@ -71,7 +71,7 @@ def test_a_tape_is_new_for_every_graph_and_closed_at_last() -> None:
         def __getitem__(self, leaf: Any) -> float:
             return self.found[leaf]
 
-    tape = Tape(Reel)
+    tape = ForeignTape(Reel)
     tape.begin()
     first = tape.now
     tape.begin()

@@ -12,7 +12,7 @@ import pytest
 
 from gradcheck.engines.resolve import adapt
 from gradcheck.engines.tensor_class.engine import TensorClassEngine
-from gradcheck.engines.tensor_class.problem_source import source_code
+from gradcheck.engines.tensor_class.problem_source import problem_source
 from gradcheck.errors import Unsupported
 from tests.from_text import problem_from
 
@@ -43,7 +43,7 @@ def run(text: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_the_whole_of_it(engine: Any, capsys: pytest.CaptureFixture[str]) -> None:
     one = problem_from("{inputs: {x: [1, 2]}, constants: {c: [3.0, 4.0]}, graph: {y: (x + c) * x, z: tanh(y).sum()}}")
-    text = source_code(engine(), one, ("x", np.array([5.0, 8.0])))
+    text = problem_source(engine(), one, ("x", np.array([5.0, 8.0])))
     assert text.splitlines() == [
         "import numpy as np",
         "from handmade import Tensor",
@@ -73,14 +73,14 @@ def test_calls_are_written_as_the_class_takes_them(
 ) -> None:
     method = f"    {signature}:\n        return Tensor({returned})\n\n"
     one = problem_from(f"{{inputs: {{x: [[1, 2, 3], [4, 5, 6]]}}, graph: {{y: '{expression}', z: y.sum()}}}}")
-    text = source_code(engine((SUM, method + SUM)), one)
+    text = problem_source(engine((SUM, method + SUM)), one)
     assert f"y = {written}" in text.splitlines()
     graph, _, _ = text.rpartition("z.backward()")  # the method has no gradient
     exec(compile(graph, "snippet.py", "exec"), {})
 
 
 def test_functions_are_imported(engine: Any) -> None:
-    text = source_code(
+    text = problem_source(
         engine(function="def exp(x):\n    return Tensor(__import__('numpy').exp(x.data))"),
         problem_from("{inputs: {x: [1, 2]}, graph: {y: exp(exp(x)).sum()}}"),
     )
@@ -95,17 +95,17 @@ def test_flags_and_incoming_gradients(engine: Any) -> None:
         ("tensor.grad = whole if tensor.grad is None else tensor.grad + whole", "tensor.grad = Tensor(whole)"),
     )
     one = problem_from("{inputs: {x: [1, 2]}, graph: {y: x * x}, backward: {y: [1, 0.5]}}")
-    assert source_code(engine(flag), one).splitlines()[2:] == [
+    assert problem_source(engine(flag), one).splitlines()[2:] == [
         "x = Tensor(np.array([1.0, 2.0]), constant=False)",
         "y = x * x",
         "y.backward(np.array([1.0, 0.5]))",
     ]
-    assert "y.backward(Tensor(np.array([1.0, 0.5])))" in source_code(engine(*tensors), one)
+    assert "y.backward(Tensor(np.array([1.0, 0.5])))" in problem_source(engine(*tensors), one)
 
 
 def test_numbers_of_a_class_of_numbers(number: type) -> None:
     engine = adapt(number, "tests_of_numbers.Number")
-    text = source_code(engine, problem_from("{inputs: {x: 3}, graph: {y: x * x + 1}}"), ("x", np.array(6.0)))
+    text = problem_source(engine, problem_from("{inputs: {x: 3}, graph: {y: x * x + 1}}"), ("x", np.array(6.0)))
     assert text.splitlines()[2:] == ["x = Number(3.0)", "y = (x * x) + 1", "y.backward()",
                                      "print(x.grad)  # it should be 6.0"]  # fmt: skip
 
@@ -122,10 +122,10 @@ def test_numbers_of_a_class_of_numbers(number: type) -> None:
 )
 def test_what_takes_more_is_not_written(engine: Any, text: str) -> None:
     with pytest.raises(Unsupported):
-        source_code(engine(), problem_from(text))
+        problem_source(engine(), problem_from(text))
 
 
 def test_a_class_in_no_module_is_not_written(variant: Callable[..., type]) -> None:
     for name in ("mine", "a/mine.py:Tensor"):
         with pytest.raises(Unsupported, match="only a class in a module"):
-            source_code(adapt(variant(), name), problem_from("{inputs: {x: [1, 2]}, graph: {y: x.sum()}}"))
+            problem_source(adapt(variant(), name), problem_from("{inputs: {x: [1, 2]}, graph: {y: x.sum()}}"))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engines.tensor_class.related_types import is_akin
+from gradcheck.engines.tensor_class.related_types import is_related_type
 
 
 class Node:
@@ -34,9 +34,11 @@ class Function:
 
 
 def test_a_shared_base_and_the_same_method_make_kindred() -> None:
-    assert is_akin(Add, Tensor, "backward")
-    assert is_akin(Settings, Tensor, "")
-    assert not any(is_akin(kind, Tensor, "backward") for kind in (Settings, Function, np.ndarray, float, object))
+    assert is_related_type(Add, Tensor, "backward")
+    assert is_related_type(Settings, Tensor, "")
+    assert not any(
+        is_related_type(kind, Tensor, "backward") for kind in (Settings, Function, np.ndarray, float, object)
+    )
 
 
 def test_a_base_of_everybodys_makes_none() -> None:
@@ -46,7 +48,7 @@ def test_a_base_of_everybodys_makes_none() -> None:
     class Other(np.lib.mixins.NDArrayOperatorsMixin):
         def backward(self) -> None: ...
 
-    assert not is_akin(Other, Sized, "backward")
+    assert not is_related_type(Other, Sized, "backward")
 
 
 def test_one_class_that_is_imported_under_two_names_is_one(tmp_path: Path) -> None:
@@ -54,8 +56,8 @@ def test_one_class_that_is_imported_under_two_names_is_one(tmp_path: Path) -> No
     file.write_text("class Tensor:\n    def backward(self): ...\n\nclass Other:\n    def backward(self): ...\n")
     first, second = (_loaded(file, name) for name in ("first_name", "second_name"))
     assert first.Tensor is not second.Tensor
-    assert is_akin(second.Tensor, first.Tensor, "backward")
-    assert not is_akin(second.Other, first.Tensor, "backward")
+    assert is_related_type(second.Tensor, first.Tensor, "backward")
+    assert not is_related_type(second.Other, first.Tensor, "backward")
 
 
 def _loaded(file: Path, name: str) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engines.tensor_class.returned_gradients import Returned
+from gradcheck.engines.tensor_class.returned_gradients import ReturnedGradients
 
 
 def is_tensor(value: Any) -> bool:
@@ -18,8 +18,8 @@ class Node(SimpleNamespace):
     __hash__ = object.__hash__  # type: ignore[assignment]
 
 
-def added(*passes: dict[Any, Any]) -> Returned:
-    found = Returned()
+def added(*passes: dict[Any, Any]) -> ReturnedGradients:
+    found = ReturnedGradients()
     for gradients in passes:
         found.add(gradients.items(), is_tensor, lambda one: None if one is None else np.asarray(one, float))
     return found
@@ -64,4 +64,4 @@ def test_what_is_carried_over_to_a_new_tensor_is_added_to() -> None:
     assert named.put(Node(name="y"), np.array([5.0]))
     named.add([("y", [2.0])], is_tensor, lambda one: np.asarray(one, float))
     assert named.of(Node(name="y")) == [7.0]
-    assert not Returned().put(new, np.array([5.0]))  # passes give nothing back
+    assert not ReturnedGradients().put(new, np.array([5.0]))  # passes give nothing back

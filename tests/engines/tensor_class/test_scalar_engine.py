@@ -74,7 +74,7 @@ def test_numbers_have_their_own_gradients(engine: ScalarClassEngine) -> None:
     assert x.grad.tolist() == [0, 0]
     x.grad = np.array([7.0, 8.0])
     assert x.grad.tolist() == [7, 8]
-    assert engine.current(x).tolist() == [1, 2]
+    assert engine.current_values(x).tolist() == [1, 2]
 
 
 def lacks(engine: ScalarClassEngine, name: str, *args: object) -> str:
@@ -102,7 +102,7 @@ def test_too_many_numbers_and_other_precisions_are_lacking(engine: ScalarClassEn
 
 def test_passes_from_what_is_no_number_of_its_own(engine: ScalarClassEngine) -> None:
     x = engine.leaf(np.ones(2), True)
-    plain = engine.gathered(np.array(3.0, object))
+    plain = engine.gather(np.array(3.0, object))
     with pytest.raises(Unsupported) as caught:
         engine.backward([plain], [None], True)
     assert caught.value.lacks == "passes from constants"

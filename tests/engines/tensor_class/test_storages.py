@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.engines.tensor_class.storages import MOST, array_of, is_storage
+from gradcheck.engines.tensor_class.storages import MAX_ELEMENTS, array_of, is_storage
 
 ROWS = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
 
@@ -45,7 +45,7 @@ def test_numbers_are_read_by_what_there_is(kind: type) -> None:
 
 def test_what_is_no_such_array() -> None:
     large = Tupled()
-    large.shape = (MOST + 1, 1)
+    large.shape = (MAX_ELEMENTS + 1, 1)
     unknown = Tupled()
     unknown.shape = ("n", 3)
     assert array_of(large) is array_of(unknown) is array_of(Base()) is array_of(7.0) is array_of(Tupled) is None

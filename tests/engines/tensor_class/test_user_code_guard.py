@@ -15,10 +15,10 @@ from gradcheck.engines.tensor_class.user_code_guard import (
     EndlessRecursion,
     EngineError,
     Output,
-    as_asked,
+    error_line,
     is_deliberate,
-    said,
-    translating,
+    translate_errors,
+    with_expected_errors,
 )
 from gradcheck.errors import ShapeMismatch, TensorError, Unsupported
 from gradcheck.language.case import Case
@@ -26,7 +26,7 @@ from gradcheck.language.loader import load_text
 
 
 def raising(error: BaseException) -> None:
-    with translating("its sum"):
+    with translate_errors("its sum"):
         raise error
 
 
@@ -59,8 +59,8 @@ def test_hips_autograd_says_which_gradient_is_missing() -> None:
 
 
 def test_what_is_said_is_one_line() -> None:
-    assert said(ValueError("a\nb")) == "ValueError: a"
-    assert said(ValueError()) == "ValueError"
+    assert error_line(ValueError("a\nb")) == "ValueError: a"
+    assert error_line(ValueError()) == "ValueError"
 
 
 def case(steps: str) -> Case:
@@ -84,17 +84,17 @@ def engine_error(cause: Exception) -> EngineError:
     ],
 )
 def test_an_exception_is_what_its_step_asks_for(steps: str, error: TensorError, kind: str) -> None:
-    found = as_asked(case(steps), Evaluation("mine", (State({}, {}, error),), error))
+    found = with_expected_errors(case(steps), Evaluation("mine", (State({}, {}, error),), error))
     assert found.error is found.states[0].error is not None
     assert found.error.kind == kind
-    before = as_asked(case(steps), Evaluation("mine", (), error, "y"))
+    before = with_expected_errors(case(steps), Evaluation("mine", (), error, "y"))
     assert before.error is not None
     assert (before.error.kind, before.failed_at) == (kind, "y")
 
 
 def test_what_raised_nothing_stays_as_it_is() -> None:
     evaluation = Evaluation("mine", (State({}, {}),))
-    assert as_asked(case("{backward: y, raises: non_scalar_backward}"), evaluation) == evaluation
+    assert with_expected_errors(case("{backward: y, raises: non_scalar_backward}"), evaluation) == evaluation
 
 
 def test_an_assertion_of_several_lines_is_deliberate() -> None:

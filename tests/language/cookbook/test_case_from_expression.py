@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.errors import GradcheckError, UsageError
-from gradcheck.language.cookbook.case_from_expression import case_of
+from gradcheck.language.cookbook.case_from_expression import case_from_expression
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.sampling import draw
 
 
 def shapes(text: str, **given: list[str]) -> dict[str, tuple[int, ...]]:
-    return {name: array.shape for name, array in draw(case_of(text, parse(text), given)).inputs.items()}
+    return {name: array.shape for name, array in draw(case_from_expression(text, parse(text), given)).inputs.items()}
 
 
 @pytest.mark.parametrize(
@@ -42,10 +42,10 @@ def test_those_that_are_given() -> None:
 
 
 def test_numbers_for_which_it_is_defined() -> None:
-    assert (draw(case_of("log(x).sum()", parse("log(x).sum()"), {})).inputs["x"] > 0).all()
-    assert case_of("logdet(S)", parse("logdet(S)"), {}).inputs["S"]
+    assert (draw(case_from_expression("log(x).sum()", parse("log(x).sum()"), {})).inputs["x"] > 0).all()
+    assert case_from_expression("logdet(S)", parse("logdet(S)"), {}).inputs["S"]
 
 
 def test_what_is_no_expression_of_tensors() -> None:
     with pytest.raises(GradcheckError):
-        case_of("log(-exp(x))", parse("log(-exp(x))"), {})
+        case_from_expression("log(-exp(x))", parse("log(-exp(x))"), {})

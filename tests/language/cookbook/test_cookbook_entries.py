@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.language.cookbook.cookbook_entries import entries, instances, named, near
+from gradcheck.language.cookbook.cookbook_entries import entries, find_instances, search_by_words, similar_entries
 from gradcheck.language.expr.parser import parse
 
 
@@ -35,39 +35,39 @@ def test_there_are_enough() -> None:
     ],
 )
 def test_it_is_found(text: str, name: str) -> None:
-    found = [entry.name for entry, _ in instances(parse(text))]
+    found = [entry.name for entry, _ in find_instances(parse(text))]
     assert name in found
 
 
 def test_in_other_names() -> None:
-    ((entry, names),) = instances(parse("trace(P @ Q.T @ X)"))
-    mine = entry.called(names)
+    ((entry, names),) = find_instances(parse("trace(P @ Q.T @ X)"))
+    mine = entry.with_names(names)
     assert mine.graph == {"f": "trace(P @ Q.T @ X)"}
     assert mine.formulas["Q"] == ["X @ P"]
     assert set(mine.shapes) == {"P", "Q", "X"}
 
 
 def test_sentences_speak_of_the_same_names() -> None:
-    ((entry, names), *_) = instances(parse("trace(P.T @ Q @ P)"))
-    mine = entry.called(names)
+    ((entry, names), *_) = find_instances(parse("trace(P.T @ Q @ P)"))
+    mine = entry.with_names(names)
     assert "for a symmetric Q alone" in [mistake.why for mistake in mine.wrong]
-    ((entry, names), *_) = instances(parse("trace(P @ Q)"))
-    assert entry.called(names).description.startswith("A matrix's trace")
+    ((entry, names), *_) = find_instances(parse("trace(P @ Q)"))
+    assert entry.with_names(names).description.startswith("A matrix's trace")
 
 
 def test_what_stands_in_the_way_is_called_otherwise() -> None:
-    found = {entry.name: entry.called(names) for entry, names in instances(parse("logdet(f.T @ f)"))}
+    found = {entry.name: entry.with_names(names) for entry, names in find_instances(parse("logdet(f.T @ f)"))}
     mine = found["log determinant of a Gram matrix"]
     assert mine.inputs == ["f"]
     assert mine.graph == {"f1": "logdet(f.T @ f)"}
 
 
 def test_words() -> None:
-    assert [one.name for one in named("cosine")[:2]] == ["cosine", "cosine similarity"]
-    assert {entry.theme for entry in named("kalman")} == {"processes"}
-    assert named("nothing of the kind") == []
+    assert [one.name for one in search_by_words("cosine")[:2]] == ["cosine", "cosine similarity"]
+    assert {entry.theme for entry in search_by_words("kalman")} == {"processes"}
+    assert search_by_words("nothing of the kind") == []
 
 
 def test_near_ones_have_its_ops() -> None:
-    assert "determinant" in [entry.name for entry in near(parse("det(A)"))]
-    assert near(parse("fft.fft(x)")) == []
+    assert "determinant" in [entry.name for entry in similar_entries(parse("det(A)"))]
+    assert similar_entries(parse("fft.fft(x)")) == []

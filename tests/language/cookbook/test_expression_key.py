@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.language.cookbook.expression_key import MOST_PARTS, Key, conventional, key_of
+from gradcheck.language.cookbook.expression_key import MOST_PARTS, ExpressionKey, conventional_ranks, key_of
 from gradcheck.language.expr.nodes import Call, Name
 from gradcheck.language.expr.parser import parse
 
 
-def key(text: str) -> Key:
+def key(text: str) -> ExpressionKey:
     expr = parse(text)
-    found = key_of(expr, conventional(expr))
+    found = key_of(expr, conventional_ranks(expr))
     assert found is not None
     return found
 

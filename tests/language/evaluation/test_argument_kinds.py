@@ -10,12 +10,12 @@ import pytest
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.engines.torch import Torch
 from gradcheck.errors import ArgumentError, DtypeMismatch, TensorError, Unsupported
-from gradcheck.language.evaluation.argument_kinds import check_kinds, holds_tensor, instead_of_number, kinds_of
+from gradcheck.language.evaluation.argument_kinds import check_kinds, holds_tensor, kinds_of, number_hint
 from gradcheck.language.evaluation.evaluate import evaluate, program
-from gradcheck.language.evaluation.host import NUMPY, Application, apply
+from gradcheck.language.evaluation.host import NUMPY, OpCall, apply
 from gradcheck.language.expr.nodes import Call
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.random_streams import RANDOM, Drawing, stream
+from gradcheck.language.random_streams import RANDOM_OPS, RandomHost, stream
 from tests.samples import samples
 
 #: What is put in the place of each argument in turn.
@@ -62,9 +62,9 @@ MORE = frozenset(
 )
 
 
-def application(text: str) -> Application:
+def application(text: str) -> OpCall:
     found = program(parse(text))[-1][1]
-    assert isinstance(found, Application)
+    assert isinstance(found, OpCall)
     return found
 
 
@@ -80,7 +80,7 @@ def in_torch(engine: Torch, value: Any) -> Any:
     return engine.leaf(value, False) if isinstance(value, np.ndarray) else value
 
 
-def refused(call: Application, given: list[Any], host: Any) -> bool:
+def refused(call: OpCall, given: list[Any], host: Any) -> bool:
     try:
         apply(call, given, host, 10**6)
     except (TensorError, Unsupported):
@@ -94,13 +94,13 @@ def engine() -> Torch:
 
 
 @pytest.mark.filterwarnings("ignore")  # torch's own
-@pytest.mark.parametrize("name", sorted(op.name for op in TABLE.values() if op.torch and op.name not in RANDOM))
+@pytest.mark.parametrize("name", sorted(op.name for op in TABLE.values() if op.torch and op.name not in RANDOM_OPS))
 def test_what_torch_refuses_of_an_op_is_refused(name: str, engine: Torch) -> None:
     op = TABLE[name]
     expr = call_of(op)
     if expr is None:
         return
-    host = Drawing(stream(0, name), np.dtype(np.float64))
+    host = RandomHost(stream(0, name), np.dtype(np.float64))
     base, named = [evaluate(arg, {}, host) for arg in expr.args], {k: evaluate(v, {}, host) for k, v in expr.kwargs}
     unlike = set()
     with engine.session(np.dtype(np.float64)):
@@ -113,7 +113,7 @@ def test_what_torch_refuses_of_an_op_is_refused(name: str, engine: Torch) -> Non
                     args[place] = value
                 else:
                     others[parameter.name] = value
-                call, given = Application.of(name, len(args), tuple(others)), [*args, *others.values()]
+                call, given = OpCall.of(name, len(args), tuple(others)), [*args, *others.values()]
                 theirs = in_torch(engine, given)
                 if not refused(call, given, NUMPY) and refused(call, theirs, engine.host):
                     unlike.add(f"{parameter.name}: {what}")
@@ -204,5 +204,5 @@ def test_what_holds_a_tensor() -> None:
 
 
 def test_what_to_write_for_a_number() -> None:
-    assert instead_of_number("max", 0, "z") == "write relu(z) or clamp(z, min=0)"
-    assert instead_of_number("hypot", 2, "z") == "write full_like(z, 2) for 2"
+    assert number_hint("max", 0, "z") == "write relu(z) or clamp(z, min=0)"
+    assert number_hint("hypot", 2, "z") == "write full_like(z, 2) for 2"

@@ -191,9 +191,10 @@ def test_what_is_known_of_a_call_beforehand() -> None:
     def of(text: str) -> Any:
         return program(parse(text))[-1][1]
 
-    assert (of("x + y").operator, of("x + y").infix, of("-x").operator, of("-x").infix) == (True, True, True, False)
-    assert (of("add(x, y, alpha=2)").operator, of("add(x, y, alpha=2)").keys) == (False, ("alpha",))
-    assert (of("exp(x)").measured, of("x * y").measured, of("zeros(2)").measured) == (False, True, True)
+    assert (of("x + y").is_operator, of("x + y").is_infix) == (True, True)
+    assert (of("-x").is_operator, of("-x").is_infix) == (True, False)
+    assert (of("add(x, y, alpha=2)").is_operator, of("add(x, y, alpha=2)").keys) == (False, ("alpha",))
+    assert (of("exp(x)").needs_size_check, of("x * y").needs_size_check, of("zeros(2)").needs_size_check) == (False, True, True)
     assert (of("sum(x)").needs_tensor, of("zeros(2)").needs_tensor) == (True, False)
 
 

@@ -14,9 +14,9 @@ import pytest
 
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.errors import TooLarge
-from gradcheck.language.evaluation.result_size import check
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
+from gradcheck.language.evaluation.result_size import check
 from tests.autograd.table import application_in, generator
 from tests.autograd.test_torchs_calls import CALLS as TORCHS_CALLS
 from tests.autograd.test_torchs_calls import op_of

@@ -14,9 +14,9 @@ from gradcheck.errors import (
     ShapeMismatch,
     TooLarge,
 )
-from gradcheck.language.evaluation.result_size import shape_of
 from gradcheck.language.evaluation.evaluate import evaluate, program
-from gradcheck.language.evaluation.host import NUMPY, Application, apply, check, operate
+from gradcheck.language.evaluation.host import NUMPY, OpCall, apply, apply_operator, check
+from gradcheck.language.evaluation.result_size import shape_of
 from gradcheck.language.expr.parser import parse
 from tests.language.evaluation.names import NAMES, X
 
@@ -47,9 +47,9 @@ def test_shapes_are_those_of_tensors_alone() -> None:
     assert [shape_of(v) for v in (X, np.float64(1), 2.0, [1], np.dtype("float32"))] == [(2, 3), (), None, None, None]
 
 
-def application(text: str) -> Application:
+def application(text: str) -> OpCall:
     found = program(parse(text))[-1][1]
-    assert isinstance(found, Application)
+    assert isinstance(found, OpCall)
     return found
 
 
@@ -65,8 +65,8 @@ def test_tensors_go_to_the_host_and_numbers_stay_plain() -> None:
             return NUMPY.dtype(name)
 
     x = np.ones(2)
-    np.testing.assert_array_equal(operate(application("a + b"), x, 1, Host(), 10), x + 1)
-    assert operate(application("a * b"), 2, 3, Host(), 10) == 6
+    np.testing.assert_array_equal(apply_operator(application("a + b"), x, 1, Host(), 10), x + 1)
+    assert apply_operator(application("a * b"), 2, 3, Host(), 10) == 6
     np.testing.assert_array_equal(apply(application("sum(a, dim=b)"), [x, 0], Host(), 10), 2.0)
     assert apply(application("max(a, b)"), [2, 3], Host(), 10) == 3
     assert apply(application("a[b]"), [(4, 5), 1], Host(), 10) == 5
@@ -90,12 +90,12 @@ def test_arguments_that_make_no_sense(text: str, given: list[Any], message: str)
 
 def test_the_op_s_own_errors_pass_as_they_are() -> None:
     with pytest.raises(ShapeMismatch):
-        operate(application("a @ b"), np.ones((2, 3)), np.ones((2, 3)), NUMPY, 100)
+        apply_operator(application("a @ b"), np.ones((2, 3)), np.ones((2, 3)), NUMPY, 100)
 
 
 def test_results_beyond_the_limit_are_refused_before_they_are_made() -> None:
     with pytest.raises(TooLarge):
-        operate(application("a + b"), np.ones((9, 1)), np.ones((1, 9)), NUMPY, 80)
+        apply_operator(application("a + b"), np.ones((9, 1)), np.ones((1, 9)), NUMPY, 80)
 
 
 def test_shapes_that_do_not_fit_are_named_where_numpy_would_not() -> None:
@@ -119,10 +119,10 @@ def test_a_number_in_the_place_of_a_tensor_is_told_in_our_words() -> None:
 
 
 def test_what_is_checked_alone_is_what_is_refused():
-    matmul, add = Application.of("matmul", 2, ()), Application.of("add", 2, ())
+    matmul, add = OpCall.of("matmul", 2, ()), OpCall.of("add", 2, ())
     check(matmul, [X, X.T], 10**8)
     with pytest.raises(TooLarge):
         check(matmul, [np.zeros((100, 1)), np.zeros((1, 100))], 9_999)
     with pytest.raises(ArgumentError):
-        check(Application.of("sum", 1, ("dim",)), [X, True], 10**8)
+        check(OpCall.of("sum", 1, ("dim",)), [X, True], 10**8)
     check(add, [X, X], 0)  # as large as they are

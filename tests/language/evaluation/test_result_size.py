@@ -12,11 +12,11 @@ import pytest
 
 from gradcheck.autograd.op import TABLE, lookup
 from gradcheck.errors import TensorError, TooLarge
-from gradcheck.language.evaluation.result_size import MAX_ELEMENTS, check, too_large
 from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.evaluation.result_size import MAX_ELEMENTS, check, too_large
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.random_streams import Drawing, stream
+from gradcheck.language.random_streams import RandomHost, stream
 from tests.samples import CALLS, OP_OF, drawn
 
 HUGE = [
@@ -173,7 +173,7 @@ def test_a_large_number_takes_neither_time_nor_memory(text: str) -> None:
     started = time.process_time()
     try:
         with contextlib.suppress(TensorError):
-            evaluate(parse(text), {}, Drawing(stream(0, "x"), np.dtype(np.float64)), max_elements=10**6)
+            evaluate(parse(text), {}, RandomHost(stream(0, "x"), np.dtype(np.float64)), max_elements=10**6)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -186,7 +186,7 @@ def test_a_large_number_takes_neither_time_nor_memory(text: str) -> None:
 )
 def test_more_dimensions_than_numpy_broadcasts_are_refused(call: str) -> None:
     def made(dimensions: int) -> Any:
-        return evaluate(parse(call.format("1, " * dimensions)), {}, Drawing(stream(0, "x"), np.dtype(np.float64)))
+        return evaluate(parse(call.format("1, " * dimensions)), {}, RandomHost(stream(0, "x"), np.dtype(np.float64)))
 
     assert made(32).ndim == 32
     with pytest.raises(TooLarge, match="more than 32 dimensions"):

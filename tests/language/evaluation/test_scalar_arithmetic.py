@@ -80,7 +80,11 @@ def test_operators_and_their_errors() -> None:
         scalar_arithmetic.binary("mul", 2**62, 8)
     with pytest.raises(DtypeMismatch, match="lt is not defined between a complex number and an integer"):
         scalar_arithmetic.binary("lt", 1j, 2)
-    assert (scalar_arithmetic.unary("neg", 2), scalar_arithmetic.unary("bitwise_not", True), scalar_arithmetic.unary("bitwise_not", 2)) == (
+    assert (
+        scalar_arithmetic.unary("neg", 2),
+        scalar_arithmetic.unary("bitwise_not", True),
+        scalar_arithmetic.unary("bitwise_not", 2),
+    ) == (
         -2,
         False,
         -3,
@@ -90,18 +94,18 @@ def test_operators_and_their_errors() -> None:
 
 
 def test_shapes_are_added_and_compared() -> None:
-    assert scalar_arithmetic.among_sequences("add", (1, 2), [3]) == (1, 2, 3)
-    assert scalar_arithmetic.among_sequences("eq", [1, 2], (1, 2)) is True
+    assert scalar_arithmetic.sequence_operator("add", (1, 2), [3]) == (1, 2, 3)
+    assert scalar_arithmetic.sequence_operator("eq", [1, 2], (1, 2)) is True
     with pytest.raises(DtypeMismatch, match="a list becomes a tensor"):
-        scalar_arithmetic.among_sequences("mul", [1], 2)
+        scalar_arithmetic.sequence_operator("mul", [1], 2)
     with pytest.raises(DtypeMismatch):
-        scalar_arithmetic.among_sequences("add", (1,) * 60, (1,) * 60)  # no shape is so long
+        scalar_arithmetic.sequence_operator("add", (1,) * 60, (1,) * 60)  # no shape is so long
 
 
 def test_elementwise_ops_on_numbers() -> None:
     assert scalar_arithmetic.elementwise(TABLE["sqrt"], (4,), {}) == 2.0
     assert type(scalar_arithmetic.elementwise(TABLE["maximum"], (1, 2), {})) is int
-    assert (scalar_arithmetic.extreme("max", (1, 3)), scalar_arithmetic.extreme("min", (1, 3))) == (3, 1)
+    assert (scalar_arithmetic.min_or_max("max", (1, 3)), scalar_arithmetic.min_or_max("min", (1, 3))) == (3, 1)
 
 
 def test_indices_and_bounds() -> None:
@@ -110,18 +114,23 @@ def test_indices_and_bounds() -> None:
         scalar_arithmetic.index((4, 5, 6), 3)
     with pytest.raises(DtypeMismatch, match="not a boolean"):
         scalar_arithmetic.index((4, 5), True)
-    assert (scalar_arithmetic.bound(None), scalar_arithmetic.bound(3), scalar_arithmetic.bound(np.int64(3)), scalar_arithmetic.bound(10**30)) == (
+    assert (
+        scalar_arithmetic.slice_bound(None),
+        scalar_arithmetic.slice_bound(3),
+        scalar_arithmetic.slice_bound(np.int64(3)),
+        scalar_arithmetic.slice_bound(10**30),
+    ) == (
         None,
         3,
         3,
         2**62,
     )
     with pytest.raises(DtypeMismatch, match="a slice takes integers, not a float"):
-        scalar_arithmetic.bound(1.5)
+        scalar_arithmetic.slice_bound(1.5)
 
 
 def test_values_in_words() -> None:
-    assert [scalar_arithmetic.kind(v) for v in (1, True, "a", None, np.zeros(1))] == [
+    assert [scalar_arithmetic.describe_kind(v) for v in (1, True, "a", None, np.zeros(1))] == [
         "an integer", "a boolean", "a text", "None", "a ndarray",
     ]  # fmt: skip
     assert scalar_arithmetic.tensor_hint(1, [2]) == "a list becomes a tensor by tensor([1, 2])"

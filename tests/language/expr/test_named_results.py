@@ -4,9 +4,9 @@ import pytest
 
 from gradcheck.autograd.parts import PARTS
 from gradcheck.errors import InvalidCase
+from gradcheck.language.expr.named_results import NoSuchResult, named_result
 from gradcheck.language.expr.nodes import Call, Name
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.expr.named_results import NoPart, part
 
 X = Name("x")
 
@@ -33,7 +33,7 @@ def test_every_name_is_a_place() -> None:
     for op, names in PARTS.items():
         call = Call(op, (X,), (("dim", X),))
         for place, name in enumerate(names):
-            assert part(X, call, name) == parse(f"x[{place}]")
+            assert named_result(X, call, name) == parse(f"x[{place}]")
 
 
 @pytest.mark.parametrize("text", ["max(x, y).values", "median(x).values", "exp(x).values", "sort(x).Q", "x[0].values"])
@@ -43,5 +43,5 @@ def test_what_is_no_part_is_refused(text: str) -> None:
 
 
 def test_why_there_is_none() -> None:
-    assert isinstance(part(X, X, "values"), NoPart)
-    assert "dim=1" in part(X, parse("max(x)"), "values")[1]  # type: ignore[operator, index]
+    assert isinstance(named_result(X, X, "values"), NoSuchResult)
+    assert "dim=1" in named_result(X, parse("max(x)"), "values")[1]  # type: ignore[operator, index]

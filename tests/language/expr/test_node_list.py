@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.language.expr.node_list import flattened, put_together
+from gradcheck.language.expr.node_list import from_node_list, to_node_list
 from gradcheck.language.expr.nodes import Call, Expr, Name
 from gradcheck.language.expr.parser import parse
 from tests.samples import CALLS
@@ -27,7 +27,7 @@ def places(expr: Expr) -> list[int]:
 def test_it_comes_back_as_it_was(shares: bool) -> None:
     for text in (*FORMS, *CALLS):
         expr = parse(text)
-        back = put_together(flattened(expr, shares))
+        back = from_node_list(to_node_list(expr, shares))
         assert back == expr
         assert places(back) == places(expr)
 
@@ -36,8 +36,8 @@ def test_what_occurs_twice_is_shared_or_written_twice() -> None:
     whole: Expr = Name("x")
     for _ in range(12):
         whole = Call("add", (whole, whole))
-    back = put_together(flattened(whole))
-    assert len(flattened(whole)) == 25
-    assert len(flattened(whole, shares=False)) == 2**13 - 1
+    back = from_node_list(to_node_list(whole))
+    assert len(to_node_list(whole)) == 25
+    assert len(to_node_list(whole, shares=False)) == 2**13 - 1
     assert len(set(map(id, back.walk()))) == 13
     assert back == whole

@@ -7,7 +7,7 @@ import pytest
 from gradcheck.autograd.op import TABLE
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.expr.nodes import Call, Dtype, Literal, Name, Sequence, Slice
-from gradcheck.language.expr.parser import parse, spans
+from gradcheck.language.expr.parser import parse, parse_with_spans
 from gradcheck.language.expr.printer import to_text
 from tests.tables import for_each
 
@@ -333,6 +333,6 @@ def test_every_sample_of_the_table_is_read_printed_and_checked(text):
     ],
 )
 def test_where_every_part_is_written(text, parts):
-    root, found = spans(text)
+    root, found = parse_with_spans(text)
     assert root == parse(text)
     assert {text[slice(*found[id(node)])] for node in root.walk() if id(node) in found} == parts

@@ -10,7 +10,7 @@ import pytest
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.expr.nodes import Literal
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.expr.syntax import Source, dotted, fits, is_number, signed, unsigned
+from gradcheck.language.expr.syntax import Source, dotted_name, fits_64_bits, is_number, signed_number, unsigned_number
 
 
 def test_columns_count_characters_not_bytes():
@@ -70,17 +70,23 @@ def test_brackets_inside_texts_are_text() -> None:
 
 
 def test_dotted_names_of_up_to_three_words() -> None:
-    assert [dotted(node(text)) for text in ("x", "a.b", "a.b.c", "a.b.c.d", "f().a")] == ["x", "a.b", "a.b.c", "", ""]
+    assert [dotted_name(node(text)) for text in ("x", "a.b", "a.b.c", "a.b.c.d", "f().a")] == [
+        "x",
+        "a.b",
+        "a.b.c",
+        "",
+        "",
+    ]
 
 
 def test_numbers_that_stand_there() -> None:
-    assert [unsigned(node(text)) for text in ("2", "2j", "torch.inf", "-2", "True", "x", "'2'")] == [
+    assert [unsigned_number(node(text)) for text in ("2", "2j", "torch.inf", "-2", "True", "x", "'2'")] == [
         2, 2j, float("inf"), None, None, None, None,
     ]  # fmt: skip
-    assert [signed(node(text)) for text in ("-2", "2", "--2")] == [-2, 2, None]
-    assert unsigned(node("9" * 20)) is None
+    assert [signed_number(node(text)) for text in ("-2", "2", "--2")] == [-2, 2, None]
+    assert unsigned_number(node("9" * 20)) is None
 
 
 def test_numbers_and_what_fits() -> None:
     assert [is_number(value) for value in (1, 1.5, 1j, True, "1", None)] == [True, True, True, False, False, False]
-    assert [fits(value) for value in (2**63, 2**63 + 1, float("inf"), "x")] == [True, False, False, True]
+    assert [fits_64_bits(value) for value in (2**63, 2**63 + 1, float("inf"), "x")] == [True, False, False, True]

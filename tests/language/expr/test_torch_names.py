@@ -5,7 +5,7 @@ import math
 import pytest
 
 from gradcheck.language.expr.nodes import Dtype, Literal
-from gradcheck.language.expr.torch_names import NAMESPACES, constant, find_op, is_usable, member
+from gradcheck.language.expr.torch_names import NAMESPACES, constant, find_op, is_usable, namespace_constant
 
 
 @pytest.mark.parametrize("name", ["x", "y", "on", "no", "θ", "sum", "grad", "_", "match", "float64"])
@@ -29,8 +29,8 @@ def test_constants():
 
 def test_a_bare_float_is_python_s_and_torch_float_is_torch_s():
     assert constant("float") == Dtype("float64")
-    assert member("torch", "float") == Dtype("float32")
-    assert member("math", "float") is None
+    assert namespace_constant("torch", "float") == Dtype("float32")
+    assert namespace_constant("math", "float") is None
 
 
 @pytest.mark.parametrize(

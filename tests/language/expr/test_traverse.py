@@ -100,7 +100,7 @@ def test_a_node_over_equal_children_is_equal(text: str) -> None:
         again = with_children(node, [with_children(child, list(child.children)) for child in node.children])
         assert again is node
         if node.children:
-            assert node.over(list(node.children)) == node
+            assert node.rebuild(list(node.children)) == node
 
 
 def test_a_node_over_other_children() -> None:

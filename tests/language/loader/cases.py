@@ -6,8 +6,8 @@ from gradcheck.errors import InvalidCase
 from gradcheck.language.case import Case
 from gradcheck.language.loader import load_text
 from gradcheck.language.loader.compose import Composer
-from gradcheck.language.loader.yaml_document import DEFAULT, Document
-from gradcheck.language.loader.name_scope import Scope
+from gradcheck.language.loader.name_scope import NameScope
+from gradcheck.language.loader.yaml_document import DEFAULT_LIMITS, Document
 
 VALID = "inputs:\n  x: [1, 2, 3]\ngraph:\n  y: x * 2\n  z: y.sum()\n"
 
@@ -32,17 +32,17 @@ def wrong(text: str) -> list[tuple[str, str]]:
 
 def document(text: str) -> Document:
     """The YAML document that a text is."""
-    composer = Composer("f.yaml", DEFAULT)
+    composer = Composer("f.yaml", DEFAULT_LIMITS)
     found = composer.compose(text, 1)
     assert found is not None
     assert composer.errors == []
     return found
 
 
-def scope(text: str, sizes: dict[str, int] | None = None) -> tuple[Scope, list[InvalidCase]]:
+def scope(text: str, sizes: dict[str, int] | None = None) -> tuple[NameScope, list[InvalidCase]]:
     """The names of a document's sections, and the errors that gather."""
     found, errors = document(text), list[InvalidCase]()
-    made = Scope(found, errors, set(), sizes or {})
+    made = NameScope(found, errors, set(), sizes or {})
     for section, entries in found.data.items():
         made.define(section, entries)
     return made, errors

@@ -45,7 +45,7 @@ def test_the_chain() -> None:
     assert [claim.text for claim in case.wrong_formulas["y"]] == ["x", "y * 2"]
     assert case.wrong_formulas["y"][1].place == Place("cases/chain.yaml", 14, 11)
     assert case.shapes == {"x": ("c", "d"), "y": ("b", "c")}
-    assert case.words == {"b": 3, "c": 2, "d": 2}
+    assert case.symbol_sizes == {"b": 3, "c": 2, "d": 2}
     assert case.generalize == Generalize()
     assert case.places["expected.x"] == Place("cases/chain.yaml", 10, 3)
     assert case.places["formulas"] == Place("cases/chain.yaml", 11, 1)

@@ -9,7 +9,7 @@ import pytest
 from gradcheck.errors import InvalidCase, Place
 from gradcheck.language.loader import compose, load, load_text
 from gradcheck.language.loader.compose import Composer
-from gradcheck.language.loader.yaml_document import BROKEN, DEFAULT, Document, Limits
+from gradcheck.language.loader.yaml_document import BROKEN, DEFAULT_LIMITS, Document, Limits
 from tests.language.loader.cases import document
 
 CORPUS = sorted((Path(__file__).parent / "malformed").glob("*.yaml"))
@@ -22,7 +22,7 @@ def test_the_parser_in_python_alone_agrees(path: Path, monkeypatch: pytest.Monke
     assert [str(e) for e in load(path).errors] == expected
 
 
-def composed(text: str, limits: Limits = DEFAULT) -> tuple[Document | None, list[str]]:
+def composed(text: str, limits: Limits = DEFAULT_LIMITS) -> tuple[Document | None, list[str]]:
     composer = Composer("f.yaml", limits)
     return composer.compose(text, 1), [str(error) for error in composer.errors]
 

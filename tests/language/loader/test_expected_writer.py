@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.language.loader import load_text
-from gradcheck.language.loader.expected_writer import with_expected
+from gradcheck.language.loader.expected_writer import insert_expected
 
 BLOCK = """\
 # begin
@@ -22,7 +22,7 @@ tags: [a]
 
 
 def test_behind_what_it_is_about_in_the_indentation_of_the_others() -> None:
-    text = with_expected(BLOCK, 2, {"x": "[2, 4]", "y": "[1, 1]"})
+    text = insert_expected(BLOCK, 2, {"x": "[2, 4]", "y": "[1, 1]"})
     after = "backward: {y: [1, 1]}   # from here\n"
     assert text == BLOCK.replace(after, f"{after}expected:\n    x: [2, 4]\n    y: [1, 1]\n")
 
@@ -49,9 +49,9 @@ def test_behind_what_it_is_about_in_the_indentation_of_the_others() -> None:
 def test_every_layout(before: str, after: str | None) -> None:
     if after is None:
         with pytest.raises(ValueError, match="no mapping"):
-            with_expected(before, 1, {"x": "1"})
+            insert_expected(before, 1, {"x": "1"})
         return
-    assert with_expected(before, 1, {"x": "1"}) == after
+    assert insert_expected(before, 1, {"x": "1"}) == after
     cases, errors = load_text(after, "a.yaml")
     assert not errors
     assert "x" in cases[0].expected
@@ -59,13 +59,13 @@ def test_every_layout(before: str, after: str | None) -> None:
 
 def test_only_the_document_that_is_meant() -> None:
     one = "inputs: {x: 2}\ngraph: {y: x}\n"
-    text = with_expected(f"{one}---\n{one}---\n{one}", 4, {"x": "1"})
+    text = insert_expected(f"{one}---\n{one}---\n{one}", 4, {"x": "1"})
     assert text == f"{one}---\n{one}expected:\n  x: 1\n---\n{one}"
     with pytest.raises(ValueError, match="line 0"):
-        with_expected(one, 0, {})
+        insert_expected(one, 0, {})
 
 
 def test_long_rows_have_lines_of_their_own() -> None:
     row = "[" + ", ".join(["0.12345678901"] * 4) + "]"
-    text = with_expected("inputs: {x: 2}\ngraph: {y: x}\n", 1, {"x": f"[{row}, {row}]"})
+    text = insert_expected("inputs: {x: 2}\ngraph: {y: x}\n", 1, {"x": f"[{row}, {row}]"})
     assert text.endswith(f"expected:\n  x: [{row},\n      {row}]\n")

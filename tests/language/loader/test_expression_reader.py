@@ -7,7 +7,7 @@ import pytest
 from gradcheck.errors import Place
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.loader import load_text
-from gradcheck.language.loader.expression_reader import Expressions
+from gradcheck.language.loader.expression_reader import ExpressionReader
 from tests.language.loader.cases import VALID, one, scope, with_x
 
 
@@ -71,7 +71,7 @@ def test_hints(text: str, hint: str) -> None:
 
 def test_an_expression_is_read_with_its_text_and_place() -> None:
     names, errors = scope("inputs: {x: 1}\ngraph:\n  y: x * 2\n")
-    claim = Expressions(names, 100).read(("graph", "y"), "x * 2", {"x"})
+    claim = ExpressionReader(names, 100).read(("graph", "y"), "x * 2", {"x"})
     assert claim is not None
     assert (claim.text, to_text(claim.expr), claim.place) == ("x * 2", "x * 2", Place("f.yaml", 3, 6))
     assert errors == []
@@ -91,13 +91,13 @@ def test_an_expression_is_read_with_its_text_and_place() -> None:
 )
 def test_each_mistake_is_told(text: str, message: str) -> None:
     names, errors = scope(f"inputs: {{x: 1}}\ngraph: {{y: '{text}', z: x}}\n", {"n": 10})
-    assert Expressions(names, 100).read(("graph", "y"), text, {"x", "n"}) is None
+    assert ExpressionReader(names, 100).read(("graph", "y"), text, {"x", "n"}) is None
     assert [error.message for error in errors] == [message]
 
 
 def test_gradients_and_draws_where_they_may_stand() -> None:
     names, errors = scope("inputs: {x: 1}\ngraph: {y: x}\n")
-    read = Expressions(names, 100).read
+    read = ExpressionReader(names, 100).read
     assert read(("graph", "y"), "grad(x) + pi", {"x"}, gradients=True) is not None
     assert read(("graph", "y"), "randn(3)", set(), random=True) is not None
     assert errors == []

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.errors import InvalidCase
-from gradcheck.language.value_precheck import refused_values
 from gradcheck.language.crash import Crash
 from gradcheck.language.loader import load_text
 from gradcheck.language.loader.yaml_text import decode
+from gradcheck.language.value_precheck import find_value_errors
 from tests.hostile import PLACES, VALUES, text_of
 
 
@@ -18,7 +18,7 @@ def errors_in(text: bytes) -> tuple[int, list[InvalidCase]]:
         cases, errors = load_text(decode(text, "f.yaml"), "f.yaml")
     except InvalidCase as error:
         return 0, [error]
-    return len(cases), errors + [error for case in cases for error in refused_values(case)]
+    return len(cases), errors + [error for case in cases for error in find_value_errors(case)]
 
 
 def is_well_told(error: InvalidCase) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.language.case import Generalize, StatedTolerance
-from gradcheck.language.loader import load_text
 from gradcheck.language.case_writer import write
+from gradcheck.language.loader import load_text
 from tests.from_text import case_of
 
 CASE = "dims: {n: 2}\ninputs: {x: randn(n)}\ngraph: {h: x + 1, y: exp(h)}\n"

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from gradcheck.language.loader.schema_types import Known, Odd, Record
 from gradcheck.language.loader.model import EVERYTHING, Case, Generalize, Step
+from gradcheck.language.loader.schema_types import RecordType, SchemaRecord, Violation
 
 
-def read(record: type[Record], said: Any) -> tuple[Any, list[str]]:
+def read(record: type[SchemaRecord], said: Any) -> tuple[Any, list[str]]:
     """What becomes of it, and what is odd about it."""
-    odd: list[Odd] = []
-    return Known(record).read(said, (), odd), [one.what for one in odd]
+    odd: list[Violation] = []
+    return RecordType(record).read(said, (), odd), [one.what for one in odd]
 
 
 def test_short_forms() -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from gradcheck.language.loader import compose, load_text
-from gradcheck.language.loader.yaml_document import Document, Limits
 from gradcheck.language.loader.number_lists import find_lists, quoted
+from gradcheck.language.loader.yaml_document import Document, Limits
 from gradcheck.language.loader.yaml_text import documents
 
 FILES = [

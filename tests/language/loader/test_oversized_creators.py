@@ -7,15 +7,15 @@ import tracemalloc
 
 import pytest
 
-from gradcheck.language.loader.oversized_creators import too_large
-from gradcheck.language.loader.parsed_expression import read_text
+from gradcheck.language.loader.oversized_creators import oversized_creators
+from gradcheck.language.loader.parsed_expression import parse_cached
 
 SIZES = {"n": 10, "m": 1000}
 
 
 def refused(text: str, limit: int = 10**6) -> list[str]:
-    read = read_text(text)
-    return [f"{call.op}: {error.message}" for call, error in too_large(read.expr, read.creators, SIZES, limit)]
+    read = parse_cached(text)
+    return [f"{call.op}: {error.message}" for call, error in oversized_creators(read.expr, read.creators, SIZES, limit)]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_which_are_too_large(text: str, ops: list[str]) -> None:
     ],
 )
 def test_every_part_is_looked_at_once_and_nothing_large_is_made(text: str) -> None:
-    read_text(text)
+    parse_cached(text)
     tracemalloc.start()
     started = time.process_time()
     refused(text, 10**8)

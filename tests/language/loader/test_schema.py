@@ -12,8 +12,8 @@ import pytest
 from gradcheck.autograd.op import whole_table
 from gradcheck.language.loader import load_text, model
 from gradcheck.language.loader.compose import Composer
-from gradcheck.language.loader.yaml_document import DEFAULT
 from gradcheck.language.loader.schema import schema
+from gradcheck.language.loader.yaml_document import DEFAULT_LIMITS
 from gradcheck.language.loader.yaml_text import decode, documents
 from gradcheck.reports.report_schema import report_schema
 from tests.paths import CASES, ROOT
@@ -31,7 +31,7 @@ VISIBLE = [
 
 
 def data_of(path: Path) -> list[Any]:
-    composer = Composer(path.name, DEFAULT)
+    composer = Composer(path.name, DEFAULT_LIMITS)
     found = [composer.compose(piece, first) for piece, first in documents(decode(path.read_bytes(), path.name))]
     return [document.data for document in found if document is not None]
 
@@ -149,7 +149,7 @@ name: null
 )
 def test_the_loader_and_the_schema_agree(form: str, right: bool) -> None:
     text = f"{{inputs: {{x: [1, 2]}}, graph: {{y: x * 2, z: y.sum()}}, {form}}}\n"
-    document = Composer("f.yaml", DEFAULT).compose(text, 1)
+    document = Composer("f.yaml", DEFAULT_LIMITS).compose(text, 1)
     assert document is not None
     assert VALIDATOR.is_valid(document.data) == right
     assert (not load_text(text, "f.yaml")[1]) == right

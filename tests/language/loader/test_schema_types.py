@@ -7,18 +7,30 @@ from typing import Any
 import jsonschema
 import pytest
 
-from gradcheck.language.loader.schema_types import Choice, Entries, Flag, Integer, Items, Kind, Known, Odd, Record, Text, key
+from gradcheck.language.loader.schema_types import (
+    Choice,
+    Flag,
+    Integer,
+    ListType,
+    MappingType,
+    RecordType,
+    SchemaRecord,
+    SchemaType,
+    Text,
+    Violation,
+    key,
+)
 
 
-class Point(Record):
+class Point(SchemaRecord):
     """Of this test."""
 
     x: int = key(Integer(0, 9), "How far.", [1])
-    tags: list[str] = key(Items(Text(least=1)), "Words.", [["a"]], list)
+    tags: list[str] = key(ListType(Text(least=1)), "Words.", [["a"]], list)
 
 
 #: A kind, a value, and what is odd about it, with the way there.
-READ: list[tuple[Kind, Any, list[tuple[str, tuple[Any, ...]]]]] = [
+READ: list[tuple[SchemaType, Any, list[tuple[str, tuple[Any, ...]]]]] = [
     (Text(), "", []),
     (Text(), 1, [("text", ())]),
     (Text(least=1), "", [("empty", ())]),
@@ -31,41 +43,41 @@ READ: list[tuple[Kind, Any, list[tuple[str, tuple[Any, ...]]]]] = [
     (Integer(0), 0.0, [("integer", ())]),
     (Integer(0, 3), -1, [("low", ())]),
     (Integer(0, 3), 4, [("high", ())]),
-    (Items(Integer(), 2, 2), [1, "a", 2.5], [("long", ())]),
-    (Items(Integer(), 2, 2), [1, "a"], [("integer", (1,))]),
-    (Items(Integer(), 2, 2), [1], [("short", ())]),
-    (Items(Integer()), {}, [("list", ())]),
-    (Entries(Integer(0)), {"a": 1, "b": -1, "c": "x"}, [("low", ("b",)), ("integer", ("c",))]),
-    (Entries(Integer(), least=1), {}, [("short", ())]),
-    (Entries(Integer()), [], [("mapping", ())]),
-    (Known(Point), {"x": 3, "tags": ["", "b"]}, [("empty", ("tags", 0))]),
-    (Known(Point), {"y": 1}, [("lacking", ("x",)), ("unknown", ("y",))]),
-    (Known(Point), 3, [("mapping", ())]),
+    (ListType(Integer(), 2, 2), [1, "a", 2.5], [("long", ())]),
+    (ListType(Integer(), 2, 2), [1, "a"], [("integer", (1,))]),
+    (ListType(Integer(), 2, 2), [1], [("short", ())]),
+    (ListType(Integer()), {}, [("list", ())]),
+    (MappingType(Integer(0)), {"a": 1, "b": -1, "c": "x"}, [("low", ("b",)), ("integer", ("c",))]),
+    (MappingType(Integer(), least=1), {}, [("short", ())]),
+    (MappingType(Integer()), [], [("mapping", ())]),
+    (RecordType(Point), {"x": 3, "tags": ["", "b"]}, [("empty", ("tags", 0))]),
+    (RecordType(Point), {"y": 1}, [("lacking", ("x",)), ("unknown", ("y",))]),
+    (RecordType(Point), 3, [("mapping", ())]),
 ]
 
 
 @pytest.mark.parametrize(("kind", "found", "odd"), READ)
-def test_what_is_odd_is_told_with_the_way_there(kind: Kind, found: Any, odd: list[Any]) -> None:
-    noted: list[Odd] = []
+def test_what_is_odd_is_told_with_the_way_there(kind: SchemaType, found: Any, odd: list[Any]) -> None:
+    noted: list[Violation] = []
     kind.read(found, (), noted)
     assert [(one.what, one.at) for one in noted] == odd
 
 
 def test_the_schema_takes_what_is_not_odd() -> None:
     for kind, found, odd in READ:
-        said = Point.schema() if isinstance(kind, Known) else kind.schema()
+        said = Point.schema() if isinstance(kind, RecordType) else kind.schema()
         if isinstance(found, (dict, list, str)) or type(found) is int:
             assert jsonschema.Draft7Validator(said).is_valid(found) == (not odd), (said, found)
 
 
 def test_what_is_read_is_a_copy() -> None:
     said: dict[str, Any] = {"a": [1]}
-    for kind in (Entries(Kind()), Entries(Items(Integer()))):
+    for kind in (MappingType(SchemaType()), MappingType(ListType(Integer()))):
         read = kind.read(said, (), [])
         read["b"] = 1
         assert "b" not in said
 
 
 def test_a_record_holds_what_was_said_and_knows_what_was_given() -> None:
-    point = Known(Point).read({"x": 3}, (), [])
+    point = RecordType(Point).read({"x": 3}, (), [])
     assert (point.x, point.tags, point.given) == (3, [], {"x"})

@@ -9,12 +9,12 @@ from tests.language.loader.cases import one, wrong
 
 def test_words_of_shapes_are_sizes_in_expressions() -> None:
     case = one("inputs: {x: [1, 2, 3]}\ngraph: {y: x.sum() / n}\nformulas: {x: ones(n) / n}\nshapes: {x: [n]}\n")
-    assert case.words == {"n": 3}
+    assert case.symbol_sizes == {"n": 3}
 
 
 def test_a_word_of_shapes_may_be_called_like_a_tensor() -> None:
     case = one("inputs: {n: [1, 2]}\ngraph: {y: n.sum()}\nshapes: {n: [n]}\n")
-    assert case.words == {"n": 2}
+    assert case.symbol_sizes == {"n": 2}
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ def test_a_word_of_shapes_may_be_called_like_a_tensor() -> None:
 )
 def test_shapes_by_a_creator(creator: str) -> None:
     case = one(f"inputs: {{x: [[1, 2, 3]]}}\ngraph: {{y: x.sum()}}\nshapes: {{x: '{creator}'}}\n")
-    assert case.words == {"a": 1, "b": 3}
+    assert case.symbol_sizes == {"a": 1, "b": 3}
 
 
 @pytest.mark.parametrize(

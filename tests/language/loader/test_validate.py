@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.errors import Place
-from gradcheck.language.loader.validate import Everything, check
+from gradcheck.language.loader.validate import AllNames, check
 from tests.language.loader.cases import document
 
 DTYPES = "float64, float32, float16, bfloat16, complex64 or complex128"
@@ -52,17 +52,17 @@ def test_what_is_wrong_is_left_out_and_its_names_are_excused() -> None:
     checked = check(document("dims: {n: x, m: 2}\ngraph: {y: x}\nseed: no\n"))
     assert sorted(error.place for error in checked.errors) == [Place("f.yaml", 1, 11), Place("f.yaml", 3, 7)]
     assert (checked.model.dims, checked.model.seed, checked.model.graph) == ({"m": 2}, 0, {"y": "x"})
-    assert {"n", "seed"} <= checked.excused
+    assert {"n", "seed"} <= checked.possibly_defined
     assert "dims" in checked.broken
 
 
 def test_a_section_that_is_lost_excuses_every_name() -> None:
-    assert "whatever" in check(document("graph: 3")).excused
-    assert "whatever" in Everything()
+    assert "whatever" in check(document("graph: 3")).possibly_defined
+    assert "whatever" in AllNames()
 
 
 def test_keys_that_were_meant_are_known_by_themselves() -> None:
-    assert check(document("input: {x: 1}\ngrpah: {y: 1}")).meant == {"inputs", "graph"}
+    assert check(document("input: {x: 1}\ngrpah: {y: 1}")).intended_keys == {"inputs", "graph"}
 
 
 def test_the_known_keys_are_listed_once() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.language.case import ExpectedFailure
-from gradcheck.language.loader import load_text
 from gradcheck.language.case_writer import write
+from gradcheck.language.loader import load_text
 
 CASE = "inputs: {x: [1, 2]}\ngraph: {y: (x * x).sum(), m: 'x.max(0)'}\nformulas: {x: 2 * x}\nchecks: [grad(y) == 1]\n"
 

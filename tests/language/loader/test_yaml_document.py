@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.errors import Place
-from gradcheck.language.loader.yaml_document import BROKEN, describe, shorten, way
+from gradcheck.language.loader.yaml_document import BROKEN, describe, path_text, shorten
 from tests.language.loader.cases import document
 
 TEXT = """\
@@ -59,8 +59,8 @@ def test_a_value_that_could_not_be_read_says_so() -> None:
 
 
 def test_the_way_to_a_value() -> None:
-    assert way(("steps", 0, "expected", "x")) == "'steps[0].expected.x'"
-    assert len(way(("x" * 100,))) == 62
+    assert path_text(("steps", 0, "expected", "x")) == "'steps[0].expected.x'"
+    assert len(path_text(("x" * 100,))) == 62
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.errors import Hint, Place
-from gradcheck.language.loader.yaml_mistakes import find_slips, in_text
+from gradcheck.language.loader.yaml_mistakes import find_mistake_in_text, find_yaml_mistakes
 
 
 def places(text: str, until: int | None = None) -> list[tuple[int, int]]:
-    return [(slip.line, slip.column) for slip in find_slips(text, text.count("\n") if until is None else until)]
+    return [(slip.line, slip.column) for slip in find_yaml_mistakes(text, text.count("\n") if until is None else until)]
 
 
 @pytest.mark.parametrize(
@@ -50,14 +50,14 @@ def test_what_is_no_slip(text: str) -> None:
 
 
 def test_a_hint_knows_its_edit() -> None:
-    (slip,) = find_slips("a: b: c", 0)
+    (slip,) = find_yaml_mistakes("a: b: c", 0)
     hint = slip.hint
     assert isinstance(hint, Hint)
     assert (hint.old, hint.new, hint.place) == ("b: c", "'b: c'", Place("", 0, 3))
 
 
 def test_a_text_where_a_mapping_belongs() -> None:
-    found = in_text("d:3")
+    found = find_mistake_in_text("d:3")
     assert found is not None
     assert (found.column, found.hint) == (1, "a space after the colon: d: 3")
-    assert in_text("x.sum()") is None
+    assert find_mistake_in_text("x.sum()") is None

@@ -12,17 +12,19 @@ from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.engines.base import State
 from gradcheck.engines.core import Core
 from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.common_subexpressions import Derivation, extract_steps
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.common_subexpressions import Derivation, share
 from gradcheck.language.problem import Problem
-from gradcheck.language.symbolic.symbolic_gradients import derive
+from gradcheck.language.symbolic.symbolic_gradients import derive_gradients
 
 
 def in_steps(problem: Problem, *, expand: bool = False) -> Derivation:
     """The gradients with steps for what they have in common."""
-    return share(derive(problem, expand=expand, most=None), {*problem.environment(), *problem.case.graph})
+    return extract_steps(
+        derive_gradients(problem, expand=expand, most=None), {*problem.environment(), *problem.case.graph}
+    )
 
 
 def check(formulas: Mapping[str, Expr], problem: Problem, let: Mapping[str, Expr] | None = None) -> None:

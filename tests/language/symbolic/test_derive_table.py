@@ -6,7 +6,7 @@ import numpy as np
 
 from gradcheck.engines.core import Core
 from gradcheck.errors import NoGradRequired, Unsupported
-from gradcheck.language.symbolic.symbolic_gradients import derive
+from gradcheck.language.symbolic.symbolic_gradients import derive_gradients
 from tests.language.symbolic.derived import check
 from tests.samples import CALLS, OP_OF, problem_of
 from tests.tables import for_each_by_family
@@ -24,7 +24,7 @@ def test_the_formula_of_a_sample_is_its_gradient(text: str) -> None:
             roots = {output: generator.standard_normal(value.shape).astype(value.dtype)}
             other = problem_of(text, roots, seed=1)
             try:
-                formulas = derive(problem_of(text, roots))
+                formulas = derive_gradients(problem_of(text, roots))
             except Unsupported as error:
                 if "parts, more than" not in str(error):
                     raise

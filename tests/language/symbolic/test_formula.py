@@ -12,7 +12,7 @@ from gradcheck.autograd import ops
 from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.language.expr.nodes import Name
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.symbolic.formula import Formula, Size, to_expr
+from gradcheck.language.symbolic.formula import Formula, SymbolicInteger, to_expr
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_errors_are_those_of_the_op(x: Formula) -> None:
 
 def test_a_size_is_an_integer() -> None:
     size = Formula(np.zeros(4), Name("v")).shape[0]
-    assert isinstance(size, Size)
+    assert isinstance(size, SymbolicInteger)
     assert list(range(size)) == [0, 1, 2, 3]
     assert np.zeros(size).shape == (4,)
     assert [5, 6, 7, 8, 9][size] == 9

@@ -16,7 +16,7 @@ from gradcheck.language.case import Case, Claim, Step
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.problem import Problem
-from gradcheck.language.symbolic.symbolic_gradients import derive
+from gradcheck.language.symbolic.symbolic_gradients import derive_gradients
 from tests.language.symbolic.derived import check, in_steps
 
 #: No two alike, so that nothing fits by accident; and other ones, which no formula has seen.
@@ -188,13 +188,13 @@ LONG = {"convolution"}
 @pytest.mark.parametrize("name", [name for name in GRAPHS if name not in LONG])
 def test_formulas_equal_the_cores_gradients_bit_for_bit(name: str, expand: bool) -> None:
     problem = GRAPHS[name].problem(SIZES)
-    check(derive(problem, expand=expand), problem)
+    check(derive_gradients(problem, expand=expand), problem)
 
 
 @pytest.mark.parametrize("expand", [False, True], ids=["by children", "expanded"])
 @pytest.mark.parametrize("name", [name for name in GRAPHS if name not in BOUND | LONG])
 def test_formulas_hold_for_other_sizes(name: str, expand: bool) -> None:
-    check(derive(GRAPHS[name].problem(SIZES), expand=expand), GRAPHS[name].problem(OTHERS))
+    check(derive_gradients(GRAPHS[name].problem(SIZES), expand=expand), GRAPHS[name].problem(OTHERS))
 
 
 @pytest.mark.parametrize("expand", [False, True], ids=["by children", "expanded"])
@@ -213,7 +213,7 @@ def test_formulas_in_other_dtypes(dtype: str) -> None:
         seeded=("z",),
     )
     for sizes in (SIZES, OTHERS):
-        check(derive(graph.problem(SIZES, dtype)), graph.problem(sizes, dtype))
+        check(derive_gradients(graph.problem(SIZES, dtype)), graph.problem(sizes, dtype))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
@@ -224,7 +224,7 @@ def test_formulas_say_where_halves_are_raised_and_rounded(name: str, dtype: str)
 
 
 def test_formulas_are_written_as_a_person_would() -> None:
-    formulas = derive(GRAPHS["a chain of four matrices"].problem(SIZES))
+    formulas = derive_gradients(GRAPHS["a chain of four matrices"].problem(SIZES))
     assert {name: to_text(formula) for name, formula in formulas.items()} == {
         "loss": "ones_like(loss)",
         "r": "expand(grad(loss), r.shape)",
@@ -244,7 +244,7 @@ def test_an_expression_used_again_and_again_is_written_once() -> None:
         text = f"softmax({text}, 1)"
     graph = Graph({"x": "n m"}, {"loss": f"({text} * x).sum()"})
     with pytest.raises(Unsupported, match="more than 20,000"):
-        derive(graph.problem(SIZES))
+        derive_gradients(graph.problem(SIZES))
     let, formulas = in_steps(graph.problem(SIZES))
     assert len(let) < 200
     check(formulas, graph.problem(OTHERS), let)
@@ -256,7 +256,7 @@ def test_long_graphs_are_derived_without_recursion() -> None:
         entries[f"y{i + 1}"] = f"y{i} * 0.5 + x"
     graph = Graph({"x": "n"}, {**entries, "loss": "y2000.sum()"})
     problem = graph.problem(SIZES)
-    assert to_text(derive(problem)["y1000"]) == "grad(y1001) * 0.5"
+    assert to_text(derive_gradients(problem)["y1000"]) == "grad(y1001) * 0.5"
     let, formulas = in_steps(problem, expand=True)
     assert set(formulas) == {"x", *entries, "loss"}
     assert len(let) < 10_000
@@ -264,22 +264,22 @@ def test_long_graphs_are_derived_without_recursion() -> None:
 
 def test_what_has_no_gradient_is_an_error() -> None:
     with pytest.raises(NonScalarBackward):
-        derive(Graph({"x": "n"}, {"y": "x * x"}).problem(SIZES))
+        derive_gradients(Graph({"x": "n"}, {"y": "x * x"}).problem(SIZES))
     with pytest.raises(NoGradRequired):
-        derive(Graph({"x": "n"}, {"y": "x.detach().sum()"}).problem(SIZES))
+        derive_gradients(Graph({"x": "n"}, {"y": "x.detach().sum()"}).problem(SIZES))
 
 
 def test_a_formula_can_be_differentiated_again() -> None:
     """The gradient of a gradient's formula, times a vector, is the product with the Hessian."""
     graph = Graph({"x": "n m", "w": "m k"}, {"h": "torch.tanh(x @ w)", "loss": "(h.softmax(1) * h).sum()"})
-    first = derive(graph.problem(SIZES), expand=True)
+    first = derive_gradients(graph.problem(SIZES), expand=True)
     again = Graph(
         graph.inputs,
         {**graph.entries, "slope": to_text(first["x"]), "loss2": "(slope * v).sum()"},
         {"v": "n m"},
     )
     problem = again.problem(SIZES)
-    check(derive(problem), problem)
+    check(derive_gradients(problem), problem)
     got = Core().evaluate(problem).states[-1].gradients
 
     leaves = {name: Tensor(array, requires_grad=True) for name, array in problem.inputs.items()}
@@ -303,4 +303,4 @@ def test_a_formula_can_be_differentiated_again() -> None:
 )
 def test_what_is_computed_twice_is_not_compared_with_an_engine_s_numbers(entry: str, compared: str) -> None:
     graph = Graph({"x": "n m"}, {"y": entry, "z": "y.sum()"})
-    assert compared in to_text(derive(graph.problem(SIZES))["x"])
+    assert compared in to_text(derive_gradients(graph.problem(SIZES))["x"])

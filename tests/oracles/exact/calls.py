@@ -11,8 +11,7 @@ import numpy as np
 from gradcheck.autograd.op import TABLE
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Expr
-from gradcheck.oracles.exact import ops
-from gradcheck.oracles.exact import modular_arithmetic
+from gradcheck.oracles.exact import modular_arithmetic, ops
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dual_numbers import Dual
 from gradcheck.oracles.exact.field_point import FieldPoint
@@ -81,7 +80,9 @@ def on_residues(
     """The value, with tangents, at integers that residues stand for."""
     at = point()
     names = {
-        name: Dual(at, modular_arithmetic.reduce(a, PRIME), modular_arithmetic.reduce(moved[name], PRIME), Degree(1, 0, 1))
+        name: Dual(
+            at, modular_arithmetic.reduce(a, PRIME), modular_arithmetic.reduce(moved[name], PRIME), Degree(1, 0, 1)
+        )
         for name, a in floats.items()
     }
     return evaluate(expr, {**others, **names})

@@ -1,11 +1,11 @@
 from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.language.expr.parser import parse
+from gradcheck.oracles.exact.claim_tracker import MAX_DIVISIONS_BY_ZERO, MAX_ERROR_PROBABILITY, MAX_POINTS, ClaimTracker
 from gradcheck.oracles.exact.dual_numbers import DivisionByZero
-from gradcheck.oracles.exact.claim_tracker import BOUND, MAX_DIVISIONS_BY_ZERO, MAX_POINTS, Tracker
 
 
-def tracker() -> Tracker:
-    return Tracker("x", parse("2 * x"))
+def tracker() -> ClaimTracker:
+    return ClaimTracker("x", parse("2 * x"))
 
 
 def test_nothing_is_known_at_first() -> None:
@@ -37,28 +37,28 @@ def test_a_divisor_may_be_0_by_chance() -> None:
 
 def test_a_refutation_that_depends_on_functions_is_none() -> None:
     one = tracker()
-    one.refuted, one.depends = True, True
+    one.is_refuted, one.depends_on_functions = True, True
     assert one.proof().status == "unsupported"
-    one.depends = False
+    one.depends_on_functions = False
     assert one.proof().status == "refuted"
 
 
 def test_what_asks_for_too_many_points_is_known_by_the_first_few() -> None:
     one = tracker()
     one.points, one.bound = 1, 0.14
-    assert not one.asks_for_more
+    assert not one.needs_too_many_points
     one.points, one.bound = 2, 0.14**2
-    assert one.asks_for_more
-    why = one.proof().why
+    assert one.needs_too_many_points
+    why = one.proof().unsupported_reason
     assert why is not None
     assert why["points"] == MAX_POINTS
-    one.bound = (BOUND / 2) ** (2 / MAX_POINTS)
-    assert not one.asks_for_more
+    one.bound = (MAX_ERROR_PROBABILITY / 2) ** (2 / MAX_POINTS)
+    assert not one.needs_too_many_points
 
 
 def test_a_proof_says_what_it_holds_for() -> None:
     one = tracker()
-    one.bound, one.conditions, one.frees_incoming = BOUND / 2, ("x > 0",), False
+    one.bound, one.conditions, one.frees_incoming = MAX_ERROR_PROBABILITY / 2, ("x > 0",), False
     proof = one.proof()
     assert (proof.status, proof.conditions, proof.for_any_incoming) == ("proved", ("x > 0",), False)
     one.restart()

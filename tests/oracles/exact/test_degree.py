@@ -7,8 +7,7 @@ import pytest
 
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
-from gradcheck.oracles.exact import ops
-from gradcheck.oracles.exact import modular_arithmetic
+from gradcheck.oracles.exact import modular_arithmetic, ops
 from gradcheck.oracles.exact.degree import CONSTANT, RANDOM, Degree
 from gradcheck.oracles.exact.dual_numbers import Dual
 from gradcheck.oracles.exact.field_point import FieldPoint
@@ -57,7 +56,9 @@ def along_a_line(text: str, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray, 
     values, tangents, degree = [], [], CONSTANT
     for step in steps.tolist():
         point = FieldPoint(PRIME, 0)
-        names = {name: Dual(point, (a + step * b) % PRIME, v, RANDOM.along(0)) for name, (a, b, v) in lines.items()}
+        names = {
+            name: Dual(point, (a + step * b) % PRIME, v, RANDOM.with_direction(0)) for name, (a, b, v) in lines.items()
+        }
         found = evaluate(expr, names)
         degree = found.degree
         values.append(found.value.ravel())
@@ -123,7 +124,7 @@ def test_they_are_sharp_for_polynomials() -> None:
 def test_chained_functions() -> None:
     """y = f(q), uninterpreted: with f' = 1 / (2 y), its tangent has y and q's denominators."""
     argument, slope = Degree(2, 1, 3, 2), Degree(0, 1)
-    chained = Degree(1).chained(slope, argument)
+    chained = Degree(1).chain_rule(slope, argument)
     assert chained.of_tangent() == Degree(3, 1 + 1 + 2, 0, 0, 0)
 
 
@@ -137,7 +138,7 @@ def test_nothing_is_lost_in_a_sum_of_none() -> None:
 
 def test_kinds_are_remembered() -> None:
     made, plain = Degree(1, kinds=1), Degree(1, kinds=2)
-    for combined in (made.plus(plain), made.times(plain), made.join(plain), made.chained(plain, CONSTANT)):
+    for combined in (made.plus(plain), made.times(plain), made.join(plain), made.chain_rule(plain, CONSTANT)):
         assert combined.kinds == 3
     assert (
         made.inverted().kinds == made.summed(3).kinds == made.determinant(3).kinds == made.inverse_matrix(2).kinds == 1

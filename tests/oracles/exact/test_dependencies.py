@@ -16,17 +16,17 @@ def test_gradients_come_after_those_that_they_are_made_of() -> None:
     assert in_order(dependencies, "2 * x * grad(a)") == ["y", "d", "c", "b", "a"]
     assert in_order(dependencies, "grad(c) + grad(d)") == ["y", "d", "c"]
     assert in_order(dependencies, "2 * x") == []
-    assert dependencies.in_order(("a", "d"), known={"c"}) == ["b", "a", "y", "d"]
+    assert dependencies.children_first(("a", "d"), known={"c"}) == ["b", "a", "y", "d"]
 
 
 def in_order(dependencies: Dependencies, formula: str) -> list[str]:
-    return dependencies.in_order(dependencies.of(claim(formula).expr).gradients)
+    return dependencies.children_first(dependencies.of(claim(formula).expr).gradients)
 
 
 def test_steps_in_their_order() -> None:
     of = problem({"x": (3,)}, CHAIN, let={"s": "2 * x", "t": "s * grad(c)", "u": "t + s", "v": "u"})
     formula = claim("u * 2").expr
-    assert of.case.steps_of(formula) == ("s", "t", "u")
+    assert of.case.let_steps_of(formula) == ("s", "t", "u")
     assert Dependencies(of).of(formula).steps == ("s", "t", "u")
     assert Dependencies(of).of(formula).gradients == ("c",)
 
@@ -49,7 +49,7 @@ def test_what_comes_in_at_a_root_is_not_derived(monkeypatch: pytest.MonkeyPatch)
     def never(*args: object, **options: object) -> None:
         raise AssertionError("nothing is to be derived")
 
-    monkeypatch.setattr("gradcheck.oracles.exact.dependencies.derive", never)
+    monkeypatch.setattr("gradcheck.oracles.exact.dependencies.derive_gradients", never)
     of = problem({"x": (3,)}, {"a": "x * x", "y": "a * 2"})
     assert [proof.status for proof in proofs_of(of, "x", "4 * x * grad(y)", "4 * x * grad(y) + x")] == [
         "proved",

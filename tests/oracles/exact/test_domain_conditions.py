@@ -1,11 +1,11 @@
 import pytest
 
 from gradcheck.language.expr.parser import parse
-from gradcheck.oracles.exact.domain_conditions import conditions, said
+from gradcheck.oracles.exact.domain_conditions import condition_texts, conditions
 
 
 def texts(*formulas: str) -> tuple[str, ...]:
-    return said(conditions(map(parse, formulas), {"n": "positive", "low": "nonnegative"}))
+    return condition_texts(conditions(map(parse, formulas), {"n": "positive", "low": "nonnegative"}))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,15 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.oracles.exact import ops
 from gradcheck.oracles.exact.degree import Degree
-from gradcheck.oracles.exact.dual_numbers import EXACT_RULES, DivisionByZero, Dual, ExactRule, Indicator, exact_rule, lift
+from gradcheck.oracles.exact.dual_numbers import (
+    EXACT_RULES,
+    DivisionByZero,
+    Dual,
+    ExactRule,
+    Indicator,
+    exact_rule,
+    lift,
+)
 from gradcheck.oracles.exact.modular_arithmetic import MatrixChain
 from tests.oracles.exact.calls import PRIME, point
 

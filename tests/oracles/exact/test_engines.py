@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.engines.resolve import engine
+from gradcheck.engines.resolve import resolve_engine
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.expr.nodes import Literal
@@ -16,7 +16,7 @@ from gradcheck.oracles.exact import modular_arithmetic
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.dual_numbers import Dual, lift
-from gradcheck.oracles.exact.graph_at_point import Direction, GraphAtPoint, Setting
+from gradcheck.oracles.exact.graph_at_point import Direction, GraphAtPoint, PointSettings
 from gradcheck.oracles.exact.prove import unsupported
 from gradcheck.oracles.numeric.counterexample import with_small_integers
 from tests.oracles.exact.calls import RATIONAL
@@ -66,7 +66,7 @@ class OneElement(Direction):
 
 def exact_gradient(problem: Problem, name: str) -> np.ndarray:
     """Of integers that are small: residues next to 0 are the integers themselves."""
-    graph = GraphAtPoint(problem, Dependencies(problem), Setting())
+    graph = GraphAtPoint(problem, Dependencies(problem), PointSettings())
     leaves = {**problem.inputs, **problem.constants}
     graph.leaves = {n: lift(graph.point, a) if a.dtype.kind == "f" else a for n, a in leaves.items()}
     graph._seed = lambda root, value, given: lift(graph.point, 1 if given is None else given)  # type: ignore
@@ -93,7 +93,7 @@ def test_shipped_cases(case: Case, name: str) -> None:
     leaves = {**problem.inputs, **problem.constants}.values()
     if any(np.any(array % 1) for array in leaves if array.dtype.kind == "f"):
         return  # a domain is stated, and has other numbers
-    state = engine(name).evaluate(problem).states[-1]
+    state = resolve_engine(name).evaluate(problem).states[-1]
     for tensor in problem.inputs:
         gradient = state.gradients[tensor]
         want = exact_gradient(problem, tensor)

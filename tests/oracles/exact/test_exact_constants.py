@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gradcheck.autograd.dtypes import BFLOAT16
-from gradcheck.oracles.exact import exact_constants
-from gradcheck.oracles.exact import modular_arithmetic
+from gradcheck.oracles.exact import exact_constants, modular_arithmetic
 from gradcheck.oracles.exact.exact_constants import fraction, residue, surd
 from gradcheck.oracles.exact.field_point import FieldPoint
 
@@ -140,6 +139,6 @@ def test_factors(number: int) -> None:
 
 
 def test_what_a_file_writes_out_is_that_number() -> None:
-    assert exact_constants.written_out(1.000000000005) == Fraction("1.000000000005")
-    assert exact_constants.written_out(0.70710678118655) is None  # a root, cut off
-    assert exact_constants.written_out(0.12345678901234567) is None
+    assert exact_constants.decimal_fraction(1.000000000005) == Fraction("1.000000000005")
+    assert exact_constants.decimal_fraction(0.70710678118655) is None  # a root, cut off
+    assert exact_constants.decimal_fraction(0.12345678901234567) is None

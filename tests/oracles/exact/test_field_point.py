@@ -44,8 +44,8 @@ def test_values_that_are_defined() -> None:
     assert (values[6], values[2], values[8]) == (70, 30, 90)  # what was defined first stays
     others = ~np.isin(ARGUMENTS, [3, 7, 9])
     assert np.array_equal(values[others], free[others])
-    assert point.defined("f", np.array([3, 4]), np.array([-1, -1])).tolist() == [30, -1]
-    assert point.defined("g", np.array([3]), np.array([-1])).tolist() == [-1]
+    assert point.defined_values("f", np.array([3, 4]), np.array([-1, -1])).tolist() == [30, -1]
+    assert point.defined_values("g", np.array([3]), np.array([-1])).tolist() == [-1]
 
 
 def test_the_bound_of_a_polynomial() -> None:

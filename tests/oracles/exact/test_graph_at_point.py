@@ -11,7 +11,7 @@ from gradcheck.oracles.exact import ops
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.dual_numbers import Dual
-from gradcheck.oracles.exact.graph_at_point import Direction, GraphAtPoint, Setting, scalar
+from gradcheck.oracles.exact.graph_at_point import Direction, GraphAtPoint, PointSettings, scalar
 from tests.oracles.exact.calls import PRIME, point
 from tests.oracles.exact.small import claim, problem
 
@@ -19,7 +19,7 @@ assert ops
 
 
 def at_point(of: Problem, number: int = 0) -> GraphAtPoint:
-    return GraphAtPoint(of, Dependencies(of), Setting(number=number))
+    return GraphAtPoint(of, Dependencies(of), PointSettings(number=number))
 
 
 SQUARES = {"h": "x * x", "y": "(h * w).sum()"}
@@ -54,11 +54,11 @@ def test_claims_are_evaluated_with_gradients_and_steps() -> None:
     of = problem({"x": (2,)}, {"h": "x * x", "y": "h.sum()"}, let={"twice": "2 * x"})
     graph = at_point(of)
     graph.derivative({"x"})
-    claimed = graph.claimed("x", claim("twice * grad(h)").expr)
+    claimed = graph.claimed_value("x", claim("twice * grad(h)").expr)
     assert np.array_equal(claimed.value, 2 * graph.leaves["x"].value % graph.point.prime)
     assert set(graph.gradients) == {"h", "y"}
     with pytest.raises(ShapeMismatch, match=r"shape \(\), its tensor \(2,\)"):
-        graph.claimed("x", claim("x.sum()").expr)
+        graph.claimed_value("x", claim("x.sum()").expr)
 
 
 def test_parts_of_several_outputs_have_directions_of_their_own() -> None:

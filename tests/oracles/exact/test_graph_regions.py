@@ -1,6 +1,6 @@
 import numpy as np
 
-from gradcheck.oracles.exact.graph_regions import Regions, Residues
+from gradcheck.oracles.exact.graph_regions import GraphRegions, Residues
 
 
 def test_residues_are_found() -> None:
@@ -12,7 +12,7 @@ def test_residues_are_found() -> None:
 
 
 def test_only_a_graph_is_noted() -> None:
-    regions = Regions()
+    regions = GraphRegions()
     assert regions.is_defined("positive", np.array([1, 2]))
     regions.phase = "rule"
     assert regions.is_defined("positive", np.array([3]))
@@ -24,11 +24,11 @@ def test_only_a_graph_is_noted() -> None:
 
 
 def test_one_domain_within_another() -> None:
-    regions = Regions()
+    regions = GraphRegions()
     regions.is_defined("nonnegative", np.array([1]))  # of a root; its derivative is undefined at 0
     regions.is_defined("nonzero", np.array([2]))
     regions.phase = "claim"
     assert regions.is_defined("nonzero", np.array([1, 2]))
     assert regions.is_defined("positive", np.array([1]))
     assert not regions.is_defined("nonnegative", np.array([2]))
-    assert regions.never_zero(np.array([1, 2, 3])).tolist() == [True, True, False]
+    assert regions.are_never_zero(np.array([1, 2, 3])).tolist() == [True, True, False]

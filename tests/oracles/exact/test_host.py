@@ -5,9 +5,9 @@ from gradcheck.autograd.op import lookup
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact import ops  # noqa: F401 - enters the rules
 from gradcheck.oracles.exact.dual_numbers import Dual
-from gradcheck.oracles.exact.host import AtPoint
-from gradcheck.oracles.exact.modular_arithmetic import PRIMES
 from gradcheck.oracles.exact.field_point import FieldPoint
+from gradcheck.oracles.exact.host import DualHost
+from gradcheck.oracles.exact.modular_arithmetic import PRIMES
 
 POINT = FieldPoint(PRIMES[0], 3)
 
@@ -29,7 +29,7 @@ CALLS = {
 
 
 def test_what_it_calls_is_what_the_op_gives() -> None:
-    host = AtPoint(POINT)
+    host = DualHost(POINT)
     for name, (args, kwargs) in CALLS.items():
         op = lookup(name)
         found, wanted = host.call(op, args, kwargs), op(*args, **kwargs)
@@ -40,4 +40,4 @@ def test_what_it_calls_is_what_the_op_gives() -> None:
 
 def test_casts_to_integers_are_refused_as_ever() -> None:
     with pytest.raises(Unsupported):
-        AtPoint(POINT).call(lookup("sum"), (dual(2, 3),), {"dtype": np.dtype(np.int64)})
+        DualHost(POINT).call(lookup("sum"), (dual(2, 3),), {"dtype": np.dtype(np.int64)})

@@ -3,37 +3,43 @@ import pytest
 
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact import modular_arithmetic
-from gradcheck.oracles.exact.integer_points import between, decided, is_piecewise, numbers, require
+from gradcheck.oracles.exact.integer_points import (
+    as_small_integers,
+    integers_between,
+    is_piecewise,
+    random_integers,
+    require_domain,
+)
 from tests.oracles.exact.small import problem, status
 
 PRIME = modular_arithmetic.PRIMES[0]
 
 
 def test_numbers_are_small_and_not_0() -> None:
-    drawn = decided(numbers(3, PRIME, np.random.default_rng(0), (200,)), PRIME)
+    drawn = as_small_integers(random_integers(3, PRIME, np.random.default_rng(0), (200,)), PRIME)
     assert set(drawn.tolist()) == {-3, -2, -1, 1, 2, 3}
 
 
 def test_a_stated_domain_is_kept() -> None:
-    drawn = decided(between(-1.5, 2.2, PRIME, np.random.default_rng(0), (200,)), PRIME)
+    drawn = as_small_integers(integers_between(-1.5, 2.2, PRIME, np.random.default_rng(0), (200,)), PRIME)
     assert set(drawn.tolist()) == {-1, 0, 1, 2}
     with pytest.raises(Unsupported):
-        between(0.1, 0.9, PRIME, np.random.default_rng(0), (2,))
+        integers_between(0.1, 0.9, PRIME, np.random.default_rng(0), (2,))
 
 
 def test_large_residues_are_not_decided() -> None:
     with pytest.raises(Unsupported):
-        decided(np.array([1, PRIME // 3]), PRIME)
+        as_small_integers(np.array([1, PRIME // 3]), PRIME)
 
 
 def test_domains() -> None:
-    require("positive", np.array([1, 5]), PRIME)
-    require("nonnegative", np.array([0]), PRIME)
-    require("nonzero", np.array([PRIME // 3]), PRIME)
+    require_domain("positive", np.array([1, 5]), PRIME)
+    require_domain("nonnegative", np.array([0]), PRIME)
+    require_domain("nonzero", np.array([PRIME // 3]), PRIME)
     with pytest.raises(Unsupported):
-        require("positive", np.array([1, PRIME - 5]), PRIME)
+        require_domain("positive", np.array([1, PRIME - 5]), PRIME)
     with pytest.raises(Unsupported):
-        require("unit", np.array([2]), PRIME)
+        require_domain("unit", np.array([2]), PRIME)
 
 
 def test_pieces() -> None:

@@ -11,8 +11,8 @@ from gradcheck.language.loader import load
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
 from gradcheck.oracles.exact import modular_arithmetic
-from gradcheck.oracles.exact.leaves import leaves
 from gradcheck.oracles.exact.field_point import FieldPoint
+from gradcheck.oracles.exact.leaves import leaves
 from gradcheck.oracles.exact.prove import prove
 from tests.oracles.exact.small import claim
 
@@ -51,7 +51,9 @@ def test_each_kind(tmp_path: Path) -> None:
     of = problem(LEAVES, tmp_path)
     point, found = residues(of)
     a, s = found["a"].value, found["s"].value
-    assert np.array_equal(s, (modular_arithmetic.bilinear(np.matmul, a, a.T, 3, PRIME) + 3 * np.eye(3, dtype=np.int64)) % PRIME)
+    assert np.array_equal(
+        s, (modular_arithmetic.bilinear(np.matmul, a, a.T, 3, PRIME) + 3 * np.eye(3, dtype=np.int64)) % PRIME
+    )
     assert found["b"].value.max() > 4  # a proof is one for all values
     assert np.array_equal(2 * found["half"].value % PRIME, [1, 3])
     assert np.array_equal(found["twice"].value, [1, 3])

@@ -45,7 +45,9 @@ def test_reduce(values: list[int]) -> None:
 
 @given(lists, st.integers(0, 10**6))
 def test_power(values: list[int], exponent: int) -> None:
-    assert modular_arithmetic.power(array(values), exponent, PRIME).tolist() == [pow(v, exponent, PRIME) for v in values]
+    assert modular_arithmetic.power(array(values), exponent, PRIME).tolist() == [
+        pow(v, exponent, PRIME) for v in values
+    ]
 
 
 @given(st.lists(st.integers(1, PRIME - 1), min_size=1, max_size=8), st.booleans())
@@ -277,6 +279,6 @@ def test_a_matrix_and_its_transpose_make_no_circle() -> None:
 
 
 def test_whole_numbers() -> None:
-    assert modular_arithmetic.whole(np.array([2.0, -3.0])).tolist() == [2, -3]
+    assert modular_arithmetic.as_integers(np.array([2.0, -3.0])).tolist() == [2, -3]
     for value in (0.5, np.inf, -np.inf, np.nan, 2.0**63, 2.0**62):
-        assert modular_arithmetic.whole(np.array([1.0, value])) is None
+        assert modular_arithmetic.as_integers(np.array([1.0, value])) is None

@@ -14,15 +14,15 @@ from gradcheck.language.evaluation import host as hosts
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.sampling import draw
-from gradcheck.oracles.exact import partial_evaluation as evaluations
 from gradcheck.oracles.exact import ops  # noqa: F401 - enters the rules
+from gradcheck.oracles.exact import partial_evaluation as evaluations
 from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.dual_numbers import DivisionByZero, Dual
-from gradcheck.oracles.exact.partial_evaluation import Evaluation, replayed, shortened
-from gradcheck.oracles.exact.graph_at_point import GraphAtPoint, Setting
-from gradcheck.oracles.exact.host import AtPoint
-from gradcheck.oracles.exact.modular_arithmetic import PRIMES
 from gradcheck.oracles.exact.field_point import FieldPoint
+from gradcheck.oracles.exact.graph_at_point import GraphAtPoint, PointSettings
+from gradcheck.oracles.exact.host import DualHost
+from gradcheck.oracles.exact.modular_arithmetic import PRIMES
+from gradcheck.oracles.exact.partial_evaluation import PointEvaluator, evaluate_partially, run_residual
 from gradcheck.oracles.exact.prove import unsupported
 from tests.paths import CASES
 
@@ -67,70 +67,70 @@ x.shape
 
 @pytest.mark.parametrize("text", EXPRESSIONS.strip().splitlines())
 def test_it_is_what_evaluating_gives(text: str) -> None:
-    expr, evaluation = parse(text), Evaluation()
+    expr, evaluation = parse(text), PointEvaluator()
     for point in POINTS:
         names = {"x": dual(point, 2, 2), "n": 1, "mask": np.array([True, False])}
-        found = evaluation.of(expr, names, AtPoint(point))
-        assert same(found, evaluate(expr, names, AtPoint(FieldPoint(point.prime, point.salt))))
+        found = evaluation.of(expr, names, DualHost(point))
+        assert same(found, evaluate(expr, names, DualHost(FieldPoint(point.prime, point.salt))))
 
 
 def test_what_is_made_of_shapes_and_numbers_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, step = [], evaluations.step
+    made, step = [], evaluations.run_instruction
 
     def counted(*args: Any, **settings: Any) -> Any:
         made.append(args[0])
         return step(*args, **settings)
 
-    monkeypatch.setattr(evaluations, "step", counted)
-    evaluation, expr = Evaluation(), parse("2 * (x @ torch.ones([x.shape[1], 3 - 2])).sum(dim=0)")
-    evaluation.of(expr, {"x": dual(POINTS[0], 2, 3)}, AtPoint(POINTS[0]))
+    monkeypatch.setattr(evaluations, "run_instruction", counted)
+    evaluation, expr = PointEvaluator(), parse("2 * (x @ torch.ones([x.shape[1], 3 - 2])).sum(dim=0)")
+    evaluation.of(expr, {"x": dual(POINTS[0], 2, 3)}, DualHost(POINTS[0]))
     assert made
     made.clear()
-    evaluation.of(expr, {"x": dual(POINTS[1], 2, 3)}, AtPoint(POINTS[1]))
+    evaluation.of(expr, {"x": dual(POINTS[1], 2, 3)}, DualHost(POINTS[1]))
     assert not made
 
 
 def test_arguments_are_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    check = hosts.budget.check
-    monkeypatch.setattr(hosts.budget, "check", lambda op, *rest: (asked.append(op.name), check(op, *rest)))
-    evaluation, expr = Evaluation(), parse("(x @ x).sum(dim=0)")
+    check = hosts.result_size.check
+    monkeypatch.setattr(hosts.result_size, "check", lambda op, *rest: (asked.append(op.name), check(op, *rest)))
+    evaluation, expr = PointEvaluator(), parse("(x @ x).sum(dim=0)")
     names = {"x": dual(POINTS[0], 2, 2)}
-    results = [evaluation.of(expr, names, AtPoint(POINTS[0])).value for _ in range(3)]
-    results.append(evaluation.of(parse("(x @ x).sum(dim=0)"), names, AtPoint(POINTS[0])).value)
+    results = [evaluation.of(expr, names, DualHost(POINTS[0])).value for _ in range(3)]
+    results.append(evaluation.of(parse("(x @ x).sum(dim=0)"), names, DualHost(POINTS[0])).value)
     assert asked == ["matmul", "sum"]
     assert all(np.array_equal(result, results[0]) for result in results)
 
 
 def test_other_kinds_of_arguments_are_asked_about_again() -> None:
     """1 is `True`, and no flag."""
-    evaluation, names = Evaluation(), {"x": dual(POINTS[0], 2, 2)}
-    evaluation.of(parse("x.sum(dim=0, keepdim=True)"), names, AtPoint(POINTS[0]))
+    evaluation, names = PointEvaluator(), {"x": dual(POINTS[0], 2, 2)}
+    evaluation.of(parse("x.sum(dim=0, keepdim=True)"), names, DualHost(POINTS[0]))
     with pytest.raises(ArgumentError):
-        evaluation.of(parse("x.sum(dim=0, keepdim=1)"), names, AtPoint(POINTS[0]))
+        evaluation.of(parse("x.sum(dim=0, keepdim=1)"), names, DualHost(POINTS[0]))
 
 
 def test_what_is_refused_stays_so() -> None:
-    evaluation, expr = Evaluation(), parse("x.sum(dim='a')")
+    evaluation, expr = PointEvaluator(), parse("x.sum(dim='a')")
     for _ in range(2):
         with pytest.raises(ArgumentError):
-            evaluation.of(expr, {"x": dual(POINTS[0], 2, 2)}, AtPoint(POINTS[0]))
+            evaluation.of(expr, {"x": dual(POINTS[0], 2, 2)}, DualHost(POINTS[0]))
 
 
 def test_errors_are_told_in_words_at_every_point() -> None:
-    evaluation, expr = Evaluation(), parse("1 / x")
-    evaluation.of(expr, {"x": dual(POINTS[0], 2)}, AtPoint(POINTS[0]))
+    evaluation, expr = PointEvaluator(), parse("1 / x")
+    evaluation.of(expr, {"x": dual(POINTS[0], 2)}, DualHost(POINTS[0]))
     zero = Dual(POINTS[1], np.zeros(2, dtype=np.int64))
     with pytest.raises(DivisionByZero, match="div: 0 has no inverse at this point"):
-        evaluation.of(expr, {"x": zero}, AtPoint(POINTS[1]))
+        evaluation.of(expr, {"x": zero}, DualHost(POINTS[1]))
 
 
 def test_numbers_that_are_no_whole_ones_stay() -> None:
     expr = parse("x * 0.5 + 1e300")
-    _, left = shortened(expr, {"x": dual(POINTS[0], 2)}, AtPoint(POINTS[0]), None, set())
+    _, left = evaluate_partially(expr, {"x": dual(POINTS[0], 2)}, DualHost(POINTS[0]), None, set())
     assert [value for one in left[1:] for value in one.given if isinstance(value, float)] == [0.5, 1e300]
-    names, host = {"x": dual(POINTS[1], 2)}, AtPoint(POINTS[1])
-    assert same(replayed(left, names, host, None), evaluate(expr, names, host))
+    names, host = {"x": dual(POINTS[1], 2)}, DualHost(POINTS[1])
+    assert same(run_residual(left, names, host, None), evaluate(expr, names, host))
 
 
 def proved_exactly() -> list[Case]:
@@ -145,16 +145,16 @@ def test_every_formula_of_the_cases() -> None:
     for case in proved_exactly():
         problem = draw(case)
         known = Dependencies(problem)
-        at_point(problem, known, Setting(number=0))
-        found = at_point(problem, known, Setting(number=1))
-        wanted = at_point(problem, Dependencies(problem), Setting(number=1))
+        at_point(problem, known, PointSettings(number=0))
+        found = at_point(problem, known, PointSettings(number=1))
+        wanted = at_point(problem, Dependencies(problem), PointSettings(number=1))
         assert found.keys() == wanted.keys(), case.id
         assert all(same(found[key], wanted[key]) for key in wanted), case.id
         compared += len(wanted)
     assert compared > 500
 
 
-def at_point(problem: Any, dependencies: Dependencies, setting: Setting) -> dict[Any, Any]:
+def at_point(problem: Any, dependencies: Dependencies, setting: PointSettings) -> dict[Any, Any]:
     """What each formula comes to, or the kind of its error."""
     found: dict[Any, Any] = {}
     graph = GraphAtPoint(problem, dependencies, setting)
@@ -165,7 +165,7 @@ def at_point(problem: Any, dependencies: Dependencies, setting: Setting) -> dict
     for tensor, claims in problem.case.formulas.items():
         for number, claim in enumerate(claims):
             try:
-                found[tensor, number] = graph.claimed(tensor, claim.expr)
+                found[tensor, number] = graph.claimed_value(tensor, claim.expr)
             except GradcheckError as error:
                 found[tensor, number] = error.message
     return found

@@ -10,8 +10,8 @@ from gradcheck.language.case import Case
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw
 from gradcheck.oracles.exact import modular_arithmetic
+from gradcheck.oracles.exact.claim_tracker import MAX_ERROR_PROBABILITY
 from gradcheck.oracles.exact.prove import prove
-from gradcheck.oracles.exact.claim_tracker import BOUND
 from tests.conftest import WithRules
 from tests.oracles.exact.small import claim, problem, proofs_of, status
 from tests.paths import THEMES
@@ -206,7 +206,7 @@ def test_a_true_identity_that_was_not_kept_is_not_refuted() -> None:
     """sin(2 x) is 2 sin(x) cos(x): nothing here knows it."""
     proof = proofs_of(problem({"x": (4,)}, {"y": "(sin(x) ** 2).sum()"}), "x", "sin(2 * x)")[0]
     assert proof.status == "unsupported"
-    assert proof.why == fact("exact_uninterpreted", functions=("tan(x / 2)",))
+    assert proof.unsupported_reason == fact("exact_uninterpreted", functions=("tan(x / 2)",))
 
 
 def test_rounded_numbers_refute_nothing() -> None:
@@ -267,8 +267,8 @@ def test_a_divisor_that_is_always_0() -> None:
     of = problem({"x": (3,)}, {"y": "(x / (x - x)).sum()"})
     proof = proofs_of(of, "x", "1 / (x - x)")[0]
     assert proof.status == "unsupported"
-    assert proof.why is not None
-    assert "0 has no inverse" in proof.why["message"]
+    assert proof.unsupported_reason is not None
+    assert "0 has no inverse" in proof.unsupported_reason["message"]
 
 
 # How sure it is ---------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ def test_a_divisor_that_is_always_0() -> None:
 
 def test_the_bound_is_met() -> None:
     proof = proofs_of(problem({"a": (3, 4), "b": (4, 5)}, {"c": "(a @ b).sum()"}), "a", "ones(3, 5) @ b.T")[0]
-    assert proof.bound < BOUND
+    assert proof.bound < MAX_ERROR_PROBABILITY
     assert proof.points >= 2
 
 
@@ -303,7 +303,7 @@ EXCESSES = {
 def test_the_bound_is_honest(excess: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Modulo a tiny prime wrong formulas do pass; no more often than the bound of each says, on average."""
     monkeypatch.setattr(modular_arithmetic, "PRIMES", (47,) * 10)
-    monkeypatch.setattr("gradcheck.oracles.exact.claim_tracker.BOUND", 0.5)
+    monkeypatch.setattr("gradcheck.oracles.exact.claim_tracker.MAX_ERROR_PROBABILITY", 0.5)
     of = problem({"x": (1,), "w": (1,)}, {"y": "(x * w).sum()"})
     passed, expected, asked = 0, 0.0, 0
     for seed in range(600):
@@ -319,7 +319,7 @@ def test_the_bound_is_honest(excess: str, monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_bound_counts_uninterpreted_functions(excess: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Different arguments that are the same at a point make functions agree; that is in the bound as well."""
     monkeypatch.setattr(modular_arithmetic, "PRIMES", (211,) * 10)
-    monkeypatch.setattr("gradcheck.oracles.exact.claim_tracker.BOUND", 0.9)
+    monkeypatch.setattr("gradcheck.oracles.exact.claim_tracker.MAX_ERROR_PROBABILITY", 0.9)
     of = problem({"x": (1,), "w": (1,)}, {"y": "(x * w).sum()"})
     passed, bound, tries = 0, 0.0, 300
     for seed in range(tries):
@@ -347,5 +347,5 @@ def test_a_formula_made_of_a_wrong_gradient_of_the_core_is_not_decided(with_rule
     with_rules("exp", lambda g, y, x: 2 * g * y)
     of = problem({"x": (3,)}, {"h": "x * x", "k": "exp(h)", "l": "k * k", "y": "l.sum()"})
     (proof,) = proofs_of(of, "x", "2 * x * grad(h) + 0 * grad(k) + 0 * grad(l)")
-    assert (proof.status, proof.why) == ("unsupported", fact("exact_core_gradient", tensor="h"))
+    assert (proof.status, proof.unsupported_reason) == ("unsupported", fact("exact_core_gradient", tensor="h"))
     assert status(of, "k", "2 * k * grad(l)") == "proved"

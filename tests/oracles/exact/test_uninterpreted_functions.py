@@ -10,9 +10,9 @@ from gradcheck.oracles.exact.dual_numbers import lift
 from gradcheck.oracles.exact.uninterpreted_functions import (
     chain_rule,
     chain_rule_of_two,
-    odd,
-    of_two,
-    pair,
+    combine_arguments,
+    function_of_two,
+    odd_function,
     uninterpreted,
     up_to_sign,
 )
@@ -33,8 +33,8 @@ def test_equal_arguments_have_equal_values() -> None:
 
 def test_odd_functions() -> None:
     x = names()["x"]
-    assert np.array_equal(odd("f", -x).value, -odd("f", x).value % PRIME)
-    assert odd("f", lift(x.point, 0)).value == 0
+    assert np.array_equal(odd_function("f", -x).value, -odd_function("f", x).value % PRIME)
+    assert odd_function("f", lift(x.point, 0)).value == 0
     size, flipped = up_to_sign(-x)
     assert np.array_equal(size, up_to_sign(x)[0])
     assert np.array_equal(flipped, ~up_to_sign(x)[1])
@@ -44,16 +44,16 @@ def test_odd_functions() -> None:
 def test_functions_of_pairs() -> None:
     scope = names()
     x, y = scope["x"], scope["y"]
-    assert np.array_equal(of_two("f", x, y).value, of_two("f", x, y).value)
-    assert not np.any(of_two("f", x, y).value == of_two("f", y, x).value)
-    assert not np.any(pair(x, y).value == pair(y, x).value)
+    assert np.array_equal(function_of_two("f", x, y).value, function_of_two("f", x, y).value)
+    assert not np.any(function_of_two("f", x, y).value == function_of_two("f", y, x).value)
+    assert not np.any(combine_arguments(x, y).value == combine_arguments(y, x).value)
     assert x.point.uninterpreted == {"f"}
 
 
 def test_the_chain_rule() -> None:
     scope = names()
     x, y = scope["x"], scope["y"]
-    value = of_two("f", x, y)
+    value = function_of_two("f", x, y)
     seven, nine = (lambda: lift(x.point, 7)), (lambda: lift(x.point, 9))
     assert np.array_equal(chain_rule(x, value, seven).tangent, 7 * x.tangent % PRIME)
     assert chain_rule(x.primal(), value, seven) is value

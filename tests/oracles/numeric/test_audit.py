@@ -8,7 +8,7 @@ import pytest
 from gradcheck.autograd.op import TABLE
 from gradcheck.engines.core import Core
 from gradcheck.language.sampling import literal_problem
-from gradcheck.oracles.numeric.audit import DIRECTIONS, audit, refuted, within
+from gradcheck.oracles.numeric.audit import DIRECTIONS, audit, is_between_sides, is_refuted
 from gradcheck.oracles.numeric.numeric_gradient import Estimate, NumericGradient, numeric_gradient
 from gradcheck.oracles.numeric.objective import OpObjective
 
@@ -77,16 +77,16 @@ def estimate(left: list[float], right: list[float], error: float = 0.0) -> Estim
 def test_subgradients_are_within() -> None:
     at_kinks = estimate([-1.0, 1.0, 0.0], [1.0, -1.0, 2.0])
     for claimed, inside in (([0.5, -1.0, 0.0], [True] * 3), ([1.1, -1.1, 2.1], [False] * 3)):
-        assert within(at_kinks, np.array(claimed), np.zeros(3)).tolist() == inside
-        assert refuted(at_kinks, np.array(claimed), np.zeros(3)).tolist() == [not one for one in inside]
+        assert is_between_sides(at_kinks, np.array(claimed), np.zeros(3)).tolist() == inside
+        assert is_refuted(at_kinks, np.array(claimed), np.zeros(3)).tolist() == [not one for one in inside]
 
 
 def test_the_error_bar_and_what_is_allowed_add_up() -> None:
     smooth = estimate([1.0, 1.0, 1.0], [1.0, 1.0, 1.0], error=0.25)
     claimed = np.array([1.3, 1.4, np.nan])
-    assert refuted(smooth, claimed, np.full(3, 0.1)).tolist() == [False, True, False]
+    assert is_refuted(smooth, claimed, np.full(3, 0.1)).tolist() == [False, True, False]
     known = estimate([1.0], [1.0], error=1e-4)
-    assert refuted(known, np.array([np.inf]), np.array([0.1])).tolist() == [True]
+    assert is_refuted(known, np.array([np.inf]), np.array([0.1])).tolist() == [True]
 
 
 @pytest.mark.parametrize("graph", ["relu(x)", "clamp(x, -0.1, 0.1)", "maximum(x, 0 * x + 0.2)", "where(x > 0, x, 0)"])

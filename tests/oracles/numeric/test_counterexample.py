@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gradcheck.checks.failures.correction.suggestion import by_core
+from gradcheck.checks.failures.correction.suggestion import core_gradients
 from gradcheck.engines.core import Core
 from gradcheck.errors import InvalidCase
 from gradcheck.language.case import Case, Claim
@@ -25,7 +25,7 @@ from gradcheck.oracles.numeric.counterexample import (
     smallest_sizes,
     with_small_integers,
 )
-from gradcheck.oracles.numeric.work_budget import Budget
+from gradcheck.oracles.numeric.work_budget import WorkBudget
 from tests.from_text import case_of
 from tests.oracles.exact.small import claim
 from tests.paths import THEMES
@@ -42,7 +42,7 @@ OWN_NUMBERS = {"running statistics"}
 
 def speaks_of_complex(case: Case, name: str, claim: Claim) -> bool:
     """Whether the gradient, or one that the formula is made of, is complex although the case is of real numbers."""
-    exprs = (claim.expr, *(case.let[step].expr for step in case.steps_of(claim.expr)))
+    exprs = (claim.expr, *(case.let[step].expr for step in case.let_steps_of(claim.expr)))
     values = Core().evaluate(draw(case)).states[-1].values
     return any(one in values and values[one].dtype.kind == "c" for one in {name, *chain(*map(gradient_names, exprs))})
 
@@ -79,7 +79,7 @@ def found(case: Case, name: str, text: str) -> Counterexample:
 
 @pytest.mark.parametrize(("case", "name", "wrong"), WRONG, ids=[f"{case.id} {name}" for case, name, _ in WRONG])
 def test_what_is_wrong_in_shipped_cases(case: Case, name: str, wrong: Claim) -> None:
-    example = counterexample(case, name, wrong, quick=by_core)
+    example = counterexample(case, name, wrong, quick=core_gradients)
     assert example is not None
     assert example.claimed != example.true
     assert sum(array.size for array in example.inputs.values()) <= 200
@@ -88,7 +88,7 @@ def test_what_is_wrong_in_shipped_cases(case: Case, name: str, wrong: Claim) -> 
 @pytest.mark.parametrize(("case", "name", "wrong"), COMPLEX, ids=[f"{case.id} {name}" for case, name, _ in COMPLEX])
 def test_what_is_made_of_complex_gradients_has_none(case: Case, name: str, wrong: Claim) -> None:
     """Nor a warning that half of a number was left out."""
-    assert counterexample(case, name, wrong, Budget(WORK // 20)) is None
+    assert counterexample(case, name, wrong, WorkBudget(WORK // 20)) is None
 
 
 def test_what_is_not_told_is_there() -> None:
@@ -100,7 +100,7 @@ def test_what_is_not_told_is_there() -> None:
     ("case", "name", "right"), RIGHT[::3], ids=[f"{case.id} {name}" for case, name, _ in RIGHT[::3]]
 )
 def test_what_is_right_has_none(case: Case, name: str, right: Claim) -> None:
-    assert counterexample(case, name, right, Budget(WORK // 20)) is None
+    assert counterexample(case, name, right, WorkBudget(WORK // 20)) is None
 
 
 MATRIX = """
@@ -158,14 +158,14 @@ def test_it_takes_no_more_than_a_pencil_where_that_can_be(
 ) -> None:
     text = f"name: one op\ndims: {{n: 3}}\ninputs: {{x: randn(n)}}\ngraph: {{y: {entry}, loss: y.sum()}}\n"
     example = found(written(text, tmp_path), "x", formula)
-    assert example.is_for_pencil is simple
+    assert example.is_hand_checkable is simple
     if simple:
         assert {abs(12 * value) % 1 for value in (example.claimed, example.true)} == {0}
 
 
 def test_many_numbers_are_not_for_a_pencil(tmp_path: Path) -> None:
     text = "name: wide\ninputs: {x: 'randn(5, 6)'}\ngraph: {y: (x * x).sum()}\n"
-    assert not found(written(text, tmp_path), "x", "x").is_for_pencil
+    assert not found(written(text, tmp_path), "x", "x").is_hand_checkable
 
 
 def test_right_at_the_cases_own_sizes(tmp_path: Path) -> None:
@@ -236,12 +236,12 @@ graph: {y: "(x[i] ** 2).sum()"}
 
 
 def test_it_does_no_more_work_than_it_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    case, budget, drawn = written(MATRIX, tmp_path), Budget(WORK // 5), []
+    case, budget, drawn = written(MATRIX, tmp_path), WorkBudget(WORK // 5), []
     monkeypatch.setattr(module, "with_small_integers", lambda *args: (drawn.append(1), with_small_integers(*args))[1])
     assert counterexample(case, "a", claim("ones(m, n) @ b.T"), budget) is None
     assert budget.is_spent
     assert 10 < len(drawn) < 1000
-    assert counterexample(case, "a", claim("0 * a"), Budget(0)) is None
+    assert counterexample(case, "a", claim("0 * a"), WorkBudget(0)) is None
 
 
 def test_complex_cases_have_none(tmp_path: Path) -> None:
@@ -350,7 +350,7 @@ def test_sizes_that_no_shape_shows_are_told() -> None:
     case = case_of("{dims: {n: 4}, inputs: {x: [1.0, 2.0]}, graph: {y: (x * x).sum() / n}}")
     found = counterexample(case, "x", claim("2 * x / 4"))
     assert found is not None
-    assert list(found.unseen) == ["n"]
+    assert list(found.sizes_in_no_shape) == ["n"]
 
 
 def test_a_shape_that_comes_of_what_is_written_out_is_no_counterexample() -> None:
@@ -368,7 +368,7 @@ def test_gradients_that_are_known_otherwise_only_spare_measuring() -> None:
     """What they do not know, a gradient where none flows, is measured; where the formula holds by them, nothing is."""
     case = case_of("{dims: {n: 3}, inputs: {x: 'randn(n)', w: 'randn(n)'}, graph: {u: w * 2, z: (x * x).sum()}}")
     for text in ("3 * x", "3 * x + 0 * grad(u)"):
-        assert counterexample(case, "x", claim(text), quick=by_core) == counterexample(case, "x", claim(text))
+        assert counterexample(case, "x", claim(text), quick=core_gradients) == counterexample(case, "x", claim(text))
     asked: list[int] = []
     assert (
         counterexample(
@@ -388,9 +388,9 @@ def test_once_one_is_found_only_what_seems_simpler_is_measured(
     measured: list[str] = []
     numeric_gradient = module.numeric_gradient
     monkeypatch.setattr(module, "numeric_gradient", lambda *a: measured.append(a[1]) or numeric_gradient(*a))
-    shown = counterexample(case, "x", claim(formula), quick=by_core)
+    shown = counterexample(case, "x", claim(formula), quick=core_gradients)
     glimpsed = len(measured)
     assert shown is not None
-    assert glimpsed == (1 if not shown.is_for_pencil or formula == "x" else 2)
+    assert glimpsed == (1 if not shown.is_hand_checkable or formula == "x" else 2)
     assert shown == counterexample(case, "x", claim(formula))
     assert glimpsed <= len(measured) - glimpsed

@@ -18,7 +18,7 @@ from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
 from gradcheck.oracles.numeric.numeric_gradient import NumericGradient, numeric_gradient
 from gradcheck.oracles.numeric.objective import OpObjective
-from gradcheck.oracles.numeric.work_budget import Budget
+from gradcheck.oracles.numeric.work_budget import WorkBudget
 
 Make = Callable[[str], Problem]
 
@@ -142,7 +142,7 @@ def test_once_it_is_differences_it_stays_so() -> None:
     assert gradient.method == "complex step"
     estimate = gradient.partials([0, 1])
     assert gradient.method == estimate.method == "differences"
-    assert estimate.why == fact("no_complex_step", message="abs is not analytic")
+    assert estimate.no_complex_step_reason == fact("no_complex_step", message="abs is not analytic")
     np.testing.assert_allclose(estimate.value, [1, -1])
 
 
@@ -164,12 +164,12 @@ def test_a_kink_in_one_of_several() -> None:
 def test_a_budget_counts_elements(name: str) -> None:
     """As many as it pays for, the last one perhaps in part; one in any case; and never by the time that they take."""
     gradient = of_op(name, np.arange(1.0, 9.0))
-    spent = Budget(10**12)
+    spent = WorkBudget(10**12)
     assert len(gradient.partials([0], spent).value) == 1
     cost = 10**12 - spent.left
     assert cost > 0
     for budget, elements in ((0, 1), (1, 1), (cost, 1), (cost + 1, 2), (5 * cost, 5), (100 * cost, 8)):
-        assert len(gradient.partials(range(8), Budget(budget)).value) == elements
+        assert len(gradient.partials(range(8), WorkBudget(budget)).value) == elements
 
 
 def test_directions_have_signs_and_a_length_of_about_one() -> None:

@@ -20,7 +20,7 @@ from gradcheck.facts import fact
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.parser import parse
-from gradcheck.oracles.numeric.audit import within
+from gradcheck.oracles.numeric.audit import is_between_sides
 from gradcheck.oracles.numeric.numeric_gradient import NumericGradient
 from gradcheck.oracles.numeric.objective import OpObjective, WideHost
 from tests.autograd.table import DOUBLE, drawn_like, is_random
@@ -146,7 +146,11 @@ def test_rules_are_the_derivatives_of_their_forwards(op: Op) -> None:
             known &= np.isfinite(answer)  # 0 / 0 is no claim
             assert np.all(right | ~known | estimate.kinked), (gradient.call.owner, answer, estimate)
             room = room + 1e-6 * scale  # of neighbours' differences
-            assert np.all(within(estimate, answer, room) | ~estimate.kinked), (gradient.call.owner, answer, estimate)
+            assert np.all(is_between_sides(estimate, answer, room) | ~estimate.kinked), (
+                gradient.call.owner,
+                answer,
+                estimate,
+            )
             told += int(np.sum(known | estimate.kinked))
     assert told or not any(True for _ in gradients(op)), f"the oracle tells nothing about {op.name}"
 
@@ -162,7 +166,7 @@ def test_analytic_ops_take_complex_steps(op: Op) -> None:
             estimate = gradient.numeric.partials(range(gradient.answer.size))
             if not np.all(np.isfinite(estimate.value)):
                 continue
-            assert estimate.method == "complex step", (gradient.call.owner, estimate.why)
+            assert estimate.method == "complex step", (gradient.call.owner, estimate.no_complex_step_reason)
             answer = gradient.answer.ravel()
             room = 1e-13 * (np.abs(answer) + np.max(np.abs(answer), initial=0.0)) + estimate.error
             assert np.all(np.abs(answer - estimate.value) <= room), (gradient.call.owner, answer, estimate)
@@ -219,5 +223,8 @@ def test_comparisons_are_refused_by_complex_steps() -> None:
     x = np.array([1.0, 2.0])
     numeric = NumericGradient([OpObjective(x, lambda v: TABLE["where"](v > 1.5, v, 2 * v), [np.ones(2)])])
     estimate = numeric.partials(range(2))
-    assert (estimate.method, estimate.why) == ("differences", fact("no_complex_step", message="gt is not analytic"))
+    assert (estimate.method, estimate.no_complex_step_reason) == (
+        "differences",
+        fact("no_complex_step", message="gt is not analytic"),
+    )
     np.testing.assert_allclose(estimate.value, [2, 1], rtol=1e-12)

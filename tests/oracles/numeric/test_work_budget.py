@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.autograd.op import TABLE
-from gradcheck.oracles.numeric.work_budget import PER_OP, Budget, Work
+from gradcheck.oracles.numeric.work_budget import PER_OP, Work, WorkBudget
 
 
 @pytest.mark.parametrize(
@@ -34,14 +34,14 @@ def test_slower_arithmetic_costs_more_an_element_but_not_an_op() -> None:
 
 
 def test_a_budget_within_another_spends_both() -> None:
-    whole = Budget(10)
-    part = Budget(5, within=whole)
+    whole = WorkBudget(10)
+    part = WorkBudget(5, within=whole)
     part.spend(4)
     assert not part.is_spent
     part.spend(4)
     assert part.is_spent
     assert (part.left, whole.left) == (-3, 2)
-    other = Budget(5, within=whole)
+    other = WorkBudget(5, within=whole)
     assert not other.is_spent
     whole.spend(2)
     assert other.is_spent

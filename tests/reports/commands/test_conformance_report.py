@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.conformance.engine_conformance import Conformance
-from gradcheck.checks.conformance.properties import Finding
+from gradcheck.checks.conformance.properties import PropertyFinding
 from gradcheck.facts import fact
 from gradcheck.reports import Look
 from gradcheck.reports.commands.conformance_report import as_json, as_markdown, render, verdict
@@ -26,7 +26,7 @@ def found(run: Any, case: Any, failed: Any, comparison: Any) -> Conformance:
         run(case("right"), wrong, lacks),
         {"add": "right", "mul": "wrong", "fft": "lacking"},
         run(wrong),
-        (Finding("deep graphs", "holds"), Finding("order", "fails", fact("depends_on_order"))),
+        (PropertyFinding("deep graphs", "holds"), PropertyFinding("order", "fails", fact("depends_on_order"))),
         (fact("computes_in", dtype="float32"),),
     )
 
@@ -75,13 +75,15 @@ def test_verbose_says_what_is_wrong_first(found: Conformance) -> None:
 
 
 def test_an_engine_that_is_right_conforms(run: Any, case: Any) -> None:
-    right = Conformance("mine", None, {"add": "right", "fft": "lacking"}, run(case()), (Finding("order", "holds"),))
+    right = Conformance(
+        "mine", None, {"add": "right", "fft": "lacking"}, run(case()), (PropertyFinding("order", "holds"),)
+    )
     assert verdict(right) == "mine conforms in all that it can be asked"
     assert "cases" not in render(right, Look(width=100))
 
 
 def test_where_nothing_was_checked_that_is_the_verdict(run: Any, case: Any) -> None:
-    nothing = Conformance("mine", None, {"fft": "lacking"}, run(case()), (Finding("order", "unsupported"),))
+    nothing = Conformance("mine", None, {"fft": "lacking"}, run(case()), (PropertyFinding("order", "unsupported"),))
     assert nothing.checked_nothing
     assert verdict(nothing) == "mine: nothing was checked"
 
@@ -113,6 +115,6 @@ def test_every_cause_is_told_for_nothing_is_told_below(run: Any, case: Any, fail
         for i in range(30)
     ]
     many = Conformance("mine", None, {"mul": "wrong"}, run(*apart), ())
-    text = render(replace(many, properties=(Finding("order", "holds"),)), Look(width=100))
+    text = render(replace(many, properties=(PropertyFinding("order", "holds"),)), Look(width=100))
     assert "told below" not in text
     assert all(f"{i}.yaml" in text or "30 calls" in text for i in range(30))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gradcheck.checks.derivation import explain
 from gradcheck.language.cookbook.cookbook_entries import Entry, Mistake
-from gradcheck.reports.commands.cookbook_text import derived, found, listed, proof, themes
+from gradcheck.reports.commands.cookbook_text import derived_lines, entry_lines, entry_list, proof_text, theme_lines
 from tests.from_text import case_of
 
 ENTRY = Entry(
@@ -26,7 +26,7 @@ ENTRY = Entry(
 
 
 def test_an_entry() -> None:
-    assert list(found(ENTRY)) == [
+    assert list(entry_lines(ENTRY)) == [
         "a square",
         "  A. Uthor (1999)",
         "  Twice the number.",
@@ -48,23 +48,23 @@ def test_an_entry() -> None:
 
 
 def test_others_that_fit() -> None:
-    lines = list(found(ENTRY, 80, [replace(ENTRY, name="another")]))
+    lines = list(entry_lines(ENTRY, 80, [replace(ENTRY, name="another")]))
     assert lines[-2:] == ["also", "  another  y = c * x ** 2"]
 
 
 def test_how_sure_it_is() -> None:
-    assert proof(replace(ENTRY, proved=())).startswith("not algebra")
-    assert proof(replace(ENTRY, formulas={**ENTRY.formulas, "c": ["0"]})).startswith("proved: x;")
+    assert proof_text(replace(ENTRY, proved=())).startswith("not algebra")
+    assert proof_text(replace(ENTRY, formulas={**ENTRY.formulas, "c": ["0"]})).startswith("proved: x;")
 
 
 def test_lists() -> None:
-    assert list(listed([ENTRY], 20)) == ["a square  y = c * x"]
-    assert next(iter(themes([ENTRY, ENTRY]))).split() == ["powers", "2", "entries"]
+    assert list(entry_list([ENTRY], 20)) == ["a square  y = c * x"]
+    assert next(iter(theme_lines([ENTRY, ENTRY]))).split() == ["powers", "2", "entries"]
 
 
 def test_what_is_derived() -> None:
     case = case_of("{dims: {n: 3}, inputs: {x: randn(n)}, graph: {y: (x ** 2).sum()}}")
-    lines = list(derived(explain(case), [ENTRY]))
+    lines = list(derived_lines(explain(case), [ENTRY]))
     assert lines[0].startswith("no entry of the cookbook; derived")
     assert "  inputs: x (n)" in lines
     assert "  x: 2 * x" in lines

@@ -5,37 +5,37 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.autograd.op import TABLE
-from gradcheck.reports.commands.ops_text import detail, table
+from gradcheck.reports.commands.ops_text import op_details, op_table
 
 
 @pytest.mark.parametrize("room", [60, 80, 100, 200])
 def test_no_line_is_wider_than_a_terminal(room: int) -> None:
-    lines = table(room)
+    lines = op_table(room)
     assert max(map(len, lines)) <= room
     assert len(lines) == len(TABLE) + 1
 
 
 def test_columns_go_where_there_is_no_room_the_doc_last() -> None:
-    narrow, wide = table(70)[0].split(), table(None)[0].split()
+    narrow, wide = op_table(70)[0].split(), op_table(None)[0].split()
     assert {"SIGNATURE", "DOC"} <= set(narrow)
     assert "DOMAIN" not in narrow
     assert set(narrow) < set(wide)
 
 
 def test_a_pipe_gets_everything_uncut() -> None:
-    lines = table(None)
+    lines = op_table(None)
     longest = max((op.signature for op in TABLE.values()), key=len)
     assert any(line.startswith(longest) for line in lines)
 
 
 def test_what_is_composed_needs_no_rule_and_has_its_parts_witnesses() -> None:
-    text = "\n".join(detail(TABLE["normalize"]))
+    text = "\n".join(op_details(TABLE["normalize"]))
     assert "gradient rule: none needed: composed of other ops" in text
     assert "witnesses:     exact, differences, forward, order 2" in text
 
 
 def test_only_what_is_known_is_told() -> None:
-    lines = detail(TABLE["exp"])
+    lines = op_details(TABLE["exp"])
     assert lines[0] == "exp(input)"
     assert not any(line.startswith("kinks:") for line in lines)
     assert any(line.endswith(".py:" + line.rpartition(":")[2]) and "autograd/ops" in line for line in lines)

@@ -10,7 +10,7 @@ from gradcheck.engines.traced_case import TracedCase, trace_case
 from gradcheck.language.loader import load_text
 from gradcheck.language.sampling import draw
 from gradcheck.reports.commands import trace_page
-from gradcheck.reports.commands.trace_page import graph_of, page
+from gradcheck.reports.commands.trace_page import pass_diagram, render_trace_page
 from tests.reports.formats.test_html import ATTRIBUTES, EVIL, Reader
 
 
@@ -26,14 +26,14 @@ TWICE = "{inputs: {x: [1.0, 2]}, graph: {y: x + x, z: y * y, s: z.sum()}}"
 def test_makers_stand_before_what_they_make() -> None:
     (step,) = traced(TWICE).steps
     assert step.trace is not None
-    graph, places = graph_of(step.trace, step.labels)
+    graph, places = pass_diagram(step.trace, step.labels)
     assert [node.name for node in graph.nodes] == ["x", "y", "z", "s"]
     assert [(edge.source, edge.target, edge.times) for edge in graph.edges] == [(0, 1, 2), (1, 2, 2), (2, 3, 1)]
     assert set(places.values()) == {0, 1, 2, 3}
 
 
 def test_events_are_told_and_placed() -> None:
-    read = Reader(page(traced(TWICE)))
+    read = Reader(render_trace_page(traced(TWICE)))
     (found,) = json.loads(read.scripts[0][1])
     assert [event["at"] for event in found["events"]] == [3, 3, 2, 2, 1, 1, 1, 0, 0]
     assert [(event["received"], event["expected"]) for event in found["events"]][-2:] == [(1, 2), (2, 2)]
@@ -41,28 +41,32 @@ def test_events_are_told_and_placed() -> None:
 
 
 def test_every_step_has_its_player() -> None:
-    text = page(traced("{inputs: {x: 2.0}, graph: {y: x * x}, steps: [{backward: y}, {zero_grad: x}, {backward: y}]}"))
+    text = render_trace_page(
+        traced("{inputs: {x: 2.0}, graph: {y: x * x}, steps: [{backward: y}, {zero_grad: x}, {backward: y}]}")
+    )
     assert text.count('class="part player"') == 3
     assert text.count('class="controls"') == 2
-    one = page(traced("{inputs: {x: 2.0}, graph: {y: x * x}, steps: [{backward: y}, {zero_grad: x}]}"), 1)
+    one = render_trace_page(traced("{inputs: {x: 2.0}, graph: {y: x * x}, steps: [{backward: y}, {zero_grad: x}]}"), 1)
     assert "zero_grad x" in one
     assert "backward from y" not in one
 
 
 def test_nothing_breaks_out() -> None:
     case = json.dumps({"name": EVIL[2], "description": EVIL[1], "inputs": {"x": [1.0]}, "graph": {"y": "x * 2"}})
-    read = Reader(page(traced(case)))
+    read = Reader(render_trace_page(traced(case)))
     assert [kind for kind, _ in read.scripts] == ["application/json", None]
     assert not [attributes for _, attributes in read.tags if any(map(ATTRIBUTES.match, attributes))]
 
 
 def test_what_cannot_be_computed_is_told() -> None:
-    assert "the forward pass stops at y" in page(traced("{inputs: {x: [1, 2.0], w: [1, 2, 3.0]}, graph: {y: x * w}}"))
+    assert "the forward pass stops at y" in render_trace_page(
+        traced("{inputs: {x: [1, 2.0], w: [1, 2, 3.0]}, graph: {y: x * w}}")
+    )
 
 
 def test_a_long_pass_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trace_page, "MOST_EVENTS", 3)
     monkeypatch.setattr(trace_page, "MOST_NODES", 2)
-    text = page(traced(TWICE))
+    text = render_trace_page(traced(TWICE))
     assert "and 6 more events" in text
     assert "2 further nodes are not drawn" in text

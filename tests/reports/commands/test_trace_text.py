@@ -93,16 +93,16 @@ def test_lines_fit(long: TracedCase) -> None:
 
 
 def test_values_are_shortened() -> None:
-    assert trace_text.shortened(glimpse(np.arange(3.0))) == "[0, 1, 2]"
-    assert trace_text.shortened(glimpse(np.arange(100.0))) == "(100,) from 0 to 99"
-    assert trace_text.shortened(glimpse(np.full((9, 9), 0.25))) == "(9, 9) of 0.25"
+    assert trace_text.array_summary(glimpse(np.arange(3.0))) == "[0, 1, 2]"
+    assert trace_text.array_summary(glimpse(np.arange(100.0))) == "(100,) from 0 to 99"
+    assert trace_text.array_summary(glimpse(np.full((9, 9), 0.25))) == "(9, 9) of 0.25"
 
 
 def test_tensors_are_called_by_name_label_or_expression(twice: TracedCase) -> None:
     labels = twice.steps[0].labels
-    (z,) = trace_text.called(labels, "z")
-    assert trace_text.called(labels, "y * y") == [z]
-    assert trace_text.called(labels, "nobody") == trace_text.called(labels, "") == []
+    (z,) = trace_text.tensors_named(labels, "z")
+    assert trace_text.tensors_named(labels, "y * y") == [z]
+    assert trace_text.tensors_named(labels, "nobody") == trace_text.tensors_named(labels, "") == []
 
 
 def test_what_is_left_comes_with_its_formula(twice: TracedCase) -> None:

@@ -13,8 +13,8 @@ from rich.text import Text
 from gradcheck.checks.result import RunResult, Trial
 from gradcheck.errors import Place
 from gradcheck.reports import Look, render
-from gradcheck.reports.failed_case import IN_BRIEF, IN_FULL
-from gradcheck.reports.formats.full import output
+from gradcheck.reports.failed_case import MAX_BRIEF_FINDINGS, MAX_FULL_FINDINGS
+from gradcheck.reports.formats.full import render_lines
 
 WANT = np.array([[3700.0, 9950, 8125], [3700, 9950, 8125]])
 GOT = np.array([[3700.0, 12, 8125], [3700, 9950, 8125]])
@@ -134,11 +134,11 @@ def test_whose_numbers_they_are_stands_before_them(run: Any, case: Any, failed: 
 
 
 def test_many_findings_are_shown_in_full_then_in_brief_then_counted(run: Any, case: Any, failed: Any) -> None:
-    total = IN_FULL + IN_BRIEF + 2
+    total = MAX_FULL_FINDINGS + MAX_BRIEF_FINDINGS + 2
     wrong = run(case(status="failed", comparisons=tuple(failed(GOT, WANT, tensor=f"t{i}") for i in range(total))))
     short, long = full(wrong), full(wrong, verbosity=1)
-    assert short.count("1 of 6 elements differs") == IN_FULL
-    assert short.count("  also: gradient of") == IN_BRIEF
+    assert short.count("1 of 6 elements differs") == MAX_FULL_FINDINGS
+    assert short.count("  also: gradient of") == MAX_BRIEF_FINDINGS
     assert "  and 2 more findings; -v shows them all" in short
     assert long.count("worst at") == total
 
@@ -291,6 +291,6 @@ def test_many_consequences_are_counted(run: Any, case: Any, failed: Any) -> None
 
 def test_output_keeps_lines_as_they_are() -> None:
     lines = [Text("[bold]x[/bold]  "), Text("y" * 200, style="red")]
-    assert output(lines, Look(width=40)) == "[bold]x[/bold]\n" + "y" * 200 + "\n"
-    colored = output(lines, Look(color=True, width=40))
+    assert render_lines(lines, Look(width=40)) == "[bold]x[/bold]\n" + "y" * 200 + "\n"
+    colored = render_lines(lines, Look(color=True, width=40))
     assert colored == "[bold]x[/bold]\n\x1b[31m" + "y" * 200 + "\x1b[0m\n"

@@ -160,8 +160,8 @@ def test_a_page_has_what_is_wrong_and_what_is_meant(tmp_path: Path) -> None:
 
 def test_a_page_stays_below_its_bytes(failed: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever cases hold: letters of three bytes, prints without an end, tensors, names of many letters."""
-    monkeypatch.setattr(run_page, "MOST_IN_FULL", 250_000)
-    monkeypatch.setattr(run_page, "MOST", 300_000)
+    monkeypatch.setattr(run_page, "MAX_FULL_BYTES", 250_000)
+    monkeypatch.setattr(run_page, "MAX_BYTES", 300_000)
     wrong = failed(np.zeros((16, 12)), np.ones((16, 12)), what="formula", formula="漢 * x")
     names = [f"{'漢' * 190} {number}" for number in range(100)]
     cases = [make_case(name, "failed", comparisons=(wrong,), output={"e": "字" * 10**5}) for name in names]
@@ -187,8 +187,8 @@ def test_rows_say_how_large_the_error_is(failed: Any, comparison: Any) -> None:
 
 def test_of_very_many_cases_the_last_are_told_in_short(everything: RunResult, monkeypatch: pytest.MonkeyPatch) -> None:
     many = replace(everything, cases=everything.cases * 40)
-    monkeypatch.setattr(run_page, "MOST_IN_FULL", 60_000)
-    monkeypatch.setattr(run_page, "MOST", 100_000)
+    monkeypatch.setattr(run_page, "MAX_FULL_BYTES", 60_000)
+    monkeypatch.setattr(run_page, "MAX_BYTES", 100_000)
     text = render(many, "html")
     assert len(text) < 300_000
     assert "There are too many cases" in text

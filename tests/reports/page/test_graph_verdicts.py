@@ -15,8 +15,8 @@ from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.facts import fact
 from gradcheck.reports import render
 from gradcheck.reports.page import graph_verdicts
-from gradcheck.reports.page.graph_verdicts import graph_of, verdicts_of
 from gradcheck.reports.page.case_view import full_view
+from gradcheck.reports.page.graph_verdicts import case_diagram, tensor_verdicts
 
 TEXT = """\
 name: a
@@ -41,9 +41,9 @@ def failed(file: Path) -> CaseResult:
 
 
 def told(case: CaseResult) -> dict[str, tuple[str, tuple[str, ...]]]:
-    graph = graph_of(case)
+    graph = case_diagram(case)
     assert graph is not None
-    return {node.name: (node.verdict, node.told) for node in graph.nodes}
+    return {node.name: (node.verdict, node.details) for node in graph.nodes}
 
 
 def test_a_wrong_formula_is_at_its_tensor(failed: CaseResult) -> None:
@@ -59,10 +59,12 @@ def test_where_it_goes_wrong_first(comparison: Any) -> None:
     lead = comparison("gradient", "x", "failed", cause=("", ""))
     lead = replace(lead, cause=replace(lead.cause, origin=origin))
     follows = replace(comparison("gradient", "z", "failed"), consequence_of=origin)
-    found = verdicts_of(CaseResult("a", "a", "a", "failed", comparisons=(lead, follows, comparison("value", "m[0]"))))
+    found = tensor_verdicts(
+        CaseResult("a", "a", "a", "failed", comparisons=(lead, follows, comparison("value", "m[0]")))
+    )
     assert found == {"y": "faulty", "x": "follows", "z": "follows", "m": "passed"}
     raised = replace(comparison("raises", "", "failed", cause=("", "")), cause=lead.cause)
-    assert verdicts_of(CaseResult("a", "a", "a", "failed", comparisons=(raised,))) == {"y": "faulty"}
+    assert tensor_verdicts(CaseResult("a", "a", "a", "failed", comparisons=(raised,))) == {"y": "faulty"}
 
 
 def test_numbers_are_those_of_whoever_differs(failed: CaseResult, comparison: Any) -> None:
@@ -95,7 +97,7 @@ def test_numbers_are_those_of_whoever_differs(failed: CaseResult, comparison: An
     ],
 )
 def test_statistics(array: np.ndarray, text: str) -> None:
-    assert graph_verdicts.statistics(glimpse(array)) == text
+    assert graph_verdicts.array_statistics(glimpse(array)) == text
 
 
 def test_what_is_lean_is_shown_all_the_same(failed: CaseResult) -> None:
@@ -103,7 +105,7 @@ def test_what_is_lean_is_shown_all_the_same(failed: CaseResult) -> None:
     lean = replace(failed, comparisons=tuple(replace(c, got_array=None, want_array=None, mask=None) for c in
                                              failed.comparisons))  # fmt: skip
     assert told(lean)["x"][0] == "failed"
-    assert full_view(lean).shown[0].heat is None
+    assert full_view(lean).failures[0].heat is None
     assert full_view(replace(lean, case=None)).graph == ""
     assert "the formula of x is wrong" in render(RunResult((replace(lean, case=None),), 0.1, {}), "html")
 
@@ -112,9 +114,9 @@ def test_large_tensors_are_not_computed_again(failed: CaseResult, monkeypatch: p
     monkeypatch.setattr(graph_verdicts, "MOST_ELEMENTS", 1)
     assert "shape [2] float64" in told(failed)["x"][1]
     monkeypatch.setattr(graph_verdicts, "MOST_NODES", 2)
-    graph = graph_of(failed)
+    graph = case_diagram(failed)
     assert graph is not None
-    assert graph.left_out == 2
+    assert graph.omitted_nodes == 2
 
 
 def test_results_have_their_case_in_the_dtype_of_the_run(file: Path) -> None:

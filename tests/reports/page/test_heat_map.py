@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from gradcheck.reports.page import heat_map
-from gradcheck.reports.page.heat_map import COLOURS, INFINITE, LEVELS, MOST_PIXELS, NAN, heat_of
-from gradcheck.reports.page.png import encoded
+from gradcheck.reports.page.heat_map import COLOURS, INFINITE, LEVELS, MOST_PIXELS, NAN, draw_heat_map
+from gradcheck.reports.page.png import encode_png
 
 
 def pixels(source: str) -> np.ndarray:
@@ -29,7 +29,7 @@ def pixels(source: str) -> np.ndarray:
 
 def test_small_tensors_are_cells_with_numbers(failed: Any) -> None:
     got, want = np.array([[1.0, 2.0, np.nan], [4.0, np.inf, 6.0]]), np.array([[1.0, 2.2, 3.0], [4.0, 5.0, np.nan]])
-    heat = heat_of(failed(got, want))
+    heat = draw_heat_map(failed(got, want))
     assert heat is not None
     assert [panel.title for panel in heat.panels[:2]] == ["core", "torch"]
     for panel in heat.panels:
@@ -42,7 +42,7 @@ def test_small_tensors_are_cells_with_numbers(failed: Any) -> None:
 def test_what_the_comparison_found_counts(failed: Any) -> None:
     """It may allow an element more than the rule, for its rounding, and nothing where another stands for it."""
     mask = np.array([True, False])
-    heat = heat_of(failed(np.array([1.0, 3.0]), np.array([1 + 1e-13, 2.0]), mask=mask))
+    heat = draw_heat_map(failed(np.array([1.0, 3.0]), np.array([1 + 1e-13, 2.0]), mask=mask))
     assert heat is not None
     assert [level.place for level in heat.levels] == [2, 3]
 
@@ -51,9 +51,9 @@ def test_large_tensors_are_images(failed: Any) -> None:
     want = np.random.default_rng(0).standard_normal((192, 61))
     got = want.copy()
     got[:, 7] *= 1.01
-    heat = heat_of(failed(got, want))
+    heat = draw_heat_map(failed(got, want))
     assert heat is not None
-    assert not heat.reduced
+    assert not heat.elements_per_pixel
     found = pixels(heat.panels[2].source)
     assert found.shape == (192, 61)
     assert (found[:, 7] > 2).all()
@@ -64,12 +64,12 @@ def test_of_huge_tensors_nothing_that_is_wrong_gets_lost(failed: Any) -> None:
     want = np.ones((2000, 1500))
     got = want.copy()
     got[1234, 777] = 2
-    heat = heat_of(failed(got, want))
+    heat = draw_heat_map(failed(got, want))
     assert heat is not None
     found = pixels(heat.panels[2].source)
     assert max(found.shape) <= MOST_PIXELS
     assert (found > 2).sum() == 1
-    assert heat.reduced == (8, 6)
+    assert heat.elements_per_pixel == (8, 6)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_of_huge_tensors_nothing_that_is_wrong_gets_lost(failed: Any) -> None:
 )
 def test_every_shape_and_dtype(failed: Any, comparison: Any, array: np.ndarray) -> None:
     fields = {"status": "failed", "got_array": ~array if array.dtype == bool else array + 1, "want_array": array}
-    heat = heat_of(comparison(**fields))
+    heat = draw_heat_map(comparison(**fields))
     assert heat is not None
     assert sum(level.number for level in heat.levels) == array.size
 
@@ -90,7 +90,7 @@ def texts(svg: str, kind: str = "") -> list[str]:
 
 
 def test_rows_and_columns_have_their_indices(failed: Any) -> None:
-    heat = heat_of(failed(np.zeros((2, 3, 4, 5)), np.ones((2, 3, 4, 5))))
+    heat = draw_heat_map(failed(np.zeros((2, 3, 4, 5)), np.ones((2, 3, 4, 5))))
     assert heat is not None
     for panel in heat.panels:
         assert texts(panel.svg, "at row")[:2] == ["0, 0, 0", "0, 0, 1"]
@@ -100,11 +100,11 @@ def test_rows_and_columns_have_their_indices(failed: Any) -> None:
 
 
 def test_a_vector_in_rows_has_no_more_cells_than_elements(failed: Any) -> None:
-    heat = heat_of(failed(np.arange(13.0), np.arange(13.0) + 1))
+    heat = draw_heat_map(failed(np.arange(13.0), np.arange(13.0) + 1))
     assert heat is not None
     assert [panel.svg.count("<rect") for panel in heat.panels] == [13, 13, 13]
     assert texts(heat.panels[0].svg, "at row") == ["0", "8"]
-    heat = heat_of(failed(np.arange(300.0), np.arange(300.0) + 1))
+    heat = draw_heat_map(failed(np.arange(300.0), np.arange(300.0) + 1))
     assert heat is not None
     assert not pixels(heat.panels[2].source)[-1, 300 % 64 :].any()
 
@@ -113,7 +113,7 @@ def test_where_it_is_wrong_and_how_it_lies_is_told(failed: Any) -> None:
     want = np.ones((192, 61))
     got = want.copy()
     got[:, 7] = np.nan
-    heat = heat_of(failed(got, want))
+    heat = draw_heat_map(failed(got, want))
     assert heat is not None
     assert heat.notes == (
         "wrong at [:, 7] alone",
@@ -123,23 +123,23 @@ def test_where_it_is_wrong_and_how_it_lies_is_told(failed: Any) -> None:
 
 
 def test_of_two_shapes_each_is_shown(comparison: Any) -> None:
-    heat = heat_of(comparison(status="failed", got_array=np.ones((5, 4)), want_array=np.full(4, 2.0)))
+    heat = draw_heat_map(comparison(status="failed", got_array=np.ones((5, 4)), want_array=np.full(4, 2.0)))
     assert heat is not None
     assert [panel.title for panel in heat.panels] == ["core, shape [5, 4]", "torch, shape [4]"]
     assert (heat.levels, [panel.svg.count("<rect") for panel in heat.panels]) == ((), [20, 4])
-    heat = heat_of(comparison(status="failed", got_array=np.ones((50, 40)), want_array=np.full(4, 2.0)))
+    heat = draw_heat_map(comparison(status="failed", got_array=np.ones((50, 40)), want_array=np.full(4, 2.0)))
     assert heat is not None
     assert pixels(heat.panels[0].source).shape == (50, 40)
-    heat = heat_of(comparison("check", status="failed", got_array=np.array([True, False])))
+    heat = draw_heat_map(comparison("check", status="failed", got_array=np.array([True, False])))
     assert heat is not None
     assert [panel.title for panel in heat.panels] == ["where it holds, shape [2]"]
 
 
 def test_without_a_tensor_there_is_none(comparison: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert heat_of(comparison(status="failed")) is None
-    assert heat_of(comparison(status="failed", got_array=np.ones(0), want_array=np.ones(0))) is None
+    assert draw_heat_map(comparison(status="failed")) is None
+    assert draw_heat_map(comparison(status="failed", got_array=np.ones(0), want_array=np.ones(0))) is None
     monkeypatch.setattr(heat_map, "MOST_ELEMENTS", 3)
-    assert heat_of(comparison(status="failed", got_array=np.ones(4), want_array=np.zeros(4))) is None
+    assert draw_heat_map(comparison(status="failed", got_array=np.ones(4), want_array=np.zeros(4))) is None
 
 
 def test_every_level_has_a_colour() -> None:
@@ -147,6 +147,6 @@ def test_every_level_has_a_colour() -> None:
 
 
 def test_png() -> None:
-    data = encoded(np.array([[0, 1], [1, 0]], np.uint8), [(0, 0, 0), (255, 255, 255)])
+    data = encode_png(np.array([[0, 1], [1, 0]], np.uint8), [(0, 0, 0), (255, 255, 255)])
     assert data.startswith(b"\x89PNG\r\n\x1a\n")
     assert data.endswith(b"IEND\xaeB`\x82")

@@ -16,7 +16,7 @@ from gradcheck import load, run
 from gradcheck.engines.traced_case import trace_case
 from gradcheck.language.sampling import draw
 from gradcheck.reports import render
-from gradcheck.reports.commands.trace_page import page as trace_page
+from gradcheck.reports.commands.trace_page import render_trace_page as trace_page
 from tests.browser import Visit, browser, why_not
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "there is a browser")

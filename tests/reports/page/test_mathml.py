@@ -8,7 +8,7 @@ import pytest
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.language.expr.latex import name_to_latex
-from gradcheck.reports.page.mathml import MOST, of_latex, typeset
+from gradcheck.reports.page.mathml import MAX_LATEX_LENGTH, formula_to_mathml, latex_to_mathml
 from tests.reports.page.formulas import FORMULAS
 
 
@@ -26,32 +26,32 @@ from tests.reports.page.formulas import FORMULAS
     ],
 )
 def test_signs(text: str, math: str) -> None:
-    assert typeset(text) == f"<math>{math}</math>"
+    assert formula_to_mathml(text) == f"<math>{math}</math>"
 
 
 def test_all_that_is_written_is_well_formed() -> None:
     broken = []
     for text in (*FORMULAS, *(f"{name}(x)" for name in TABLE if "." not in name)):
-        math = typeset(text, "w_1")
+        math = formula_to_mathml(text, "w_1")
         try:
             if math:
                 xml.dom.minidom.parseString(math)
         except Exception as error:
             broken.append((text, str(error)))
     assert not broken
-    assert all(typeset(text) for text in FORMULAS)
+    assert all(formula_to_mathml(text) for text in FORMULAS)
 
 
 def test_names_are_escaped() -> None:
-    math = of_latex(name_to_latex("<img src=x onerror=alert(1)>"))
+    math = latex_to_mathml(name_to_latex("<img src=x onerror=alert(1)>"))
     assert "<img" not in math
     assert "&lt;img src=x onerror=alert(1)&gt;" in math
 
 
 def test_what_cannot_be_typeset_is_left_out() -> None:
-    assert typeset("x +") == ""
-    assert typeset(" + ".join(["x"] * MOST)) == ""
+    assert formula_to_mathml("x +") == ""
+    assert formula_to_mathml(" + ".join(["x"] * MAX_LATEX_LENGTH)) == ""
 
 
 def test_deep_formulas_do_not_recurse() -> None:
-    assert typeset("sqrt(" * 60 + "x" + ")" * 60)
+    assert formula_to_mathml("sqrt(" * 60 + "x" + ")" * 60)

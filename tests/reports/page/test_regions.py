@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.reports.page.regions import region
+from gradcheck.reports.page.regions import wrong_region
 
 
 @pytest.mark.parametrize(
@@ -26,9 +26,9 @@ from gradcheck.reports.page.regions import region
 def test_blocks(shape: tuple[int, ...], wrong: object, told: str) -> None:
     mask = np.zeros(shape, bool)
     mask[wrong] = True  # type: ignore[index]
-    assert region(mask) == told
+    assert wrong_region(mask) == told
 
 
 def test_what_is_no_block_is_not_called_one() -> None:
-    assert region(np.eye(3, dtype=bool)) == ""
-    assert region(np.zeros((2, 2), bool)) == ""
+    assert wrong_region(np.eye(3, dtype=bool)) == ""
+    assert wrong_region(np.zeros((2, 2), bool)) == ""

@@ -10,19 +10,19 @@ import pytest
 
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import Trial
+from gradcheck.reports.phrases.comparison_numbers import side_names, tolerance_text, trial_text, worst_element_text
 from gradcheck.reports.phrases.comparison_text import (
-    cause,
+    cause_text,
     consequences,
     counterexamples,
     error_line,
     headline,
-    one_line,
+    log_line,
     reasons,
+    status_reason,
     subject,
     suggestions,
-    verdict,
 )
-from gradcheck.reports.phrases.comparison_numbers import allowed, parties, trial, worst
 
 ONE, TWO = np.ones(3), np.array([1.0, 2.0, 2.0])
 
@@ -45,7 +45,7 @@ def test_every_kind_of_claim_has_a_subject(comparison: Any) -> None:
     ],
 )
 def test_who_differs_from_whom(comparison: Any, what: str, engine: str, reference: str, names: tuple[str, str]) -> None:
-    assert parties(comparison(what, engine=engine, reference=reference)) == names
+    assert side_names(comparison(what, engine=engine, reference=reference)) == names
 
 
 @pytest.mark.parametrize(
@@ -82,23 +82,23 @@ def test_what_is_undecided_says_so_first(failed: Any) -> None:
 
 def test_the_worst_element_and_what_was_allowed(failed: Any) -> None:
     found = failed(TWO, ONE)
-    assert worst(found) == "worst at [1]: core 2, torch 1 (abs 1, rel 1)"
-    assert allowed(found) == "allowed: 1e-12 + 1e-10 * |torch|"
-    assert allowed(failed(TWO, ONE, atol=0.0, rtol=0.0)) == "allowed: no difference at all"
+    assert worst_element_text(found) == "worst at [1]: core 2, torch 1 (abs 1, rel 1)"
+    assert tolerance_text(found) == "allowed: 1e-12 + 1e-10 * |torch|"
+    assert tolerance_text(failed(TWO, ONE, atol=0.0, rtol=0.0)) == "allowed: no difference at all"
 
 
 def test_all_numbers_of_the_worst_element_are_its_own(failed: Any) -> None:
     """The largest errors may be those of other elements."""
     found = replace(failed(TWO, ONE), got=1.0 + 2.0**-50, want=1.0, max_abs=4e3, max_rel=4e4, max_ulp=1e15)
-    assert worst(found).endswith("(abs 8.88e-16, rel 8.88e-16, 4 ULP)")
-    assert worst(replace(found, got=1, want=0, dtype="int64")).endswith("(abs 1, rel inf)")
-    assert worst(replace(found, got=float("nan"), want=1.0)).endswith("(abs inf, rel inf)")
+    assert worst_element_text(found).endswith("(abs 8.88e-16, rel 8.88e-16, 4 ULP)")
+    assert worst_element_text(replace(found, got=1, want=0, dtype="int64")).endswith("(abs 1, rel inf)")
+    assert worst_element_text(replace(found, got=float("nan"), want=1.0)).endswith("(abs inf, rel inf)")
 
 
 def test_at_which_numbers(comparison: Any) -> None:
-    assert trial(comparison()) == ""
-    assert trial(comparison(trial=Trial(2, 7, {"n": 3, "m": 5}))) == "trial 2 of seed 7, where n = 3, m = 5"
-    assert trial(comparison(trial=Trial(1, 0, {}))) == "trial 1 of seed 0"
+    assert trial_text(comparison()) == ""
+    assert trial_text(comparison(trial=Trial(2, 7, {"n": 3, "m": 5}))) == "trial 2 of seed 7, where n = 3, m = 5"
+    assert trial_text(comparison(trial=Trial(1, 0, {}))) == "trial 1 of seed 0"
 
 
 def test_reasons_suggestions_and_counterexamples_are_told_apart(comparison: Any, diagnosed: Any) -> None:
@@ -114,8 +114,8 @@ def test_reasons_suggestions_and_counterexamples_are_told_apart(comparison: Any,
 def test_one_line_has_the_cause_but_not_that_none_is_known(failed: Any, diagnosed: Any) -> None:
     found = failed(TWO, ONE, cause=("mul at y", "its gradient is wrong"), verdict="core is wrong",
                    diagnoses=(diagnosed("unknown", "no known mistake"),), trial=Trial(1, 0, {}))  # fmt: skip
-    assert cause(found) == "mul at y: its gradient is wrong"
-    assert one_line(found) == (
+    assert cause_text(found) == "mul at y: its gradient is wrong"
+    assert log_line(found) == (
         "mul at y: its gradient is wrong; core is wrong; worst at [1]: core 2, torch 1 (abs 1, rel 1); "
         "in trial 1 of seed 0"
     )
@@ -133,6 +133,6 @@ def test_what_follows_from_a_cause(comparison: Any) -> None:
 def test_errors_and_cases_without_comparisons(error: Any, case: Any) -> None:
     assert error_line(error("crash", "boom\x1b")) == "boom\\x1b"
     assert error_line(error("crash", "boom", hint="mend it")) == "boom; mend it"
-    assert verdict(case(status="xpassed", reason="a bug")) == "passes, though it is marked xfail: a bug"
-    assert verdict(case(status="failed")) == "no gradient was compared"
-    assert verdict(case(status="skipped", reason="later")) == "later"
+    assert status_reason(case(status="xpassed", reason="a bug")) == "passes, though it is marked xfail: a bug"
+    assert status_reason(case(status="failed")) == "no gradient was compared"
+    assert status_reason(case(status="skipped", reason="later")) == "later"

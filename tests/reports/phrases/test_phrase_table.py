@@ -6,7 +6,7 @@ import pytest
 
 from gradcheck.facts import Fact, fact
 from gradcheck.reports.phrases import phrase_table
-from gradcheck.reports.phrases.phrase_table import listed, named, phrases, say
+from gradcheck.reports.phrases.phrase_table import add_phrases, join_names, name_of_source, say
 
 
 @pytest.fixture(autouse=True)
@@ -16,12 +16,12 @@ def _own_table(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_template_is_filled_with_the_facts_data() -> None:
-    phrases({"off_by": "off by {amount:.2g}, in {where}"})
+    add_phrases({"off_by": "off by {amount:.2g}, in {where}"})
     assert say(fact("off_by", amount=1 / 3, where="x")) == "off by 0.33, in x"
 
 
 def test_a_fact_within_a_fact_is_said_first() -> None:
-    phrases({"noted": "note: {what}", "odd": "{number} is odd"})
+    add_phrases({"noted": "note: {what}", "odd": "{number} is odd"})
     assert say(fact("noted", what=fact("odd", number=3))) == "note: 3 is odd"
 
 
@@ -55,17 +55,17 @@ def test_a_fact_within_a_fact_is_said_first() -> None:
     ],
 )
 def test_forms_of_data_and_choices(template: str, data: object, sentence: str) -> None:
-    phrases({"made": template, "the_file": "the file"})
+    add_phrases({"made": template, "the_file": "the file"})
     assert say(fact("made", names=data)) == sentence
 
 
 def test_a_function_says_what_a_template_cannot() -> None:
-    phrases({"many": lambda found: " and ".join(found["names"])})
+    add_phrases({"many": lambda found: " and ".join(found["names"])})
     assert say(fact("many", names=("a", "b"))) == "a and b"
 
 
 def test_braces_in_the_data_are_text() -> None:
-    phrases({"said": "{text}"})
+    add_phrases({"said": "{text}"})
     assert say(fact("said", text="{0} {x}")) == "{0} {x}"
 
 
@@ -76,9 +76,9 @@ def test_nothing_is_said_of_nothing_and_unknown_kinds_are_errors() -> None:
 
 
 def test_a_kind_has_one_phrase() -> None:
-    phrases({"one": "1"})
+    add_phrases({"one": "1"})
     with pytest.raises(ValueError, match="phrases already for one"):
-        phrases({"one": "one", "two": "2"})
+        add_phrases({"one": "one", "two": "2"})
     assert phrase_table.PHRASES == {"one": "1"}
 
 
@@ -87,6 +87,6 @@ def test_a_kind_has_one_phrase() -> None:
     [(("torch",), "torch"), (("torch", "core"), "torch and core"), (("a", "b", Fact("the_file")), "a, b and the file")],
 )
 def test_names_are_listed(names: tuple[str | Fact, ...], sentence: str) -> None:
-    phrases({"the_file": "the file"})
-    assert listed(names) == sentence
-    assert named(names[-1]) == sentence.split()[-1] or named(names[-1]) == "the file"
+    add_phrases({"the_file": "the file"})
+    assert join_names(names) == sentence
+    assert name_of_source(names[-1]) == sentence.split()[-1] or name_of_source(names[-1]) == "the file"

@@ -17,12 +17,12 @@ import pytest
 from gradcheck import run
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.mutation.core_mutations import RULE_MUTATIONS, SWEEP_MUTATIONS
-from gradcheck.checks.options import Effort
+from gradcheck.checks.options import ShrinkEffort
 from gradcheck.checks.result import RunResult
 from gradcheck.reports import render
 from gradcheck.reports.findings import findings
 from gradcheck.reports.phrases import PHRASES
-from gradcheck.reports.phrases.phrase_table import CHOICES, FORMS, Phrase
+from gradcheck.reports.phrases.phrase_table import CONDITIONS, FORMATTERS, Phrase
 from tests.paths import ROOT, wrong_engine
 
 PACKAGE = ROOT / "gradcheck"
@@ -90,7 +90,7 @@ def data_used(path: Path) -> dict[str, set[str]]:
     functions = {node.name: node for node in tree(path).body if isinstance(node, ast.FunctionDef)}
     found: dict[str, set[str]] = {}
     for node in ast.walk(tree(path)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "phrases":
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "add_phrases":
             (table,) = node.args
             assert isinstance(table, ast.Dict)
             for key, phrase in zip(table.keys, table.values, strict=True):
@@ -120,7 +120,7 @@ def test_templates_use_forms_that_there_are() -> None:
     for kind, phrase in PHRASES.items():
         for _, spec in _fields(phrase) if isinstance(phrase, str) else ():
             form = spec.partition(" ")[0]
-            assert form in FORMS or form in CHOICES or re.fullmatch(r",|(\.\d)?[efg]|", spec), kind
+            assert form in FORMATTERS or form in CONDITIONS or re.fullmatch(r",|(\.\d)?[efg]|", spec), kind
 
 
 def _used_in(function: ast.Lambda | ast.FunctionDef, position: int, functions: dict[str, ast.FunctionDef]) -> set[str]:
@@ -243,7 +243,7 @@ CASES = dedent("""\
     graf: {loss: x.sum()}
 """)
 WRONG = ("overwrites", "changes_inputs", "recurses")
-SHRINK = Effort(3, 20, 60, claims=True)
+SHRINK = ShrinkEffort(3, 20, 60, shrinks_claims=True)
 
 
 @pytest.fixture(scope="module")

@@ -5,24 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.reports.picture.diagram import Edge, Graph, Node
-from gradcheck.reports.picture.layout import laid_out
+from gradcheck.reports.picture.diagram import Diagram, DiagramNode, Edge
+from gradcheck.reports.picture.layout import compute_layout
 
 SIZE = (60.0, 40.0)
 
 
-def random_graph(number: int, seed: int) -> Graph:
+def random_graph(number: int, seed: int) -> Diagram:
     """Entries of which each is made of one or two before it."""
     generator = np.random.default_rng(seed)
-    nodes = tuple(Node(f"n{at}", "entry" if at else "input") for at in range(number))
+    nodes = tuple(DiagramNode(f"n{at}", "entry" if at else "input") for at in range(number))
     edges = {(int(generator.integers(at)), at): None for at in range(1, number) for _ in range(2)}
-    return Graph(nodes, tuple(Edge(*pair) for pair in edges))
+    return Diagram(nodes, tuple(Edge(*pair) for pair in edges))
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_layers(seed: int) -> None:
     graph = random_graph(8 + 9 * seed, seed)
-    layout = laid_out(graph, [SIZE] * len(graph.nodes))
+    layout = compute_layout(graph, [SIZE] * len(graph.nodes))
     boxes = layout.boxes
     for edge in graph.edges:
         assert boxes[edge.source].y + SIZE[1] < boxes[edge.target].y
@@ -38,16 +38,16 @@ def test_layers(seed: int) -> None:
 
 
 def test_a_leaf_stands_just_above_what_uses_it() -> None:
-    nodes = tuple(Node(name, "input" if name in "xw" else "entry") for name in "xwabc")
-    graph = Graph(nodes, (Edge(0, 2), Edge(2, 3), Edge(3, 4), Edge(1, 4)))
-    boxes = laid_out(graph, [SIZE] * 5).boxes
+    nodes = tuple(DiagramNode(name, "input" if name in "xw" else "entry") for name in "xwabc")
+    graph = Diagram(nodes, (Edge(0, 2), Edge(2, 3), Edge(3, 4), Edge(1, 4)))
+    boxes = compute_layout(graph, [SIZE] * 5).boxes
     assert boxes[1].y == boxes[3].y
 
 
 def test_no_node_is_no_mistake() -> None:
-    assert laid_out(Graph((), ()), []).boxes == ()
+    assert compute_layout(Diagram((), ()), []).boxes == ()
 
 
 def test_thousands_of_nodes() -> None:
     graph = random_graph(3000, 0)
-    assert len(laid_out(graph, [SIZE] * 3000).boxes) == 3000
+    assert len(compute_layout(graph, [SIZE] * 3000).boxes) == 3000

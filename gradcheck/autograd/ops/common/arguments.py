@@ -28,7 +28,7 @@ def require_floating(name: str, dtype: np.dtype) -> None:
         raise DtypeMismatch(f"{name} takes floating or complex numbers, not {dtype}")
 
 
-def converted(array: Any, dtype: Any) -> Any:
+def cast_array(array: Any, dtype: Any) -> Any:
     """The array in this dtype; complex numbers leave their imaginary part behind where it is real."""
     if array.dtype.kind == "c" and dtype.kind not in "cb":
         array = array.real
@@ -40,18 +40,18 @@ def accumulate(function: Callable[[Any], Any], input: Any, dtype: Any) -> Any:
     natural = np.dtype(np.int64) if input.dtype.kind in "biu" else input.dtype
     target = named(dtype, natural)
     work = np.dtype(np.float32) if target in HALVES else target
-    result = function(converted(input, work))
+    result = function(cast_array(input, work))
     if work.kind == "O":  # the sum of objects may be an object of any class
         result = np.asanyarray(result)
     return result.astype(target, copy=False)
 
 
-def total(input: Any, run: int | tuple[int, ...], keepdim: Any) -> Any:
+def sum_over(input: Any, run: int | tuple[int, ...], keepdim: Any) -> Any:
     """The sum over these dimensions, by the ufunc itself: `np.sum` takes twice as long for a few numbers."""
     return np.add.reduce(input, axis=run, keepdims=keepdim)
 
 
-def matrices(input: Any, name: str) -> Any:
+def require_matrices(input: Any, name: str) -> Any:
     """`input`, if it has at least 2 dimensions. Raises ShapeMismatch."""
     if input.ndim < 2:
         raise ShapeMismatch(f"{name} takes matrices, not a shape of {list(input.shape)}")
@@ -66,7 +66,7 @@ def factor_elements(A: Any, complete: Any) -> int:
     return prod(map(int, A.shape[:-2])) * (rows * width + height * columns + least)
 
 
-def square(input: Any, name: str) -> Any:
+def require_square(input: Any, name: str) -> Any:
     """`input`, if it is (…, n, n), of floating or complex numbers. Raises ShapeMismatch, DtypeMismatch."""
     if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
         raise ShapeMismatch(f"{name} takes square matrices, not a shape of {list(input.shape)}")
@@ -74,8 +74,8 @@ def square(input: Any, name: str) -> Any:
     return input
 
 
-def precise(input: Any, name: str) -> Any:
+def require_full_precision(input: Any, name: str) -> Any:
     """Square matrices that are not in half precision, which torch refuses to factorize. Raises DtypeMismatch too."""
-    if square(input, name).dtype in HALVES:
+    if require_square(input, name).dtype in HALVES:
         raise DtypeMismatch(f"{name} does not take half precision ({input.dtype})", hint="convert it: x.float()")
     return input

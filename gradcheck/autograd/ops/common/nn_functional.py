@@ -17,33 +17,33 @@ from gradcheck.autograd.promotion import require_one_dtype
 from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
 
 
-def functional(torch: str = "nn.functional.{}", **traits: Any) -> Callable[[Callable[..., Any]], Op]:
+def nn_functional_op(torch: str = "nn.functional.{}", **traits: Any) -> Callable[[Callable[..., Any]], Op]:
     """Make an entry that is written in other ops but behaves as torch's one kernel does; it is no method.
 
     `torch` is the counterpart's path. Half precision is computed in float32 and the result alone rounded; infinities
     and NaN are values, not warnings.
     """
     entry = composite(torch=torch, method=False, **traits)
-    return lambda forward: entry(_as_one_kernel(forward))
+    return lambda forward: entry(_round_once(forward))
 
 
-def _as_one_kernel(forward: Callable[..., Any]) -> Callable[..., Any]:
+def _round_once(forward: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(forward)
     def run(*args: Any, **kwargs: Any) -> Any:
         halves = [a.dtype for a in (*args, *kwargs.values()) if _is_half(a)]
         with np.errstate(all="ignore"):
             if not halves:
                 return forward(*args, **kwargs)
-            raised = {name: _raised(value) for name, value in kwargs.items()}
-            return _lowered(forward(*map(_raised, args), **raised), halves[0])
+            raised = {name: _to_float32(value) for name, value in kwargs.items()}
+            return _to_half(forward(*map(_to_float32, args), **raised), halves[0])
 
     return run
 
 
-def _lowered(made: Any, half: np.dtype) -> Any:
+def _to_half(made: Any, half: np.dtype) -> Any:
     """Floating results in half precision; places stay integers."""
     if isinstance(made, tuple):
-        return tuple(_lowered(part, half) for part in made)
+        return tuple(_to_half(part, half) for part in made)
     return made if made.dtype.kind in "biu" else ops.to(made, half)
 
 
@@ -51,11 +51,11 @@ def _is_half(value: Any) -> bool:
     return getattr(value, "dtype", None) in HALVES
 
 
-def _raised(value: Any) -> Any:
+def _to_float32(value: Any) -> Any:
     return ops.to(value, np.dtype(np.float32)) if _is_half(value) else value
 
 
-def reduced(loss: Any, reduction: str) -> Any:
+def reduce_loss(loss: Any, reduction: str) -> Any:
     """`loss` as it is ("none"), or its sum or mean, 0-d. Raises ArgumentError for another `reduction`."""
     if reduction == "none":
         return loss
@@ -66,26 +66,26 @@ def reduced(loss: Any, reduction: str) -> Any:
     raise ArgumentError(f"{reduction!r} is no reduction", hint="expected 'none', 'mean' or 'sum'")
 
 
-def same_shape(name: str, input: Any, other: Any, what: str) -> None:
+def require_same_shape(name: str, input: Any, other: Any, what: str) -> None:
     """Raise ShapeMismatch unless both have one shape; `what` is the other one's role."""
     if tuple(input.shape) != tuple(other.shape):
         raise ShapeMismatch(f"{name}: the {what} has shape {list(other.shape)}, the input {list(input.shape)}")
 
 
-def fits_into(name: str, input: Any, other: Any, what: str) -> None:
+def require_broadcastable_to(name: str, input: Any, other: Any, what: str) -> None:
     """Raise ShapeMismatch unless `other` broadcasts against `input` without making it larger."""
     if broadcast_shape(name, tuple(input.shape), tuple(other.shape)) != tuple(input.shape):
         shapes = f"{list(other.shape)}, the input {list(input.shape)}"
         raise ShapeMismatch(f"{name}: the {what} is larger than the input: it has shape {shapes}")
 
 
-def floating_one_of(name: str, *tensors: Any) -> None:
+def require_any_floating(name: str, *tensors: Any) -> None:
     """Raise DtypeMismatch where all are integers, and no mean can be taken."""
     if all(tensor.dtype.kind in "biu" for tensor in tensors):
         raise DtypeMismatch(f"{name} takes floating tensors, not {tensors[0].dtype}")
 
 
-def one_dtype(name: str, *tensors: Any) -> None:
+def require_one_float_dtype(name: str, *tensors: Any) -> None:
     """Raise DtypeMismatch unless those that are given (None is not) have one dtype, and a floating one."""
     given = [tensor for tensor in tensors if tensor is not None]
     require_one_dtype(name, *given)
@@ -93,6 +93,6 @@ def one_dtype(name: str, *tensors: Any) -> None:
         raise DtypeMismatch(f"{name} takes floating tensors, not {given[0].dtype}")
 
 
-def joint_elements(*tensors: Any) -> int:
+def count_broadcast_elements(*tensors: Any) -> int:
     """How many elements tensors have that are broadcast together; what is no tensor does not count."""
     return prod(np.broadcast_shapes(*(t.shape for t in tensors if hasattr(t, "shape"))))

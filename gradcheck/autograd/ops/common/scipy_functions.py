@@ -16,12 +16,12 @@ def scipy_module(name: str) -> Any:
     return import_module(f"scipy.{name}")
 
 
-def special(name: str, *args: Any) -> Any:
+def scipy_special(name: str, *args: Any) -> Any:
     """A function of `scipy.special`, in the dtype of its last argument."""
     return np.asarray(getattr(scipy_module("special"), name)(*args), args[-1].dtype)
 
 
-def batched(function: Callable[..., Any], *operands: Any) -> list[tuple[np.ndarray, ...]]:
+def map_over_batch(function: Callable[..., Any], *operands: Any) -> list[tuple[np.ndarray, ...]]:
     """`function` of each matrix of a batch, which operands share; what it returns, as tuples."""
     shape = operands[0].shape[:-2]
     flat = [operand.reshape(-1, *operand.shape[len(shape) :]) for operand in operands]

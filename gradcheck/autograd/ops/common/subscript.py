@@ -29,13 +29,13 @@ def is_basic(index: Any) -> bool:
     return True
 
 
-def split(index: Any, ndim: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+def split_index(index: Any, ndim: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The basic part of `index`, and the index arrays (with `:` between them) for what that leaves; () for none.
 
     Raises IndexError for what cannot index a tensor with `ndim` dimensions, ArgumentError for a negative step.
     """
     entries = [_entry(item) for item in (index if isinstance(index, tuple) else (index,))]
-    taken = sum(_taken(entry) for entry in entries)
+    taken = sum(_dims_used(entry) for entry in entries)
     if taken > ndim:
         raise IndexError(f"{taken} indices for a tensor with {ndim} dimensions")
     if sum(entry is Ellipsis for entry in entries) > 1:
@@ -44,7 +44,7 @@ def split(index: Any, ndim: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     advanced: list[Any] = []
     for entry in entries:
         if isinstance(entry, np.ndarray):
-            basic += [_ALL] * _taken(entry) if entry.ndim else [None]
+            basic += [_ALL] * _dims_used(entry) if entry.ndim else [None]
             advanced.append(entry if entry.ndim else np.zeros(int(entry), dtype=np.int64))
         elif entry is Ellipsis:
             basic += [_ALL] * (ndim - taken)
@@ -81,7 +81,7 @@ def _slice(item: slice) -> slice:
     return item
 
 
-def _taken(entry: Any) -> int:
+def _dims_used(entry: Any) -> int:
     """How many dimensions of the tensor an entry of the index uses up."""
     if isinstance(entry, np.ndarray):
         return entry.ndim if entry.dtype.kind == "b" else 1
@@ -92,11 +92,11 @@ def result_size(shape: tuple[int, ...], index: Any) -> int:
     """How many elements `x[index]` has for an `x` of `shape`, found without making them; for a basic index, at most."""
     if is_basic(index):
         return prod(shape)
-    basic, advanced = split(index, len(shape))
+    basic, advanced = split_index(index, len(shape))
     part = np.broadcast_to(np.empty((), dtype=bool), shape)[basic].shape
     if not advanced:
         return prod(part)
-    positions, indices = _integers(part, advanced)
+    positions, indices = _integer_indices(part, advanced)
     picked = np.broadcast_shapes(*(i.shape for i in indices))
     return prod(picked) * prod(int(size) for d, size in enumerate(part) if d not in positions)
 
@@ -106,7 +106,7 @@ def add_at(out: np.ndarray, advanced: tuple[Any, ...], values: np.ndarray) -> No
     if all(not isinstance(entry, np.ndarray) or entry.dtype.kind == "b" for entry in advanced) and _one_mask(advanced):
         out[advanced] += values  # a mask names nothing twice
         return
-    positions, indices = _integers(out.shape, advanced)
+    positions, indices = _integer_indices(out.shape, advanced)
     rest = [d for d in range(out.ndim) if d not in positions]
     target = out.transpose(positions + rest)
     picked = np.broadcast_arrays(*indices)
@@ -121,7 +121,7 @@ def _one_mask(advanced: tuple[Any, ...]) -> bool:
     return sum(isinstance(entry, np.ndarray) for entry in advanced) == 1
 
 
-def _integers(shape: tuple[int, ...], advanced: tuple[Any, ...]) -> tuple[list[int], list[np.ndarray]]:
+def _integer_indices(shape: tuple[int, ...], advanced: tuple[Any, ...]) -> tuple[list[int], list[np.ndarray]]:
     """The dimensions that are indexed by arrays, and for each its array of integers, from 0 up."""
     positions: list[int] = []
     indices: list[np.ndarray] = []
@@ -131,7 +131,7 @@ def _integers(shape: tuple[int, ...], advanced: tuple[Any, ...]) -> tuple[list[i
             found = list(entry.nonzero()) if entry.dtype.kind == "b" else [entry]
             indices += found
             positions += range(dim, dim + len(found))
-        dim += _taken(entry)
+        dim += _dims_used(entry)
     wrapped = [np.where(i < 0, i + shape[d], i) for i, d in zip(indices, positions, strict=True)]
     return positions, wrapped
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
-from gradcheck.autograd.ops.common.dims import integer
+from gradcheck.autograd.ops.common.dims import require_integer
 from gradcheck.errors import ArgumentError, ShapeMismatch
 
 
 @dataclass(frozen=True, slots=True)
-class Slide:
+class SlidingWindow:
     """How windows slide over the last `dims` dimensions; each setting is a number for all of them, or one for each."""
 
     dims: int
@@ -44,7 +44,7 @@ class Slide:
     @property
     def steps(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Strides and dilations, one for each dimension."""
-        return each(self.stride, self.dims, "stride"), each(self.dilation, self.dims, "dilation")
+        return per_dimension(self.stride, self.dims, "stride"), per_dimension(self.dilation, self.dims, "dilation")
 
     def counts(self, spatial: tuple[int, ...], sizes: tuple[int, ...]) -> list[int]:
         """How many windows there are along each dimension. Raises ShapeMismatch where there is none."""
@@ -57,7 +57,7 @@ class Slide:
             raise ShapeMismatch(f"windows of {list(sizes)} do not fit into {list(spatial)}")
         return found
 
-    def places(self, spatial: tuple[int, ...], sizes: tuple[int, ...]) -> np.ndarray:
+    def element_indices(self, spatial: tuple[int, ...], sizes: tuple[int, ...]) -> np.ndarray:
         """Of each place in a window and each window, which element of the flattened input that is; it may be none."""
         grids = []
         counts = self.counts(spatial, sizes)
@@ -86,21 +86,21 @@ class Slide:
             return [(total // 2, total - total // 2) for total in totals]
         if isinstance(self.padding, str) and self.padding != "valid":
             raise ArgumentError(f"no padding {self.padding!r}", hint="expected numbers, 'same' or 'valid'")
-        return [(n, n) for n in each(0 if self.padding == "valid" else self.padding, self.dims, "padding", 0)]
+        return [(n, n) for n in per_dimension(0 if self.padding == "valid" else self.padding, self.dims, "padding", 0)]
 
 
-def each(value: Any, count: int, what: str, least: int = 1) -> tuple[int, ...]:
+def per_dimension(value: Any, count: int, what: str, least: int = 1) -> tuple[int, ...]:
     """One number for all dimensions, or one for each."""
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     values = values * count if len(values) == 1 else values
     if len(values) != count:
         raise ShapeMismatch(f"the {what} has {len(values)} numbers for {count} dimensions")
-    if any(integer(v, what) < least for v in values):
+    if any(require_integer(v, what) < least for v in values):
         raise ArgumentError(f"the {what} must be at least {least}, not {value}")
     return values
 
 
 def padded_elements(input: Any, sizes: Any, padding: Any) -> int:
     """Of the last dimensions with what is put around them: no window begins elsewhere, so as many windows at most."""
-    around = each(0 if isinstance(padding, str) else padding, len(sizes), "padding", 0)
+    around = per_dimension(0 if isinstance(padding, str) else padding, len(sizes), "padding", 0)
     return prod(int(n) + 2 * p for n, p in zip(input.shape[-len(sizes) :], around, strict=True))

@@ -11,8 +11,8 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite
-from gradcheck.autograd.ops.common.dims import canonical, integer
-from gradcheck.autograd.ops.common.nn_functional import functional
+from gradcheck.autograd.ops.common.dims import canonical_dim, require_integer
+from gradcheck.autograd.ops.common.nn_functional import nn_functional_op
 from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
 # Combinations ----------------------------------------------------------------------------------------
@@ -82,7 +82,7 @@ def _observations(input: Any, name: str) -> Any:
     return ops.reshape(input, (1, prod(input.shape))) if input.ndim < 2 else input
 
 
-def _is_some(weights: np.ndarray) -> bool:
+def _are_valid_weights(weights: np.ndarray) -> bool:
     return bool(weights.any()) and float(weights.min()) >= 0
 
 
@@ -90,7 +90,7 @@ def _weights(fweights: Any, aweights: Any, size: int) -> Any:
     for weights in (fweights, aweights):
         if weights is not None and list(weights.shape) != [size]:
             raise ShapeMismatch(f"cov: weights of shape {list(weights.shape)} for {size} observations")
-        if weights is not None and not _is_some(np.asarray(ops.detach(weights))):
+        if weights is not None and not _are_valid_weights(np.asarray(ops.detach(weights))):
             raise ArgumentError("cov takes weights from 0 up, and not all of them 0")
     if fweights is None or aweights is None:
         return aweights if fweights is None else fweights
@@ -108,7 +108,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     """The covariances of the rows, over columns that count `fweights` times, or by `aweights`."""
     if input.dtype.kind == "b":
         raise DtypeMismatch("cov does not take booleans")
-    rows, correction = _observations(input, "cov"), integer(correction, "the correction")
+    rows, correction = _observations(input, "cov"), require_integer(correction, "the correction")
     size = int(rows.shape[1])
     weights = _weights(fweights, aweights, size)
     if weights is None:
@@ -118,7 +118,7 @@ def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any 
     else:
         count = ops.sum(weights)
         away = rows - ops.sum(rows * weights, 1, True) / count
-        total, shared = _effective(count, weights, aweights, correction), away * weights
+        total, shared = _effective_count(count, weights, aweights, correction), away * weights
     found = shared @ ops.conj(away).T / total
     return ops.squeeze(found) if input.ndim < 2 or rows.shape[0] == 1 else found
 
@@ -127,7 +127,7 @@ def _rows_by_rows(input: Any) -> int:
     return max(int(prod(input.shape)), int(input.shape[0]) ** 2 if input.ndim == 2 else 1)
 
 
-def _effective(count: Any, weights: Any, aweights: Any, correction: int) -> Any:
+def _effective_count(count: Any, weights: Any, aweights: Any, correction: int) -> Any:
     """By what the sums are divided: the number of observations, less the correction in their own weights."""
     if not correction:
         return count
@@ -151,7 +151,7 @@ def corrcoef(input: Any) -> Any:
 # Distances -------------------------------------------------------------------------------------------
 
 
-@functional(
+@nn_functional_op(
     kinks="equal vectors",
     samples="pdist(randn(4, 3)); pdist(randn(3, 2), 1.0); pdist(randn(3, 2), inf)",
     elements=lambda input, p: prod(input.shape) * int(input.shape[0]),
@@ -166,7 +166,7 @@ def pdist(input: Any, p: float = 2.0) -> Any:
     return ops.norm(input[first] - input[second], p, -1)
 
 
-@functional(
+@nn_functional_op(
     samples="""
         {}(randn(3, 4), randn(5, 4), tensor([0, 2, 4])); {}(randn(4), randn(3, 4), tensor(1), linear_bias=randn(3));
         {}(randn(2, 4), randn(3, 4), tensor([0, -100]), reduction='sum', label_smoothing=0.1);
@@ -195,9 +195,9 @@ def linear_cross_entropy(
 # Vectors ---------------------------------------------------------------------------------------------
 
 
-def _third(a: Any, b: Any, dim: int, name: str) -> Any:
+def _broadcast_vectors(a: Any, b: Any, dim: int, name: str) -> Any:
     shape = np.broadcast_shapes(tuple(a.shape), tuple(b.shape))
-    axis = canonical(dim, len(shape))
+    axis = canonical_dim(dim, len(shape))
     if a.shape[axis] != 3 or b.shape[axis] != 3:
         raise ShapeMismatch(f"{name} takes 3 numbers along dimension {dim}, not {a.shape[axis]} and {b.shape[axis]}")
     a, b = (x if tuple(x.shape) == shape else ops.broadcast_to(x, shape) for x in (a, b))
@@ -212,7 +212,7 @@ def linalg_cross(input: Any, other: Any, *, dim: int = -1) -> Any:
     """The vector product of vectors along `dim`."""
     if input.ndim != other.ndim:
         raise ShapeMismatch(f"linalg.cross: {input.ndim} and {other.ndim} dimensions")
-    return _third(input, other, dim, "linalg.cross")
+    return _broadcast_vectors(input, other, dim, "linalg.cross")
 
 
 @composite(samples="cross(randn(2, 3), randn(2, 3)); cross(randn(3, 2), randn(3, 2), 0)")
@@ -224,4 +224,4 @@ def cross(input: Any, other: Any, dim: int | None = None) -> Any:
         dim = next((d for d, size in enumerate(input.shape) if size == 3), None)
         if dim is None:
             raise IndexOutOfRange(f"cross: no dimension of {list(input.shape)} has size 3")
-    return _third(input, other, dim, "cross")
+    return _broadcast_vectors(input, other, dim, "cross")

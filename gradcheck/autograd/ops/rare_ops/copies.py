@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite
-from gradcheck.autograd.ops.common.dims import integer
+from gradcheck.autograd.ops.common.dims import require_integer
 from gradcheck.autograd.ops.expansion import expand
 from gradcheck.autograd.ops.indexing import narrow
 from gradcheck.autograd.ops.join_split import split, unbind
@@ -137,7 +137,7 @@ def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> Any:
 @composite(samples="unsafe_split(randn(5, 2), 2); unsafe_split(randn(2, 5), 3, dim=1)")
 def unsafe_split(tensor: Any, split_size: int, dim: int = 0) -> Any:
     """`split` into pieces of one size."""
-    return split(tensor, integer(split_size, "a size"), dim)
+    return split(tensor, require_integer(split_size, "a size"), dim)
 
 
 @composite(samples="split_with_sizes(randn(5), [2, 3]); randn(2, 5).split_with_sizes((1, 4), 1)")
@@ -161,13 +161,15 @@ def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> Any:
 @composite(method=False, samples="split_copy(randn(5, 2), 2); split_copy(randn(2, 5), 3, 1)")
 def split_copy(tensor: Any, split_size: int, dim: int = 0) -> Any:
     """Copies of what `split` gives, in pieces of one size."""
-    return split(tensor, integer(split_size, "a size"), dim)
+    return split(tensor, require_integer(split_size, "a size"), dim)
 
 
 def _split_along(name: str, input: Any, sections: Any, dim: int, least: int) -> Any:
     if input.ndim < least:
         raise ShapeMismatch(f"{name} takes at least {least} dimensions, not {input.ndim}")
-    if not isinstance(sections, (tuple, list)) and input.shape[dim] % integer(sections, "the number of sections"):
+    if not isinstance(sections, (tuple, list)) and input.shape[dim] % require_integer(
+        sections, "the number of sections"
+    ):
         raise ShapeMismatch(f"{name}: {input.shape[dim]} elements do not part into {sections} equal sections")
     return ops.tensor_split(input, sections, dim)
 
@@ -193,7 +195,7 @@ def dsplit(input: Any, indices_or_sections: Any) -> Any:
 # Several at once -------------------------------------------------------------------------------------
 
 
-def _common(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+def _common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
     """The shape that all are broadcast to, made of their own sizes. Raises ShapeMismatch."""
     shape: list[int] = []
     for other in shapes:
@@ -211,7 +213,7 @@ def _common(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
 )
 def broadcast_tensors(tensors: Any) -> Any:
     """The tensors, all broadcast to one shape."""
-    shape = _common([tuple(tensor.shape) for tensor in tensors])
+    shape = _common_shape([tuple(tensor.shape) for tensor in tensors])
     return tuple(expand(tensor, shape) for tensor in tensors)
 
 

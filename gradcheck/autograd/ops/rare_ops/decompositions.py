@@ -17,7 +17,7 @@ import numpy as np
 from gradcheck.autograd import ops
 from gradcheck.autograd.dtypes import HALVES, complex_of
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.common.arguments import factor_elements, matrices, precise
+from gradcheck.autograd.ops.common.arguments import factor_elements, require_full_precision, require_matrices
 from gradcheck.autograd.ops.factorizations import svd_packed, svd_parts
 from gradcheck.autograd.ops.inverse_solve import solve
 from gradcheck.autograd.ops.transpose_flip import mH
@@ -32,7 +32,7 @@ def _scales(places: Any) -> Any:
     return (places * 0.7548776662466927 + 0.3) % 1 + 0.5
 
 
-def _upright(vectors: Any, *others: Any) -> tuple[Any, ...]:
+def _fix_phases(vectors: Any, *others: Any) -> tuple[Any, ...]:
     """The columns, and others that belong to them, each turned until it is upright."""
     fixed = ops.detach(vectors)
     weights = ops.to(_scales(ops.unsqueeze(ops.arange(vectors.shape[-2]), -1)), fixed.dtype)
@@ -41,7 +41,7 @@ def _upright(vectors: Any, *others: Any) -> tuple[Any, ...]:
     return tuple(one * turn for one in (vectors, *others))
 
 
-def _torchs_turn(vectors: Any) -> Any:
+def _torch_phase_factor(vectors: Any) -> Any:
     """The same for a tensor of torch's, by its own methods."""
     fixed = vectors.detach()
     weights = fixed.new_tensor(_scales(np.arange(int(fixed.shape[-2]))).tolist())[:, None]
@@ -51,10 +51,10 @@ def _torchs_turn(vectors: Any) -> Any:
 
 def _eig_choice(result: Any) -> Any:
     values, vectors = result
-    return values, vectors * _torchs_turn(vectors)
+    return values, vectors * _torch_phase_factor(vectors)
 
 
-def _with_others(turn: Any, columns: Any) -> Any:
+def _scale_first_columns(turn: Any, columns: Any) -> Any:
     """The first columns times `turn`, the others as they are."""
     ones = columns.detach().new_ones((*turn.shape[:-1], columns.shape[-1]))
     return columns * ones.slice_scatter(turn, -1, 0, turn.shape[-1])
@@ -62,14 +62,14 @@ def _with_others(turn: Any, columns: Any) -> Any:
 
 def _svd_choice(result: Any) -> Any:
     u, s, vh = result
-    u, s, v = _short_choice((u, s, vh.mH))
+    u, s, v = _fix_short_svd_phases((u, s, vh.mH))
     return u, s, v.mH
 
 
-def _short_choice(result: Any) -> Any:
+def _fix_short_svd_phases(result: Any) -> Any:
     u, s, v = result
-    turn = _torchs_turn(u)[..., : s.shape[-1]]
-    return _with_others(turn, u), s, _with_others(turn, v)
+    turn = _torch_phase_factor(u)[..., : s.shape[-1]]
+    return _scale_first_columns(turn, u), s, _scale_first_columns(turn, v)
 
 
 # Symmetric matrices ----------------------------------------------------------------------------------
@@ -100,11 +100,11 @@ def _eigh_rule(g: Any, y: Any, A: Any, UPLO: str) -> Any:
 )  # fmt: skip
 def eigh_packed(A: Any, UPLO: str) -> Any:
     """The eigenvalues, as a column, and the eigenvectors of symmetric matrices, side by side in one array."""
-    values, vectors = np.linalg.eigh(A, _side(UPLO))
+    values, vectors = np.linalg.eigh(A, _lapack_triangle(UPLO))
     return np.concatenate([values[..., None], vectors], axis=-1)
 
 
-def _side(UPLO: str) -> Literal["L", "U"]:
+def _lapack_triangle(UPLO: str) -> Literal["L", "U"]:
     return "L" if UPLO == "L" else "U"
 
 
@@ -121,8 +121,8 @@ def eigh(A: Any, UPLO: str = "L") -> Any:
 
     Only one triangle is read, but the gradient is the symmetric one. Vectors have any sign or phase.
     """
-    values, vectors = _packed_parts(eigh_packed(_checked(A, "linalg.eigh"), _triangle(UPLO)), True)
-    return values, _upright(vectors)[0]
+    values, vectors = _packed_parts(eigh_packed(_require_factorizable(A, "linalg.eigh"), _triangle(UPLO)), True)
+    return values, _fix_phases(vectors)[0]
 
 
 def _eigvalsh_rule(g: Any, y: Any, A: Any, UPLO: str) -> Any:
@@ -136,13 +136,13 @@ def _eigvalsh_rule(g: Any, y: Any, A: Any, UPLO: str) -> Any:
 )  # fmt: skip
 def eigvalsh(A: Any, UPLO: str = "L") -> Any:
     """The eigenvalues of symmetric (Hermitian) matrices, in ascending order; the gradient is the symmetric one."""
-    return np.linalg.eigvalsh(precise(A, "linalg.eigvalsh"), _side(_triangle(UPLO)))
+    return np.linalg.eigvalsh(require_full_precision(A, "linalg.eigvalsh"), _lapack_triangle(_triangle(UPLO)))
 
 
-def _checked(A: Any, name: str) -> Any:
+def _require_factorizable(A: Any, name: str) -> Any:
     """`A`, once its shape and dtype are known to be right; a tensor stays one."""
     if A.ndim < 2 or A.shape[-1] != A.shape[-2] or A.dtype.kind in "biu" or A.dtype in HALVES:
-        precise(np.zeros(A.shape, A.dtype), name)
+        require_full_precision(np.zeros(A.shape, A.dtype), name)
     return A
 
 
@@ -173,8 +173,8 @@ def eig_packed(A: Any) -> Any:
            samples="{}(tensor([[1.0, 2.0], [3.0, 0.5]]))")  # fmt: skip
 def eig(A: Any) -> Any:
     """The eigenvalues of matrices, complex and in no order, and their vectors of norm 1, as columns, of any phase."""
-    values, vectors = _packed_parts(eig_packed(_checked(A, "linalg.eig")), False)
-    return values, _upright(vectors)[0]
+    values, vectors = _packed_parts(eig_packed(_require_factorizable(A, "linalg.eig")), False)
+    return values, _fix_phases(vectors)[0]
 
 
 def _eigvals_rule(g: Any, y: Any, A: Any) -> Any:
@@ -190,13 +190,13 @@ def _eigvals_rule(g: Any, y: Any, A: Any) -> Any:
 )  # fmt: skip
 def eigvals(A: Any) -> Any:
     """The eigenvalues of matrices, complex and in no order."""
-    return np.linalg.eigvals(precise(A, "linalg.eigvals")).astype(complex_of(A.dtype), copy=False)
+    return np.linalg.eigvals(require_full_precision(A, "linalg.eigvals")).astype(complex_of(A.dtype), copy=False)
 
 
 # Singular values -------------------------------------------------------------------------------------
 
 
-def _completed(u: Any, size: int) -> Any:
+def _complete_basis(u: Any, size: int) -> Any:
     """With further columns, orthogonal to those that there are; no gradient flows to these."""
     fixed = np.asarray(ops.detach(u))
     whole = np.linalg.svd(fixed, full_matrices=True)[0] if fixed.shape[-1] else np.broadcast_to(
@@ -215,23 +215,23 @@ _SINGULAR = "equal singular values, and signs or phases of the vectors"
 )  # fmt: skip
 def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
     """U, S and V^H with `A = U @ diag(S) @ Vh`, singular values largest first; vectors have any sign or phase."""
-    rows, columns = matrices(A, "linalg.svd").shape[-2:]
+    rows, columns = require_matrices(A, "linalg.svd").shape[-2:]
     if not min(rows, columns):
         u, vh = (ops.eye(n, n if full_matrices else 0, dtype=A.dtype) for n in (rows, columns))
         lead = tuple(A.shape[:-2])
         u, vh = (ops.expand(x, (*lead, *x.shape)) for x in (u, vh.T))
         return u, ops.real(ops.sum(A, -1 if columns == 0 else -2))[..., :0], vh
     u, s, vh = svd_parts(svd_packed(A), A)
-    u, v = _upright(u, mH(vh))
+    u, v = _fix_phases(u, mH(vh))
     vh = mH(v)
     if full_matrices:
-        u = _completed(u, A.shape[-2]) if u.shape[-1] < A.shape[-2] else u
-        vh = mH(_completed(mH(vh), A.shape[-1])) if vh.shape[-2] < A.shape[-1] else vh
+        u = _complete_basis(u, A.shape[-2]) if u.shape[-1] < A.shape[-2] else u
+        vh = mH(_complete_basis(mH(vh), A.shape[-1])) if vh.shape[-2] < A.shape[-1] else vh
     return u, s, vh
 
 
 @composite(
-    name="svd", kinks=_SINGULAR, samples="svd(randn(2, 3)); svd(randn(3, 2))[1]", choice=_short_choice,
+    name="svd", kinks=_SINGULAR, samples="svd(randn(2, 3)); svd(randn(3, 2))[1]", choice=_fix_short_svd_phases,
     elements=lambda input, some, compute_uv: factor_elements(input, not some or not compute_uv),
 )  # fmt: skip
 def short_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:

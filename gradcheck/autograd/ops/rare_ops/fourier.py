@@ -16,7 +16,7 @@ from gradcheck.autograd import ops
 from gradcheck.autograd.dtypes import complex_of
 from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.common.dims import canonical, canonical_all, integer
+from gradcheck.autograd.ops.common.dims import canonical_dim, canonical_dims, require_integer
 from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
 
 # torch's kernels -----------------------------------------------------------------------------------
@@ -24,7 +24,7 @@ from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
 
 def _factor(normalization: int, sizes: list[int]) -> float:
     """0 is no factor, 1 the root of how many numbers take part, 2 their number."""
-    if integer(normalization, "the normalization") not in (0, 1, 2):
+    if require_integer(normalization, "the normalization") not in (0, 1, 2):
         raise ArgumentError(f"normalizations are 0, 1 and 2, not {normalization}")
     count = prod(sizes)
     return 1.0 if normalization == 0 else 1 / sqrt(count) if normalization == 1 else 1 / count
@@ -52,7 +52,7 @@ def fft_c2c(input: Any, dim: Any, normalization: int, forward: bool) -> Any:
     """The transform of complex numbers over these dimensions, or the inverse one."""
     if input.dtype.kind != "c":
         raise DtypeMismatch(f"_fft_c2c takes complex numbers, not {input.dtype}")
-    axes = list(canonical_all(dim, input.ndim))
+    axes = list(canonical_dims(dim, input.ndim))
     if not axes or not input.size:
         return np.array(input)
     found = np.fft.fftn(input, axes=axes) if forward else np.fft.ifftn(input, axes=axes, norm="forward")
@@ -61,7 +61,7 @@ def fft_c2c(input: Any, dim: Any, normalization: int, forward: bool) -> Any:
 
 def _r2c_rule(g: Any, y: Any, x: Any, dim: Any, normalization: int, onesided: bool) -> Any:
     """The other half is what it mirrors, not a result, so that nothing flows back from there."""
-    whole = _resized(g, {canonical(dim[-1], x.ndim): x.shape[dim[-1]]}) if onesided else g
+    whole = _resized(g, {canonical_dim(dim[-1], x.ndim): x.shape[dim[-1]]}) if onesided else g
     return ops.real(fft_c2c(whole, dim, normalization, False))
 
 
@@ -76,7 +76,7 @@ def fft_r2c(input: Any, dim: Any, normalization: int, onesided: bool) -> Any:
     """The transform of real numbers; onesided without what mirrors the rest, along the last of the dimensions."""
     if input.dtype.kind != "f":
         raise DtypeMismatch(f"_fft_r2c takes real numbers, not {input.dtype}")
-    axes = list(canonical_all(dim, input.ndim))
+    axes = list(canonical_dims(dim, input.ndim))
     if not axes or not input.size:
         shape = list(input.shape)
         if onesided and axes:
@@ -89,7 +89,7 @@ def fft_r2c(input: Any, dim: Any, normalization: int, onesided: bool) -> Any:
 def _c2r_rule(g: Any, y: Any, x: Any, dim: Any, normalization: int, last_dim_size: int) -> Any:
     """What stands for two, itself and its mirror, gets twice as much."""
     back = fft_r2c(g, dim, normalization, True)
-    axis, middle = canonical(dim[-1], x.ndim), (last_dim_size - 1) // 2
+    axis, middle = canonical_dim(dim[-1], x.ndim), (last_dim_size - 1) // 2
     rest = back.shape[axis] - 1 - middle
     weights = ops.cat([ops.ones([1]), ops.full([middle], 2.0), ops.ones([rest])])
     shape = [1] * x.ndim
@@ -104,15 +104,15 @@ def _c2r_rule(g: Any, y: Any, x: Any, dim: Any, normalization: int, last_dim_siz
     holomorphic=False,
     samples=f"{{}}({_Z}, [1], 0, 5); {{}}({_Z}, [0, 1], 2, 4)",
     elements=lambda input, dim, normalization, size: max(
-        prod(input.shape) * 2, prod(input.shape) // max(int(input.shape[canonical_all(dim, input.ndim)[-1]]), 1) * size
+        prod(input.shape) * 2, prod(input.shape) // max(int(input.shape[canonical_dims(dim, input.ndim)[-1]]), 1) * size
     ),
 )
 def fft_c2r(input: Any, dim: Any, normalization: int, last_dim_size: int) -> Any:
     """The inverse transform of numbers whose other half mirrors them: `last_dim_size` real ones."""
     if input.dtype.kind != "c":
         raise DtypeMismatch(f"_fft_c2r takes complex numbers, not {input.dtype}")
-    axes = list(canonical_all(dim, input.ndim))
-    sizes = [input.shape[axis] for axis in axes[:-1]] + [integer(last_dim_size, "a size")]
+    axes = list(canonical_dims(dim, input.ndim))
+    sizes = [input.shape[axis] for axis in axes[:-1]] + [require_integer(last_dim_size, "a size")]
     found = np.fft.irfftn(input, s=sizes, axes=axes, norm="forward")
     return _scaled(found, normalization, sizes)
 
@@ -153,16 +153,20 @@ def _resized(input: Any, sizes: dict[int, int]) -> Any:
     return ops.constant_pad_nd(input, tuple(pads)) if any(pads) else input
 
 
-def _along(input: Any, s: Any, dim: Any) -> tuple[list[int], dict[int, int]]:
+def _axes_and_sizes(input: Any, s: Any, dim: Any) -> tuple[list[int], dict[int, int]]:
     """The dimensions that a transform runs over, and their sizes; as torch pairs `s` with `dim`."""
-    given = None if s is None else [integer(size, "a size") for size in (s if isinstance(s, (list, tuple)) else [s])]
+    given = (
+        None
+        if s is None
+        else [require_integer(size, "a size") for size in (s if isinstance(s, (list, tuple)) else [s])]
+    )
     if dim is None:
         count = input.ndim if given is None else len(given)
         if count > input.ndim:
             raise ShapeMismatch(f"{count} sizes for a tensor with {input.ndim} dimensions")
         axes = list(range(input.ndim - count, input.ndim))
     else:
-        axes = list(canonical_all(dim, input.ndim))
+        axes = list(canonical_dims(dim, input.ndim))
     if given is not None and len(given) != len(axes):
         raise ShapeMismatch(f"{len(given)} sizes for {len(axes)} dimensions")
     sizes = {axis: input.shape[axis] for axis in axes}
@@ -173,20 +177,20 @@ def _along(input: Any, s: Any, dim: Any) -> tuple[list[int], dict[int, int]]:
 
 def _elements(input: Any, s: Any, dim: Any, norm: Any) -> int:
     """Elements of the result, or a few more."""
-    return _and_a_few(input, _along(input, s, dim)[1])
+    return _elements_upper_bound(input, _axes_and_sizes(input, s, dim)[1])
 
 
 def _elements_of_real(input: Any, s: Any, dim: Any, norm: Any) -> int:
     """The same, where half of the numbers are left to be told by the others."""
-    axes, sizes = _along(input, s, dim)
-    return _and_a_few(input, _halved(input, axes, sizes, s) if axes else sizes)
+    axes, sizes = _axes_and_sizes(input, s, dim)
+    return _elements_upper_bound(input, _halved_sizes(input, axes, sizes, s) if axes else sizes)
 
 
-def _and_a_few(input: Any, sizes: dict[int, int]) -> int:
+def _elements_upper_bound(input: Any, sizes: dict[int, int]) -> int:
     return prod(int(sizes.get(axis, size)) + 1 for axis, size in enumerate(input.shape))
 
 
-def _halved(input: Any, axes: list[int], sizes: dict[int, int], s: Any) -> dict[int, int]:
+def _halved_sizes(input: Any, axes: list[int], sizes: dict[int, int], s: Any) -> dict[int, int]:
     """The sizes of the results, where the last one is not told by that of the input: `2 (n - 1)`."""
     listed = s if isinstance(s, (list, tuple)) else [s]
     told = s is not None and listed[-1] != -1
@@ -196,14 +200,14 @@ def _halved(input: Any, axes: list[int], sizes: dict[int, int], s: Any) -> dict[
 # Over dimensions, in the five kinds ------------------------------------------------------------------
 
 
-def _full(input: Any, s: Any, dim: Any, norm: str | None, forward: bool) -> Any:
-    axes, sizes = _along(input, s, dim)
+def _complex_transform(input: Any, s: Any, dim: Any, norm: str | None, forward: bool) -> Any:
+    axes, sizes = _axes_and_sizes(input, s, dim)
     return fft_c2c(_resized(_complex(input), sizes), axes, _mode(norm, forward), forward)
 
 
-def _from_real(input: Any, s: Any, dim: Any, norm: str | None, forward: bool) -> Any:
+def _real_to_complex(input: Any, s: Any, dim: Any, norm: str | None, forward: bool) -> Any:
     """`rfft`; the inverse one, `ihfft`, is its conjugate along the last dimension."""
-    axes, sizes = _along(input, s, dim)
+    axes, sizes = _axes_and_sizes(input, s, dim)
     if not axes:
         raise ShapeMismatch("a transform of real numbers needs at least one dimension")
     real = _resized(_real(input, "rfft" if forward else "ihfft"), sizes)
@@ -213,12 +217,12 @@ def _from_real(input: Any, s: Any, dim: Any, norm: str | None, forward: bool) ->
     return fft_c2c(half, axes[:-1], _mode(norm, False), False) if axes[:-1] else half
 
 
-def _to_real(input: Any, s: Any, dim: Any, norm: str | None, forward: bool) -> Any:
+def _complex_to_real(input: Any, s: Any, dim: Any, norm: str | None, forward: bool) -> Any:
     """`irfft`; the forward one, `hfft`, is that of the conjugate."""
-    axes, sizes = _along(input, s, dim)
+    axes, sizes = _axes_and_sizes(input, s, dim)
     if not axes:
         raise ShapeMismatch("a transform into real numbers needs at least one dimension")
-    sizes = _halved(input, axes, sizes, s)
+    sizes = _halved_sizes(input, axes, sizes, s)
     last, mode = sizes[axes[-1]], _mode(norm, forward)
     if last < 1:
         raise ShapeMismatch(f"a transform into {last} numbers; it makes at least 1")
@@ -230,24 +234,31 @@ def _to_real(input: Any, s: Any, dim: Any, norm: str | None, forward: bool) -> A
 
 
 _KINDS = {
-    "fft": (_full, True, "The discrete Fourier transform"),
-    "ifft": (_full, False, "The inverse transform"),
-    "rfft": (_from_real, True, "The transform of real numbers, without the half that mirrors the other"),
-    "ihfft": (_from_real, False, "The inverse transform of real numbers, without the half that mirrors the other"),
-    "irfft": (_to_real, False, "The inverse transform of numbers whose other half mirrors them: real ones"),
-    "hfft": (_to_real, True, "The transform of numbers whose other half mirrors them: real ones"),
+    "fft": (_complex_transform, True, "The discrete Fourier transform"),
+    "ifft": (_complex_transform, False, "The inverse transform"),
+    "rfft": (_real_to_complex, True, "The transform of real numbers, without the half that mirrors the other"),
+    "ihfft": (
+        _real_to_complex,
+        False,
+        "The inverse transform of real numbers, without the half that mirrors the other",
+    ),
+    "irfft": (_complex_to_real, False, "The inverse transform of numbers whose other half mirrors them: real ones"),
+    "hfft": (_complex_to_real, True, "The transform of numbers whose other half mirrors them: real ones"),
 }
 _SAMPLES = {
-    _full: (f"{{}}({_Z}); {{}}(randn(2, 4), 3, 0, 'ortho')", f"{{}}({_Z}); {{}}(randn(2, 4), (3, 2), norm='forward')"),
-    _from_real: ("{}(randn(2, 5)); {}(randn(2, 4), 3, 0, 'ortho')", "{}(randn(2, 5)); {}(randn(2, 4), (3, 2))"),
-    _to_real: (f"{{}}({_Z}); {{}}({_Z}, 3, 0, 'ortho')", f"{{}}({_Z}); {{}}({_Z}, (3, 5), norm='forward')"),
+    _complex_transform: (
+        f"{{}}({_Z}); {{}}(randn(2, 4), 3, 0, 'ortho')",
+        f"{{}}({_Z}); {{}}(randn(2, 4), (3, 2), norm='forward')",
+    ),
+    _real_to_complex: ("{}(randn(2, 5)); {}(randn(2, 4), 3, 0, 'ortho')", "{}(randn(2, 5)); {}(randn(2, 4), (3, 2))"),
+    _complex_to_real: (f"{{}}({_Z}); {{}}({_Z}, 3, 0, 'ortho')", f"{{}}({_Z}); {{}}({_Z}, (3, 5), norm='forward')"),
 }
 
 
 def _transform(kind: str) -> None:
     how, forward, doc = _KINDS[kind]
     one, several = _SAMPLES[how]
-    count = _elements_of_real if how is _to_real else _elements
+    count = _elements_of_real if how is _complex_to_real else _elements
 
     @composite(name=f"fft.{kind}", doc=f"{doc}, along one dimension.", method=False, elements=count, samples=one)
     def along(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
@@ -270,7 +281,7 @@ for _kind in _KINDS:
 
 
 def _shifted(input: Any, dim: Any, sign: int) -> Any:
-    axes = tuple(range(input.ndim)) if dim is None else canonical_all(dim, input.ndim)
+    axes = tuple(range(input.ndim)) if dim is None else canonical_dims(dim, input.ndim)
     shifts = tuple(size // 2 if sign > 0 else (size + 1) // 2 for size in (input.shape[axis] for axis in axes))
     return ops.roll(input, shifts, axes) if axes else input
 

@@ -9,29 +9,29 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite
-from gradcheck.autograd.ops.common.dims import canonical
-from gradcheck.autograd.ops.common.nn_functional import functional, one_dtype
+from gradcheck.autograd.ops.common.dims import canonical_dim
+from gradcheck.autograd.ops.common.nn_functional import nn_functional_op, require_one_float_dtype
 from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch, Unsupported
 
 # Activations -----------------------------------------------------------------------------------------
 
 
-@functional(samples="glu(randn(2, 4)); glu(randn(4, 3), 0)")
+@nn_functional_op(samples="glu(randn(2, 4)); glu(randn(4, 3), 0)")
 def glu(input: Any, dim: int = -1) -> Any:
     """The first half along `dim` times the sigmoid of the second."""
-    if not input.ndim or input.shape[canonical(dim, input.ndim)] % 2:
+    if not input.ndim or input.shape[canonical_dim(dim, input.ndim)] % 2:
         raise ShapeMismatch(f"glu takes an even size along dimension {dim}, not the shape {list(input.shape)}")
     a, b = ops.chunk(input, 2, dim) if input.shape[dim] else (input, input)
     return a * ops.sigmoid(b)
 
 
-@functional(
+@nn_functional_op(
     "prelu", kinks="0, where the slope of negative numbers counts",
     samples="prelu(randn(2, 3), randn(3)); prelu(randn(2, 3, 2), randn(1)); prelu(randn(()), randn(1))",
 )  # fmt: skip
 def prelu(input: Any, weight: Any) -> Any:
     """`input` where it is positive, else times `weight`: one number, or one for each channel (dimension 1)."""
-    one_dtype("prelu", input, weight)
+    require_one_float_dtype("prelu", input, weight)
     if weight.ndim > 1:
         raise ShapeMismatch(f"prelu takes a weight of at most 1 dimension, not {weight.ndim}")
     size = weight.shape[0] if weight.ndim else 1
@@ -42,7 +42,7 @@ def prelu(input: Any, weight: Any) -> Any:
     return ops.where(input > 0, input, slope * input)
 
 
-@functional(kinks="0", samples="rrelu(randn(2, 3)); rrelu(tensor([-1.0, 0.0, 2.0]), 0.2, 0.6)")
+@nn_functional_op(kinks="0", samples="rrelu(randn(2, 3)); rrelu(tensor([-1.0, 0.0, 2.0]), 0.2, 0.6)")
 def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:
     """`leaky_relu` with the slope in the middle; in training it is random, between `lower` and `upper`."""
     if training:
@@ -52,23 +52,23 @@ def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool
     return ops.leaky_relu(input, (lower + upper) / 2)
 
 
-def _hard_part(input: Any, name: str) -> Any:
+def _require_real_floating(input: Any, name: str) -> Any:
     if input.dtype.kind != "f":
         raise DtypeMismatch(f"{name} takes real floating numbers, not {input.dtype}")
     return input
 
 
-@functional(kinks="-3 and 3", samples="hardsigmoid(4 * randn(5)); hardsigmoid(tensor([-3.0, 3.0]))")
+@nn_functional_op(kinks="-3 and 3", samples="hardsigmoid(4 * randn(5)); hardsigmoid(tensor([-3.0, 3.0]))")
 def hardsigmoid(input: Any) -> Any:
     """`input / 6 + 1 / 2`, between 0 and 1."""
-    inside = (_hard_part(input, "hardsigmoid") > -3) & (input < 3)
+    inside = (_require_real_floating(input, "hardsigmoid") > -3) & (input < 3)
     return ops.where(inside, input / 6 + 0.5, ops.where(input > 0, 1.0, ops.where(input < 0, 0.0, input * 0)))
 
 
-@functional(kinks="-3 and 3", samples="hardswish(4 * randn(5)); hardswish(tensor([-3.5, 3.5]))")
+@nn_functional_op(kinks="-3 and 3", samples="hardswish(4 * randn(5)); hardswish(tensor([-3.5, 3.5]))")
 def hardswish(input: Any) -> Any:
     """`input` times `hardsigmoid(input)`."""
-    x = _hard_part(input, "hardswish")
+    x = _require_real_floating(input, "hardswish")
     return ops.where(x <= -3, 0 * x, ops.where(x < 3, x * (x / 6 + 0.5), x))
 
 
@@ -130,7 +130,7 @@ for _name, _default in {
 # Layers ----------------------------------------------------------------------------------------------
 
 
-@functional(
+@nn_functional_op(
     "{}", samples="{}(randn(3, 2), randn(3, 4), randn(5, 2, 4)); {}(randn(2), randn(3), randn(1, 2, 3), randn(1))"
 )
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
@@ -149,7 +149,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     return found if bias is None else found + bias
 
 
-@functional(samples="{}(randn(2, 5, 3), 3); {}(randn(1, 4, 2, 2), size=2, alpha=0.1, beta=0.5, k=2.0)")
+@nn_functional_op(samples="{}(randn(2, 5, 3), 3); {}(randn(1, 4, 2, 2), size=2, alpha=0.1, beta=0.5, k=2.0)")
 def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
     """Divided by a power of `k` plus `alpha` times the mean square of the `size` channels around each."""
     if input.ndim < 3:
@@ -178,7 +178,7 @@ def _bags(indices: Any, offsets: Any, include_last: bool) -> tuple[np.ndarray, n
     return rows, np.append(starts[:-1] if include_last else starts, len(rows))  # torch's last bag goes to the end, too
 
 
-@functional(
+@nn_functional_op(
     kinks="ties, in mode 'max'",
     samples="""
         {}(tensor([0, 2, 1, 2]), randn(4, 3), tensor([0, 3])); {}(tensor([[0, 2], [1, 1]]), randn(3, 2), mode='max');
@@ -213,10 +213,10 @@ def embedding_bag(
         if tuple(per_sample_weights.shape) != tuple(input.shape):
             raise ShapeMismatch(f"embedding_bag: {list(per_sample_weights.shape)} weights for {list(input.shape)}")
         rows = rows * ops.unsqueeze(shares if padding_idx is None else shares[np.flatnonzero(kept)], -1)
-    return _put_together(rows, bounds, mode)
+    return _reduce_bags(rows, bounds, mode)
 
 
-def _put_together(rows: Any, bounds: np.ndarray, mode: str) -> Any:
+def _reduce_bags(rows: Any, bounds: np.ndarray, mode: str) -> Any:
     """One row a bag; zeros of none."""
     counts = np.diff(bounds)
     if mode == "max":

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.common.arguments import BATCH, REGULAR, matrices, precise
+from gradcheck.autograd.ops.common.arguments import BATCH, REGULAR, require_full_precision, require_matrices
 from gradcheck.autograd.ops.common.scipy_functions import scipy_module
 from gradcheck.autograd.ops.factorizations import cholesky, svdvals
 from gradcheck.autograd.ops.inverse_solve import inv, pinv, solve, solve_triangular
@@ -102,7 +102,7 @@ def lstsq(input: Any, b: Any, *, rcond: float | None = None, driver: str | None 
     how = driver or "gelsy"
     if how not in ("gels", "gelsy", "gelsd", "gelss"):
         raise ArgumentError(f"linalg.lstsq has no driver {how!r}")
-    rows, columns = matrices(input, "linalg.lstsq").shape[-2:]
+    rows, columns = require_matrices(input, "linalg.lstsq").shape[-2:]
     vector = b.ndim == input.ndim - 1
     if tuple(input.shape[:-1]) != tuple(b.shape if vector else b.shape[:-1]):
         raise ShapeMismatch(f"linalg.lstsq: {list(input.shape)} does not go with {list(b.shape)}")
@@ -169,7 +169,7 @@ def _exp_rule(g: Any, y: Any, A: Any) -> Any:
 )  # fmt: skip
 def matrix_exp(input: Any) -> Any:
     """The exponential of each matrix: the sum of its powers over factorials."""
-    matrix = precise(input, "matrix_exp")
+    matrix = require_full_precision(input, "matrix_exp")
     if matrix.dtype.char not in "fdFD":
         raise TypeError(f"matrix_exp does not take {matrix.dtype}")
     if not matrix.size:
@@ -214,7 +214,7 @@ def chain_matmul(matrices: Any) -> Any:
 )  # fmt: skip
 def cond(A: Any, p: Any = None) -> Any:
     """How much larger relative errors become: the norm of the matrix times that of its inverse."""
-    matrices(A, "linalg.cond")
+    require_matrices(A, "linalg.cond")
     if p in (None, 2, -2):
         values = svdvals(A)
         first, last = ops.narrow(values, -1, 0, 1), ops.narrow(values, -1, values.shape[-1] - 1, 1)
@@ -233,7 +233,7 @@ def _reflections(vectors: Any, tau: Any) -> list[tuple[Any, Any]]:
     return [(ops.narrow(lower, -1, i, 1), ops.unsqueeze(ops.narrow(tau, -1, i, 1), -1)) for i in range(count)]
 
 
-def _reflected(other: Any, reflections: list[tuple[Any, Any]]) -> Any:
+def _apply_reflections(other: Any, reflections: list[tuple[Any, Any]]) -> Any:
     """Each reflection applied from the left, the last first."""
     for v, t in reversed(reflections):
         other = other - t * (v @ (mH(v) @ other))
@@ -244,18 +244,18 @@ def _reflected(other: Any, reflections: list[tuple[Any, Any]]) -> Any:
            samples="{}(randn(3, 2), randn(2)); {}(randn(2, 3, 3), randn(2, 2))")  # fmt: skip
 def householder_product(input: Any, tau: Any) -> Any:
     """The first columns of the product of the reflections `1 - tau v v^H`, each v a column below the diagonal."""
-    rows, columns = matrices(input, "linalg.householder_product").shape[-2:]
+    rows, columns = require_matrices(input, "linalg.householder_product").shape[-2:]
     if rows < columns or tau.shape[-1] > columns or tuple(tau.shape[:-1]) != tuple(input.shape[:-2]):
         raise ShapeMismatch(f"linalg.householder_product: {list(input.shape)} and {list(tau.shape)}")
     start = ops.expand(ops.to(ops.eye(rows, columns), input.dtype), (*input.shape[:-2], rows, columns))
-    return _reflected(start, _reflections(input, tau))
+    return _apply_reflections(start, _reflections(input, tau))
 
 
 @composite(samples="ormqr(randn(3, 2), randn(2), randn(3, 4)); ormqr(randn(3, 2), randn(2), randn(2, 3), False, True)")
 def ormqr(input: Any, input2: Any, input3: Any, left: bool = True, transpose: bool = False) -> Any:
     """`Q @ input3`, or `input3 @ Q` unless `left`, for the whole Q of `linalg.householder_product` of the first two, or
     its transpose."""
-    matrices(input, "ormqr"), matrices(input3, "ormqr")
+    require_matrices(input, "ormqr"), require_matrices(input3, "ormqr")
     (*lead, rows, columns), size = input.shape, input3.shape[-2 if left else -1]
     if [*input3.shape[:-2], size] != [*lead, rows] or list(input2.shape) != [*lead, min(size, columns)]:
         shapes = f"{list(input.shape)}, {list(input2.shape)} and {list(input3.shape)}"
@@ -264,7 +264,7 @@ def ormqr(input: Any, input2: Any, input3: Any, left: bool = True, transpose: bo
     if transpose:
         reflections = [(v, ops.conj(t)) for v, t in reversed(reflections)]
     if left:
-        return _reflected(other, reflections)
+        return _apply_reflections(other, reflections)
     for v, t in reflections:
         other = other - t * ((other @ v) @ mH(v))
     return other

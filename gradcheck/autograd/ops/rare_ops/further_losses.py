@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
-from gradcheck.autograd.ops.common.dims import integer
-from gradcheck.autograd.ops.common.nn_functional import functional, reduced, same_shape
+from gradcheck.autograd.ops.common.dims import require_integer
+from gradcheck.autograd.ops.common.nn_functional import nn_functional_op, reduce_loss, require_same_shape
 from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
 
@@ -21,12 +21,12 @@ def _rows(input: Any, target: Any, name: str) -> tuple[Any, Any]:
     return rows, target if target.ndim == rows.ndim or input.ndim == 2 else ops.unsqueeze(target, 0)
 
 
-def _weighed(weight: Any, classes: int, name: str) -> None:
+def _check_class_weight(weight: Any, classes: int, name: str) -> None:
     if weight is not None and list(weight.shape) != [classes]:
         raise ShapeMismatch(f"{name}: the weight has shape {list(weight.shape)}, expected [{classes}]")
 
 
-@functional(
+@nn_functional_op(
     kinks="where a margin is met",
     samples="""
         {}(randn(3, 4), tensor([0, 2, 3])); {}(randn(4), tensor(1), p=2, margin=0.5);
@@ -44,17 +44,17 @@ def multi_margin_loss(
     if picked.dtype.kind not in "iu" or picked.shape[0] != rows.shape[0]:
         raise ShapeMismatch(f"multi_margin_loss: targets of {list(target.shape)} for {list(input.shape)}")
     classes = rows.shape[1]
-    _weighed(weight, classes, "multi_margin_loss")
+    _check_class_weight(weight, classes, "multi_margin_loss")
     short = margin - ops.gather(rows, 1, picked) + rows
     cost = ops.where(short > 0, short if p == 1 else short * short, 0.0)
     if weight is not None:
         cost = cost * ops.unsqueeze(weight[ops.reshape(picked, (-1,))], 1)
     others = ops.arange(classes) != picked
     loss = ops.sum(ops.where(others, cost, 0.0), 1) / classes
-    return reduced(loss if input.ndim == 2 else ops.squeeze(loss, 0), reduction)
+    return reduce_loss(loss if input.ndim == 2 else ops.squeeze(loss, 0), reduction)
 
 
-@functional(
+@nn_functional_op(
     kinks="where a margin is met",
     samples="""
         {}(randn(2, 4), tensor([[3, 0, -1, 1], [1, -1, 2, 0]])); {}(randn(3), tensor([0, 2, -1]), reduction='sum')
@@ -62,7 +62,7 @@ def multi_margin_loss(
 )
 def multilabel_margin_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
     """How far the scores of the classes that `target` lists, up to its first -1, fail to be 1 above all others'."""
-    same_shape("multilabel_margin_loss", input, target, "target")
+    require_same_shape("multilabel_margin_loss", input, target, "target")
     rows, listed = (
         _rows(input, target, "multilabel_margin_loss")
         if input.ndim
@@ -80,10 +80,10 @@ def multilabel_margin_loss(input: Any, target: Any, *, reduction: str = "mean") 
     counted = counts[:, :, None] & ~is_target[:, None, :]
     cost = ops.where(counted & (short > 0), short, 0.0)
     loss = ops.sum(cost, (1, 2)) / max(rows.shape[1], 1)
-    return reduced(loss if input.ndim == 2 else ops.squeeze(loss, 0), reduction)
+    return reduce_loss(loss if input.ndim == 2 else ops.squeeze(loss, 0), reduction)
 
 
-@functional(
+@nn_functional_op(
     samples="""
         {}(randn(2, 3), detach(rand(2, 3))); {}(randn(3), detach(rand(3)), weight=detach(rand(3)), reduction='sum')
     """
@@ -93,10 +93,10 @@ def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None, *, 
     loss = -(target * ops.logsigmoid(input) + (1 - target) * ops.logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    return reduced(ops.sum(loss, input.ndim - 1) / input.shape[-1], reduction)
+    return reduce_loss(ops.sum(loss, input.ndim - 1) / input.shape[-1], reduction)
 
 
-@functional(
+@nn_functional_op(
     kinks="equal vectors, and where the margin is met",
     samples="{}(randn(3, 4), randn(3, 4), randn(3, 4)); {}(randn(3), randn(3), randn(3), margin=0.5, swap=True)",
 )
@@ -115,7 +115,7 @@ def triplet_margin_with_distance_loss(
     near, far = ops.pairwise_distance(anchor, positive), ops.pairwise_distance(anchor, negative)
     if swap:
         far = ops.minimum(far, ops.pairwise_distance(positive, negative))
-    return reduced(ops.clamp(margin + near - far, min=0), reduction)
+    return reduce_loss(ops.clamp(margin + near - far, min=0), reduction)
 
 
 # Connectionist temporal classification ---------------------------------------------------------------
@@ -158,7 +158,7 @@ def _forward_variables(scores: Any, labels: np.ndarray, skips: np.ndarray, steps
     return alpha
 
 
-@functional(
+@nn_functional_op(
     samples="""
         {}(log_softmax(randn(4, 2, 3), -1), tensor([[1, 2], [2, 2]]), (4, 4), (2, 1));
         {}(log_softmax(randn(5, 3), -1), tensor([1, 1]), (5,), (2,), reduction='sum')
@@ -175,7 +175,7 @@ def ctc_loss(
     steps, sizes = (
         np.asarray(ops.detach(x) if hasattr(x, "dtype") else x).reshape(-1) for x in (input_lengths, target_lengths)
     )
-    integer(blank, "the blank")
+    require_integer(blank, "the blank")
     if steps.dtype.kind not in "iu" or sizes.dtype.kind not in "iu":
         raise DtypeMismatch("ctc_loss takes lengths of integers")
     if len(steps) != scores.shape[1] or len(sizes) != scores.shape[1]:
@@ -190,4 +190,4 @@ def ctc_loss(
     loss = ops.where(ops.detach(loss) > -_NEVER / 2, 0.0 if zero_infinity else np.inf, loss)
     if reduction == "mean":
         return ops.mean(loss / np.maximum(sizes, 1).astype(scores.dtype))
-    return reduced(loss if log_probs.ndim == 3 else ops.squeeze(loss, 0), reduction)
+    return reduce_loss(loss if log_probs.ndim == 3 else ops.squeeze(loss, 0), reduction)

@@ -8,20 +8,20 @@ from typing import Any
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite
-from gradcheck.autograd.ops.common.dims import integer
-from gradcheck.autograd.ops.common.nn_functional import functional
-from gradcheck.autograd.ops.common.windows import each
-from gradcheck.autograd.ops.convolution_pooling import pooled_elements
-from gradcheck.autograd.ops.rare_ops.resampling import pooled_elements as adaptive_elements
+from gradcheck.autograd.ops.common.dims import require_integer
+from gradcheck.autograd.ops.common.nn_functional import nn_functional_op
+from gradcheck.autograd.ops.common.windows import per_dimension
+from gradcheck.autograd.ops.convolution_pooling import pool_elements
+from gradcheck.autograd.ops.rare_ops.resampling import adaptive_pool_elements as adaptive_elements
 
 # Powers ----------------------------------------------------------------------------------------------
 
 
-def _by_powers(dims: int, samples: str) -> None:
+def _define_lp_pool(dims: int, samples: str) -> None:
     def count(input: Any, norm_type: Any, kernel_size: Any, stride: Any, ceil_mode: bool) -> int:
-        return pooled_elements(dims)(input, kernel_size, stride, 0)
+        return pool_elements(dims)(input, kernel_size, stride, 0)
 
-    @functional(
+    @nn_functional_op(
         name=f"lp_pool{dims}d",
         doc=f"The root of the sum of the powers `norm_type` in each window over {dims} dimensions; 0 where that is not "
         "above 0.",
@@ -35,31 +35,35 @@ def _by_powers(dims: int, samples: str) -> None:
             largest = getattr(ops, f"max_pool{dims}d")
             return sign * largest(sign * ops.abs(input), kernel_size, stride, 0, 1, ceil_mode)
         mean = getattr(ops, f"avg_pool{dims}d")(input**norm_type, kernel_size, stride, 0, ceil_mode)
-        sizes = each(kernel_size, dims, "kernel_size") if dims > 1 else (integer(kernel_size, "kernel_size"),)
+        sizes = (
+            per_dimension(kernel_size, dims, "kernel_size")
+            if dims > 1
+            else (require_integer(kernel_size, "kernel_size"),)
+        )
         return (ops.sign(mean) * ops.relu(ops.abs(mean)) * prod(sizes)) ** (1 / norm_type)
 
 
-_by_powers(
+_define_lp_pool(
     1,
     """
         {}(uniform(0.2, 2, [2, 3, 6]), 2, 2); {}(uniform(0.2, 2, [1, 7]), 3, 3, 2, True);
         {}(randn(2, 5), inf, 2); {}(randn(2, 5), -inf, 2, 1)
     """,
 )
-_by_powers(2, "{}(uniform(0.2, 2, [1, 2, 4, 5]), 2, (2, 3)); {}(uniform(0.2, 2, [2, 3, 3]), 1.5, 2, (2, 1), True)")
-_by_powers(3, "{}(uniform(0.2, 2, [1, 1, 2, 4, 2]), 2, 2); {}(uniform(0.2, 2, [1, 2, 3, 2]), 4, (1, 2, 2), 1)")
+_define_lp_pool(2, "{}(uniform(0.2, 2, [1, 2, 4, 5]), 2, (2, 3)); {}(uniform(0.2, 2, [2, 3, 3]), 1.5, 2, (2, 1), True)")
+_define_lp_pool(3, "{}(uniform(0.2, 2, [1, 1, 2, 4, 2]), 2, 2); {}(uniform(0.2, 2, [1, 2, 3, 2]), 4, (1, 2, 2), 1)")
 
 # Places ----------------------------------------------------------------------------------------------
 
 
-def _with_places(dims: int, samples: str) -> None:
+def _define_indexed_max_pool(dims: int, samples: str) -> None:
     @composite(
         name=f"max_pool{dims}d_with_indices",
         torch="nn.functional.{}",
         doc=f"`max_pool{dims}d`, and where each stands.",
         method=False,
         kinks="ties",
-        elements=pooled_elements(dims),
+        elements=pool_elements(dims),
         samples=samples,
     )
     def pool(
@@ -69,12 +73,12 @@ def _with_places(dims: int, samples: str) -> None:
         return getattr(ops, f"max_pool{dims}d")(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
 
-_with_places(1, "{}(randn(2, 3, 6), 2); {}(randn(3, 7), 3, 2, 1, ceil_mode=True)")
-_with_places(2, "{}(randn(2, 3, 4, 6), 2); {}(randn(1, 2, 5, 5), (3, 2), 1, (1, 0))")
-_with_places(3, "{}(randn(1, 2, 2, 2, 2), 2); {}(randn(1, 3, 3, 3), 2, 1, 0, (1, 1, 2))")
+_define_indexed_max_pool(1, "{}(randn(2, 3, 6), 2); {}(randn(3, 7), 3, 2, 1, ceil_mode=True)")
+_define_indexed_max_pool(2, "{}(randn(2, 3, 4, 6), 2); {}(randn(1, 2, 5, 5), (3, 2), 1, (1, 0))")
+_define_indexed_max_pool(3, "{}(randn(1, 2, 2, 2, 2), 2); {}(randn(1, 3, 3, 3), 2, 1, 0, (1, 1, 2))")
 
 
-def _adaptive_with_places(dims: int, samples: str) -> None:
+def _define_indexed_adaptive_pool(dims: int, samples: str) -> None:
     @composite(
         name=f"adaptive_max_pool{dims}d_with_indices",
         torch="nn.functional.{}",
@@ -88,6 +92,6 @@ def _adaptive_with_places(dims: int, samples: str) -> None:
         return getattr(ops, f"adaptive_max_pool{dims}d")(input, output_size, True)
 
 
-_adaptive_with_places(1, "{}(randn(1, 2, 5), 3)")
-_adaptive_with_places(2, "{}(randn(1, 2, 5, 4), (3, None)); {}(randn(2, 4, 3), 2)")
-_adaptive_with_places(3, "{}(randn(1, 2, 3, 2, 4), (2, 1, 3))")
+_define_indexed_adaptive_pool(1, "{}(randn(1, 2, 5), 3)")
+_define_indexed_adaptive_pool(2, "{}(randn(1, 2, 5, 4), (3, None)); {}(randn(2, 4, 3), 2)")
+_define_indexed_adaptive_pool(3, "{}(randn(1, 2, 3, 2, 4), (2, 1, 3))")

@@ -14,8 +14,8 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite
-from gradcheck.autograd.ops.common.dims import integer
-from gradcheck.autograd.ops.common.nn_functional import functional, one_dtype
+from gradcheck.autograd.ops.common.dims import require_integer
+from gradcheck.autograd.ops.common.nn_functional import nn_functional_op, require_one_float_dtype
 from gradcheck.autograd.ops.indexing import getitem
 from gradcheck.errors import ArgumentError, ShapeMismatch
 
@@ -30,7 +30,7 @@ def _pixels(grid: Any, size: int, align: bool) -> Any:
     return (grid + 1) / 2 * (size - 1) if align else ((grid + 1) * size - 1) / 2
 
 
-def _reflected(at: Any, low: float, high: float) -> Any:
+def _reflect_position(at: Any, low: float, high: float) -> Any:
     """Back and forth between `low` and `high`."""
     span = high - low
     if span <= 0:
@@ -42,16 +42,16 @@ def _reflected(at: Any, low: float, high: float) -> Any:
     return ops.where(even, rest + low, span - rest + low)
 
 
-def _inside(at: Any, size: int, padding: str, align: bool) -> Any:
+def _pad_position(at: Any, size: int, padding: str, align: bool) -> Any:
     if padding == "reflection":
-        at = _reflected(at, 0.0, size - 1.0) if align else _reflected(at, -0.5, size - 0.5)
+        at = _reflect_position(at, 0.0, size - 1.0) if align else _reflect_position(at, -0.5, size - 0.5)
     return at if padding == "zeros" else ops.clamp(at, 0, size - 1)
 
 
 # What stands there -----------------------------------------------------------------------------------
 
 
-def _picked(input: Any, places: list[Any]) -> Any:
+def _gather_pixels(input: Any, places: list[Any]) -> Any:
     """(N, C, *out): the elements at whole places, one tensor (N, *out) an axis; zeros outside."""
     batch = np.arange(input.shape[0]).reshape(-1, *[1] * (places[0].ndim - 1))
     kept: Any = True
@@ -73,7 +73,7 @@ def _linear(input: Any, at: list[Any]) -> Any:
         for up, share in zip(corner, shares, strict=True):
             weight = weight * (share if up else 1 - share)
         places = [whole + up for whole, up in zip(low, corner, strict=True)]
-        total = total + _picked(input, places) * ops.unsqueeze(weight, 1)
+        total = total + _gather_pixels(input, places) * ops.unsqueeze(weight, 1)
     return total
 
 
@@ -96,10 +96,10 @@ def _cubic(input: Any, at: list[Any], padding: str, align: bool) -> Any:
     total: Any = 0
     for i, j in product(range(4), repeat=2):
         rows, columns = (
-            _inside(whole + step - 1, int(size), padding, align)
+            _pad_position(whole + step - 1, int(size), padding, align)
             for whole, step, size in zip(low, (i, j), input.shape[2:], strict=True)
         )
-        total = total + _picked(input, [rows, columns]) * ops.unsqueeze(weights[0][i] * weights[1][j], 1)
+        total = total + _gather_pixels(input, [rows, columns]) * ops.unsqueeze(weights[0][i] * weights[1][j], 1)
     return total
 
 
@@ -107,7 +107,7 @@ def _sampled(input: Any, grid: Any, mode: str, padding: str, align: bool) -> Any
     """`grid` is (N, *out, dims), its last numbers x first."""
     sizes = [int(n) for n in input.shape[2:]]
     dims = len(sizes)
-    one_dtype("grid_sample", input, grid)
+    require_one_float_dtype("grid_sample", input, grid)
     if grid.ndim != dims + 2 or grid.shape[-1] != dims or grid.shape[0] != input.shape[0] or 0 in sizes:
         raise ShapeMismatch(f"grid_sample: a grid of {list(grid.shape)} for an input of {list(input.shape)}")
     at = [_pixels(grid[..., dims - 1 - axis], size, align) for axis, size in enumerate(sizes)]
@@ -115,9 +115,9 @@ def _sampled(input: Any, grid: Any, mode: str, padding: str, align: bool) -> Any
         if dims != 2:
             raise ShapeMismatch("grid_sample: bicubic is for images alone")
         return _cubic(input, at, padding, align)
-    at = [_inside(place, size, padding, align) for place, size in zip(at, sizes, strict=True)]
+    at = [_pad_position(place, size, padding, align) for place, size in zip(at, sizes, strict=True)]
     if mode == "nearest":
-        return _picked(input, [ops.round(ops.detach(place)) for place in at]) + 0 * ops.sum(grid)
+        return _gather_pixels(input, [ops.round(ops.detach(place)) for place in at]) + 0 * ops.sum(grid)
     return _linear(input, at)
 
 
@@ -128,7 +128,7 @@ def _elements(input: Any, grid: Any, *settings: Any) -> int:
 _KINKS = "whole pixels, and the edges"
 
 
-@functional(
+@nn_functional_op(
     kinks=_KINKS,
     elements=_elements,
     samples="""
@@ -149,7 +149,7 @@ def grid_sample(
     return _sampled(input, grid, mode, padding_mode, bool(align_corners))
 
 
-def _sampler(dims: int, samples: str) -> None:
+def _define_grid_sampler(dims: int, samples: str) -> None:
     doc = f"`grid_sample` over {dims} dimensions; modes and paddings by number, as `grid_sample` lists them."
 
     @composite(name=f"grid_sampler_{dims}d", doc=doc, method=False, kinks=_KINKS, elements=_elements, samples=samples)
@@ -161,8 +161,8 @@ def _sampler(dims: int, samples: str) -> None:
         return _sampled(input, grid, _MODES[interpolation_mode], _PADDINGS[padding_mode], align_corners)
 
 
-_sampler(2, "{}(randn(1, 2, 3, 4), uniform(-0.9, 0.9, [1, 2, 2, 2]), 0, 0, False)")
-_sampler(3, "{}(randn(1, 1, 2, 3, 2), uniform(-0.9, 0.9, [1, 1, 2, 1, 3]), 0, 1, True)")
+_define_grid_sampler(2, "{}(randn(1, 2, 3, 4), uniform(-0.9, 0.9, [1, 2, 2, 2]), 0, 0, False)")
+_define_grid_sampler(3, "{}(randn(1, 1, 2, 3, 2), uniform(-0.9, 0.9, [1, 1, 2, 1, 3]), 0, 1, True)")
 
 
 @composite(
@@ -186,17 +186,17 @@ def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: i
 
 def _affine_sizes(theta: Any, size: Any) -> list[int]:
     """(N, C, *out), checked against (N, dims, dims + 1)."""
-    sizes = [integer(n, "a size") for n in size]
+    sizes = [require_integer(n, "a size") for n in size]
     dims = len(sizes) - 2
     if dims not in (2, 3) or min(sizes) < 1:
         raise ShapeMismatch(f"affine_grid takes sizes (N, C, h, w) or (N, C, d, h, w), not {sizes}")
     if tuple(theta.shape) != (sizes[0], dims, dims + 1):
         raise ShapeMismatch(f"affine_grid: maps of {list(theta.shape)} for sizes {sizes}")
-    one_dtype("affine_grid", theta)
+    require_one_float_dtype("affine_grid", theta)
     return sizes
 
 
-@functional(
+@nn_functional_op(
     elements=lambda theta, size, align_corners: prod(map(int, size[2:])) * int(size[0]) * (len(size) - 2),
     samples="""
         {}(randn(2, 2, 3), (2, 1, 3, 4), align_corners=False); {}(randn(1, 2, 3), [1, 2, 1, 3], True);

@@ -14,7 +14,7 @@ import numpy as np
 from gradcheck.autograd import ops
 from gradcheck.autograd.dtypes import named
 from gradcheck.autograd.op import Op, composite
-from gradcheck.autograd.ops.common.dims import axes, canonical
+from gradcheck.autograd.ops.common.dims import canonical_dim, reduced_axes
 from gradcheck.errors import DtypeMismatch, ShapeMismatch
 
 _M = "tensor([[True, False, True], [False, True, True]])"
@@ -31,29 +31,29 @@ def _mask(input: Any, mask: Any) -> Any:
     return mask if tuple(mask.shape) == tuple(input.shape) else ops.broadcast_to(mask, tuple(input.shape))
 
 
-def _in(input: Any, dtype: Any, *, whole: bool = False) -> Any:
+def _cast_input(input: Any, dtype: Any, *, whole: bool = False) -> Any:
     """`input` in `dtype`; integers that are added up are int64 otherwise."""
     natural = np.dtype(np.int64) if whole and input.dtype.kind in "biu" else input.dtype
     target = named(dtype, natural)
     return input if target == input.dtype else ops.to(input, target)
 
 
-def _filled(input: Any, mask: Any, fill: float) -> Any:
+def _fill_masked(input: Any, mask: Any, fill: float) -> Any:
     found = _mask(input, mask)
     return input if found is None else ops.where(found, input, fill)
 
 
 def _dims(input: Any, dim: Any) -> tuple[int, ...]:
-    return axes(dim, input.ndim) if input.ndim else ()
+    return reduced_axes(dim, input.ndim) if input.ndim else ()
 
 
-def _over(input: Any, dim: Any, keepdim: bool, reduce: Callable[..., Any]) -> Any:
+def _reduce_over(input: Any, dim: Any, keepdim: bool, reduce: Callable[..., Any]) -> Any:
     """`reduce(input, dims, keepdim)`; as torch, over all dimensions for None and for ()."""
     run = _dims(input, dim)
     return reduce(input, run, keepdim) if run else input * 1
 
 
-def _counts(input: Any, dim: Any, keepdim: bool, mask: Any) -> Any:
+def _count_unmasked(input: Any, dim: Any, keepdim: bool, mask: Any) -> Any:
     """How many elements take part in each."""
     run, found = _dims(input, dim), _mask(input, mask)
     ones = ops.ones_like(ops.detach(input), dtype=np.dtype(np.int64))
@@ -70,7 +70,7 @@ def _entry(name: str, doc: str, samples: str = "", kinks: str = "") -> Callable[
 
 @_entry("sum", "The sum of the elements where `mask` is true.")
 def _sum(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
-    return _over(_filled(_in(input, dtype, whole=True), mask, 0), dim, keepdim, ops.sum)
+    return _reduce_over(_fill_masked(_cast_input(input, dtype, whole=True), mask, 0), dim, keepdim, ops.sum)
 
 
 def _product(input: Any, run: tuple[int, ...], keepdim: bool) -> Any:
@@ -81,29 +81,31 @@ def _product(input: Any, run: tuple[int, ...], keepdim: bool) -> Any:
 
 @_entry("prod", "The product of the elements where `mask` is true.")
 def _prod(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
-    return _over(_filled(_in(input, dtype, whole=True), mask, 1), dim, keepdim, _product)
+    return _reduce_over(_fill_masked(_cast_input(input, dtype, whole=True), mask, 1), dim, keepdim, _product)
 
 
 @_entry("amax", "The largest element where `mask` is true, -inf of none.", kinks="ties")
 def _amax(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
-    return _over(_filled(_in(input, dtype), mask, -math.inf), dim, keepdim, ops.amax)
+    return _reduce_over(_fill_masked(_cast_input(input, dtype), mask, -math.inf), dim, keepdim, ops.amax)
 
 
 @_entry("amin", "The smallest element where `mask` is true, inf of none.", kinks="ties")
 def _amin(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
-    return _over(_filled(_in(input, dtype), mask, math.inf), dim, keepdim, ops.amin)
+    return _reduce_over(_fill_masked(_cast_input(input, dtype), mask, math.inf), dim, keepdim, ops.amin)
 
 
 @_entry("mean", "The mean of the elements where `mask` is true, NaN of none.")
 def _mean(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
-    values = _in(input, dtype)
-    return _over(_filled(values, mask, 0), dim, keepdim, ops.sum) / _counts(values, dim, keepdim, mask)
+    values = _cast_input(input, dtype)
+    return _reduce_over(_fill_masked(values, mask, 0), dim, keepdim, ops.sum) / _count_unmasked(
+        values, dim, keepdim, mask
+    )
 
 
 @_entry("median", "The lower of the two middle elements where `mask` is true, NaN of none.",
         f"{_ALONG}; {{}}(randn(2, 3), 1, keepdim=True)", "ties")  # fmt: skip
 def _median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
-    filled = _filled(_in(input, dtype), mask, math.nan)
+    filled = _fill_masked(_cast_input(input, dtype), mask, math.nan)
     return ops.nanmedian(filled, dim, keepdim)[0]
 
 
@@ -113,7 +115,7 @@ def _median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = No
 def _norm(
     input: Any, ord: Any = 2.0, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
 ) -> Any:
-    filled = _filled(_in(input, dtype), mask, math.inf if ord is not None and ord < 0 else 0)
+    filled = _fill_masked(_cast_input(input, dtype), mask, math.inf if ord is not None and ord < 0 else 0)
     return _vector(filled, ord, _dims(input, dim), keepdim)
 
 
@@ -121,12 +123,12 @@ def _vector(values: Any, ord: Any, run: tuple[int, ...], keepdim: bool) -> Any:
     return getattr(ops, "linalg.vector_norm")(values, 2.0 if ord is None else ord, run or None, keepdim)
 
 
-def _spread(input: Any, dim: Any, correction: Any, keepdim: bool, mask: Any) -> Any:
-    counts = _counts(input, dim, True, mask)
-    center = _over(_filled(input, mask, 0), dim, True, ops.sum) / counts
+def _masked_variance(input: Any, dim: Any, correction: Any, keepdim: bool, mask: Any) -> Any:
+    counts = _count_unmasked(input, dim, True, mask)
+    center = _reduce_over(_fill_masked(input, mask, 0), dim, True, ops.sum) / counts
     away = input - center
-    squares = _filled(away * ops.conj(away) if input.dtype.kind == "c" else away * away, mask, 0)
-    total, counts = _over(squares, dim, keepdim, ops.sum), _counts(input, dim, keepdim, mask)
+    squares = _fill_masked(away * ops.conj(away) if input.dtype.kind == "c" else away * away, mask, 0)
+    total, counts = _reduce_over(squares, dim, keepdim, ops.sum), _count_unmasked(input, dim, keepdim, mask)
     if correction:
         counts = ops.clamp(ops.to(counts, ops.real(total).dtype) - correction, min=0)
     return total / counts
@@ -140,7 +142,7 @@ def _var(
     input: Any, dim: Any = None, unbiased: Any = None, *, correction: Any = None, keepdim: bool = False,
     dtype: Any = None, mask: Any = None,
 ) -> Any:  # fmt: skip
-    return _spread(_in(input, dtype), dim, _correction(unbiased, correction), keepdim, mask)
+    return _masked_variance(_cast_input(input, dtype), dim, _correction(unbiased, correction), keepdim, mask)
 
 
 @_entry("std", "The standard deviation of the elements where `mask` is true.", _SPREADS, "0")
@@ -148,7 +150,7 @@ def _std(
     input: Any, dim: Any = None, unbiased: Any = None, *, correction: Any = None, keepdim: bool = False,
     dtype: Any = None, mask: Any = None,
 ) -> Any:  # fmt: skip
-    return ops.sqrt(_spread(_in(input, dtype), dim, _correction(unbiased, correction), keepdim, mask))
+    return ops.sqrt(_masked_variance(_cast_input(input, dtype), dim, _correction(unbiased, correction), keepdim, mask))
 
 
 def _correction(unbiased: Any, correction: Any) -> Any:
@@ -161,41 +163,41 @@ def _correction(unbiased: Any, correction: Any) -> Any:
 
 @_entry("cumsum", "Running sums of the elements where `mask` is true.", _ALONG)
 def _cumsum(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
-    return ops.cumsum(_filled(_in(input, dtype, whole=True), mask, 0), dim)
+    return ops.cumsum(_fill_masked(_cast_input(input, dtype, whole=True), mask, 0), dim)
 
 
 @_entry("cumprod", "Running products of the elements where `mask` is true.", _ALONG)
 def _cumprod(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
-    return ops.cumprod(_filled(_in(input, dtype, whole=True), mask, 1), dim)
+    return ops.cumprod(_fill_masked(_cast_input(input, dtype, whole=True), mask, 1), dim)
 
 
 @_entry("softmax", "`softmax` over the elements where `mask` is true.", _ALONG)
 def _softmax(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
-    return ops.softmax(_filled(_in(input, dtype), mask, -math.inf), dim)
+    return ops.softmax(_fill_masked(_cast_input(input, dtype), mask, -math.inf), dim)
 
 
 @_entry("log_softmax", "The logarithm of `softmax` over the elements where `mask` is true.", _ALONG)
 def _log_softmax(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
-    return ops.log_softmax(_filled(_in(input, dtype), mask, -math.inf), dim)
+    return ops.log_softmax(_fill_masked(_cast_input(input, dtype), mask, -math.inf), dim)
 
 
 @_entry("softmin", "`softmin` over the elements where `mask` is true.", _ALONG)
 def _softmin(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
-    return ops.softmin(_filled(_in(input, dtype), mask, math.inf), dim)
+    return ops.softmin(_fill_masked(_cast_input(input, dtype), mask, math.inf), dim)
 
 
 @_entry("normalize", "Divided by the norm of the elements along `dim` where `mask` is true, 0 elsewhere.",
         f"{{}}(randn(2, 3), 2.0, 1); {{}}(randn(2, 3), 3.0, 0, mask={_M})", "0")  # fmt: skip
 def _normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None, mask: Any = None) -> Any:
-    values = _in(input, dtype)
-    size = _norm(values, ord, canonical(dim, input.ndim), keepdim=True, mask=mask)
-    return _filled(values, mask, 0) / ops.maximum(size, ops.full_like(size, eps))
+    values = _cast_input(input, dtype)
+    size = _norm(values, ord, canonical_dim(dim, input.ndim), keepdim=True, mask=mask)
+    return _fill_masked(values, mask, 0) / ops.maximum(size, ops.full_like(size, eps))
 
 
 @_entry("logsumexp", "The logarithm of the sum of the exponentials where `mask` is true, -inf of none.")
 def _logsumexp(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
-    values = _in(input, dtype)
-    return ops.logsumexp(_filled(values, mask, -math.inf), _dims(values, dim), keepdim)
+    values = _cast_input(input, dtype)
+    return ops.logsumexp(_fill_masked(values, mask, -math.inf), _dims(values, dim), keepdim)
 
 
 @composite(
@@ -206,5 +208,5 @@ def _logsumexp(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any
 )
 def _logaddexp(input: Any, other: Any, *, dtype: Any = None, input_mask: Any = None, other_mask: Any = None) -> Any:
     """`log(exp(input) + exp(other))`, where the masks are true."""
-    a, b = (_filled(_in(x, dtype), m, -math.inf) for x, m in ((input, input_mask), (other, other_mask)))
+    a, b = (_fill_masked(_cast_input(x, dtype), m, -math.inf) for x, m in ((input, input_mask), (other, other_mask)))
     return ops.logaddexp(a, b)

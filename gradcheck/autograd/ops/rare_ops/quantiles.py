@@ -10,7 +10,7 @@ import numpy as np
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.common.arguments import refuse_complex
-from gradcheck.autograd.ops.common.dims import canonical, integer
+from gradcheck.autograd.ops.common.dims import canonical_dim, require_integer
 from gradcheck.autograd.ops.gather_scatter import gather
 from gradcheck.autograd.ops.sorting import sort
 from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
@@ -26,13 +26,13 @@ def _picked(input: Any, dim: int, places: Any, keepdim: bool) -> tuple[Any, Any]
 
 def _axis(input: Any, dim: int, name: str) -> int:
     refuse_complex(name, input.dtype)
-    axis = canonical(dim, input.ndim)
+    axis = canonical_dim(dim, input.ndim)
     if input.ndim and not input.shape[axis]:
         raise IndexOutOfRange(f"{name}: there is no element along dimension {axis} of {list(input.shape)}")
     return axis
 
 
-def _ranked(input: Any, dim: int, rank: Any) -> Any:
+def _places_of_rank(input: Any, dim: int, rank: Any) -> Any:
     """Where the elements of these ranks stand; `rank` keeps the dimension, or is one number."""
     order = np.argsort(input, axis=dim, kind="stable")
     if not hasattr(rank, "shape"):
@@ -56,7 +56,7 @@ def median_place(input: Any, dim: int, skip: bool) -> Any:
     """Where the lower median along `dim` stands, which keeps size 1; NaN count for nothing if `skip`."""
     if not input.ndim:
         return np.zeros((), np.int64)
-    return _ranked(input, dim, _median_rank(input, dim, skip)).astype(np.int64)
+    return _places_of_rank(input, dim, _median_rank(input, dim, skip)).astype(np.int64)
 
 
 def _median(name: str, input: Any, dim: Any, keepdim: bool, skip: bool) -> Any:
@@ -93,14 +93,14 @@ def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 @op(torch="", method=False, samples="ranked_place(randn(2, 5), 2, 1)")
 def ranked_place(input: Any, k: int, dim: int) -> Any:
     """Where the `k`-th smallest along `dim` stands, which keeps size 1."""
-    return _ranked(input, dim, k - 1).astype(np.int64) if input.ndim else np.zeros((), np.int64)
+    return _places_of_rank(input, dim, k - 1).astype(np.int64) if input.ndim else np.zeros((), np.int64)
 
 
 @composite(kinks="ties", samples="{}(randn(5), 2); {}(randn(2, 3), 3, 1, True)[0]; {}(randn(2, 3), k=1, dim=0)")
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
     """The `k`-th smallest element along `dim`, counted from 1, and where it stands."""
     axis = _axis(input, dim, "kthvalue")
-    if not 1 <= integer(k, "k") <= (input.shape[axis] if input.ndim else 1):
+    if not 1 <= require_integer(k, "k") <= (input.shape[axis] if input.ndim else 1):
         raise IndexOutOfRange(f"kthvalue: there is no element {k} along dimension {axis} of {list(input.shape)}")
     return _picked(input, axis, ranked_place(ops.detach(input), k, axis), keepdim)
 
@@ -140,7 +140,7 @@ def msort(input: Any) -> Any:
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-def _rank(q: Any, counts: Any, interpolation: str) -> tuple[Any, Any, Any]:
+def _ranks_and_weight(q: Any, counts: Any, interpolation: str) -> tuple[Any, Any, Any]:
     """The ranks below and above, and the weight of the one above."""
     rank = q * (counts - 1)
     if interpolation == "lower":
@@ -169,19 +169,19 @@ def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolat
     if hasattr(shares, "__array__") and not all(0 <= share <= 1 for share in np.ravel(shares)):
         raise ArgumentError(f"{name} takes shares from 0 to 1 as q")
     several = ops.reshape(levels, (-1,))
-    line = ops.reshape(input, (-1,)) if dim is None else ops.movedim(input, canonical(dim, input.ndim), -1)
+    line = ops.reshape(input, (-1,)) if dim is None else ops.movedim(input, canonical_dim(dim, input.ndim), -1)
     line = ops.reshape(line, (1,)) if not line.ndim else line
     if 0 in line.shape:
         raise ShapeMismatch(f"{name}: there is no element in {list(input.shape)}")
-    found = ops.movedim(_levels(line, several, interpolation, skip), -1, 0)
+    found = ops.movedim(_quantiles_of_levels(line, several, interpolation, skip), -1, 0)
     if keepdim:
-        axis = None if dim is None else canonical(dim, input.ndim)
+        axis = None if dim is None else canonical_dim(dim, input.ndim)
         shape = [1 if axis is None or d == axis else n for d, n in enumerate(input.shape)]
         found = ops.reshape(found, (found.shape[0], *shape))
     return found if levels.ndim else ops.squeeze(found, 0)
 
 
-def _levels(line: Any, levels: Any, interpolation: str, skip: bool) -> Any:
+def _quantiles_of_levels(line: Any, levels: Any, interpolation: str, skip: bool) -> Any:
     """The quantiles of these levels along the last dimension, along which they then stand."""
     ordered = sort(line, -1)[0]
     missing = ops.isnan(ops.detach(ordered))
@@ -189,7 +189,7 @@ def _levels(line: Any, levels: Any, interpolation: str, skip: bool) -> Any:
     counts = ops.sum(ops.logical_not(missing), -1, True)
     if not skip:
         counts = ops.where(counts < size, size, counts)
-    below, above, weight = _rank(levels, ops.to(counts, line.dtype), interpolation)
+    below, above, weight = _ranks_and_weight(levels, ops.to(counts, line.dtype), interpolation)
     spoilt = ops.any(missing, -1, True) & (not skip)
     places = (ops.where(spoilt, size - 1, ops.clamp(place, 0, size - 1)) for place in (below, above))
     low, high = (gather(ordered, -1, place) for place in places)  # a NaN stands last

@@ -14,7 +14,7 @@ from gradcheck.autograd import ops
 from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.op import composite, elementwise, op, row
 from gradcheck.autograd.ops.common.arguments import require_floating
-from gradcheck.autograd.ops.common.dims import canonical
+from gradcheck.autograd.ops.common.dims import canonical_dim
 from gradcheck.autograd.ops.comparison_where import where
 from gradcheck.autograd.ops.exp_log_pow import pow as power
 from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
@@ -38,23 +38,23 @@ copysign = _of_two(
 )  # fmt: skip
 
 
-def _shares(a: Any, b: Any) -> Any:
+def _exp2_share(a: Any, b: Any) -> Any:
     """How much of `2**a + 2**b` is `2**a`."""
     return where(a == b, 0.5, 1 / (1 + ops.exp2(b - a)))
 
 
 logaddexp2 = _of_two(
     "logaddexp2", "The base-2 logarithm of `2**input + 2**other`.", lambda input, other: np.logaddexp2(input, other),
-    (lambda g, y, a, b: g * _shares(a, b), lambda g, y, a, b: g * _shares(b, a)), takes="f", method=True,
+    (lambda g, y, a, b: g * _exp2_share(a, b), lambda g, y, a, b: g * _exp2_share(b, a)), takes="f", method=True,
 )  # fmt: skip
 
 
-def _steady(function: Any) -> Any:
+def _keep_dtype(function: Any) -> Any:
     return lambda input, other: function(input, other)
 
 
 nextafter = _of_two(
-    "nextafter", "The next number that the dtype has after the first, towards the second.", _steady(np.nextafter),
+    "nextafter", "The next number that the dtype has after the first, towards the second.", _keep_dtype(np.nextafter),
     (lambda g, y, x, other: where(x == other, 0, g), lambda g, y, x, other: g * 0), takes="f",
     floating=False, kinks="equal numbers", samples="nextafter(tensor([0.0, 1.0]), tensor([1.0, -1.0]))",
 )  # fmt: skip
@@ -120,7 +120,7 @@ def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
         raise ShapeMismatch(f"renorm takes at least 2 dimensions, not {input.ndim}")
     if p <= 0 or maxnorm < 0:
         raise ArgumentError(f"renorm takes a p above 0 and a norm of at least 0, not {p} and {maxnorm}")
-    axis = canonical(dim, input.ndim)
+    axis = canonical_dim(dim, input.ndim)
     others = tuple(d for d in range(input.ndim) if d != axis)
     size = getattr(ops, "linalg.vector_norm")(input, p, others, True)
     return input * where(size > maxnorm, maxnorm / (size + 1e-7), 1.0)
@@ -161,7 +161,7 @@ def segment_reduce(
     """Each segment along `axis` as one number, from `initial` on; dimensions before it have segments of their own."""
     if reduce not in _PIECES or indices is not None:
         raise ArgumentError(f"segment_reduce has no reduction {reduce!r}", hint=f"one of {', '.join(_PIECES)}")
-    where_ = canonical(axis, data.ndim)
+    where_ = canonical_dim(axis, data.ndim)
     bounds = _bounds(lengths, offsets, where_, None if unsafe else int(data.shape[where_]))
     lead, many = tuple(map(int, data.shape[:where_])), bounds.shape[-1] - 1
     inside = not bounds.size or (bounds.min() >= 0 and bounds.max() <= data.shape[where_])
@@ -195,7 +195,7 @@ def _one_segment(part: Any, reduce: str, initial: Any) -> Any:
 # Inside of torch -------------------------------------------------------------------------------------
 
 
-def _safe(input: Any, mask: Any, indices: Any) -> tuple[Any, ...]:
+def _clip_indices(input: Any, mask: Any, indices: Any) -> tuple[Any, ...]:
     """Places below 0 or beyond the end are the first or the last; what is not named is whole."""
     return tuple(
         slice(None) if index is None else ops.clamp(index, -int(size), int(size) - 1)
@@ -213,12 +213,12 @@ _MASKED = "tensor([True, False, True]), [tensor([0, 9, 1])]"
 )
 def unsafe_masked_index(input: Any, mask: Any, indices: Any, fill: Any) -> Any:
     """`input[indices]` where `mask` is true, else `fill`; what is not in the mask may point anywhere."""
-    return ops.where(mask, input[_safe(input, mask, indices)], fill)
+    return ops.where(mask, input[_clip_indices(input, mask, indices)], fill)
 
 
 @composite(name="_unsafe_masked_index_put_accumulate", method=False, samples=f"{{}}(randn(3), {_MASKED}, randn(3))")
 def unsafe_masked_put(input: Any, mask: Any, indices: Any, values: Any) -> Any:
     """`input` with `values` added at `[indices]` where `mask` is true."""
-    index = _safe(input, mask, indices)
+    index = _clip_indices(input, mask, indices)
     added = ops.where(mask, values, 0.0)
     return input + ops.index_adjoint(added, index, tuple(input.shape))

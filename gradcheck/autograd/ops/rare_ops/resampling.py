@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
-from gradcheck.autograd.ops.common.dims import integer
-from gradcheck.autograd.ops.common.nn_functional import functional
+from gradcheck.autograd.ops.common.dims import require_integer
+from gradcheck.autograd.ops.common.nn_functional import nn_functional_op
 from gradcheck.errors import ArgumentError, ShapeMismatch
 
 # Matrices of weights: output by input ----------------------------------------------------------------
@@ -49,7 +49,7 @@ def _linear(size: int, out: int, scale: float, align: bool) -> np.ndarray:
     return weights
 
 
-def _keys(x: Any, a: float) -> Any:
+def _cubic_filter(x: Any, a: float) -> Any:
     """The cubic filter, 2 wide on either side."""
     x = np.abs(x)
     near = ((a + 2) * x - (a + 3)) * x * x + 1
@@ -63,11 +63,11 @@ def _cubic(size: int, out: int, scale: float, align: bool) -> np.ndarray:
     weights = np.zeros((out, size))
     for offset in (-1, 0, 1, 2):
         place = np.clip(low + offset, 0, size - 1).astype(np.int64)
-        np.add.at(weights, (np.arange(out), place), _keys(at - low - offset, -0.75))
+        np.add.at(weights, (np.arange(out), place), _cubic_filter(at - low - offset, -0.75))
     return weights
 
 
-def _smoothed(size: int, out: int, scale: float, align: bool, cubic: bool) -> np.ndarray:
+def _antialias_weights(size: int, out: int, scale: float, align: bool, cubic: bool) -> np.ndarray:
     """The filter as wide as an output pixel, at least; weights add up to 1."""
     if align:
         scale = (size - 1) / (out - 1) if out > 1 else 0.0
@@ -78,12 +78,12 @@ def _smoothed(size: int, out: int, scale: float, align: bool, cubic: bool) -> np
         center = scale * (row + 0.5)
         first, last = max(int(center - reach + 0.5), 0), min(int(center + reach + 0.5), size)
         x = (np.arange(first, last) - center + 0.5) / wide
-        values = _keys(x, -0.5) if cubic else np.maximum(1 - np.abs(x), 0)
+        values = _cubic_filter(x, -0.5) if cubic else np.maximum(1 - np.abs(x), 0)
         weights[row, first:last] = values / values.sum()
     return weights
 
 
-def _means(size: int, out: int) -> np.ndarray:
+def _mean_weights(size: int, out: int) -> np.ndarray:
     """Each output is the mean of the inputs that it covers, in part or as a whole."""
     weights = np.zeros((out, size))
     for row in range(out):
@@ -92,7 +92,7 @@ def _means(size: int, out: int) -> np.ndarray:
     return weights
 
 
-def _applied(input: Any, matrices: list[np.ndarray]) -> Any:
+def _apply_along_dims(input: Any, matrices: list[np.ndarray]) -> Any:
     """Each matrix along its own of the last dimensions."""
     first = input.ndim - len(matrices)
     for axis, weights in enumerate(matrices, first):
@@ -120,7 +120,7 @@ def _sizes(input: Any, size: Any, scale_factor: Any, recompute: Any) -> tuple[li
     if len(listed) != len(spatial):
         raise ShapeMismatch(f"interpolate: {len(listed)} sizes for {len(spatial)} dimensions")
     if size is not None:
-        outs = [integer(n, "a size") for n in listed]
+        outs = [require_integer(n, "a size") for n in listed]
     else:
         outs = [floor(n * factor) for n, factor in zip(spatial, listed, strict=True)]
     if any(out < 1 for out in outs) or any(n < 1 for n in spatial):
@@ -132,11 +132,11 @@ def _sizes(input: Any, size: Any, scale_factor: Any, recompute: Any) -> tuple[li
 
 def _weights(mode: str, align: bool, antialias: bool) -> Callable[[int, int, float], np.ndarray]:
     if mode == "area":
-        return lambda size, out, scale: _means(size, out)
+        return lambda size, out, scale: _mean_weights(size, out)
     if mode.startswith("nearest"):
         return lambda size, out, scale: _nearest(size, out, scale, mode == "nearest-exact")
     if antialias:
-        return lambda size, out, scale: _smoothed(size, out, scale, align, mode == "bicubic")
+        return lambda size, out, scale: _antialias_weights(size, out, scale, align, mode == "bicubic")
     return lambda size, out, scale: (_cubic if mode == "bicubic" else _linear)(size, out, scale, align)
 
 
@@ -147,13 +147,13 @@ def _elements(input: Any, size: Any = None, scale_factor: Any = None, *settings:
     return max(weights, prod(map(int, input.shape[:2])) * prod(map(max, outs, spatial)))
 
 
-def _resampled(input: Any, sizes: tuple[list[int], list[float]], mode: str, align: bool, antialias: bool) -> Any:
+def _resample(input: Any, sizes: tuple[list[int], list[float]], mode: str, align: bool, antialias: bool) -> Any:
     how = _weights(mode, align, antialias)
     rows = zip(input.shape[2:], *sizes, strict=True)
-    return _applied(input, [how(int(size), out, scale) for size, out, scale in rows])
+    return _apply_along_dims(input, [how(int(size), out, scale) for size, out, scale in rows])
 
 
-@functional(
+@nn_functional_op(
     elements=_elements,
     samples="""
         {}(randn(1, 2, 5), 3); {}(randn(1, 2, 4), scale_factor=1.5, mode='linear');
@@ -185,10 +185,10 @@ def interpolate(
     if recompute_scale_factor and size is not None:
         raise ArgumentError("recompute_scale_factor asks for a scale_factor, not for a size")
     sizes = _sizes(input, size, scale_factor, recompute_scale_factor)
-    return _resampled(input, sizes, mode, bool(align_corners), antialias)
+    return _resample(input, sizes, mode, bool(align_corners), antialias)
 
 
-@functional(
+@nn_functional_op(
     elements=_elements,
     samples="{}(randn(1, 1, 3, 4), (5, 2), mode='bilinear', align_corners=True); {}(randn(1, 1, 3), None, 2)",
 )
@@ -199,19 +199,19 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-@functional(elements=_elements, samples="{}(randn(1, 1, 3, 4), (5, 2)); {}(randn(1, 1, 2, 2), scale_factor=2)")
+@nn_functional_op(elements=_elements, samples="{}(randn(1, 1, 3, 4), (5, 2)); {}(randn(1, 1, 2, 2), scale_factor=2)")
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """`interpolate` with mode "bilinear" and `align_corners`."""
     return interpolate(input, size, scale_factor, "bilinear", True)
 
 
-@functional(elements=_elements, samples="{}(randn(1, 1, 3, 4), (5, 2)); {}(randn(1, 1, 3), scale_factor=2)")
+@nn_functional_op(elements=_elements, samples="{}(randn(1, 1, 3, 4), (5, 2)); {}(randn(1, 1, 3), scale_factor=2)")
 def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """`interpolate` with mode "nearest"."""
     return interpolate(input, size, scale_factor)
 
 
-@functional(
+@nn_functional_op(
     "ops.aten._upsample_bilinear2d_aa",
     name="_upsample_bilinear2d_aa",
     samples="{}(randn(1, 1, 6, 5), (2, 3), False)",
@@ -224,13 +224,13 @@ def upsample_smooth(
     """`interpolate` with mode "bilinear" and `antialias`."""
     outs, scales = _sizes(input, output_size, scale_factors, None)
     told = [1 / own if own else known for own, known in zip((scales_h, scales_w), scales, strict=True)]
-    return _resampled(input, (outs, told), "bilinear", align_corners, True)
+    return _resample(input, (outs, told), "bilinear", align_corners, True)
 
 
 # Adaptive pooling ------------------------------------------------------------------------------------
 
 
-def pooled_sizes(input: Any, output_size: Any, dims: int) -> list[int]:
+def adaptive_pool_sizes(input: Any, output_size: Any, dims: int) -> list[int]:
     """What is asked for; the input's own size for None. Raises ShapeMismatch."""
     if input.ndim not in (dims + 1, dims + 2):
         raise ShapeMismatch(f"pooling over {dims} dimensions takes (N, C, …) with {dims} more, not {list(input.shape)}")
@@ -240,41 +240,42 @@ def pooled_sizes(input: Any, output_size: Any, dims: int) -> list[int]:
     if 0 in input.shape[-dims:]:
         raise ShapeMismatch(f"pooling over {dims} dimensions: there is no element in {list(input.shape[-dims:])}")
     sizes = [
-        int(n) if out is None else integer(out, "a size") for n, out in zip(input.shape[-dims:], listed, strict=True)
+        int(n) if out is None else require_integer(out, "a size")
+        for n, out in zip(input.shape[-dims:], listed, strict=True)
     ]
     if min(sizes) < 0:
         raise ShapeMismatch(f"pooling to {sizes}, which is less than nothing")
     return sizes
 
 
-def pooled_elements(dims: int) -> Callable[..., int]:
+def adaptive_pool_elements(dims: int) -> Callable[..., int]:
     """How many elements there are on the way to the result of an adaptive pool."""
 
     def count(input: Any, output_size: Any, *settings: Any) -> int:
-        outs = pooled_sizes(input, output_size, dims)
+        outs = adaptive_pool_sizes(input, output_size, dims)
         spatial = [int(n) for n in input.shape[-dims:]]
         return prod(map(int, input.shape[:-dims])) * prod(n + 2 * out for n, out in zip(spatial, outs, strict=True))
 
     return count
 
 
-def _adaptive_average(dims: int, torch: str, samples: str) -> None:
+def _define_adaptive_avg_pool(dims: int, torch: str, samples: str) -> None:
     doc = f"The means of (N, C, …) over {dims} dimensions parted into `output_size` windows."
 
-    count = pooled_elements(dims)
+    count = adaptive_pool_elements(dims)
 
     def elements(input: Any, output_size: Any) -> int:
         """Those, or of a matrix of weights, of which there is one for each dimension."""
-        outs = pooled_sizes(input, output_size, dims)
+        outs = adaptive_pool_sizes(input, output_size, dims)
         return max(count(input, output_size), *(int(n) * out for n, out in zip(input.shape[-dims:], outs, strict=True)))
 
-    @functional(torch, name=f"adaptive_avg_pool{dims}d", doc=doc, samples=samples, elements=elements)
+    @nn_functional_op(torch, name=f"adaptive_avg_pool{dims}d", doc=doc, samples=samples, elements=elements)
     def pool(input: Any, output_size: Any) -> Any:
-        outs = pooled_sizes(input, output_size, dims)
+        outs = adaptive_pool_sizes(input, output_size, dims)
         spatial = [int(n) for n in input.shape[-dims:]]
-        return _applied(input, [_means(n, out) for n, out in zip(spatial, outs, strict=True)])
+        return _apply_along_dims(input, [_mean_weights(n, out) for n, out in zip(spatial, outs, strict=True)])
 
 
-_adaptive_average(1, "{}", "{}(randn(1, 2, 5), 3); {}(randn(2, 4), (2,))")
-_adaptive_average(2, "nn.functional.{}", "{}(randn(1, 2, 5, 4), (3, None)); {}(randn(2, 4, 3), 2)")
-_adaptive_average(3, "nn.functional.{}", "{}(randn(1, 2, 3, 2, 4), (2, 1, 3)); {}(randn(1, 3, 3, 3), 2)")
+_define_adaptive_avg_pool(1, "{}", "{}(randn(1, 2, 5), 3); {}(randn(2, 4), (2,))")
+_define_adaptive_avg_pool(2, "nn.functional.{}", "{}(randn(1, 2, 5, 4), (3, None)); {}(randn(2, 4, 3), 2)")
+_define_adaptive_avg_pool(3, "nn.functional.{}", "{}(randn(1, 2, 3, 2, 4), (2, 1, 3)); {}(randn(1, 3, 3, 3), 2)")

@@ -9,8 +9,8 @@ import numpy as np
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.common.arguments import refuse_complex
-from gradcheck.autograd.ops.common.dims import canonical, integer
-from gradcheck.autograd.ops.common.nn_functional import functional
+from gradcheck.autograd.ops.common.dims import canonical_dim, require_integer
+from gradcheck.autograd.ops.common.nn_functional import nn_functional_op
 from gradcheck.autograd.ops.cumulative_sums import cumsum
 from gradcheck.autograd.ops.gather_scatter import gather
 from gradcheck.autograd.ops.indexing import narrow
@@ -21,7 +21,7 @@ from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, Shap
 
 def _running_place(input: Any, dim: int, larger: bool) -> Any:
     """Of each element's predecessors and itself, where the last extreme one stands; a NaN beats all."""
-    axis = canonical(dim, input.ndim)
+    axis = canonical_dim(dim, input.ndim)
     if not input.size or not input.ndim:
         return np.zeros(input.shape, np.int64)
     run = (np.maximum if larger else np.minimum).accumulate(input, axis=axis)
@@ -39,9 +39,9 @@ def running_place(input: Any, dim: int, larger: bool) -> Any:
     return _running_place(input, dim, larger)
 
 
-def _running(input: Any, dim: int, larger: bool) -> tuple[Any, Any]:
+def _running_extreme(input: Any, dim: int, larger: bool) -> tuple[Any, Any]:
     places = running_place(ops.detach(input), dim, larger)
-    return gather(input, canonical(dim, input.ndim), places), places
+    return gather(input, canonical_dim(dim, input.ndim), places), places
 
 
 _RUNNING = "{}(randn(5), 0); {}(randn(2, 4), dim=-1)[0]; {}(tensor([1.0, 3.0, 3.0, nan, 2.0]), 0); {}(randn(()), 0)"
@@ -50,20 +50,20 @@ _RUNNING = "{}(randn(5), 0); {}(randn(2, 4), dim=-1)[0]; {}(tensor([1.0, 3.0, 3.
 @composite(kinks="ties", samples=_RUNNING)
 def cummax(input: Any, dim: int) -> Any:
     """The largest of the elements up to and with each one, and where the last such stands."""
-    return _running(input, dim, True)
+    return _running_extreme(input, dim, True)
 
 
 @composite(kinks="ties", samples=_RUNNING)
 def cummin(input: Any, dim: int) -> Any:
     """The smallest of the elements up to and with each one, and where the last such stands."""
-    return _running(input, dim, False)
+    return _running_extreme(input, dim, False)
 
 
 def _logcumsumexp_rule(g: Any, y: Any, x: Any, dim: int) -> Any:
     """The sum of `g[j] exp(x[i] - y[j])` over j from i on."""
     if not x.ndim:
         return g
-    axis = canonical(dim, x.ndim)
+    axis = canonical_dim(dim, x.ndim)
     last = x.ndim + 1
     behind = ops.unsqueeze(ops.movedim(x, axis, -1), -1) - ops.unsqueeze(ops.movedim(y, axis, -1), -2)
     shares = ops.where(ops.triu(ops.ones_like(ops.detach(ops.real(behind)))) > 0, ops.exp(behind), 0)
@@ -79,7 +79,7 @@ def logcumsumexp(input: Any, dim: int) -> Any:
     """The logarithm of the sum of the exponentials of the elements up to and with each one."""
     if input.dtype.kind in "biu":
         raise DtypeMismatch(f"logcumsumexp takes floating numbers, not {input.dtype}")
-    axis = canonical(dim, input.ndim)
+    axis = canonical_dim(dim, input.ndim)
     if not input.ndim:
         return np.array(input)
     if input.dtype.kind == "c":
@@ -101,9 +101,9 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
     """Each element less the one before it along `dim`, `n` times over."""
     if not input.ndim:
         raise ShapeMismatch("diff takes at least 1 dimension, not 0")
-    if integer(n, "n") < 0:
+    if require_integer(n, "n") < 0:
         raise ArgumentError(f"diff takes an n of at least 0, not {n}")
-    axis = canonical(dim, input.ndim)
+    axis = canonical_dim(dim, input.ndim)
     parts = [part for part in (prepend, input, append) if part is not None]
     found = ops.cat(parts, axis) if len(parts) > 1 and n else input
     for _ in range(min(n, found.shape[axis])):
@@ -147,7 +147,7 @@ def _outer(a: Any, b: Any, c: Any, h: Any, k: Any) -> Any:
     return -a * ((h + h + k) / (h * (h + k))) + b * ((h + k) / (h * k)) - c * (h / (k * (h + k)))
 
 
-@functional(
+@nn_functional_op(
     "{}",
     samples="""
         gradient(randn(5)); gradient(randn(4, 3), spacing=2.0, dim=0); gradient(randn(4, 3), edge_order=2);
@@ -164,7 +164,7 @@ def gradient(input: Any, *, spacing: Any = None, dim: Any = None, edge_order: in
     if edge_order not in (1, 2):
         raise ArgumentError(f"gradient takes an edge_order of 1 or 2, not {edge_order}")
     pairs = zip(dims, apart, strict=True)
-    return tuple(_slopes(input, canonical(axis, input.ndim), one, edge_order) for axis, one in pairs)
+    return tuple(_slopes(input, canonical_dim(axis, input.ndim), one, edge_order) for axis, one in pairs)
 
 
 # Trapezoids ------------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def gradient(input: Any, *, spacing: Any = None, dim: Any = None, edge_order: in
 def _areas(y: Any, x: Any, dx: Any, dim: int, name: str) -> tuple[Any, int]:
     if not y.ndim:
         raise IndexOutOfRange(f"{name} takes at least 1 dimension, not 0")
-    axis = canonical(dim, y.ndim)
+    axis = canonical_dim(dim, y.ndim)
     rest = y.shape[axis] - 1
     if rest < 0:
         return y, axis
@@ -187,7 +187,7 @@ def _areas(y: Any, x: Any, dx: Any, dim: int, name: str) -> tuple[Any, int]:
     elif x.ndim < y.ndim:
         x = ops.reshape(x, (*[1] * (y.ndim - x.ndim), *x.shape))
     width = diff(x, 1, dim)
-    return pairs * width / 2, axis if x.ndim <= y.ndim else canonical(dim, x.ndim)
+    return pairs * width / 2, axis if x.ndim <= y.ndim else canonical_dim(dim, x.ndim)
 
 
 _AREAS = "{}(randn(4)); {}(randn(2, 3), dx=0.5, dim=0); {}(randn(2, 3), randn(3)); {}(randn(2, 3), randn(2, 3), dim=0)"

@@ -94,12 +94,12 @@ def istft(
     first = n_fft // 2 if center else 0
     whole = (pieces.shape[1] - 1) * hop + n_fft
     last = whole - first if length is None else first + length
-    found = _overlapping(pieces * shape, shape, hop, slice(first, last))
+    found = _overlap_add(pieces * shape, shape, hop, slice(first, last))
     found = ops.constant_pad_nd(found, (0, last - first - found.shape[-1]))
     return found if input.ndim == 3 else ops.squeeze(found, 0)
 
 
-def _overlapping(pieces: Any, window: Any, hop: int, part: slice) -> Any:
+def _overlap_add(pieces: Any, window: Any, hop: int, part: slice) -> Any:
     """(N, pieces, n) added up `hop` apart, over the sums of the squared windows there; of these a part."""
     batch, many, wide = map(int, pieces.shape)
     places = np.arange(many)[:, None] * hop + np.arange(wide)

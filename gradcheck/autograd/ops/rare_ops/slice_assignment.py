@@ -11,7 +11,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite
-from gradcheck.autograd.ops.common.dims import canonical, integer
+from gradcheck.autograd.ops.common.dims import canonical_dim, require_integer
 from gradcheck.autograd.ops.gather_scatter import gather, index_add, scatter, scatter_add
 from gradcheck.autograd.ops.indexing import getitem, index_put
 from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
@@ -22,8 +22,8 @@ _ALL = slice(None)
 
 
 def _slice_of(input: Any, dim: int, start: Any, end: Any, step: int) -> tuple[Any, ...]:
-    axis = canonical(dim, input.ndim)
-    if integer(step, "the step") < 1:
+    axis = canonical_dim(dim, input.ndim)
+    if require_integer(step, "the step") < 1:
         raise ArgumentError(f"the step of a slice must be positive, not {step}")
     return (*[_ALL] * axis, slice(start, end, step))
 
@@ -46,8 +46,8 @@ def slice_scatter(input: Any, src: Any, dim: int = 0, start: Any = None, end: An
 @composite(samples="{}(randn(3, 4), randn(4), 0, 1); randn(3, 4).{}(randn(3), -1, -1)")
 def select_scatter(input: Any, src: Any, dim: int, index: int) -> Any:
     """`input` with `src` written over the slice at `index` of `dim`."""
-    axis = canonical(dim, input.ndim)
-    return _written(input, src, (*[_ALL] * axis, integer(index, "an index")))
+    axis = canonical_dim(dim, input.ndim)
+    return _written(input, src, (*[_ALL] * axis, require_integer(index, "an index")))
 
 
 @composite(
@@ -68,7 +68,7 @@ def _one_dimensional(input: Any) -> Any:
     return input if input.ndim else ops.reshape(input, (1,))
 
 
-def _index(index: Any) -> Any:
+def _at_least_1d(index: Any) -> Any:
     return ops.reshape(index, (1,)) if not index.ndim else index
 
 
@@ -77,7 +77,7 @@ def _back(found: Any, input: Any) -> Any:
 
 
 def _places(input: Any, dim: int, index: Any) -> tuple[Any, ...]:
-    return (*[_ALL] * canonical(dim, input.ndim), _index(index))
+    return (*[_ALL] * canonical_dim(dim, input.ndim), _at_least_1d(index))
 
 
 @composite(
@@ -89,7 +89,7 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     line, src = _one_dimensional(input), _one_dimensional(source)
     if src.dtype != line.dtype:
         raise DtypeMismatch(f"index_copy: a source of {src.dtype} for a tensor of {line.dtype}")
-    axis, picked = canonical(dim, line.ndim), _index(index)
+    axis, picked = canonical_dim(dim, line.ndim), _at_least_1d(index)
     expected = [picked.shape[0] if d == axis else n for d, n in enumerate(line.shape)]
     if list(src.shape) != expected:
         raise ShapeMismatch(f"index_copy: a source of shape {list(src.shape)}, where {expected} is expected")
@@ -101,16 +101,16 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
 @composite(samples="{}(randn(3, 4), 0, tensor([0, 2]), 1.5); randn(3, 4).{}(1, tensor([1, 1]), randn(()))")
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """`input` with one number written over the slices along `dim` that the 1-d `index` names."""
-    line, places = _one_dimensional(input), _index(index)
+    line, places = _one_dimensional(input), _at_least_1d(index)
     if hasattr(value, "ndim") and value.ndim:
         raise ShapeMismatch(f"index_fill takes one number, not a tensor of shape {list(value.shape)}")
-    places = ops.where(places < 0, places + line.shape[canonical(dim, line.ndim)], places)
+    places = ops.where(places < 0, places + line.shape[canonical_dim(dim, line.ndim)], places)
     marks = index_add(ops.zeros_like(ops.detach(line)), dim, places, _ones(line, dim, places))
     return _back(ops.where(marks == 0, line, ops.to(value, line.dtype) if hasattr(value, "dtype") else value), input)
 
 
 def _ones(line: Any, dim: int, index: Any) -> Any:
-    axis = canonical(dim, line.ndim)
+    axis = canonical_dim(dim, line.ndim)
     shape = [index.shape[0] if d == axis else n for d, n in enumerate(line.shape)]
     return ops.ones(shape, dtype=line.dtype)
 
@@ -201,7 +201,7 @@ def _whole_mean(total: Any, parts: Any) -> Any:
     return ops.div(total, parts, rounding_mode="floor")
 
 
-def _ranks(index: Any, axis: int) -> Any:
+def _collision_ranks(index: Any, axis: int) -> Any:
     """For each element how many before it along `axis` go to the same place."""
     if hasattr(index, "data") and not isinstance(index, np.ndarray):
         index = index.data
@@ -210,10 +210,10 @@ def _ranks(index: Any, axis: int) -> Any:
     return np.moveaxis(np.tril(same, -1).sum(-1), -1, axis)
 
 
-def _layers(line: Any, axis: int, where: Any, src: Any, fill: float) -> Any:
+def _collision_layers(line: Any, axis: int, where: Any, src: Any, fill: float) -> Any:
     """`line`, and in further slices along a new first dimension the elements that fall onto each place; `fill`
     where there are none."""
-    ranks = _ranks(where, axis)
+    ranks = _collision_ranks(where, axis)
     depth = int(ranks.max()) + 1 if ranks.size else 0
     shape = (depth, *line.shape)
     grid = list(np.ogrid[tuple(slice(n) for n in where.shape)])
@@ -227,11 +227,11 @@ def _layers(line: Any, axis: int, where: Any, src: Any, fill: float) -> Any:
 
 
 def _product_at(own: Any, axis: int, where: Any, src: Any) -> Any:
-    return ops.prod(_layers(own, axis, where, src, 1.0), 0)
+    return ops.prod(_collision_layers(own, axis, where, src, 1.0), 0)
 
 
 def _extreme_at(own: Any, axis: int, where: Any, src: Any, reduce: str) -> Any:
-    layers = _layers(own, axis, where, src, _NEUTRAL[reduce])
+    layers = _collision_layers(own, axis, where, src, _NEUTRAL[reduce])
     return (ops.amax if reduce == "amax" else ops.amin)(layers, 0)
 
 
@@ -255,8 +255,8 @@ _I = "tensor([[0, 2, 0], [1, 1, 0]])"
 def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
     """`input`, and what of `src` `index` sends to the same place along `dim`, put together."""
     _check_reduce("scatter_reduce", reduce, _REDUCTIONS)
-    line, where, values = _one_dimensional(input), _index(index), _one_dimensional(src)
-    axis = canonical(dim, line.ndim)
+    line, where, values = _one_dimensional(input), _at_least_1d(index), _one_dimensional(src)
+    axis = canonical_dim(dim, line.ndim)
     gather(ops.zeros_like(ops.detach(line)), axis, ops.clamp(ops.detach(where), 0, 0))  # torch's checks of shapes
     return _back(_reduced_at(line, axis, where, values, reduce, include_self), input)
 
@@ -272,8 +272,8 @@ def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, i
 def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
     """`input`, and the slices of `source` that the 1-d `index` sends to the same place along `dim`, put together."""
     _check_reduce("index_reduce", reduce, _REDUCTIONS[1:])
-    line, picked, values = _one_dimensional(input), _index(index), _one_dimensional(source)
-    axis = canonical(dim, line.ndim)
+    line, picked, values = _one_dimensional(input), _at_least_1d(index), _one_dimensional(source)
+    axis = canonical_dim(dim, line.ndim)
     rest, others = ([n for d, n in enumerate(one.shape) if d != axis] for one in (line, values))
     if rest != others or source.ndim > input.ndim:
         raise ShapeMismatch(f"index_reduce: a source of {list(source.shape)} for {list(input.shape)}")

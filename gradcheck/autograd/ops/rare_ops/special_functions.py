@@ -16,11 +16,11 @@ from gradcheck.autograd.dtypes import is_differentiable
 from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.op import Op, composite, elementwise, op, row
 from gradcheck.autograd.ops.common.arguments import refuse_complex
-from gradcheck.autograd.ops.common.dims import integer
-from gradcheck.autograd.ops.common.scipy_functions import special
+from gradcheck.autograd.ops.common.dims import require_integer
+from gradcheck.autograd.ops.common.scipy_functions import scipy_special
 from gradcheck.autograd.ops.comparison_where import where
-from gradcheck.autograd.ops.exp_log_pow import exp, log, log1p
 from gradcheck.autograd.ops.error_functions import erf
+from gradcheck.autograd.ops.exp_log_pow import exp, log, log1p
 from gradcheck.errors import ArgumentError
 
 _real: Any = partial(row, takes="f", floating=True)
@@ -31,12 +31,12 @@ _POLES = "0, -1, -2, …"
 #: The largest number whose factorial is a float.
 _LARGEST_FACTORIAL = 170
 lgamma: Op = _real(
-    "lgamma", "The logarithm of the size of the gamma function.", lambda input: special("gammaln", input),
+    "lgamma", "The logarithm of the size of the gamma function.", lambda input: scipy_special("gammaln", input),
     lambda g, y, x: g * digamma(x), aliases=("special.gammaln",), domain=((0.2, 5.0),), kinks=_POLES,
     samples="{}(tensor([-0.5, -1.5, 3.0]))",
 )  # fmt: skip
 digamma: Op = _real(
-    "digamma", "The derivative of `lgamma`.", lambda input: special("psi", input),
+    "digamma", "The derivative of `lgamma`.", lambda input: scipy_special("psi", input),
     lambda g, y, x: _polygamma_rule(g, y, 0, x), aliases=("special.digamma", "special.psi"), domain=((0.2, 5.0),),
     kinks=_POLES,
 )  # fmt: skip
@@ -60,9 +60,9 @@ def polygamma(n: int, input: Any) -> Any:
         raise ArgumentError(f"polygamma takes an order of at least 0, not {n}")
     x = input if is_differentiable(input.dtype) else input.astype(default_dtype())
     if n == 0:
-        return special("psi", x)
+        return scipy_special("psi", x)
     factorial = math.factorial(n) if n <= _LARGEST_FACTORIAL else math.inf
-    return np.asarray((-1.0) ** (n + 1) * factorial * special("zeta", float(n + 1), x), x.dtype)
+    return np.asarray((-1.0) ** (n + 1) * factorial * scipy_special("zeta", float(n + 1), x), x.dtype)
 
 
 @composite(
@@ -72,7 +72,7 @@ def polygamma(n: int, input: Any) -> Any:
 )
 def mvlgamma(input: Any, p: int) -> Any:
     """The logarithm of the gamma function of `p` by `p` matrices."""
-    if integer(p, "p") < 1:
+    if require_integer(p, "p") < 1:
         raise ArgumentError(f"mvlgamma takes a p of at least 1, not {p}")
     x = input if is_differentiable(input.dtype) else ops.to(input, default_dtype())
     shifted = ops.unsqueeze(x, -1) - ops.to(ops.arange(p) / 2, x.dtype)
@@ -90,11 +90,11 @@ _SHARES = (
 )
 igamma = _real(
     "igamma", "The share of the gamma function of `input` that the integral up to `other` has; by `input` it has no "
-    "derivative here, nor in torch.", lambda input, other: special("gammainc", input, other),
+    "derivative here, nor in torch.", lambda input, other: scipy_special("gammainc", input, other),
     (None, _gamma_density), aliases=("special.gammainc",), domain=(), samples=_SHARES, kinks="other = 0",
 )  # fmt: skip
 igammac = _real(
-    "igammac", "What `igamma` leaves to 1.", lambda input, other: special("gammaincc", input, other),
+    "igammac", "What `igamma` leaves to 1.", lambda input, other: scipy_special("gammaincc", input, other),
     (None, lambda g, y, a, x: -_gamma_density(g, y, a, x)), aliases=("special.gammaincc",), domain=(),
     samples=_SHARES, kinks="other = 0",
 )  # fmt: skip
@@ -110,33 +110,35 @@ def _of_zeta(g: Any, y: Any, x: Any, q: Any) -> Any:
 )  # fmt: skip
 def zeta(input: Any, other: Any) -> Any:
     """The sum of `(other + k) ** -input` over all `k` from 0 on; by `input` it has no derivative here, nor in torch."""
-    return special("zeta", input, other)
+    return scipy_special("zeta", input, other)
 
 
 # Bessel functions ------------------------------------------------------------------------------------
 
 
-def _over(y: Any, x: Any) -> Any:
+def _divide_or_half(y: Any, x: Any) -> Any:
     """`y / x`, and 1 / 2 at 0."""
     flat = x == 0
     return where(flat, 0.5, y / where(flat, 1, x))
 
 
 i0: Op = _real(
-    "i0", "The modified Bessel function of order 0.", lambda input: special("i0", input),
+    "i0", "The modified Bessel function of order 0.", lambda input: scipy_special("i0", input),
     lambda g, y, x: g * i1(x), aliases=("special.i0",),
 )  # fmt: skip
 i0e: Op = _real(
-    "special.i0e", "`exp(-abs(input))` times `i0`.", lambda input: special("i0e", input),
+    "special.i0e", "`exp(-abs(input))` times `i0`.", lambda input: scipy_special("i0e", input),
     lambda g, y, x: g * (i1e(x) - ops.sign(x) * y), method=False,
 )  # fmt: skip
 i1: Op = _real(
-    "special.i1", "The modified Bessel function of order 1.", lambda input: special("i1", input),
-    lambda g, y, x: g * (i0(x) - _over(y, x)), method=False, samples="{}(tensor([0.0, 1.0]))",
+    "special.i1", "The modified Bessel function of order 1.", lambda input: scipy_special("i1", input),
+    lambda g, y, x: g * (i0(x) - _divide_or_half(y, x)), method=False,
+    samples="{}(tensor([0.0, 1.0]))",
 )  # fmt: skip
 i1e: Op = _real(
-    "special.i1e", "`exp(-abs(input))` times `special.i1`.", lambda input: special("i1e", input),
-    lambda g, y, x: g * (i0e(x) - ops.sign(x) * y - _over(y, x)), method=False, samples="{}(tensor([0.0, 1.0]))",
+    "special.i1e", "`exp(-abs(input))` times `special.i1`.", lambda input: scipy_special("i1e", input),
+    lambda g, y, x: g * (i0e(x) - ops.sign(x) * y - _divide_or_half(y, x)), method=False,
+    samples="{}(tensor([0.0, 1.0]))",
 )  # fmt: skip
 
 # The normal distribution -----------------------------------------------------------------------------
@@ -149,20 +151,20 @@ ndtr = _real(
 )  # fmt: skip
 ndtri = _real(
     "special.ndtri", "The number up to which the area under the standard normal density is `input`.",
-    lambda input: special("ndtri", input), lambda g, y, x: g * (_ROOT * exp(y * y / 2)), method=False,
+    lambda input: scipy_special("ndtri", input), lambda g, y, x: g * (_ROOT * exp(y * y / 2)), method=False,
     domain=((0.05, 0.95),),
 )  # fmt: skip
 erfcx = _real(
-    "special.erfcx", "`exp(input**2)` times `erfc`.", lambda input: special("erfcx", input),
+    "special.erfcx", "`exp(input**2)` times `erfc`.", lambda input: scipy_special("erfcx", input),
     lambda g, y, x: g * (2 * x * y - 2 / math.sqrt(math.pi)), method=False,
 )  # fmt: skip
 log_ndtr = _real(
     "special.log_ndtr", "The logarithm of `special.ndtr`, precise far below 0.",
-    lambda input: special("log_ndtr", input), method=False,
+    lambda input: scipy_special("log_ndtr", input), method=False,
     rules=lambda g, y, x: g * (math.sqrt(2 / math.pi) / erfcx(x * -math.sqrt(0.5))),
 )  # fmt: skip
 erfinv = _real(
-    "erfinv", "The number whose `erf` is `input`.", lambda input: special("erfinv", input),
+    "erfinv", "The number whose `erf` is `input`.", lambda input: scipy_special("erfinv", input),
     lambda g, y, x: g * (math.sqrt(math.pi) / 2 * exp(y * y)), aliases=("special.erfinv",), domain=((-0.9, 0.9),),
 )  # fmt: skip
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite, op
-from gradcheck.autograd.ops.common.arguments import BATCH, REGULAR, factor_elements, matrices, require_floating
+from gradcheck.autograd.ops.common.arguments import BATCH, REGULAR, factor_elements, require_floating, require_matrices
 from gradcheck.autograd.ops.common.scipy_functions import scipy_module
 from gradcheck.autograd.ops.inverse_solve import solve
 from gradcheck.autograd.ops.transpose_flip import mH
@@ -55,8 +55,8 @@ def qr_packed(A: Any) -> Any:
     return np.concatenate([q, np.concatenate([r, below], axis=-2)], axis=-1)
 
 
-def _decomposed(A: Any, mode: str, name: str) -> tuple[Any, Any]:
-    require_floating(name, matrices(A, name).dtype)
+def _qr_factors(A: Any, mode: str, name: str) -> tuple[Any, Any]:
+    require_floating(name, require_matrices(A, name).dtype)
     rows, columns = A.shape[-2:]
     if not min(rows, columns):
         eye = ops.eye(rows, rows if mode == "complete" else 0, dtype=A.dtype)
@@ -81,7 +81,7 @@ def qr(A: Any, mode: str = "reduced") -> Any:
     """Q with orthonormal columns and the upper triangular R with `A = Q @ R`; "r" leaves Q out."""
     if mode not in ("reduced", "complete", "r"):
         raise ArgumentError(f"linalg.qr has no mode {mode!r}", hint="one of 'reduced', 'complete', 'r'")
-    q, r = _decomposed(A, mode, "linalg.qr")
+    q, r = _qr_factors(A, mode, "linalg.qr")
     return (ops.zeros([0], dtype=A.dtype), r) if mode == "r" else (q, r)
 
 
@@ -91,7 +91,7 @@ def qr(A: Any, mode: str = "reduced") -> Any:
 )  # fmt: skip
 def short_qr(input: Any, some: bool = True) -> Any:
     """`linalg.qr`, complete unless `some`."""
-    return _decomposed(input, "reduced" if some else "complete", "qr")
+    return _qr_factors(input, "reduced" if some else "complete", "qr")
 
 
 # LU --------------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def _lu_rule(g: Any, y: Any, A: Any, pivots: Any) -> Any:
     rows, columns = A.shape[-2:]
     k = min(rows, columns)
     lower, upper = _triangles(y)
-    square, corner = _square_part(g, lower, upper, k)
+    square, corner = _lu_square_part(g, lower, upper, k)
     inner = ops.tril(mH(ops.narrow(lower, -2, 0, k)) @ square, -1) + ops.triu(corner @ mH(ops.narrow(upper, -1, 0, k)))
     first = _solved(ops.narrow(lower, -2, 0, k), inner, ops.narrow(upper, -1, 0, k))
     if rows > k:
@@ -115,7 +115,7 @@ def _lu_rule(g: Any, y: Any, A: Any, pivots: Any) -> Any:
     return ops.gather(first, -2, ops.expand(places, first.shape))
 
 
-def _square_part(g: Any, lower: Any, upper: Any, k: int) -> tuple[Any, Any]:
+def _lu_square_part(g: Any, lower: Any, upper: Any, k: int) -> tuple[Any, Any]:
     """What has arrived at L and at U in the square part, less what the rest takes with it."""
     rows, columns = g.shape[-2:]
     gl = ops.tril(ops.narrow(ops.narrow(g, -1, 0, k), -2, 0, k), -1)
@@ -173,11 +173,11 @@ def lu_pivots(A: Any) -> Any:
     shape = (*A.shape[:-2], min(A.shape[-2:]))
     if not prod(shape):
         return np.zeros(shape, np.int32)
-    found = [_factored(a)[1] for a in A.reshape(-1, *A.shape[-2:])]
+    found = [_lapack_lu(a)[1] for a in A.reshape(-1, *A.shape[-2:])]
     return np.stack(found).reshape(shape)
 
 
-def _factored(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _lapack_lu(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     (getrf,) = scipy_module("linalg").lapack.get_lapack_funcs(("getrf",), (a,))
     packed, pivots, _ = getrf(a)
     return packed, (pivots + 1).astype(np.int32)
@@ -188,11 +188,11 @@ def lu_packed(A: Any, pivots: Any) -> Any:
     """L below the diagonal, U on and above it, of the rows in the order of these pivots."""
     if not A.size:
         return np.array(A)
-    return np.stack([_factored(a)[0] for a in A.reshape(-1, *A.shape[-2:])]).reshape(A.shape)
+    return np.stack([_lapack_lu(a)[0] for a in A.reshape(-1, *A.shape[-2:])]).reshape(A.shape)
 
 
 def _factors(A: Any, name: str) -> tuple[Any, Any]:
-    require_floating(name, matrices(A, name).dtype)
+    require_floating(name, require_matrices(A, name).dtype)
     pivots = lu_pivots(ops.detach(A))
     return lu_packed(A, pivots), pivots
 
@@ -204,10 +204,10 @@ _PIVOTS = "equal pivots"
 @composite(name="linalg.lu_factor", method=False, kinks=_PIVOTS, samples=_LU)
 def lu_factor(A: Any, *, pivot: bool = True) -> Any:
     """L and U in one matrix, and with which row each is swapped, counted from 1."""
-    return _factors(_pivoted(A, pivot), "linalg.lu_factor")
+    return _factors(_require_pivot(A, pivot), "linalg.lu_factor")
 
 
-def _pivoted(A: Any, pivot: bool) -> Any:
+def _require_pivot(A: Any, pivot: bool) -> Any:
     if not pivot:
         raise ArgumentError("LU without pivots is nothing that torch does on the CPU")
     return A
@@ -216,7 +216,7 @@ def _pivoted(A: Any, pivot: bool) -> Any:
 @composite(name="linalg.lu_factor_ex", method=False, kinks=_PIVOTS, samples=_LU)
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
     """`linalg.lu_factor`, and which pivot is the first to be 0, counted from 1; 0 for none."""
-    packed, pivots = _factors(_pivoted(A, pivot), "linalg.lu_factor_ex")
+    packed, pivots = _factors(_require_pivot(A, pivot), "linalg.lu_factor_ex")
     flat = np.asarray(ops.detach(ops.diagonal(packed, 0, -2, -1))) == 0
     first = np.where(flat.any(-1), flat.argmax(-1) + 1, 0) if flat.shape[-1] else np.zeros(flat.shape[:-1])
     return packed, pivots, ops.tensor(np.asarray(first, np.int32))
@@ -241,7 +241,7 @@ def _permutation(pivots: Any, rows: int, dtype: Any) -> Any:
 )  # fmt: skip
 def lu(A: Any, *, pivot: bool = True) -> Any:
     """P, L and U with `A = P @ L @ U`: rows in another order, a lower and an upper triangle."""
-    packed, pivots = _factors(_pivoted(A, pivot), "linalg.lu")
+    packed, pivots = _factors(_require_pivot(A, pivot), "linalg.lu")
     return (_permutation(pivots, A.shape[-2], A.dtype), *_triangles(packed))
 
 

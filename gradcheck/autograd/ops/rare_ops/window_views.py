@@ -11,8 +11,8 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite
-from gradcheck.autograd.ops.common.dims import canonical, integer, sizes
-from gradcheck.autograd.ops.common.windows import each
+from gradcheck.autograd.ops.common.dims import as_shape, canonical_dim, require_integer
+from gradcheck.autograd.ops.common.windows import per_dimension
 from gradcheck.autograd.ops.indexing import getitem, index_adjoint
 from gradcheck.errors import ArgumentError, ShapeMismatch
 
@@ -21,10 +21,10 @@ _ALL = slice(None)
 # Along one dimension ---------------------------------------------------------------------------------
 
 
-def _unfolded(input: Any, dimension: int, size: int, step: int) -> Any:
+def _unfold_windows(input: Any, dimension: int, size: int, step: int) -> Any:
     line = input if input.ndim else ops.reshape(input, (1,))
-    axis = canonical(dimension, line.ndim)
-    length, width, by = line.shape[axis], integer(size, "the size"), integer(step, "the step")
+    axis = canonical_dim(dimension, line.ndim)
+    length, width, by = line.shape[axis], require_integer(size, "the size"), require_integer(step, "the step")
     if width < 0 or width > length or by < 1:
         raise ShapeMismatch(f"unfold: windows of {width}, {by} apart, of {length} elements")
     starts = np.arange(0, length - width + 1, by)
@@ -40,7 +40,7 @@ def _unfolded(input: Any, dimension: int, size: int, step: int) -> Any:
 )
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
     """All windows of `size` elements along `dimension`, `step` apart, in a new last dimension."""
-    return _unfolded(input, dimension, size, step)
+    return _unfold_windows(input, dimension, size, step)
 
 
 @composite(
@@ -50,7 +50,7 @@ def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
 )
 def unfold_copy(input: Any, dimension: int, size: int, step: int) -> Any:
     """A copy of `unfold`."""
-    return _unfolded(input, dimension, size, step)
+    return _unfold_windows(input, dimension, size, step)
 
 
 # By strides ------------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ def unfold_copy(input: Any, dimension: int, size: int, step: int) -> Any:
 
 def _strided(input: Any, size: Any, stride: Any, offset: int | None) -> np.ndarray:
     """The place of each element of the result in the flattened input."""
-    shape, by = sizes(list(size)), [integer(s, "a stride") for s in stride]
+    shape, by = as_shape(list(size)), [require_integer(s, "a stride") for s in stride]
     if len(shape) != len(by):
         raise ShapeMismatch(f"as_strided: {len(by)} strides for {len(shape)} sizes")
     if min(by, default=0) < 0:
@@ -73,7 +73,7 @@ def _strided(input: Any, size: Any, stride: Any, offset: int | None) -> np.ndarr
 
 def _many(input: Any, size: Any, *_: Any) -> int:
     """Of a shape without elements too, places are counted along every dimension."""
-    return prod(max(n, 1) for n in sizes(list(size)))
+    return prod(max(n, 1) for n in as_shape(list(size)))
 
 
 _AS_STRIDED = "{}(randn(3, 3), (2, 2), (1, 2)); {}(randn(6), [2, 3], [1, 1], 1); {}(randn(4), (), (), 2)"
@@ -110,8 +110,8 @@ def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_off
 
 def _blocks(shape: list[int], kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Any, ...]:
     """The index of each window's elements in the padded input: (k, l) by (h, w), and the paddings."""
-    kernel, apart = each(kernel_size, 2, "kernel_size"), each(dilation, 2, "dilation")
-    around, by = each(padding, 2, "padding", 0), each(stride, 2, "stride")
+    kernel, apart = per_dimension(kernel_size, 2, "kernel_size"), per_dimension(dilation, 2, "dilation")
+    around, by = per_dimension(padding, 2, "padding", 0), per_dimension(stride, 2, "stride")
     index = []
     for n, k, d, p, s in zip(shape, kernel, apart, around, by, strict=True):
         count = (n + 2 * p - d * (k - 1) - 1) // s + 1
@@ -122,8 +122,8 @@ def _blocks(shape: list[int], kernel_size: Any, dilation: Any, padding: Any, str
 
 
 def _columns(input: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any, *_: Any) -> int:
-    around, by = each(padding, 2, "padding", 0), each(stride, 2, "stride")
-    lead, window = prod(map(int, input.shape[:-2])) or 1, prod(each(kernel_size, 2, "kernel_size"))
+    around, by = per_dimension(padding, 2, "padding", 0), per_dimension(stride, 2, "stride")
+    lead, window = prod(map(int, input.shape[:-2])) or 1, prod(per_dimension(kernel_size, 2, "kernel_size"))
     padded = [int(n) + 2 * p for n, p in zip(input.shape[-2:], around, strict=True)]
     windows = prod(n // s + 1 for n, s in zip(padded, by, strict=True))
     return max(prod(map(int, input.shape)) * window * 4, lead * prod(padded), lead * window * windows)
@@ -145,7 +145,7 @@ def columns(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, s
     rows, across, (up, left) = _blocks(list(batch.shape[2:]), kernel_size, dilation, padding, stride)
     padded = ops.constant_pad_nd(batch, (left, left, up, up))
     found = getitem(padded, (_ALL, _ALL, rows, across))
-    k = prod(each(kernel_size, 2, "kernel_size"))
+    k = prod(per_dimension(kernel_size, 2, "kernel_size"))
     count = prod(found.shape[4:])
     made = ops.reshape(found, (batch.shape[0], batch.shape[1] * k, count))
     return made if batch is input else ops.squeeze(made, 0)
@@ -155,14 +155,14 @@ def columns(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, s
     torch="nn.functional.fold",
     method=False,
     samples="fold(randn(1, 8, 6), (3, 4), 2); fold(randn(4, 9), 4, kernel_size=2)",
-    elements=lambda input, output_size, *_: prod(each(output_size, 2, "output_size")) * prod(input.shape[:-1]),
+    elements=lambda input, output_size, *_: prod(per_dimension(output_size, 2, "output_size")) * prod(input.shape[:-1]),
 )
 def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     """Columns put back as windows of an image of `output_size`, added up where these overlap."""
     if input.ndim not in (2, 3):
         raise ShapeMismatch(f"fold takes (N, C k l, windows) or (C k l, windows), not {list(input.shape)}")
     batch = input if input.ndim == 3 else ops.unsqueeze(input, 0)
-    size, kernel = each(output_size, 2, "output_size"), each(kernel_size, 2, "kernel_size")
+    size, kernel = per_dimension(output_size, 2, "output_size"), per_dimension(kernel_size, 2, "kernel_size")
     rows, across, (up, left) = _blocks(list(size), kernel_size, dilation, padding, stride)
     counts = (rows.shape[2], across.shape[3])
     if 0 in batch.shape[1:] or batch.shape[1] % prod(kernel) or batch.shape[2] != prod(counts):
@@ -181,7 +181,7 @@ def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padd
 @composite(torch="nn.functional.pixel_shuffle", method=False, samples="{}(randn(2, 8, 2, 3), 2); {}(randn(4, 1, 2), 2)")
 def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     """Channels (C r r, h, w) spread over the pixels of (C, h r, w r)."""
-    r, shape = integer(upscale_factor, "the factor"), tuple(input.shape)
+    r, shape = require_integer(upscale_factor, "the factor"), tuple(input.shape)
     if len(shape) < 3 or r < 1 or shape[-3] % (r * r):
         raise ShapeMismatch(f"pixel_shuffle: {list(shape)} has no multiple of {r}² channels")
     lead, (c, h, w) = shape[:-3], shape[-3:]
@@ -196,7 +196,7 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
 )
 def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     """`pixel_shuffle` undone."""
-    r, shape = integer(downscale_factor, "the factor"), tuple(input.shape)
+    r, shape = require_integer(downscale_factor, "the factor"), tuple(input.shape)
     if len(shape) < 3 or r < 1 or shape[-1] % r or shape[-2] % r:
         raise ShapeMismatch(f"pixel_unshuffle: {list(shape)} does not part into squares of {r}")
     lead, (c, h, w) = shape[:-3], shape[-3:]

@@ -44,11 +44,11 @@ class Operands:
     tensors: tuple[tuple[int, tuple[int, ...]], ...]
     sizes: tuple[int, ...]
     terms: tuple[int, ...]
-    all: bool
+    is_complete: bool
     functions: tuple[str, ...] = ()
     numbers: tuple[int, ...] = ()
     literals: tuple[int, ...] = ()
-    roots: bool = False
+    has_square_roots: bool = False
     parts: tuple[tuple[int, tuple[int, ...]], ...] = ()
     conditions: tuple[tuple[int, bool], ...] = ()
     is_broken: bool = False
@@ -83,13 +83,13 @@ def operands_of(
         tuple(tensors[:MOST_NAMES]),
         tuple(sizes[:MOST_SIZES]),
         tuple(terms)[:MOST_TERMS],
-        all=not left_out,
+        is_complete=not left_out,
         functions=tuple(dict.fromkeys(node.op for node in written if _is_function(node)))[:_MOST_FORGOTTEN],
         numbers=tuple(numbers)[:_MOST_FORGOTTEN],
         literals=tuple(literals)[:_MOST_LITERALS],
         parts=tuple(_parts(pool, derived)),
         conditions=tuple(_conditions(pool, derived)),
-        roots=any(is_op(node, "sqrt", "rsqrt") or _is_half_power(node) for node in written),
+        has_square_roots=any(is_op(node, "sqrt", "rsqrt") or _is_half_power(node) for node in written),
     )
 
 
@@ -190,7 +190,7 @@ def _distributed(node: Expr) -> Expr:
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class EditPosition:
     """One part of a formula in its place: the part, and what it stands in, None for the whole formula."""
 
     pool: ExpressionPool
@@ -204,7 +204,7 @@ class Position:
         return self.pool.exprs[self.part]
 
     @property
-    def below(self) -> tuple[int, ...]:
+    def children(self) -> tuple[int, ...]:
         """The parts that it is made of."""
         return self.pool.children[self.part]
 

@@ -9,23 +9,23 @@ from collections.abc import Callable, Iterator
 from itertools import combinations, islice
 
 from gradcheck.autograd.op import lookup
+from gradcheck.checks.failures.correction.edit_position import TRANSPOSES, EditPosition, Operands
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool, Path, is_op, is_shape
 from gradcheck.checks.failures.correction.insertion_edits import (
-    summed,
-    with_condition,
-    with_factor,
-    with_function,
-    with_gradient,
-    with_term,
+    add_missing_condition,
+    add_missing_factor,
+    add_missing_function,
+    add_missing_path,
+    add_missing_sum,
+    add_missing_term,
 )
-from gradcheck.checks.failures.correction.edit_position import TRANSPOSES, Operands, Position
 from gradcheck.language.expr.nodes import Attribute, Call, Gradient, Literal, Name, Sequence, Slice
 
 _FUNCTIONS = (("sin", "cos"), ("sinh", "cosh"), ("sqrt", "rsqrt"), ("softmax", "log_softmax"))
 _PAIRS = (*_FUNCTIONS, ("add", "sub"), ("sum", "mean"), ("amax", "amin"), ("maximum", "minimum"))
 _COMPARISONS = {"gt": ("lt", "ge"), "lt": ("gt", "le"), "ge": ("le", "gt"), "le": ("ge", "lt")}
 #: Ops that are taken for one another.
-_CONFUSED: dict[str, tuple[str, ...]] = {
+_SIMILAR_OPS: dict[str, tuple[str, ...]] = {
     **{one: (other,) for pair in _PAIRS for one, other in (pair, pair[::-1])},
     "mul": ("div", "matmul"),
     "div": ("mul",),
@@ -37,39 +37,39 @@ _CONFUSED: dict[str, tuple[str, ...]] = {
     **_COMPARISONS,
 }
 #: Operands whose order matters.
-_ORDERED = ("sub", "div", "matmul", "pow", "mm", "outer", "floor_divide")
+_NONCOMMUTATIVE = ("sub", "div", "matmul", "pow", "mm", "outer", "floor_divide")
 #: So many pairs of what stands in one list are exchanged.
 _PLACES = 6
 
-Edit = Callable[[Position], Iterator[int]]
+EditRule = Callable[[EditPosition], Iterator[int]]
 
 
-def transposed(at: Position) -> Iterator[int]:
+def toggle_transpose(at: EditPosition) -> Iterator[int]:
     """A transpose added, or taken away."""
     if isinstance(at.parent, Attribute):
         return
     if is_op(at.node, *TRANSPOSES):
-        yield at.below[0]
+        yield at.children[0]
     elif at.ndim == 2 and not (at.parent is not None and is_op(at.parent, *TRANSPOSES)):
         yield at.pool.call("T", at.part)
 
 
-def swapped(at: Position) -> Iterator[int]:
+def swap_operands(at: EditPosition) -> Iterator[int]:
     """The operands the other way round; those of a product also each transposed. Of `cat([a, b])`, `where(c, a, b)`
     and the like two that have changed places."""
     if isinstance(at.node, Sequence):
-        for first, second in islice(combinations(range(len(at.below)), 2), _PLACES):
-            parts = list(at.below)
+        for first, second in islice(combinations(range(len(at.children)), 2), _PLACES):
+            parts = list(at.children)
             parts[first], parts[second] = parts[second], parts[first]
-            yield at.pool.like(at.node, tuple(parts))
-    if is_op(at.node, "where") and len(at.below) == 3:
-        condition, then, otherwise = at.below
-        yield at.pool.like(at.node, (condition, otherwise, then))
-    if is_op(at.node, *_ORDERED) and len(at.below) == 2:
-        a, b = at.below
-        yield at.pool.like(at.node, (b, a))
+            yield at.pool.add_node(at.node, tuple(parts))
+    if is_op(at.node, "where") and len(at.children) == 3:
+        condition, then, otherwise = at.children
+        yield at.pool.add_node(at.node, (condition, otherwise, then))
+    if is_op(at.node, *_NONCOMMUTATIVE) and len(at.children) == 2:
+        a, b = at.children
+        yield at.pool.add_node(at.node, (b, a))
         if is_op(at.node, "matmul") and all(at.pool.array(x) is not None for x in (a, b)):
-            yield at.pool.like(at.node, tuple(_transpose(at.pool, x) for x in (b, a)))
+            yield at.pool.add_node(at.node, tuple(_transpose(at.pool, x) for x in (b, a)))
 
 
 def _transpose(pool: ExpressionPool, part: int) -> int:
@@ -79,26 +79,26 @@ def _transpose(pool: ExpressionPool, part: int) -> int:
     return pool.call("T", part) if array is not None and array.ndim == 2 else part
 
 
-def confused(at: Position) -> Iterator[int]:
+def replace_similar_op(at: EditPosition) -> Iterator[int]:
     """`mean` for `sum`, `cos` for `sin`, `*` for `@`."""
     node = at.node
     if isinstance(node, Call):
-        for other in _CONFUSED.get(node.op, ()):
-            if not node.kwargs or _takes(other, [name for name, _ in node.kwargs]):
-                yield at.pool.like(Call(other, node.args, node.kwargs), at.below)
+        for other in _SIMILAR_OPS.get(node.op, ()):
+            if not node.kwargs or _has_parameters(other, [name for name, _ in node.kwargs]):
+                yield at.pool.add_node(Call(other, node.args, node.kwargs), at.children)
 
 
-def _takes(op: str, names: list[str]) -> bool:
+def _has_parameters(op: str, names: list[str]) -> bool:
     entry = lookup(op)
     return entry is not None and all(any(p.name == name for p in entry.parameters) for name in names)
 
 
-def other_dim(at: Position) -> Iterator[int]:
+def change_dim(at: EditPosition) -> Iterator[int]:
     """Another dimension, all of them, or one where there was none."""
     node = at.node
-    if not isinstance(node, Call) or not _takes(node.op, ["dim"]) or not at.below:
+    if not isinstance(node, Call) or not _has_parameters(node.op, ["dim"]) or not at.children:
         return
-    array = at.pool.array(at.below[0])
+    array = at.pool.array(at.children[0])
     entry = lookup(node.op)
     if array is None or entry is None:
         return
@@ -115,10 +115,10 @@ def other_dim(at: Position) -> Iterator[int]:
         yield at.pool.add(Call(node.op, node.args[:first], rest))
 
 
-def kept_dim(at: Position) -> Iterator[int]:
+def toggle_keepdim(at: EditPosition) -> Iterator[int]:
     """`keepdim` added, or taken away."""
     node = at.node
-    if not isinstance(node, Call) or not _takes(node.op, ["dim", "keepdim"]):
+    if not isinstance(node, Call) or not _has_parameters(node.op, ["dim", "keepdim"]):
         return
     others = tuple((name, value) for name, value in node.kwargs if name not in ("keepdim", "keepdims"))
     others = () if others == (("dim", Literal(None)),) else others
@@ -128,17 +128,17 @@ def kept_dim(at: Position) -> Iterator[int]:
         yield at.pool.add(Call(node.op, node.args, (*others, ("keepdim", Literal(True)))))
 
 
-def other_sign(at: Position) -> Iterator[int]:
+def toggle_sign(at: EditPosition) -> Iterator[int]:
     """A minus added, or taken away."""
     if is_op(at.node, "neg"):
-        yield at.below[0]
+        yield at.children[0]
     elif at.parent is not None and is_op(at.parent, *_COMPARISONS):  # `x > 0` is meant, not `-x < 0`
         return
     elif at.is_tensor and at.is_term and not at.is_summand:
         yield at.pool.call("neg", at.part)
 
 
-def other_number(at: Position) -> Iterator[int]:
+def change_number(at: EditPosition) -> Iterator[int]:
     """Another number where one is written, one of the derived formula's too."""
     node = at.node
     if not isinstance(node, Literal) or at.parent is None:
@@ -156,7 +156,7 @@ def other_number(at: Position) -> Iterator[int]:
     yield from (other for other in at.operands.literals if other != at.part)
 
 
-def scaled(at: Position) -> Iterator[int]:
+def scale_by_constant(at: EditPosition) -> Iterator[int]:
     """A factor 2, 1/2, n or 1/n."""
     if at.is_tensor and at.is_term:
         call = at.pool.call
@@ -165,21 +165,21 @@ def scaled(at: Position) -> Iterator[int]:
         for size in (*at.operands.sizes, *at.operands.numbers):
             yield call("div", at.part, size)
             yield call("mul", at.part, size)
-        for size in at.operands.sizes if at.operands.roots else ():
+        for size in at.operands.sizes if at.operands.has_square_roots else ():
             root = call("pow", size, at.pool.literal(0.5))
             yield call("div", at.part, root)
             yield call("mul", at.part, root)
 
 
-def dropped(at: Position) -> Iterator[int]:
+def keep_one_operand(at: EditPosition) -> Iterator[int]:
     """One of the operands alone, the others being too much."""
     if isinstance(at.node, Call) and at.is_tensor and not is_op(at.node, *TRANSPOSES, "neg"):
-        for part in dict.fromkeys(at.below):
+        for part in dict.fromkeys(at.children):
             if at.pool.array(part) is not None:
                 yield part
 
 
-def other_name(at: Position) -> Iterator[int]:
+def change_tensor(at: EditPosition) -> Iterator[int]:
     """Another tensor of the same shape, or what the derived formula has in its place: `x - x.mean()` for `x`. In a
     product of matrices that does not go together, one of another shape."""
     array = at.pool.array(at.part)
@@ -190,7 +190,7 @@ def other_name(at: Position) -> Iterator[int]:
             yield from (part for part, shape in at.operands.tensors if shape != array.shape)
 
 
-def other_size(at: Position) -> Iterator[int]:
+def change_size(at: EditPosition) -> Iterator[int]:
     """Another size: `x.shape[1]` for `x.shape[0]`, or that of another tensor; or one less, as of a variance."""
     node = at.node
     is_whole = type(at.pool.value(at.part)) is int
@@ -199,13 +199,13 @@ def other_size(at: Position) -> Iterator[int]:
         yield from at.operands.sizes
     elif is_factor and is_whole and not is_op(node, "add", "sub"):
         yield at.pool.call("sub", at.part, at.pool.literal(1))
-        if at.operands.roots:
+        if at.operands.has_square_roots:
             yield at.pool.call("pow", at.part, at.pool.literal(0.5))
-    if is_op(node, "getitem") and is_shape(at.pool.exprs[at.below[0]]):
-        shape = at.pool.value(at.below[0])
+    if is_op(node, "getitem") and is_shape(at.pool.exprs[at.children[0]]):
+        shape = at.pool.value(at.children[0])
         if isinstance(shape, tuple):
             for dim in range(len(shape)):
-                yield at.pool.call("getitem", at.below[0], at.pool.literal(dim))
+                yield at.pool.call("getitem", at.children[0], at.pool.literal(dim))
         yield from at.operands.sizes
         if at.parent is not None and is_op(at.parent, "mul", "div"):  # a size that happened to be this number
             yield at.pool.literal(2)
@@ -213,66 +213,66 @@ def other_size(at: Position) -> Iterator[int]:
         yield from at.operands.sizes
 
 
-def other_power(at: Position) -> Iterator[int]:
+def toggle_square(at: EditPosition) -> Iterator[int]:
     """A square added, or a power taken away."""
     if is_op(at.node, "pow", "square"):
-        yield at.below[0]
+        yield at.children[0]
     elif at.is_tensor and isinstance(at.node, (Name, Call)) and not is_op(at.node, "mul", "matmul", "add", "sub"):
         yield at.pool.call("pow", at.part, at.pool.literal(2))
 
 
-def moved_power(at: Position) -> Iterator[int]:
+def move_power(at: EditPosition) -> Iterator[int]:
     """A power taken of another part: `1 - x ** 2` for `(1 - x) ** 2`, `sum(x ** 2)` for `sum(x) ** 2`, and back."""
     pool, node = at.pool, at.node
-    if is_op(node, "pow", "square") and isinstance(pool.exprs[at.below[0]], Call):
-        inner, exponent = at.below[0], at.below[1:]
+    if is_op(node, "pow", "square") and isinstance(pool.exprs[at.children[0]], Call):
+        inner, exponent = at.children[0], at.children[1:]
         for place, part in enumerate(pool.children[inner]):
             if pool.array(part) is not None:
-                yield _with_part(at, inner, place, pool.like(node, (part, *exponent)))
+                yield _with_part(at, inner, place, pool.add_node(node, (part, *exponent)))
     elif isinstance(node, Call):
-        for place, part in enumerate(at.below):
+        for place, part in enumerate(at.children):
             if is_op(pool.exprs[part], "pow", "square"):
                 base, *exponents = pool.children[part]
-                yield pool.like(pool.exprs[part], (_with_part(at, at.part, place, base), *exponents))
+                yield pool.add_node(pool.exprs[part], (_with_part(at, at.part, place, base), *exponents))
 
 
-def _with_part(at: Position, whole: int, place: int, part: int) -> int:
+def _with_part(at: EditPosition, whole: int, place: int, part: int) -> int:
     children = list(at.pool.children[whole])
     children[place] = part
-    return at.pool.like(at.pool.exprs[whole], tuple(children))
+    return at.pool.add_node(at.pool.exprs[whole], tuple(children))
 
 
-def other_slice(at: Position) -> Iterator[int]:
+def change_slice(at: EditPosition) -> Iterator[int]:
     """Another part along a dimension: up to a size, or from it on."""
     if isinstance(at.node, Slice) and at.node.step is None:
-        known = (*at.below, *at.operands.sizes)
+        known = (*at.children, *at.operands.sizes)
         for bound in dict.fromkeys(known):
-            yield at.pool.like(Slice(None, at.pool.exprs[bound]), (bound,))
-            yield at.pool.like(Slice(at.pool.exprs[bound], None), (bound,))
+            yield at.pool.add_node(Slice(None, at.pool.exprs[bound]), (bound,))
+            yield at.pool.add_node(Slice(at.pool.exprs[bound], None), (bound,))
 
 
 #: Each with how unlikely it is: among formulas that are right, the likeliest and shortest is shown.
-EDITS: tuple[tuple[Edit, float], ...] = (
-    (transposed, 1.0),
-    (other_sign, 1.0),
-    (swapped, 1.0),
-    (kept_dim, 1.0),
-    (other_dim, 1.0),
-    (other_size, 1.2),
-    (other_number, 1.2),
-    (confused, 1.2),
-    (scaled, 1.25),
-    (other_name, 1.6),
-    (with_gradient, 1.2),
-    (with_term, 1.3),
-    (dropped, 1.8),
-    (other_power, 1.5),
-    (moved_power, 1.2),
-    (other_slice, 1.2),
-    (with_function, 1.6),
-    (with_factor, 2.0),
-    (with_condition, 1.7),
-    (summed, 2.0),
+EDITS: tuple[tuple[EditRule, float], ...] = (
+    (toggle_transpose, 1.0),
+    (toggle_sign, 1.0),
+    (swap_operands, 1.0),
+    (toggle_keepdim, 1.0),
+    (change_dim, 1.0),
+    (change_size, 1.2),
+    (change_number, 1.2),
+    (replace_similar_op, 1.2),
+    (scale_by_constant, 1.25),
+    (change_tensor, 1.6),
+    (add_missing_path, 1.2),
+    (add_missing_term, 1.3),
+    (keep_one_operand, 1.8),
+    (toggle_square, 1.5),
+    (move_power, 1.2),
+    (change_slice, 1.2),
+    (add_missing_function, 1.6),
+    (add_missing_factor, 2.0),
+    (add_missing_condition, 1.7),
+    (add_missing_sum, 2.0),
 )
 
 
@@ -280,12 +280,12 @@ EDITS: tuple[tuple[Edit, float], ...] = (
 _INSIDE = 0.3
 
 
-def edits(pool: ExpressionPool, operands: Operands, root: int) -> Iterator[tuple[int, Path, float]]:
+def all_single_edits(pool: ExpressionPool, operands: Operands, root: int) -> Iterator[tuple[int, Path, float]]:
     """Every formula that is one edit away: the formula, where it was changed, and how unlikely the edit is."""
     for path, part, parent in pool.positions(root):
-        at = Position(pool, operands, part, None if parent < 0 else pool.exprs[parent])
+        at = EditPosition(pool, operands, part, None if parent < 0 else pool.exprs[parent])
         for edit, cost in EDITS:
-            unlikely = cost + (_INSIDE if edit is scaled and at.is_argument else 0.0)
+            unlikely = cost + (_INSIDE if edit is scale_by_constant and at.is_argument else 0.0)
             for other in edit(at):
                 if other != part:
                     yield pool.replace(root, path, other), path, unlikely

@@ -20,7 +20,7 @@ BROKEN: Any = object()
 #: An expression of more elements is not evaluated.
 MAX_ELEMENTS = 1_000_000
 #: So many elements, read or made, cost about as much as a call of an op does by itself.
-_ELEMENTS_A_CALL = 1_000
+_ELEMENTS_PER_CALL = 1_000
 
 _FLOAT64 = np.dtype(np.float64)
 #: What these ops come to for two such arrays: most candidates are made of them.
@@ -38,7 +38,7 @@ _ARITHMETIC: dict[str, Callable[[float, float], float]] = {
 Path = tuple[int, ...]
 
 
-class Expressions:
+class LazyExpressions:
     """Expressions by number. A call is made when somebody asks for it: most of those that are tried are known not to
     fit before."""
 
@@ -93,7 +93,7 @@ class ExpressionPool:
     def __init__(self, names: Mapping[str, Any], gradients: Mapping[str, Any]) -> None:
         self.names, self.gradients = names, gradients
         self.children: list[tuple[int, ...]] = []
-        self.exprs = Expressions(self.children)
+        self.exprs = LazyExpressions(self.children)
         self.work = 0
         self._numbers: dict[object, int] = {}
         self._values: dict[int, Any] = {}
@@ -101,9 +101,9 @@ class ExpressionPool:
 
     def add(self, root: Expr) -> int:
         """The number of an expression."""
-        return fold(root, lambda node, children: self.like(node, tuple(children)))
+        return fold(root, lambda node, children: self.add_node(node, tuple(children)))
 
-    def like(self, node: Expr, children: tuple[int, ...]) -> int:
+    def add_node(self, node: Expr, children: tuple[int, ...]) -> int:
         """The same kind of expression over other parts."""
         key = (type(node), node.label, children)
         number = self._numbers.get(key)
@@ -131,7 +131,7 @@ class ExpressionPool:
 
     def literal(self, value: Any) -> int:
         """A number, or True."""
-        return self.like(Literal(value), ())
+        return self.add_node(Literal(value), ())
 
     def replace(self, root: int, path: Path, part: int) -> int:
         """The expression with another part at the end of the path."""
@@ -143,7 +143,7 @@ class ExpressionPool:
         for parent, step in zip(reversed(parents), reversed(path), strict=False):
             children = list(self.children[parent])
             children[step] = part
-            part = self.like(self.exprs[parent], tuple(children))
+            part = self.add_node(self.exprs[parent], tuple(children))
         return part
 
     def positions(self, root: int) -> Iterator[tuple[Path, int, int]]:
@@ -183,7 +183,7 @@ class ExpressionPool:
         value = self.value(part)
         return value if isinstance(value, np.ndarray) else None
 
-    def first(self, part: int) -> float | None:
+    def first_element(self, part: int) -> float | None:
         """The first element of what a part comes to, where that can be had without the others; None where it cannot.
         It counts as evaluated."""
         children, known = self.children[part], self._values
@@ -198,7 +198,7 @@ class ExpressionPool:
         except ArithmeticError:  # Python divides by no zero
             return None
         self._counted.add(part)
-        self.work += 1 + 3 * a.size // _ELEMENTS_A_CALL
+        self.work += 1 + 3 * a.size // _ELEMENTS_PER_CALL
         return found
 
     def _compute(self, part: int) -> Any:
@@ -222,7 +222,7 @@ class ExpressionPool:
         except (GradcheckError, KeyError, TypeError, ValueError):  # a change may make no sense at all
             return BROKEN
         elements += found.size if type(found) is np.ndarray else 0
-        self.work += elements // _ELEMENTS_A_CALL
+        self.work += elements // _ELEMENTS_PER_CALL
         return found
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite, real_of
-from gradcheck.checks.failures.correction.edits import edits
-from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.edit_position import Operands
+from gradcheck.checks.failures.correction.edits import all_single_edits
+from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.language.expr.printer import to_text
 
 #: Formulas of more parts are not searched.
@@ -32,7 +32,7 @@ class Candidate:
     cost: float
 
 
-class Search:
+class FormulaSearch:
     """What fits instead of the formula `root` of the pool, so that it comes to the array `want`.
 
     The budget is in calls of an op on small tensors: what evaluating costs (see `ExpressionPool`), and one for each
@@ -54,7 +54,7 @@ class Search:
         """How much of the budget is spent."""
         return self._made + self.pool.work - self._work_before
 
-    def fitting(self) -> Iterator[list[Candidate]]:
+    def fits_by_edit_count(self) -> Iterator[list[Candidate]]:
         """What fits after one edit, then what fits after two, the likeliest first; nothing where it is too long."""
         parts = sum(1 for _, _ in zip(self.pool.positions(self.root), range(MAX_PARTS + 1), strict=False))
         if parts <= MAX_PARTS:
@@ -66,7 +66,7 @@ class Search:
         return sorted(found, key=lambda c: (c.cost, len(to_text(self.pool.exprs[c.part]))))
 
     def _one_edit(self) -> Iterator[Candidate]:
-        for part, _, cost in edits(self.pool, self.operands, self.root):
+        for part, _, cost in all_single_edits(self.pool, self.operands, self.root):
             self._made += 1
             if part not in self._tried:
                 self._tried[part] = cost
@@ -82,7 +82,7 @@ class Search:
         last = None  # how many formulas have been seen when the search ends
         for at_root in (True, False):
             for cost, start in first:
-                for part, path, more in edits(self.pool, self.operands, start):
+                for part, path, more in all_single_edits(self.pool, self.operands, start):
                     if self.spent > self.budget or (last and len(seen) >= last):
                         return
                     if at_root and path:
@@ -94,11 +94,11 @@ class Search:
                     if self.fits(part):
                         last = last or len(seen) + _LINGER
                         yield Candidate(part, 2, cost + more)
-        self.is_complete = self.operands.all
+        self.is_complete = self.operands.is_complete
 
     def fits(self, part: int) -> bool:
         """Whether it has the wanted shape and, nearly, the wanted numbers."""
-        first = self.pool.first(part)
+        first = self.pool.first_element(part)
         if first is not None and abs(first - self._first) > self._close:  # which tells most apart; not so with NaN
             return False
         got, want = self.pool.array(part), self.want

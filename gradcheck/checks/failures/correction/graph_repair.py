@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.checks.failures.correction.edit_position import EditPosition, Operands
 from gradcheck.checks.failures.correction.expression_pool import BROKEN, ExpressionPool, is_op
-from gradcheck.checks.failures.correction.edit_position import Operands, Position
 from gradcheck.checks.failures.correction.shape_edits import EDITS
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Claim
@@ -20,7 +20,7 @@ from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
 
 #: How many edits are evaluated, and how many that fit are verified elsewhere; at how many other sizes.
-MOST, MOST_VERIFIED, TRIALS = 2_000, 8, 3
+MAX_EDITS, MOST_VERIFIED, TRIALS = 2_000, 8, 3
 #: With how many edits of an entry the whole graph is computed; of how many entries, where the tensors of the case have
 #: no more numbers than that.
 _MOST_REACHED, _ENTRIES, _LARGE = 60, 6, 1_000_000
@@ -35,11 +35,11 @@ _TURNED_LEAF, _OTHER_LEAF = 1.15, 1.3
 _CREATORS = {"randn": 0, "rand": 0, "zeros": 0, "ones": 0, "uniform": 2, "randint": 2}
 #: How many sizes such a leaf has, and how many others are tried.
 _MOST_SIZES, _MOST_OTHERS = 4, 24
-NOTHING = Operands((), (), (), all=True)
+NOTHING = Operands((), (), (), is_complete=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
+class GraphRepair:
     """An entry of the graph, or a leaf, with what it may have been meant to say; how unlikely that is, and how many
     entries can be computed then."""
 
@@ -49,7 +49,7 @@ class Meant:
     reach: int
 
 
-def nearest_computable(problem: Problem, entry: str, refused: Expr) -> Meant | None:
+def find_graph_repair(problem: Problem, entry: str, refused: Expr) -> GraphRepair | None:
     """What one edit changes so that the graph can be computed; None where no edit does. It breaks at `refused`, in
     `entry`.
 
@@ -58,22 +58,22 @@ def nearest_computable(problem: Problem, entry: str, refused: Expr) -> Meant | N
     """
     case = problem.case
     names = list(case.graph)
-    found: list[Meant] = []
+    found: list[GraphRepair] = []
     is_large = sum(array.size for array in (*problem.inputs.values(), *problem.constants.values())) > _LARGE
     for name in names[names.index(entry) :: -1][: 1 if is_large else _ENTRIES]:
-        found += _fitting(problem, name, refused if name == entry else None)
+        found += _entry_repairs(problem, name, refused if name == entry else None)
         if found and name != entry:
             break
     if not is_large and is_op(refused, "matmul", "mm", "bmm", "mv", "add", "sub", "mul", "div", "linear"):
-        found += _leaf_edits(problem, refused)
+        found += _leaf_repairs(problem, refused)
     reached = max((one.reach for one in found), default=0)
     found = [one for one in found if one.reach == reached > names.index(entry)]
     found.sort(key=lambda one: (one.cost, len(one.claim.text)))
-    ranked = [(-_elsewhere(case, one), place) for place, one in enumerate(found[:MOST_VERIFIED])]
+    ranked = [(-_count_other_sizes(case, one), place) for place, one in enumerate(found[:MOST_VERIFIED])]
     return found[min(ranked)[1]] if ranked else None
 
 
-def _fitting(problem: Problem, entry: str, refused: Expr | None) -> Iterator[Meant]:
+def _entry_repairs(problem: Problem, entry: str, refused: Expr | None) -> Iterator[GraphRepair]:
     """Edits of one entry with which it can be computed."""
     case = problem.case
     pool = ExpressionPool(_names_above(problem, entry), {})
@@ -84,24 +84,24 @@ def _fitting(problem: Problem, entry: str, refused: Expr | None) -> Iterator[Mea
     tried, known = {root}, _used(case)
     reached = 0
     for path, part, parent in pool.positions(root):
-        at = Position(pool, NOTHING, part, None if parent < 0 else pool.exprs[parent])
+        at = EditPosition(pool, NOTHING, part, None if parent < 0 else pool.exprs[parent])
         near = broken is not None and broken in (part, parent)
         far = 0.0 if near else _ABOVE if refused is None else _ELSEWHERE
         for edit, cost in EDITS:
             for other in edit(at):
                 whole = pool.replace(root, path, other)
-                if whole in tried or len(tried) > MOST:
+                if whole in tried or len(tried) > MAX_EDITS:
                     continue
                 tried.add(whole)
                 if pool.value(whole) is not BROKEN and reached < _MOST_REACHED:
                     reached += 1
                     claim = Claim.of(pool.exprs[whole])
                     forgotten = _FORGOTTEN * (not known.issuperset(free_names(claim.expr)))
-                    reach = _reach(_with(case, entry, claim), problem.environment())
-                    yield Meant(entry, claim, cost + far - forgotten, reach)
+                    reach = _count_computable(_case_with(case, entry, claim), problem.environment())
+                    yield GraphRepair(entry, claim, cost + far - forgotten, reach)
 
 
-def _leaf_edits(problem: Problem, refused: Expr) -> Iterator[Meant]:
+def _leaf_repairs(problem: Problem, refused: Expr) -> Iterator[GraphRepair]:
     """Other sizes of an input or constant that the refused part speaks of, which a creator makes: two of them the other
     way round, or one of another name."""
     case = problem.case
@@ -118,14 +118,14 @@ def _leaf_edits(problem: Problem, refused: Expr) -> Iterator[Meant]:
         for number, other in enumerate((*turned, *others[:_MOST_OTHERS])):
             claim = Claim.of(_with_sizes(made, other))
             try:
-                drawn = draw(_with(case, name, claim))
+                drawn = draw(_case_with(case, name, claim))
             except GradcheckError:
                 continue
-            if other != sizes and _reach(case, drawn.environment()) > len(case.graph):
+            if other != sizes and _count_computable(case, drawn.environment()) > len(case.graph):
                 repeated = len(set(other)) < len(set(sizes))
                 swapped = turned and not number and is_op(refused, "matmul", "mm", "bmm", "linear")
                 cost = _TURNED_LEAF if swapped else _OTHER_LEAF + 0.5 * (repeated or bool(turned and not number))
-                yield Meant(name, claim, cost, len(case.graph) + 1)
+                yield GraphRepair(name, claim, cost, len(case.graph) + 1)
 
 
 def _sizes(expr: Expr) -> tuple[Expr, ...]:
@@ -141,7 +141,7 @@ def _with_sizes(expr: Expr, sizes: tuple[Expr, ...]) -> Expr:
     assert isinstance(expr, Call)
     start = _CREATORS[expr.op]
     args = expr.args[start:]
-    new = (args[0].over(sizes),) if len(args) == 1 and isinstance(args[0], Sequence) else sizes
+    new = (args[0].rebuild(sizes),) if len(args) == 1 and isinstance(args[0], Sequence) else sizes
     return replace(expr, args=(*expr.args[:start], *new))
 
 
@@ -160,7 +160,7 @@ def _used(case: Case) -> set[str]:
     return {name for claim in case.graph.values() for name in free_names(claim.expr)}
 
 
-def _with(case: Case, entry: str, claim: Claim) -> Case:
+def _case_with(case: Case, entry: str, claim: Claim) -> Case:
     if entry in case.graph:
         return replace(case, graph={**case.graph, entry: claim})
     if entry in case.inputs:
@@ -168,7 +168,7 @@ def _with(case: Case, entry: str, claim: Claim) -> Case:
     return replace(case, constants={**case.constants, entry: replace(case.constants[entry], expr=claim.expr)})
 
 
-def _reach(case: Case, names: Mapping[str, Any]) -> int:
+def _count_computable(case: Case, names: Mapping[str, Any]) -> int:
     """How many entries can be computed; one more where a backward pass can begin at the roots, and formulas fit."""
     values = dict(names)
     try:
@@ -199,14 +199,14 @@ def _is_one_number(value: Any) -> bool:
     return not isinstance(value, (tuple, list)) and np.size(value) == 1
 
 
-def _elsewhere(case: Case, meant: Meant) -> int:
+def _count_other_sizes(case: Case, meant: GraphRepair) -> int:
     """At how many other sizes the graph can be computed as far with this edit."""
-    changed = _with(case, meant.name, meant.claim)
+    changed = _case_with(case, meant.name, meant.claim)
     held = 0
     for trial in range(TRIALS):
         try:
             other = draw(changed, trial=trial)
         except (GradcheckError, MemoryError):
             continue
-        held += _reach(changed, other.environment()) >= meant.reach
+        held += _count_computable(changed, other.environment()) >= meant.reach
     return held

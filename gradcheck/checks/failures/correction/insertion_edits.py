@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from gradcheck.checks.failures.correction.edit_position import EditPosition
 from gradcheck.checks.failures.correction.expression_pool import is_op
-from gradcheck.checks.failures.correction.edit_position import Position
 from gradcheck.language.expr.nodes import Attribute, Gradient
 
 
-def with_function(at: Position) -> Iterator[int]:
+def add_missing_function(at: EditPosition) -> Iterator[int]:
     """A function of the graph that was forgotten: `x` for `abs(x)`."""
     is_product = is_op(at.node, "mul", "div", "neg")
     if at.is_tensor and not is_product and not isinstance(at.node, Gradient) and not isinstance(at.parent, Attribute):
@@ -21,20 +21,20 @@ def with_function(at: Position) -> Iterator[int]:
                 yield at.pool.call(function, at.part)
 
 
-def with_gradient(at: Position) -> Iterator[int]:
+def add_missing_path(at: EditPosition) -> Iterator[int]:
     """A path that is missing, whose gradient is a term by itself: `grad(d) + grad(e)`."""
     if at.parent is None:
         for term in at.operands.terms:
-            if isinstance(at.pool.exprs[term], Gradient) and term not in (at.part, *at.below):
+            if isinstance(at.pool.exprs[term], Gradient) and term not in (at.part, *at.children):
                 yield at.pool.call("add", at.part, term)
 
 
-def with_term(at: Position) -> Iterator[int]:
+def add_missing_term(at: EditPosition) -> Iterator[int]:
     """A term of the derived formula that is missing, or has the wrong sign."""
     if at.parent is None:
         for term in at.operands.terms:
             node = at.pool.exprs[term]
-            if term in (at.part, *at.below) or isinstance(node, Gradient):
+            if term in (at.part, *at.children) or isinstance(node, Gradient):
                 continue
             if is_op(node, "neg"):
                 yield at.pool.call("sub", at.part, at.pool.children[term][0])
@@ -42,7 +42,7 @@ def with_term(at: Position) -> Iterator[int]:
                 yield at.pool.call("add", at.part, term)
 
 
-def with_factor(at: Position) -> Iterator[int]:
+def add_missing_factor(at: EditPosition) -> Iterator[int]:
     """A factor that was dropped: an elementwise one, or one of a product of matrices."""
     array = at.pool.array(at.part)
     if array is None or not at.is_term:
@@ -54,7 +54,7 @@ def with_factor(at: Position) -> Iterator[int]:
     for tensor, shape in at.operands.tensors:
         if array.ndim == 2 and len(shape) == 1:  # one number for each row
             yield call("mul", at.part, call("unsqueeze", tensor, at.pool.literal(1)))
-        if len(shape) <= array.ndim and tensor not in at.below[1:]:  # `x * y / y` has not gained a factor
+        if len(shape) <= array.ndim and tensor not in at.children[1:]:  # `x * y / y` has not gained a factor
             yield call("mul", at.part, tensor)
             yield call("div", at.part, tensor)
         if array.ndim == 2 and len(shape) == 2:
@@ -66,7 +66,7 @@ def with_factor(at: Position) -> Iterator[int]:
                     yield call("matmul", factor, at.part)
 
 
-def with_condition(at: Position) -> Iterator[int]:
+def add_missing_condition(at: EditPosition) -> Iterator[int]:
     """A side of a branch that was forgotten, on which the gradient is 0."""
     array = at.pool.array(at.part)
     if array is None or not at.is_term or at.is_argument:
@@ -79,7 +79,7 @@ def with_condition(at: Position) -> Iterator[int]:
             yield at.pool.call("where", condition, *sides)
 
 
-def summed(at: Position) -> Iterator[int]:
+def add_missing_sum(at: EditPosition) -> Iterator[int]:
     """A sum that is missing: broadcasting was not undone."""
     if at.is_term:
         for dim in range(at.ndim):

@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.stated_claims import Claims
+from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.correction.derived_formulas import Derived
-from gradcheck.checks.failures.correction.edits import edits
-from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
+from gradcheck.checks.failures.correction.derived_formulas import DerivedFormulas
 from gradcheck.checks.failures.correction.edit_position import operands_of
+from gradcheck.checks.failures.correction.edits import all_single_edits
+from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.formula_search import MAX_PARTS
-from gradcheck.checks.failures.correction.suggestion import SCOPES, Suggester, meant
-from gradcheck.checks.failures.correction.tidy_formula import asks_in_vain
-from gradcheck.checks.failures.explanation_points import ExplainingPoints
-from gradcheck.checks.failures.wrong_steps import claims_at, holds, scope_with
+from gradcheck.checks.failures.correction.suggestion import MAX_SCOPES, Suggester, did_you_mean
+from gradcheck.checks.failures.correction.tidy_formula import has_constant_condition
+from gradcheck.checks.failures.explanation_points import ExplanationPoints
+from gradcheck.checks.failures.wrong_steps import claims_at, is_right_everywhere, scope_with_steps
 from gradcheck.checks.result import MEANT, Cause, Comparison
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim
@@ -37,20 +37,20 @@ _Formula = tuple[str, Claim]
 
 
 @dataclass(frozen=True, slots=True)
-class _Mended:
+class _FixedStep:
     """A step, what was meant, and the case with that in its place."""
 
     name: str
     text: str
     case: Case
-    standing: Fact
+    certainty: Fact
 
 
-def blame_slips_in_steps(context: Context, points: ExplainingPoints, derived: Derived) -> None:
+def blame_slips_in_steps(context: Context, points: ExplanationPoints, derived: DerivedFormulas) -> None:
     """Add a comparison for each step in which a slip alone makes formulas fail, as their cause: all that are made of
     it, and none of which a slip of its own explains as well."""
     case = context.case
-    if not case.let or case.fails_as_a_whole or not context.points.own.is_complete:
+    if not case.let or case.is_expected_to_fail or not context.points.own.is_complete:
         return
     failed = {(c.tensor, c.formula) for c in context.found if _fails(c) and c.consequence_of is None}
     formulas = [(name, claim) for name, listed in case.formulas.items() for claim in listed]
@@ -59,12 +59,12 @@ def blame_slips_in_steps(context: Context, points: ExplainingPoints, derived: De
         return
     claims, suggester = claims_at(context, points), Suggester(context, points, derived)
     for step in case.let:
-        using = [(name, claim) for name, claim in formulas if step in case.steps_of(claim.expr)]
+        using = [(name, claim) for name, claim in formulas if step in case.let_steps_of(claim.expr)]
         if not using or any(formula not in waiting for formula in using):
             continue
-        found = _mended(suggester, step, using, claims)
+        found = _fix_step(suggester, step, using, claims)
         if found is not None and not (len(using) == 1 and _is_near(suggester, using[0])):
-            _tell(context, found, using, claims[0])
+            _report_step(context, found, using, claims[0])
             waiting = [formula for formula in waiting if formula not in using]
 
 
@@ -80,10 +80,12 @@ def _fails(c: Comparison) -> bool:
     return c.what is ClaimKind.FORMULA and c.status == "failed"
 
 
-def _mended(suggester: Suggester, step: str, using: Sequence[_Formula], claims: Sequence[Claims]) -> _Mended | None:
+def _fix_step(
+    suggester: Suggester, step: str, using: Sequence[_Formula], claims: Sequence[StepClaims]
+) -> _FixedStep | None:
     """The step with the likeliest slip undone with which all formulas that are made of it are right."""
     case = suggester.context.case
-    scopes = [scope_with(case, case.let, one) for one in claims]
+    scopes = [scope_with_steps(case, case.let, one) for one in claims]
     pool = ExpressionPool(scopes[0], scopes[0].gradients)
     root = pool.add(case.let[step].expr)
     shape = np.shape(pool.value(root)) if pool.array(root) is not None else None
@@ -91,28 +93,28 @@ def _mended(suggester: Suggester, step: str, using: Sequence[_Formula], claims: 
         return None
     before = replace(case, let=dict(list(case.let.items())[: list(case.let).index(step)]))
     derived = [expr for name, _ in using for expr in suggester.derived.of(name)]  # with what may be missing
-    operands = operands_of(pool, before, step, derived, scopes[:SCOPES])
+    operands = operands_of(pool, before, step, derived, scopes[:MAX_SCOPES])
     fitting: list[tuple[float, int, str]] = []
     seen = {root}
-    for part, _, cost in edits(pool, operands, root):
+    for part, _, cost in all_single_edits(pool, operands, root):
         array = pool.array(part) if part not in seen and len(seen) < _TRIED else None
         seen.add(part)
         if array is not None and array.shape == shape:
-            mended = scope_with(case, {**case.let, step: Claim.of(pool.exprs[part])}, claims[0])
-            if all(holds(name, claim, [mended]) for name, claim in using):
+            mended = scope_with_steps(case, {**case.let, step: Claim.of(pool.exprs[part])}, claims[0])
+            if all(is_right_everywhere(name, claim, [mended]) for name, claim in using):
                 text = to_text(pool.exprs[part])
                 fitting.append((cost, len(text), text))
     for _, _, text in sorted(fitting)[:_VERIFIED]:
-        if asks_in_vain(parse(text), case.let[step].expr, claims):
+        if has_constant_condition(parse(text), case.let[step].expr, claims):
             continue
         suggester.case = replace(case, let={**case.let, step: Claim(text, parse(text))})
-        if all(suggester.is_right(n, c.text, suggester.points.is_speaking(c.expr)) for n, c in using):
+        if all(suggester.is_right(n, c.text, suggester.points.must_vary_incoming(c.expr)) for n, c in using):
             name, claim = using[0]
-            return _Mended(step, text, suggester.case, suggester.standing(name, claim.text))
+            return _FixedStep(step, text, suggester.case, suggester.certainty(name, claim.text))
     return None
 
 
-def _tell(context: Context, found: _Mended, using: Sequence[_Formula], claims: Claims) -> None:
+def _report_step(context: Context, found: _FixedStep, using: Sequence[_Formula], claims: StepClaims) -> None:
     """The step against what was meant, as the cause of what the formulas come to."""
     origin, step = fact("step", name=found.name), context.case.let[found.name]
     known = {(name, claim.text) for name, claim in using}
@@ -123,8 +125,8 @@ def _tell(context: Context, found: _Mended, using: Sequence[_Formula], claims: C
     context.amend(follows, lambda c: replace(c, consequence_of=origin))
     what = fact("step_is_wrong", tensors=tuple(dict.fromkeys(name for name, _ in using)), missing=None, beside=())
     lets = (context.case.let, found.case.let)
-    got, want = (scope_with(context.case, let, claims).array_of(Name(found.name)) for let in lets)
+    got, want = (scope_with_steps(context.case, let, claims).array_of(Name(found.name)) for let in lets)
     subject = claims.subject(ClaimKind.FORMULA, found.name, step.place, formula=step.text)
     compared = claims.compare(got, want, replace(subject, reference=MEANT))
-    told = meant(step.text, found.text, found.standing)
+    told = did_you_mean(step.text, found.text, found.certainty)
     context.found.append(replace(compared, cause=Cause(origin, what), diagnoses=(told,)))

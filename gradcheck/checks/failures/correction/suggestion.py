@@ -12,18 +12,18 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims.formulas import check_formula
-from gradcheck.checks.claims.stated_claims import Claims
+from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.oracle_support import is_borne_out
-from gradcheck.checks.failures.correction.derived_formulas import Derived
-from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
+from gradcheck.checks.failures.correction.derived_formulas import DerivedFormulas
 from gradcheck.checks.failures.correction.edit_position import operands_of
-from gradcheck.checks.failures.correction.formula_search import Candidate, Search
+from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
+from gradcheck.checks.failures.correction.formula_search import Candidate, FormulaSearch
 from gradcheck.checks.failures.correction.text_edit import smallest_edit
-from gradcheck.checks.failures.correction.tidy_formula import Tidier, asks_in_vain, simplifier_at
-from gradcheck.checks.failures.correction.undefined import is_undefined_as
-from gradcheck.checks.failures.explanation_points import ExplainingPoints
-from gradcheck.checks.failures.wrong_steps import is_step, mended, wrong_formulas
+from gradcheck.checks.failures.correction.tidy_formula import Tidier, has_constant_condition, simplifier_at
+from gradcheck.checks.failures.correction.undefined import is_equally_undefined
+from gradcheck.checks.failures.explanation_points import ExplanationPoints
+from gradcheck.checks.failures.oracle_support import is_confirmed_by_oracle
+from gradcheck.checks.failures.wrong_steps import case_with_fixed_steps, is_about_step, wrong_formulas
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.engines.core import Core
 from gradcheck.errors import GradcheckError
@@ -37,15 +37,15 @@ from gradcheck.language.problem import Problem
 from gradcheck.language.symbolic.simplify.simplifier import Simplifier
 from gradcheck.oracles.exact.prove import prove
 from gradcheck.oracles.numeric.counterexample import WORK, Counterexample, counterexample
-from gradcheck.oracles.numeric.work_budget import Budget
+from gradcheck.oracles.numeric.work_budget import WorkBudget
 
-#: The budgets of the searches (see `Search`) for one formula, and for all of a case.
-EACH, ALL = 42_000, 126_000
+#: The budgets of the searches (see `FormulaSearch`) for one formula, and for all of a case.
+FORMULA_BUDGET, CASE_BUDGET = 42_000, 126_000
 #: How many formulas that fit are tidied, and how many of these are verified, the likeliest first; one that holds is
 #: shown.
 MOST_TIDIED, MOST_VERIFIED = 24, 12
 #: At how many points sizes are told apart.
-SCOPES = 3
+MAX_SCOPES = 3
 #: How much less likely it is that a gradient was meant to be made of gradients alone.
 _NO_DERIVATION = 1.0
 #: How much less likely it is that a step was not meant that its author has derived.
@@ -56,25 +56,25 @@ MAX_DERIVED = 160
 ALL_WORK = 2 * WORK
 
 
-def suggest(context: Context, points: ExplainingPoints, derived: Derived) -> None:
+def suggest(context: Context, points: ExplanationPoints, derived: DerivedFormulas) -> None:
     """Tell of each formula, and each step of a derivation, that is wrong what may have been meant: a diagnosis
     `did_you_mean`, or, where nothing near it is found to be right, `derived`."""
     if context.points.own.is_complete:
         suggester = Suggester(context, points, derived)
         for place, c, claim in wrong_formulas(context):
-            suggester.case = mended(context, c)
-            step = c.cause.origin["name"] if c.cause is not None and is_step(c) else ""
+            suggester.case = case_with_fixed_steps(context, c)
+            step = c.cause.origin["name"] if c.cause is not None and is_about_step(c) else ""
             if _is_wrong_at_kinks_alone(context, c):
                 text = suggester.derived_text(c.tensor)
                 told = fact("fails_at_ties", formula=text)
-                _tell(context, place, Diagnosis("derived", told, formula=text))
+                _add_diagnosis(context, place, Diagnosis("derived", told, formula=text))
             else:
-                _tell(context, place, suggester.suggestion(c.tensor, claim, step))
-            if c.trial is not None and not step and _holds_here(context, c):
-                _tell(context, place, Diagnosis("these_numbers_only", fact("these_numbers_only")))
+                _add_diagnosis(context, place, suggester.suggestion(c.tensor, claim, step))
+            if c.trial is not None and not step and _holds_at_written_numbers(context, c):
+                _add_diagnosis(context, place, Diagnosis("these_numbers_only", fact("these_numbers_only")))
 
 
-def _holds_here(context: Context, c: Comparison) -> bool:
+def _holds_at_written_numbers(context: Context, c: Comparison) -> bool:
     """Whether the formula of a comparison holds at the numbers, or the sizes, that the file writes out."""
     if any(value.expr is not None for value in context.case.inputs.values()) and not _has_wrong_shape(c):
         return False
@@ -95,23 +95,23 @@ def _same(context: Context, c: Comparison) -> list[Comparison]:
     return [one for one in context.found if (one.what, one.tensor, one.formula) == same]
 
 
-def _telling(held: Sequence[Claims], name: str, wrong: Claim) -> Claims:
+def _claims_to_fit(held: Sequence[StepClaims], name: str, wrong: Claim) -> StepClaims:
     """At whose numbers formulas are tried: the first where the wrong one shows, and the gradient is finite, if it is
     anywhere."""
     finite = [c for c in held if np.all(np.isfinite(wide(c.scope.gradients.get(name, np.array(np.nan)))))]
     failed = {(name, wrong.text)}
-    showing = (c for c in finite if check_formula(replace(c, failed=failed), name, wrong).status == "failed")
+    showing = (c for c in finite if check_formula(replace(c, known_failures=failed), name, wrong).status == "failed")
     return next(showing, (finite or held)[0])
 
 
-def _ways(tidier: Tidier, found: Sequence[Candidate], wrong: Expr, steps: Collection[str]) -> list[str]:
+def _ranked_texts(tidier: Tidier, found: Sequence[Candidate], wrong: Expr, steps: Collection[str]) -> list[str]:
     """The texts of formulas that fit, tidied, the likeliest and shortest first; then those that are left as they are.
     One of other tensors' gradients alone, where the wrong one had values in it, is no derivation, and comes late; one
     that keeps the author's own steps comes early."""
     own = free_names(wrong).keys() & set(steps)
     ranked: dict[str, tuple[int, float, int]] = {}
     for candidate in found:
-        for rank, expr in enumerate(tidier.tidied(candidate.part)):
+        for rank, expr in enumerate(tidier.tidy_forms(candidate.part)):
             text = to_text(expr)
             derives = bool(free_names(expr)) or not free_names(wrong)
             cost = candidate.cost + (0.0 if derives else _NO_DERIVATION)
@@ -120,7 +120,7 @@ def _ways(tidier: Tidier, found: Sequence[Candidate], wrong: Expr, steps: Collec
     return sorted(ranked, key=ranked.__getitem__)
 
 
-def _tell(context: Context, place: int, found: Diagnosis | None) -> None:
+def _add_diagnosis(context: Context, place: int, found: Diagnosis | None) -> None:
     if found is not None:
         c = context.found[place]
         context.found[place] = replace(c, diagnoses=(*c.diagnoses, found))
@@ -129,54 +129,56 @@ def _tell(context: Context, place: int, found: Diagnosis | None) -> None:
 class Suggester:
     """Suggests formulas for one case, whose wrong steps may be mended from one formula to the next."""
 
-    def __init__(self, context: Context, points: ExplainingPoints, derived: Derived) -> None:
+    def __init__(self, context: Context, points: ExplanationPoints, derived: DerivedFormulas) -> None:
         self.context, self.case, self.points, self.derived = context, context.case, points, derived
-        self.budget = ALL
+        self.budget = CASE_BUDGET
         self._wrong: Claim | None = None  # instead of which something is suggested
-        self._claims: dict[tuple[bool, int], tuple[Case, list[Claims]]] = {}  # by the case, which is kept
+        self._claims: dict[tuple[bool, int], tuple[Case, list[StepClaims]]] = {}  # by the case, which is kept
 
     def suggestion(self, name: str, claim: Claim, step: str = "") -> Diagnosis | None:
         """What may have been meant instead of one wrong formula, or of a `step` of a derivation; None where neither a
         formula near it is right nor the derived one short."""
-        speaking = self.points.is_speaking(claim.expr)
-        held = self._held(speaking)
+        speaking = self.points.must_vary_incoming(claim.expr)
+        held = self._claims_to_verify(speaking)
         self._wrong = claim
-        scope = _telling(held, name, claim).scope
+        scope = _claims_to_fit(held, name, claim).scope
         want = scope.gradients.get(name)
         if want is None or not np.any(np.isfinite(want)):
             return None
         pool = ExpressionPool(scope, scope.gradients)
         root = pool.add(claim.expr)
         derived = self.derived.of(name)
-        operands = operands_of(pool, self._speaking(step), name, derived, [claims.scope for claims in held[:SCOPES]])
+        operands = operands_of(
+            pool, self._case_before_step(step), name, derived, [claims.scope for claims in held[:MAX_SCOPES]]
+        )
         got = pool.array(root)
         operands = replace(operands, is_broken=got is None or got.shape != want.shape)
-        search = Search(pool, operands, root, want, min(EACH, self.budget))
+        search = FormulaSearch(pool, operands, root, want, min(FORMULA_BUDGET, self.budget))
         known = (
             claim.expr,
-            *self.derived.alone(name),
+            *self.derived.without_shared_steps(name),
             *(c.expr for c in (*self.case.graph.values(), *self.case.let.values())),
         )
         tidier = Tidier(pool, search.fits, known, self._simplifier)
         all_verified = True
         text = None
-        for found in search.fitting():
-            likeliest = _ways(tidier, found[:MOST_TIDIED], claim.expr, self.case.let)
+        for found in search.fits_by_edit_count():
+            likeliest = _ranked_texts(tidier, found[:MOST_TIDIED], claim.expr, self.case.let)
             right = (text for text in likeliest[:MOST_VERIFIED] if self.is_right(name, text, speaking))
-            text = next((text for text in right if not asks_in_vain(parse(text), claim.expr, held)), None)
+            text = next((text for text in right if not has_constant_condition(parse(text), claim.expr, held)), None)
             all_verified = all_verified and max(len(found) - MOST_TIDIED, len(likeliest) - MOST_VERIFIED) <= 0
             if text is not None:
                 break
         self.budget -= search.spent
         if text is not None:
-            text = tidier.without_idle(text, lambda shorter: self.is_right(name, shorter, speaking))
-            return meant(claim.text, text, self.standing(name, text))
+            text = tidier.without_idle_parts(text, lambda shorter: self.is_right(name, shorter, speaking))
+            return did_you_mean(claim.text, text, self.certainty(name, text))
         text = self.derived_text(name)
         is_searched = search.is_complete and all_verified
         told = fact("none_found_near" if is_searched else "not_searched_further", formula=text)
         return Diagnosis("derived", told, formula=text) if text else None
 
-    def _speaking(self, step: str) -> Case:
+    def _case_before_step(self, step: str) -> Case:
         """The case with the steps alone that a formula for this one may speak of: those before it."""
         before = list(self.case.let)
         before = before[: before.index(step)] if step else before
@@ -190,16 +192,16 @@ class Suggester:
     def _holds(self, name: str, text: str) -> bool:
         """Whether a derived formula is right elsewhere, too: an exponent may have been taken as it is here."""
         claim = Claim(text, parse(text))
-        return all(check_formula(claims, name, claim).status != "failed" for claims in self._held(False))
+        return all(check_formula(claims, name, claim).status != "failed" for claims in self._claims_to_verify(False))
 
-    def _held(self, speaking: bool) -> list[Claims]:
+    def _claims_to_verify(self, speaking: bool) -> list[StepClaims]:
         """Where a formula must hold, the most telling first: at what is the same in every run, so that what is found
         there is, too; then at what the run looked at. Under other incoming gradients, if it speaks of them."""
         key = (speaking, id(self.case))
         if key not in self._claims:
-            listed = dict.fromkeys((*self.points.fixed(speaking), *self.points.of_run(speaking)))
+            listed = dict.fromkeys((*self.points.seed_independent(speaking), *self.points.points_of_run(speaking)))
             run = self.context.options.tolerance
-            self._claims[key] = self.case, [Claims(p.claiming(self.case), p.last, run) for p in listed]
+            self._claims[key] = self.case, [StepClaims(p.with_claims(self.case), p.last_step, run) for p in listed]
         return self._claims[key][1]
 
     def is_right(self, name: str, text: str, speaking: bool) -> bool:
@@ -207,13 +209,13 @@ class Suggester:
         claim = Claim(text, parse(text))
         if self.case.is_circular(name, claim.expr):
             return False
-        speaking = speaking or self.points.is_speaking(claim.expr)
-        held, fixed = self._held(speaking), len(self.points.fixed(speaking))
+        speaking = speaking or self.points.must_vary_incoming(claim.expr)
+        held, fixed = self._claims_to_verify(speaking), len(self.points.seed_independent(speaking))
         for number, claims in enumerate(held):
             found = check_formula(claims, name, claim)
-            if found.status == "passed" or is_undefined_as(self._wrong, claims, found):
+            if found.status == "passed" or is_equally_undefined(self._wrong, claims, found):
                 continue
-            if number < fixed or not is_borne_out(claims.point, found):
+            if number < fixed or not is_confirmed_by_oracle(claims.point, found):
                 return False
         problem = replace(self.context.points.own.problem, case=self.case)
         try:
@@ -222,9 +224,11 @@ class Suggester:
             return len(held) > 1
         return proof.status == "proved" if len(held) == 1 else proof.status != "refuted"
 
-    def standing(self, name: str, text: str) -> Fact:
+    def certainty(self, name: str, text: str) -> Fact:
         """How far a suggested formula is known to be right."""
-        points = [point for point in self.points.fixed() if point.trial is None or point.trial.kind != "branch"]
+        points = [
+            point for point in self.points.seed_independent() if point.trial is None or point.trial.kind != "branch"
+        ]
         problems = [replace(point.problem, case=self.case) for point in points]
         try:
             proofs = [prove(one, [(name, Claim(text, parse(text)))], one.seed)[0] for one in problems]
@@ -237,13 +241,13 @@ class Suggester:
 
     @cached_property
     def _simplifier(self) -> Simplifier:
-        return simplifier_at(self.points.fixed() or [self.points.run.own], self.case)
+        return simplifier_at(self.points.seed_independent() or [self.points.run.own], self.case)
 
 
-def meant(wrong: str, right: str, standing: Fact) -> Diagnosis:
+def did_you_mean(wrong: str, right: str, standing: Fact) -> Diagnosis:
     """What was meant, in its author's own way of writing."""
     edit = smallest_edit(wrong, parse(right))
-    formula = " ".join(edit.applied(wrong).split()) if "\n" in wrong else edit.applied(wrong)
+    formula = " ".join(edit.apply_to(wrong).split()) if "\n" in wrong else edit.apply_to(wrong)
     message = fact("did_you_mean", formula=formula)
     return Diagnosis("did_you_mean", message, evidence=standing, formula=formula, edit=edit)
 
@@ -254,17 +258,19 @@ def meant(wrong: str, right: str, standing: Fact) -> Diagnosis:
 def refute(context: Context) -> None:
     """Give each wrong formula, unless its shape says it all, a diagnosis `counterexample`: the smallest sizes and
     integers, to be checked with a pencil."""
-    budget = Budget(ALL_WORK)
+    budget = WorkBudget(ALL_WORK)
     for place, c, claim in wrong_formulas(context):
         if _has_wrong_shape(c) or budget.is_spent or _is_wrong_at_kinks_alone(context, c):
             continue
-        within = Budget(WORK, within=budget)
-        shown = counterexample(mended(context, c), c.tensor, claim, within, of_shape=False, quick=by_core)
+        within = WorkBudget(WORK, within=budget)
+        shown = counterexample(
+            case_with_fixed_steps(context, c), c.tensor, claim, within, of_shape=False, quick=core_gradients
+        )
         if shown is not None:
-            _tell(context, place, Diagnosis("counterexample", as_fact(shown, c.tensor)))
+            _add_diagnosis(context, place, Diagnosis("counterexample", counterexample_fact(shown, c.tensor)))
 
 
-def by_core(problem: Problem) -> Mapping[str, np.ndarray | None]:
+def core_gradients(problem: Problem) -> Mapping[str, np.ndarray | None]:
     """The gradients that the core comes to in the end."""
     states = Core().evaluate(problem).states
     return states[-1].gradients if len(states) == len(problem.case.steps) else {}
@@ -277,12 +283,12 @@ def _has_wrong_shape(c: Comparison) -> bool:
     return why.kind == "shapes_differ" or (why.kind == "claim_raised" and why["error"] == "shape_mismatch")
 
 
-def as_fact(shown: Counterexample, tensor: str) -> Fact:
+def counterexample_fact(shown: Counterexample, tensor: str) -> Fact:
     """A counterexample to a formula for the gradient of a tensor, as plain numbers: arrays as nested tuples by name."""
     return fact(
-        "counterexample" if shown.is_for_pencil else "small_example",
+        "counterexample" if shown.is_hand_checkable else "small_example",
         tensor=tensor,
-        given=(*_plain({**shown.inputs, **shown.constants}), *shown.unseen.items()),
+        given=(*_plain({**shown.inputs, **shown.constants}), *shown.sizes_in_no_shape.items()),
         incoming=_plain(shown.seeds),
         sizes=tuple(shown.sizes.items()),
         index=shown.index,

@@ -12,8 +12,8 @@ from gradcheck.autograd.op import lookup
 from gradcheck.errors import InvalidCase
 from gradcheck.language.case import Edit
 from gradcheck.language.expr.nodes import Call, Expr, Slice
-from gradcheck.language.expr.parser import parse, spans
-from gradcheck.language.expr.printer import INFIX, PREFIX, Spelling, commas, spell, spell_entry, to_text, written
+from gradcheck.language.expr.parser import parse, parse_with_spans
+from gradcheck.language.expr.printer import INFIX, PREFIX, Spelling, commas, render, spell, spell_entry, to_text
 
 Span = tuple[int, int]
 
@@ -27,24 +27,24 @@ def smallest_edit(text: str, right: Expr) -> Edit:
     """What to write where in `text`, so that it says `right`: as little as keeps it readable."""
     whole = Edit(0, len(text), to_text(right))
     try:
-        root, known = spans(text)
+        root, known = parse_with_spans(text)
     except InvalidCase:  # pragma: no cover (a formula has been read from its text)
         return whole
-    place = _Text(text, known)
+    place = _FormulaText(text, known)
     for edit in place.edits(root, right):
-        if _makes(text, edit, right):
+        if _has_result(text, edit, right):
             return edit
     return whole
 
 
-def _makes(text: str, edit: Edit, right: Expr) -> bool:
+def _has_result(text: str, edit: Edit, right: Expr) -> bool:
     try:
-        return parse(edit.applied(text)) == right
+        return parse(edit.apply_to(text)) == right
     except InvalidCase:
         return False
 
 
-class _Text:
+class _FormulaText:
     """A formula's text, and where its parts stand in it."""
 
     def __init__(self, text: str, known: dict[int, Span]) -> None:
@@ -52,13 +52,13 @@ class _Text:
 
     def edits(self, root: Expr, right: Expr) -> Iterator[Edit]:
         """The edits that may do, the most readable first."""
-        above, old, new = self._descended(root, right)
+        above, old, new = self._deepest_difference(root, right)
         span, instead = self.known[id(old)], self._written(old, new)
         if isinstance(old, Call) and isinstance(new, Call) and old.label[1:] == new.label[1:]:
             yield from self._renamed(old, new)
         if not old.children and _is_infix(new):
-            yield from self._with_group(above)
-        grouped = self._grouped(span)
+            yield from self._edit_brackets(above)
+        grouped = self._bracketed_span(span)
         if grouped is not None:
             if not new.children:  # `g` for `(1 - g)`
                 yield Edit(*grouped, instead)
@@ -69,16 +69,16 @@ class _Text:
         yield Edit(*span, instead)
         yield Edit(*span, f"({instead})")
 
-    def _with_group(self, above: Sequence[tuple[Expr, Expr]]) -> Iterator[Edit]:
+    def _edit_brackets(self, above: Sequence[tuple[Expr, Expr]]) -> Iterator[Edit]:
         """The short brackets that one name stands in: `(1 - H ** 2)` says more than `H ** 2`."""
         for old, new in reversed(above):
-            span = self._grouped(self.known[id(old)])
+            span = self._bracketed_span(self.known[id(old)])
             if span is not None:
                 if span[1] - span[0] <= _SHORT:
                     yield Edit(*span, f"({self._written(old, new)})")
                 return
 
-    def _descended(self, root: Expr, right: Expr) -> tuple[list[tuple[Expr, Expr]], Expr, Expr]:
+    def _deepest_difference(self, root: Expr, right: Expr) -> tuple[list[tuple[Expr, Expr]], Expr, Expr]:
         """The deepest part in which alone the two differ, in both, and what it stands in."""
         above: list[tuple[Expr, Expr]] = []
         old, new = root, right
@@ -100,7 +100,7 @@ class _Text:
         if len(names) == 1:
             yield Edit(names[0].start(), names[0].end(), new.op)
 
-    def _grouped(self, span: Span) -> Span | None:
+    def _bracketed_span(self, span: Span) -> Span | None:
         """The same with the brackets right around it, unless they are a call's."""
         start, end = span
         before, after = self.text[:start].rstrip(), self.text[end:]
@@ -139,4 +139,4 @@ def _written(new: Expr, texts: dict[Expr, str], text: str) -> str:
                 return binds, [(node.args[0], 9), f".{node.op}(", *inside, ")"]
         return binds, pieces
 
-    return written(new, one, "(", ")")
+    return render(new, one, "(", ")")

@@ -10,24 +10,24 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.claims.stated_claims import Claims
+from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool, is_op
 from gradcheck.checks.points.point import Point
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
+from gradcheck.language.expr.common_subexpressions import InternPool
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.common_subexpressions import Pool
-from gradcheck.language.symbolic.simplify.part_properties import Facts, Sample
-from gradcheck.language.symbolic.simplify.simplifier import WITHIN_TERMS, Simplifier
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties, Sample
+from gradcheck.language.symbolic.simplify.simplifier import RULES_WITHIN_TERMS, Simplifier
 
 #: So many parts of one formula are taken away at most.
 _MOST_DROPPED = 12
 #: At so many points a simplified formula must come to the same.
 _SAMPLES = 3
 #: What asks something of numbers.
-_ASKING = frozenset(("gt", "ge", "lt", "le", "eq", "ne", "isclose"))
+_COMPARISONS = frozenset(("gt", "ge", "lt", "le", "eq", "ne", "isclose"))
 
 
 class Tidier:
@@ -41,12 +41,12 @@ class Tidier:
         sizes = {name for name, value in pool.names.items() if isinstance(value, int)}
         self._divided_by = sizes.union(*map(_divisors, known))
 
-    def tidied(self, part: int) -> list[Expr]:
+    def tidy_forms(self, part: int) -> list[Expr]:
         """The ways to write a formula, those first that say least; none where it divides by what nobody divides by."""
         ways = [self._shorter(one) for one in dict.fromkeys((self._reduced(part), part))]
         return [way for way in ways if self._divided_by.issuperset(_divisors(way))]
 
-    def without_idle(self, text: str, is_right: Callable[[str], bool]) -> str:
+    def without_idle_parts(self, text: str, is_right: Callable[[str], bool]) -> str:
         """A right formula without parts that change nothing anywhere: `x * (1 + (x == inf))` as `x`."""
         part = self._reduced(self.pool.add(parse(text)), lambda made: is_right(to_text(self.pool.exprs[made])))
         return to_text(self.pool.exprs[part])
@@ -90,20 +90,20 @@ class Tidier:
 
 def simplifier_at(points: Sequence[Point], case: Case) -> Simplifier:
     """What simplifies formulas as far as these points bear it out. A root's gradient keeps its name, even where 1."""
-    scopes = [(p.scope(p.last), p.problem.dtype) for p in points[:_SAMPLES]]
+    scopes = [(p.scope(p.last_step), p.problem.dtype) for p in points[:_SAMPLES]]
     samples = [Sample(scope, scope.gradients, dtype) for scope, dtype in scopes]
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])):
-        return Simplifier(Facts(samples, Pool(), (), [*case.inputs, *case.graph]), WITHIN_TERMS)
+        return Simplifier(PartProperties(samples, InternPool(), (), [*case.inputs, *case.graph]), RULES_WITHIN_TERMS)
 
 
-def asks_in_vain(expr: Expr, wrong: Expr, held: Sequence[Claims]) -> bool:
+def has_constant_condition(expr: Expr, wrong: Expr, held: Sequence[StepClaims]) -> bool:
     """Whether a comparison that the wrong formula does not have comes out alike everywhere: nobody means one such."""
     known = set(wrong.walk())
-    asked = [node for node in expr.walk() if isinstance(node, Call) and node.op in _ASKING and node not in known]
+    asked = [node for node in expr.walk() if isinstance(node, Call) and node.op in _COMPARISONS and node not in known]
     return any(len(set(chain.from_iterable(_outcomes(node, one) for one in held))) == 1 for node in asked)
 
 
-def _outcomes(node: Expr, claims: Claims) -> list[bool]:
+def _outcomes(node: Expr, claims: StepClaims) -> list[bool]:
     try:
         return [bool(one) for one in np.unique(np.asarray(claims.scope.value_of(node)) != 0)]
     except GradcheckError:

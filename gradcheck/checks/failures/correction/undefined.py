@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claims.stated_claims import Claims
+from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.result import Comparison
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Claim
 
 
-def is_undefined_as(wrong: Claim | None, claims: Claims, found: Comparison) -> bool:
+def is_equally_undefined(wrong: Claim | None, claims: StepClaims, found: Comparison) -> bool:
     """Whether a formula is off only where it is no number, and the one instead of which it is suggested is none either:
     its author's own steps overflow, or divide by 0."""
     if wrong is None or found.mask is None or found.got_array is None:

@@ -10,13 +10,10 @@ imported here.
 
 from __future__ import annotations
 
-from gradcheck.checks.failures.diagnosis import accumulation_mistakes
-from gradcheck.checks.failures.diagnosis import number_mistakes
-from gradcheck.checks.failures.diagnosis import rule_mistakes
-from gradcheck.checks.failures.diagnosis import shape_mistakes
-from gradcheck.checks.failures.diagnosis.catalogue import CATALOGUE, KINDS, confirmed
+from gradcheck.checks.failures.diagnosis import accumulation_mistakes, number_mistakes, rule_mistakes, shape_mistakes
+from gradcheck.checks.failures.diagnosis.catalogue import CATALOGUE, KINDS, matching_diagnoses
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess, Rule, Use
 
 FAMILIES = (accumulation_mistakes, number_mistakes, rule_mistakes, shape_mistakes)
 
-__all__ = ["CATALOGUE", "FAMILIES", "KINDS", "Evidence", "Guess", "Rule", "Use", "confirmed"]
+__all__ = ["CATALOGUE", "FAMILIES", "KINDS", "Evidence", "Guess", "Rule", "Use", "matching_diagnoses"]

@@ -20,7 +20,7 @@ _MOST_OTHERS = 64
 #: and so many combinations of what was passed on too early.
 _MOST_COMBINATIONS = 256
 #: What may come to zeros as well.
-_ZEROS = (
+_KINDS_GIVING_ZEROS = (
     *("use_dropped", "path_dropped", "summed", "saved_value", "forward_value", "incoming_ignored"),
     *("incoming_passed_on", "swapped", "factor"),
 )
@@ -34,9 +34,9 @@ def root_changed(e: Evidence) -> Iterator[Guess]:
 
 
 @hypothesis("mutated", covers=("factor", "mixed_up"))
-def shared(e: Evidence) -> Iterator[Guess]:
+def shared_array(e: Evidence) -> Iterator[Guess]:
     """Equal to another tensor's gradient as the engine has it, where the two should differ."""
-    for name, gradient in islice(e.neighbours.items(), _MOST_OTHERS):
+    for name, gradient in islice(e.engine_gradients.items(), _MOST_OTHERS):
         right = e.others.get(name)
         if right is not None and gradient.shape == e.want.shape and not e.agree(right, e.want):
             yield Guess(name, fact("mutated_shared", tensor=name), gradient, bool(np.any(gradient)))
@@ -62,7 +62,7 @@ def later_pass(e: Evidence) -> Iterator[Guess]:
 
 
 @hypothesis("overwritten", covers=("factor", "mixed_up", "mutated"))
-def one_use(e: Evidence) -> Iterator[Guess]:
+def single_use_kept(e: Evidence) -> Iterator[Guess]:
     """The contribution of one use alone."""
     if len(e.uses) < 2:
         return
@@ -99,7 +99,7 @@ def dropped(e: Evidence) -> Iterator[Guess]:
 
 
 @hypothesis("counted_twice", covers=("factor", "mixed_up"))
-def twice(e: Evidence) -> Iterator[Guess]:
+def counted_twice(e: Evidence) -> Iterator[Guess]:
     """One contribution more than once, or all of them."""
     if len(e.uses) > 1:
         for index, use in _uses(e):
@@ -111,7 +111,7 @@ def twice(e: Evidence) -> Iterator[Guess]:
 
 
 @hypothesis("passed_on_early", covers=("factor", "mixed_up", "mutated"))
-def early(e: Evidence) -> Iterator[Guess]:
+def passed_on_early(e: Evidence) -> Iterator[Guess]:
     """The tensors made from this one have passed on parts of their gradients."""
     options: list[list[tuple[Fact | None, np.ndarray]]] = [
         [(None, use.share), *use.partial] for use in e.uses[:_MOST_USES]
@@ -129,7 +129,7 @@ def mixed_up(e: Evidence) -> Iterator[Guess]:
     """Another tensor's gradient, alone or added: identities that collide, or arrays that are shared."""
     for name, gradient in islice(e.others.items(), _MOST_OTHERS):
         is_possible = gradient.shape == e.want.shape or (
-            gradient.shape == e.arrived.shape and not _is_broadcast(e.want.shape, gradient.shape)
+            gradient.shape == e.got_or_zeros.shape and not _is_broadcast(e.want.shape, gradient.shape)
         )
         if not is_possible or not np.any(gradient):
             continue
@@ -146,21 +146,21 @@ def _is_broadcast(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
 @hypothesis("path_dropped", covers=("factor",))
 def path_dropped(e: Evidence) -> Iterator[Guess]:
     """The gradient without what flows through one part of the graph, or with nothing else."""
-    for path, without in e.cut.items():
+    for path, without in e.without_path.items():
         yield Guess(path, fact("path_not_there", path=path), without)
         if np.any(without):
             yield Guess((path, "twice"), fact("path_counted_twice", path=path), 2 * e.want - without)
-            if len(e.cut) > 2:
+            if len(e.without_path) > 2:
                 yield Guess((path, "only"), fact("path_alone_there", path=path), e.want - without)
             yield Guess((path, "sign"), fact("path_sign", path=path), 2 * without - e.want)
 
 
-@hypothesis("detached", covers=_ZEROS)
+@hypothesis("detached", covers=_KINDS_GIVING_ZEROS)
 def detached(e: Evidence) -> Iterator[Guess]:
     """No gradient at all."""
     if not np.any(e.want) or (e.got is not None and np.any(e.got)):
         return
-    zeros = np.zeros_like(e.arrived)
+    zeros = np.zeros_like(e.got_or_zeros)
     if e.rule is None:
         yield Guess("detached", fact("nothing_arrives"), zeros, e.got is None)
     else:

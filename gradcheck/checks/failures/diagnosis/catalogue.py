@@ -25,9 +25,9 @@ KINDS = [
     *("permuted", "reshaped", "broadcast_not_undone", "summed", "saved_value", "truncated", "dtype", "nan", "factor"),
 ]
 #: Kinds that no single tensor shows: they are found out by running an engine again (see `failures/engine_faults`).
-OF_ENGINES = ("not_deterministic", "input_mutated", "recursion", "not_linear", "matrices_alone")
+ENGINE_KINDS = ("not_deterministic", "input_mutated", "recursion", "not_linear", "matrices_alone")
 #: What is told only of code, whose entry is known (see `checks/implementations`).
-OF_CODE = ("other_formula", "branch", "factor_of_tensor")
+CODE_KINDS = ("other_formula", "branch", "factor_of_tensor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Hypothesis:
 
 CATALOGUE: list[Hypothesis] = []
 #: Kinds that right numbers in another dtype may be.
-_OF_DTYPES = ("dtype", "truncated")
+_DTYPE_KINDS = ("dtype", "truncated")
 
 
 def hypothesis(kind: str, *, covers: tuple[str, ...] = ()) -> Callable[[Predict], Predict]:
@@ -61,9 +61,9 @@ def hypothesis(kind: str, *, covers: tuple[str, ...] = ()) -> Callable[[Predict]
 
 
 #: How many explanations of one failure are told.
-MOST = 3
+MAX_DIAGNOSES = 3
 #: At so many points a mistake must give what came out, before it is told with confidence.
-POINTS = 2
+MIN_POINTS = 2
 
 
 @dataclass(slots=True)
@@ -77,10 +77,10 @@ class _Candidate:
     @property
     def is_proved(self) -> bool:
         """Whether it gave what came out at enough points, to the last digit."""
-        return self.guess.sure and self.matches >= POINTS
+        return self.guess.is_proof and self.matches >= MIN_POINTS
 
 
-def confirmed(points: Iterable[Evidence]) -> tuple[list[Diagnosis], list[str]]:
+def matching_diagnoses(points: Iterable[Evidence]) -> tuple[list[Diagnosis], list[str]]:
     """The explanations that hold at all points, best first, and the kinds that were tried.
 
     An explanation is "confirmed" if it is proved and no other is left, otherwise "possible". Points are asked for one
@@ -104,7 +104,7 @@ def _candidates(evidence: Evidence, tried: dict[str, None]) -> Iterator[_Candida
     wrong = not _is_right(evidence)
     only_dtype = wrong and matches(evidence.want, evidence)  # the numbers are right
     for hypothesis in CATALOGUE:
-        if only_dtype and hypothesis.kind not in _OF_DTYPES:
+        if only_dtype and hypothesis.kind not in _DTYPE_KINDS:
             continue
         for guess in hypothesis.predict(evidence):
             tried.setdefault(hypothesis.kind)
@@ -129,13 +129,13 @@ def _still_matching(candidates: Sequence[_Candidate], evidence: Evidence) -> Ite
 
 def _diagnoses(candidates: list[_Candidate]) -> list[Diagnosis]:
     """One for each kind, without what a more specific one covers; mere likelihood only where there is no proof."""
-    candidates = [candidate for candidate in candidates if candidate.guess.sure] or candidates
+    candidates = [candidate for candidate in candidates if candidate.guess.is_proof] or candidates
     covered = {kind for candidate in candidates for kind in candidate.hypothesis.covers}
     best: dict[str, _Candidate] = {}
     for candidate in candidates:
         if candidate.matches and candidate.hypothesis.kind not in covered:
             best.setdefault(candidate.hypothesis.kind, candidate)
-    return [_diagnosis(candidate, len(best) == 1) for candidate in list(best.values())[:MOST]]
+    return [_diagnosis(candidate, len(best) == 1) for candidate in list(best.values())[:MAX_DIAGNOSES]]
 
 
 def _diagnosis(candidate: _Candidate, alone: bool) -> Diagnosis:
@@ -151,9 +151,9 @@ def _diagnosis(candidate: _Candidate, alone: bool) -> Diagnosis:
 
 def _is_right(evidence: Evidence) -> bool:
     """Whether nothing is wrong at this point."""
-    return evidence.arrived.dtype == evidence.want.dtype and matches(evidence.want, evidence)
+    return evidence.got_or_zeros.dtype == evidence.want.dtype and matches(evidence.want, evidence)
 
 
 def matches(predicted: Any, evidence: Evidence) -> bool:
     """Whether a prediction, None for no prediction, is what came out. No gradient counts as zeros."""
-    return predicted is not None and evidence.agree(evidence.arrived, np.asarray(predicted))
+    return predicted is not None and evidence.agree(evidence.got_or_zeros, np.asarray(predicted))

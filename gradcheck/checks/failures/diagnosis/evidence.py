@@ -17,10 +17,10 @@ from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 
 #: `ask(application, cotangents)`: the right gradients of an op alone, as the reference has them; empty where it raises.
-Ask = Callable[[Application, Sequence[np.ndarray | None]], Sequence[np.ndarray | None]]
+ReferencePullback = Callable[[Application, Sequence[np.ndarray | None]], Sequence[np.ndarray | None]]
 
 
-def over(application: Application, tensors: Sequence[np.ndarray]) -> Application:
+def with_arrays(application: Application, tensors: Sequence[np.ndarray]) -> Application:
     """The same op over other arrays, in the order of `arrays`."""
     rest = iter(tensors)
     args, kwargs = rebuild(application.args, application.kwargs, lambda _: next(rest), np.dtype)
@@ -35,8 +35,8 @@ class Rule:
     position: int  # of the tensor among the arrays of the arguments
     index: int  # of its gradient among those that the op's tensors get
     cotangents: tuple[np.ndarray | None, ...]
-    wants: tuple[np.ndarray | None, ...]  # the right gradients of all its tensors
-    ask: Ask
+    right_gradients: tuple[np.ndarray | None, ...]  # the right gradients of all its tensors
+    reference_pullback: ReferencePullback
 
     @property
     def tensors(self) -> list[np.ndarray]:
@@ -65,19 +65,19 @@ class Rule:
                 return None
         return data if isinstance(data, np.ndarray) else None
 
-    def with_tensors(self, changed: Mapping[int, np.ndarray]) -> np.ndarray | None:
+    def gradient_with_tensors(self, changed: Mapping[int, np.ndarray]) -> np.ndarray | None:
         """The gradient if some tensors were others, by position."""
-        return self.answer(self.replaced(changed))
+        return self.right_gradient(self.application_with(changed))
 
-    def replaced(self, changed: Mapping[int, np.ndarray]) -> Application:
+    def application_with(self, changed: Mapping[int, np.ndarray]) -> Application:
         """The application with other tensors at some positions."""
-        return over(self.application, [changed.get(i, array) for i, array in enumerate(self.tensors)])
+        return with_arrays(self.application, [changed.get(i, array) for i, array in enumerate(self.tensors)])
 
-    def answer(
+    def right_gradient(
         self, application: Application, cotangents: Sequence[np.ndarray | None] | None = None
     ) -> np.ndarray | None:
         """The right gradient of the same tensor in another application, or for other incoming gradients."""
-        found = self.ask(application, self.cotangents if cotangents is None else cotangents)
+        found = self.reference_pullback(application, self.cotangents if cotangents is None else cotangents)
         return found[self.index] if self.index < len(found) else None
 
 
@@ -96,10 +96,10 @@ class Use:
     @property
     def origin(self) -> Fact:
         """Where it comes from, as is to be said: `matmul at r`."""
-        return origin(self.op, self.owner)
+        return contribution_origin(self.op, self.owner)
 
 
-def origin(op: str, entry: str) -> Fact:
+def contribution_origin(op: str, entry: str) -> Fact:
     """Where a contribution comes from: an op at a graph entry, or the incoming gradient of a root (no op)."""
     return fact("op_at", op=op, entry=entry) if op else fact("incoming_at_root")
 
@@ -113,9 +113,9 @@ class Evidence:
     #: The largest magnitude before contributions cancel; roundings are relative to it.
     scale: float = 0.0
     #: How closely, relative to the tensor's largest element, `got` is known: what a person wrote down was rounded.
-    rounded: float = 0.0
+    rounding_rtol: float = 0.0
     #: A person claims it, who saves and overwrites nothing.
-    stated: bool = False
+    is_stated: bool = False
     rule: Rule | None = None
     uses: tuple[Use, ...] = ()
     #: What the tensor held before this pass, or before it was to be cleared.
@@ -123,16 +123,16 @@ class Evidence:
     #: The right gradients of the case's other tensors.
     others: Mapping[str, np.ndarray] = field(default_factory=dict)
     #: What the same engine has for the case's other tensors, right or wrong.
-    neighbours: Mapping[str, np.ndarray] = field(default_factory=dict)
+    engine_gradients: Mapping[str, np.ndarray] = field(default_factory=dict)
     #: Whether this is where the pass starts, so that the gradient is the one that was given.
     is_root: bool = False
     #: What the gradient would be with other gradients above it, such as ones at the root: by what they are.
     reseeded: Mapping[Fact, np.ndarray] = field(default_factory=dict)
     #: What the gradient would be with a path of the graph cut: by the path.
-    cut: Mapping[Fact, np.ndarray] = field(default_factory=dict)
+    without_path: Mapping[Fact, np.ndarray] = field(default_factory=dict)
 
     @property
-    def arrived(self) -> np.ndarray:
+    def got_or_zeros(self) -> np.ndarray:
         """`got`, or zeros where no gradient arrived."""
         return np.zeros_like(self.want) if self.got is None else self.got
 
@@ -145,10 +145,10 @@ class Evidence:
         with quiet():
             left, right = wide(one), wide(other)
             scale = max(largest_finite(right), largest_finite(self.want), self.scale)
-            coarser = max(base(self.arrived.dtype), base(self.want.dtype), key=lambda tolerance: tolerance.rtol)
-            rounding = max(epsilon(self.arrived.dtype), epsilon(self.want.dtype))
+            coarser = max(base(self.got_or_zeros.dtype), base(self.want.dtype), key=lambda tolerance: tolerance.rtol)
+            rounding = max(epsilon(self.got_or_zeros.dtype), epsilon(self.want.dtype))
             floor = min(coarser.rtol, ROUNDINGS * rounding)
-            tolerance = Tolerance(coarser.rtol, max(floor, self.rounded) * scale)
+            tolerance = Tolerance(coarser.rtol, max(floor, self.rounding_rtol) * scale)
             close = np.abs(left - right) <= tolerance.allowed(np.abs(right))
             same = (left == right) | (np.isnan(left) & np.isnan(right))
             return bool((same | (np.isfinite(right) & close)).all())
@@ -160,4 +160,4 @@ class Guess(NamedTuple):
     key: Hashable
     fact: Fact
     predicted: Any
-    sure: bool = True  # whether that the numbers fit is proof; not where they merely have the right size
+    is_proof: bool = True  # whether that the numbers fit is proof; not where they merely have the right size

@@ -16,7 +16,7 @@ from gradcheck.facts import Fact, fact
 #: Ops that add up what they are given, so that 1/n stands for a mean.
 _SUMS = frozenset({"sum", "cumsum", "sum_to_size", "trace", "nansum"})
 #: Constants that people know by name.
-_NAMED = {
+_NAMED_CONSTANTS = {
     math.pi: "pi",
     math.log(2): "log(2)",
     1 / math.log(2): "1/log(2)",
@@ -49,10 +49,10 @@ def sign(e: Evidence) -> Iterator[Guess]:
 @hypothesis("factor")
 def factor(e: Evidence) -> Iterator[Guess]:
     """What is right times a number, which must be the same at every point."""
-    constant, unit = ratio(e), max(base(e.want.dtype).rtol, base(e.arrived.dtype).rtol)
+    constant, unit = mean_ratio(e), max(base(e.want.dtype).rtol, base(e.got_or_zeros.dtype).rtol)
     if constant is None or any(abs(constant - other) <= unit for other in (0, 1, -1)):
         return  # 1 in the mean, to rounding, is no factor: the difference is orthogonal to what is right
-    yield Guess(_key(constant, unit), _named(constant, e), wide(e.want) * constant)
+    yield Guess(_key(constant, unit), _factor_fact(constant, e), wide(e.want) * constant)
 
 
 @hypothesis("mean_for_sum", covers=("factor",))
@@ -72,7 +72,7 @@ def mean_for_sum(e: Evidence) -> Iterator[Guess]:
         yield Guess(n, fact("mean_of_broadcast", n=n), e.want / n)
 
 
-def ratio(e: Evidence) -> complex | float | None:
+def mean_ratio(e: Evidence) -> complex | float | None:
     """The constant by which `got` differs from `want` in the mean; None where there is nothing to divide by."""
     if e.got is None or e.got.shape != e.want.shape or not e.want.size:
         return None
@@ -92,7 +92,7 @@ def _key(constant: complex | float, unit: float) -> complex | float:
     return complex(*parts) if parts[1] else parts[0]
 
 
-def _named(constant: complex | float, e: Evidence) -> Fact:
+def _factor_fact(constant: complex | float, e: Evidence) -> Fact:
     """The factor as somebody would write it, where it is one of sizes or a well-known constant; else the number."""
     if isinstance(constant, complex):
         return fact("off_by_factor", factor=constant)
@@ -103,7 +103,7 @@ def _named(constant: complex | float, e: Evidence) -> Fact:
         for number, text in ((n, f"{n}"), (1 / n, f"1/{n}")):
             if math.isclose(size, number, rel_tol=near):
                 return fact("off_by_count", factor=minus + text, n=n, count=count)
-    for number, text in _NAMED.items():
+    for number, text in _NAMED_CONSTANTS.items():
         if math.isclose(size, number, rel_tol=near):
             return fact("off_by_factor", factor=minus + text)
     for number, before in ((size, ""), (1 / size, "1/")):
@@ -154,7 +154,7 @@ def lower_precision(e: Evidence) -> Iterator[Guess]:
 def _looks_rounded(e: Evidence, dtype: np.dtype) -> bool:
     """Whether most elements are off that the dtype cannot hold, and not all by the same part: what is exact but for a
     few is another mistake, and so is a factor."""
-    got, want = wide(e.arrived), wide(e.want)
+    got, want = wide(e.got_or_zeros), wide(e.want)
     inexact = np.isfinite(want) & (_rounded(want, dtype) != want)
     error = np.abs(got - want)[inexact] / np.abs(want[inexact])
     off = error > _EXACT_TO * epsilon(e.want.dtype)
@@ -174,7 +174,7 @@ def _error(e: Evidence) -> float:
     """The largest error, relative to the tensor's scale."""
     want = wide(e.want)
     scale = max(largest_finite(want), e.scale)
-    error = float(np.max(np.abs(wide(e.arrived) - want), initial=0.0))
+    error = float(np.max(np.abs(wide(e.got_or_zeros) - want), initial=0.0))
     return error / scale if scale else np.inf
 
 
@@ -200,18 +200,18 @@ def truncated_arguments(e: Evidence) -> Iterator[Guess]:
         if tensor.dtype.kind == "f" and tensor.size and np.any(np.trunc(tensor) != tensor)
     }
     for position, tensor in whole.items():
-        found, cut_off = fact("argument_truncated", position=position), e.rule.with_tensors({position: tensor})
+        found, cut_off = fact("argument_truncated", position=position), e.rule.gradient_with_tensors({position: tensor})
         if cut_off is not None and not e.agree(cut_off, e.want):  # it may play no part
             yield Guess(position, found, cut_off)
     incoming = e.rule.incoming
     if incoming is not None and incoming.dtype.kind == "f":
-        cut_off = e.rule.answer(e.rule.application, [np.trunc(incoming)])
+        cut_off = e.rule.right_gradient(e.rule.application, [np.trunc(incoming)])
         if cut_off is not None and not e.agree(cut_off, e.want):
             yield Guess("incoming", fact("incoming_truncated"), cut_off)
 
 
 @hypothesis("nan", covers=("factor", "dtype"))
-def born(e: Evidence) -> Iterator[Guess]:
+def new_nan(e: Evidence) -> Iterator[Guess]:
     """NaN or infinity where what is right is finite, though nothing that went in was either."""
     if e.got is None or e.got.shape != e.want.shape or e.got.dtype.kind not in "fcV":
         return

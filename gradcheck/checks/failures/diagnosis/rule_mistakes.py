@@ -27,7 +27,7 @@ def ones_for_incoming(e: Evidence) -> Iterator[Guess]:
     if e.rule is not None:
         ones = [None if c is None else np.ones_like(c) for c in e.rule.cotangents]
         found = fact("incoming_is_ignored", instead=fact("ones_in_its_place"))
-        answer = e.rule.answer(e.rule.application, ones)
+        answer = e.rule.right_gradient(e.rule.application, ones)
         yield Guess("ones", found, answer)
         if answer is not None and answer.size > 1 and np.all(answer == answer.flat[0]):
             yield Guess("one", found, np.asarray(answer.flat[0]))
@@ -36,10 +36,10 @@ def ones_for_incoming(e: Evidence) -> Iterator[Guess]:
 
 
 @hypothesis("incoming_passed_on", covers=("mixed_up",))
-def passed_on(e: Evidence) -> Iterator[Guess]:
+def incoming_passed_on(e: Evidence) -> Iterator[Guess]:
     """The incoming gradient itself, reduced to the argument's shape."""
     if e.rule is not None and e.rule.incoming is not None:
-        reduced = _reduced(e.rule.incoming, e.rule.tensor.shape)
+        reduced = _sum_to_shape(e.rule.incoming, e.rule.tensor.shape)
         yield Guess("incoming", fact("incoming_is_passed_on"), reduced)
 
 
@@ -54,9 +54,9 @@ def forward_value(e: Evidence) -> Iterator[Guess]:
         return
     shape = e.rule.tensor.shape
     found = fact("value_for_derivative", op=name)
-    yield Guess("value", found, _reduced(incoming * output, shape))
-    yield Guess("conj", found, _reduced(incoming * np.conj(output), shape))
-    yield Guess("alone", fact("value_alone", op=name), _reduced(output, shape))
+    yield Guess("value", found, _sum_to_shape(incoming * output, shape))
+    yield Guess("conj", found, _sum_to_shape(incoming * np.conj(output), shape))
+    yield Guess("alone", fact("value_alone", op=name), _sum_to_shape(output, shape))
 
 
 @hypothesis("swapped", covers=("operand_transposed",))
@@ -66,11 +66,11 @@ def swapped_gradients(e: Evidence) -> Iterator[Guess]:
     if e.rule is None:
         return
     mine, tensors = e.rule.index, e.rule.tensors
-    for index, other in enumerate(e.rule.wants[:_MOST_TENSORS]):
+    for index, other in enumerate(e.rule.right_gradients[:_MOST_TENSORS]):
         if index != mine and other is not None:
-            reduced = other if other.shape == e.want.shape else _reduced(other, e.want.shape)
+            reduced = other if other.shape == e.want.shape else _sum_to_shape(other, e.want.shape)
             found = fact("gradient_of_other_tensor", got=index, want=mine)
-            is_one = len(tensors) == len(e.rule.wants) and np.array_equal(tensors[index], e.rule.tensor)
+            is_one = len(tensors) == len(e.rule.right_gradients) and np.array_equal(tensors[index], e.rule.tensor)
             yield Guess(("gradient", index), found, reduced, not is_one)
 
 
@@ -86,13 +86,15 @@ def swapped_operands(e: Evidence) -> Iterator[Guess]:
             continue
         if e.rule.application.op.elementwise and tensors[other].shape != tensors[mine].shape:
             pairs = np.broadcast_arrays(tensors[mine], tensors[other])
-            exchanged = e.rule.with_tensors({mine: pairs[1].copy(), other: pairs[0].copy()})
-            exchanged = None if exchanged is None else _reduced(exchanged, e.want.shape)
+            exchanged = e.rule.gradient_with_tensors({mine: pairs[1].copy(), other: pairs[0].copy()})
+            exchanged = None if exchanged is None else _sum_to_shape(exchanged, e.want.shape)
         else:
-            exchanged = e.rule.with_tensors({mine: tensors[other], other: tensors[mine]})
+            exchanged = e.rule.gradient_with_tensors({mine: tensors[other], other: tensors[mine]})
         found = fact("arguments_swapped", one=other, other=mine, gradients=False)
         yield Guess(("operands", other), found, exchanged)
-        partners = e.rule.ask(e.rule.replaced({mine: tensors[other], other: tensors[mine]}), e.rule.cotangents)
+        partners = e.rule.reference_pullback(
+            e.rule.application_with({mine: tensors[other], other: tensors[mine]}), e.rule.cotangents
+        )
         if len(partners) == 2 == len(tensors) and e.rule.application.op.name not in PRODUCTS:  # their factors are
             found = fact("arguments_swapped", one=other, other=mine, gradients=True)
             yield Guess(("both", other), found, partners[1 - e.rule.index])
@@ -105,15 +107,17 @@ def transposed_operand(e: Evidence) -> Iterator[Guess]:
         return
     rule = e.rule
     for position, tensor in enumerate(rule.tensors[:_MOST_TENSORS]):
-        if position != rule.position and _square(tensor):
+        if position != rule.position and _is_square(tensor):
             turned = np.swapaxes(tensor, -1, -2).copy()
-            yield Guess(position, fact("tensor_transposed", position=position), rule.with_tensors({position: turned}))
+            yield Guess(
+                position, fact("tensor_transposed", position=position), rule.gradient_with_tensors({position: turned})
+            )
     incoming = rule.incoming
-    if incoming is not None and _square(incoming):
+    if incoming is not None and _is_square(incoming):
         turned = np.swapaxes(incoming, -1, -2).copy()
-        yield Guess("incoming", fact("incoming_transposed"), rule.answer(rule.application, [turned]))
+        yield Guess("incoming", fact("incoming_transposed"), rule.right_gradient(rule.application, [turned]))
         for position, tensor in enumerate(rule.tensors[:_MOST_TENSORS]):
-            if position != rule.position and _square(tensor) and tensor.shape == incoming.shape:
+            if position != rule.position and _is_square(tensor) and tensor.shape == incoming.shape:
                 factor = np.swapaxes(tensor, -1, -2)
                 yield Guess(("order", position, 1), fact("factors_in_wrong_order"), factor @ incoming)
                 yield Guess(("order", position, 2), fact("factors_in_wrong_order"), incoming @ factor)
@@ -133,14 +137,14 @@ def saved_value(e: Evidence) -> Iterator[Guess]:
             yield Guess(
                 ("output", position),
                 fact("result_for_tensor", position=position),
-                rule.with_tensors({position: output}),
+                rule.gradient_with_tensors({position: output}),
             )
         if rule.incoming is not None and rule.incoming.shape == tensor.shape:
             found = fact("incoming_for_tensor", position=position)
-            yield Guess(("incoming", position), found, rule.with_tensors({position: rule.incoming}))
-        if not e.stated:  # a formula saves nothing that could be cleared
+            yield Guess(("incoming", position), found, rule.gradient_with_tensors({position: rule.incoming}))
+        if not e.is_stated:  # a formula saves nothing that could be cleared
             found = fact("zeros_for_tensor", position=position)
-            yield Guess(("zeros", position), found, rule.with_tensors({position: np.zeros_like(tensor)}))
+            yield Guess(("zeros", position), found, rule.gradient_with_tensors({position: np.zeros_like(tensor)}))
 
 
 @hypothesis("conjugate")
@@ -149,7 +153,7 @@ def conjugate(e: Evidence) -> Iterator[Guess]:
     if e.got is not None and e.want.dtype.kind == "c":
         yield Guess("conj", fact("is_conjugate"), np.conj(e.want))
         if e.rule is not None and e.rule.incoming is not None:
-            answer = e.rule.answer(e.rule.application, [np.conj(e.rule.incoming)])
+            answer = e.rule.right_gradient(e.rule.application, [np.conj(e.rule.incoming)])
             yield Guess("incoming", fact("derivative_not_conjugated"), None if answer is None else np.conj(answer))
 
 
@@ -161,7 +165,7 @@ def index_off_by_one(e: Evidence) -> Iterator[Guess]:
     for step in (1, -1):
         for where, application in _moved(e.rule.application, step):
             found = fact("index_off_by_one", argument=where, step=step)
-            yield Guess(("index", where, step), found, e.rule.answer(application))
+            yield Guess(("index", where, step), found, e.rule.right_gradient(application))
 
 
 def _moved(application: Application, step: int) -> Iterator[tuple[int, Application]]:
@@ -191,11 +195,11 @@ def _step(arg: Any, step: int) -> Any:
     return None
 
 
-def _square(array: np.ndarray) -> bool:
+def _is_square(array: np.ndarray) -> bool:
     return array.ndim >= 2 and array.shape[-1] == array.shape[-2] > 1
 
 
-def _reduced(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
+def _sum_to_shape(array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
     """Summed to a shape that broadcasts to it; None where it does not."""
     new = array.ndim - len(shape)
     if new < 0 or any(size not in (1, array.shape[new + axis]) for axis, size in enumerate(shape)):

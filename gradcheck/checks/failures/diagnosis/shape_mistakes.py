@@ -88,7 +88,7 @@ def unreduced(e: Evidence) -> Iterator[Guess]:
     output, tensor = e.rule.output, e.rule.tensor
     if output is None or output.shape == tensor.shape:
         return
-    whole = e.rule.with_tensors({e.rule.position: np.broadcast_to(tensor, output.shape).copy()})
+    whole = e.rule.gradient_with_tensors({e.rule.position: np.broadcast_to(tensor, output.shape).copy()})
     if whole is None:
         return
     axes = _broadcast_axes(tensor.shape, output.shape)
@@ -109,7 +109,7 @@ def unreduced(e: Evidence) -> Iterator[Guess]:
 def unreduced_anywhere(e: Evidence) -> Iterator[Guess]:
     """A gradient that becomes the right one when it is summed to the right shape."""
     is_elementwise = e.rule is not None and e.rule.application.op.elementwise  # these are looked at above
-    if is_elementwise or e.rounded or e.got is None or e.got.shape == e.want.shape:
+    if is_elementwise or e.rounding_rtol or e.got is None or e.got.shape == e.want.shape:
         return  # of numbers that a person has written down, nothing was to be undone
     try:
         whole = np.broadcast_shapes(e.got.shape, e.want.shape)

@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 from typing import TypeGuard
 
 from gradcheck.language.expr.nodes import Call, Expr, Literal
-from gradcheck.language.expr.traverse import fold, uses, with_children
-from gradcheck.language.symbolic.simplify.part_properties import Facts
+from gradcheck.language.expr.traverse import fold, use_counts, with_children
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 from gradcheck.language.symbolic.simplify.product import is_call
 
 
-def spelled(formulas: Mapping[str, Expr], know: Facts) -> dict[str, Expr]:
+def drop_brackets(formulas: Mapping[str, Expr], know: PartProperties) -> dict[str, Expr]:
     """The same formulas. Products that several parts have in common are left whole, that they can have a name."""
     roots = {name: know.pool.intern(formula) for name, formula in formulas.items()}
-    times = uses(list(roots.values()))
+    times = use_counts(list(roots.values()))
 
     def is_part(node: Expr, op: str) -> TypeGuard[Call]:
         return is_call(node, op, 2) and times[id(node)] < 2
@@ -30,11 +30,11 @@ def spelled(formulas: Mapping[str, Expr], know: Facts) -> dict[str, Expr]:
             right = node.args[1]
             return Call("div", (Call("matmul", (node.args[0], right.children[0])), right.children[1]))
         if is_call(node, "mul", 2) and _is_before(old.children[1], old.children[0], know):
-            return _first(node.args[1], node.args[0])
+            return _scalar_first(node.args[1], node.args[0])
         is_scaled = is_call(node, "mul", 2) and know.is_scalar(old.children[0])
         if not (is_scaled or is_call(node, "neg", 1)) or times[id(old.children[-1])] > 1:
             return node
-        return _scaled(node.children[-1], lambda first: node.over([*node.children[:-1], first])) or node
+        return _scaled(node.children[-1], lambda first: node.rebuild([*node.children[:-1], first])) or node
 
     known: dict[int, tuple[Expr, Expr]] = {}
     return {name: fold(root, spell, known) for name, root in roots.items()}
@@ -57,12 +57,12 @@ def _scaled(product: Expr, change: Callable[[Expr], Expr]) -> Expr | None:
     return found
 
 
-def _is_before(factor: Expr, other: Expr, know: Facts) -> bool:
+def _is_before(factor: Expr, other: Expr, know: PartProperties) -> bool:
     """Whether a factor is one number, and the one before it is not."""
     return know.ndim(factor) == 0 and not know.is_scalar(other)
 
 
-def _first(scalar: Expr, product: Expr) -> Expr:
+def _scalar_first(scalar: Expr, product: Expr) -> Expr:
     """`s * x`, and `2 * s * x` for a product that begins with a number."""
     if is_call(product, "mul", 2) and isinstance(product.args[0], Literal):
         return Call("mul", (Call("mul", (product.args[0], scalar)), product.args[1]))

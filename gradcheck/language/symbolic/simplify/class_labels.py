@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Literal, Sequence
-from gradcheck.language.symbolic.simplify.part_properties import Facts
 from gradcheck.language.symbolic.simplify.named_functions import is_product
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
 
 _COMPARISONS = frozenset({"ne", "eq", "lt", "le", "gt", "ge"})
 
 
-def _holds(node: Expr, know: Facts) -> bool:
+def _is_always_true(node: Expr, know: PartProperties) -> bool:
     """Whether it compares integers with a number, and is true of all of them."""
     if not isinstance(node, Call) or node.op not in _COMPARISONS or len(node.args) != 2:
         return False
@@ -22,9 +22,9 @@ def _holds(node: Expr, know: Facts) -> bool:
     return all(value.all() for value in values)
 
 
-def label_that_counts(node: Expr, know: Facts) -> Expr | None:
+def drop_ignored_label(node: Expr, know: PartProperties) -> Expr | None:
     """`where(t != -100, t, 0)` as `t`, where no label is -100."""
-    if not is_call(node, "where", 3) or not _holds(node.args[0], know):
+    if not is_call(node, "where", 3) or not _is_always_true(node.args[0], know):
         return None
     chosen = node.args[1]
     if know.shapes(chosen) == know.shapes(node):
@@ -32,7 +32,7 @@ def label_that_counts(node: Expr, know: Facts) -> Expr | None:
     return Call("expand", (chosen, Attribute(node.args[0].children[0], "shape")))
 
 
-def number_of_labels(node: Expr, know: Facts) -> Expr | None:
+def number_of_labels(node: Expr, know: PartProperties) -> Expr | None:
     """`x / sum(to(t != -100, torch.float64))` as `x / t.numel()`, where no label is -100."""
     if not is_product(node):
         return None
@@ -40,7 +40,7 @@ def number_of_labels(node: Expr, know: Facts) -> Expr | None:
     for below, times in list(product.divisors.values()):
         if times != 1 or not is_call(below, "sum", 1) or not is_call(below.args[0], "to", 2):
             continue
-        if not isinstance(below.args[0].args[1], Dtype) or not _holds(below.args[0].args[0], know):
+        if not isinstance(below.args[0].args[1], Dtype) or not _is_always_true(below.args[0].args[0], know):
             continue
         labels = below.args[0].args[0].children[0]
         size = Attribute(labels, "numel")
@@ -56,7 +56,7 @@ def _over(product: Product, old: Expr, new: Expr) -> Expr:
     return Call("div", (product.render(), new))
 
 
-def scattered_by_label(node: Expr, know: Facts) -> Expr | None:
+def scatter_as_one_hot(node: Expr, know: PartProperties) -> Expr | None:
     """`scatter_add(zeros_like(Z), 1, unsqueeze(t, dim=1), u)`, a number for each row, as `one_hot(t, m) * u`."""
     if not is_call(node, "scatter_add", 4) or not is_call(node.args[0], "zeros_like", 1):
         return None
@@ -73,7 +73,7 @@ def scattered_by_label(node: Expr, know: Facts) -> Expr | None:
     return Call("mul", (rows, source))
 
 
-def taken_by_label(node: Expr, know: Facts) -> Expr | None:
+def gather_as_one_hot(node: Expr, know: PartProperties) -> Expr | None:
     """`index_adjoint(u, (i, t), L.shape)`, i counting the rows, as `one_hot(t, m) * unsqueeze(u, dim=1)`."""
     if not is_call(node, "index_adjoint", 3) or not isinstance(node.args[1], Sequence) or know.ndim(node) != 2:
         return None
@@ -81,19 +81,19 @@ def taken_by_label(node: Expr, know: Facts) -> Expr | None:
         return None
     rows, labels = node.args[1].items
     counted, shapes = know.values(rows), know.shapes(node)
-    if counted is None or shapes is None or not all(map(_counts, counted, shapes)):
+    if counted is None or shapes is None or not all(map(_is_arange, counted, shapes)):
         return None
     size = Call("getitem", (node.args[2], Literal(1)))
     column = Call("unsqueeze", (node.args[0],), (("dim", Literal(1)),))
     return Call("mul", (Call("one_hot", (labels, size)), column))
 
 
-def _counts(values: object, shape: tuple[int, ...]) -> bool:
+def _is_arange(values: object, shape: tuple[int, ...]) -> bool:
     """Whether it is 0, 1, 2, … up to the number of rows."""
     return isinstance(values, np.ndarray) and np.array_equal(values, np.arange(shape[0]))
 
 
-def sum_of_a_row(node: Expr, know: Facts) -> Expr | None:
+def sum_of_a_row(node: Expr, know: PartProperties) -> Expr | None:
     """`sum(one_hot(t, m) * u, dim=1, keepdim=True)` as `u`: a row has one 1."""
     if not isinstance(node, Call) or node.op != "sum" or len(node.args) != 1:
         return None
@@ -102,18 +102,18 @@ def sum_of_a_row(node: Expr, know: Facts) -> Expr | None:
     rows = [factor for factor, times in product.factors.values() if times == 1 and _is_rows(factor, node, know)]
     if total is None or len(rows) != 1 or len(product.factors) + len(product.divisors) < 2:
         return None
-    rest = product.replaced(rows[0], None)
+    rest = product.replace_factor(rows[0], None)
     ones = Call("ones_like", (Call("sum", (rows[0],), node.kwargs),))
     return Call("mul", (rest.render(), Call("to", (ones, Dtype(_dtype_name(node, know))))))
 
 
-def _dtype_name(node: Expr, know: Facts) -> str:
+def _dtype_name(node: Expr, know: PartProperties) -> str:
     dtype = know.dtype(node)
     assert dtype is not None
     return dtype.name
 
 
-def _is_rows(factor: Expr, node: Call, know: Facts) -> bool:
+def _is_rows(factor: Expr, node: Call, know: PartProperties) -> bool:
     """Whether it is one_hot, and just its rows are what is added up."""
     given = dict(node.kwargs)
     dim, ndim = integer(given["dim"]) if "dim" in given else None, know.ndim(factor)
@@ -126,7 +126,7 @@ def _is_rows(factor: Expr, node: Call, know: Facts) -> bool:
     return integer(factor.args[1]) == -1 and integer(factor.args[2]) == dim % ndim
 
 
-def spread_number(node: Expr, know: Facts) -> Expr | None:
+def spread_number(node: Expr, know: PartProperties) -> Expr | None:
     """`reshape(expand(s, a), b)` of one number as `expand(s, b)`."""
     if not isinstance(node, Call) or node.op != "reshape" or len(node.args) != 2:
         return None
@@ -136,7 +136,7 @@ def spread_number(node: Expr, know: Facts) -> Expr | None:
     return Call("expand", (inner.args[0], node.args[1]))
 
 
-def empty_shape(node: Expr, know: Facts) -> Expr | None:
+def empty_shape(node: Expr, know: PartProperties) -> Expr | None:
     """`expand(s, ())` is s."""
     if is_call(node, "expand", 2) and isinstance(node.args[1], Sequence) and not node.args[1].items:
         return node.args[0]

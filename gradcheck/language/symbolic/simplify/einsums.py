@@ -6,13 +6,13 @@ from __future__ import annotations
 import re
 
 from gradcheck.language.expr.nodes import Call, Expr, Literal, Sequence
-from gradcheck.language.symbolic.simplify.part_properties import Facts
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 from gradcheck.language.symbolic.simplify.product import is_call
 
 _EQUATION = re.compile(r"\s*([A-Za-z,]*)\s*->\s*([A-Za-z]*)\s*")
 
 
-def without_ones(node: Expr, know: Facts) -> Expr | None:
+def without_ones(node: Expr, know: PartProperties) -> Expr | None:
     """`einsum('ij,ij->i', ones_like(x), y)` as `einsum('ij->i', y)`: of ones, only the labels matter."""
     read = _read(node, know)
     if read is None or len(read[0]) < 2:
@@ -26,7 +26,7 @@ def without_ones(node: Expr, know: Facts) -> Expr | None:
     return None
 
 
-def products_by_name(node: Expr, know: Facts) -> Expr | None:
+def products_by_name(node: Expr, know: PartProperties) -> Expr | None:
     """`einsum('ij,jk->ik', a, b)` as `a @ b`, `einsum('ij->ji', a)` as `a.T`."""
     read = _read(node, know)
     if read is None:
@@ -37,7 +37,7 @@ def products_by_name(node: Expr, know: Facts) -> Expr | None:
     return _of_two(terms, operands, output) if len(operands) == 2 else None
 
 
-def _read(node: Expr, know: Facts) -> tuple[list[str], tuple[Expr, ...], str] | None:
+def _read(node: Expr, know: PartProperties) -> tuple[list[str], tuple[Expr, ...], str] | None:
     """The labels of each operand, the operands and the result's labels; None where a label stands twice in one, or has
     two sizes, as where one is 1."""
     if not isinstance(node, Call) or node.op != "einsum" or node.kwargs or len(node.args) < 2:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import lookup
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Literal, Name
-from gradcheck.language.symbolic.simplify.part_properties import Facts
-from gradcheck.language.symbolic.simplify.product import Product, bare, integer, is_call, slim
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties
+from gradcheck.language.symbolic.simplify.product import Product, drop_expansions, integer, is_call, without_broadcast
 
 #: Ops that `conj` can be moved through, into every tensor among the arguments.
 _CONJUGABLE = frozenset(
@@ -19,7 +19,7 @@ _CONJUGABLE = frozenset(
 )
 
 
-def conjugate_of_a_real(node: Expr, know: Facts) -> Expr | None:
+def conjugate_of_a_real(node: Expr, know: PartProperties) -> Expr | None:
     """`conj(x)` is x where x is real, or was until it was cast."""
     if not is_call(node, "conj", 1):
         return None
@@ -28,7 +28,7 @@ def conjugate_of_a_real(node: Expr, know: Facts) -> Expr | None:
     return inner if dtype is not None and dtype.kind != "c" else None
 
 
-def conjugate_inwards(node: Expr, know: Facts) -> Expr | None:
+def push_conjugate_in(node: Expr, know: PartProperties) -> Expr | None:
     """`conj(conj(g) @ b.T)` is `g @ conj(b).T`, where a conjugate inside is undone by it."""
     if not is_call(node, "conj", 1):
         return None
@@ -51,14 +51,14 @@ def _has_conjugate(node: Expr) -> bool:
     return False
 
 
-def cast_to_itself(node: Expr, know: Facts) -> Expr | None:
+def cast_to_itself(node: Expr, know: PartProperties) -> Expr | None:
     """`x.to(torch.float32)` of a float32 tensor is x."""
     if not is_call(node, "to", 2) or not isinstance(node.args[1], Dtype):
         return None
     return node.args[0] if know.dtype(node.args[0]) == dtypes.BY_NAME[node.args[1].name] else None
 
 
-def cast_of_a_half(node: Expr, know: Facts) -> Expr | None:
+def cast_of_a_half(node: Expr, know: PartProperties) -> Expr | None:
     """Half precision raised to single, computed and rounded: as every op does by itself. Of several ops each then
     rounds, where they did once together."""
     if not is_call(node, "to", 2) or not isinstance(node.args[1], Dtype):
@@ -73,23 +73,23 @@ def cast_of_a_half(node: Expr, know: Facts) -> Expr | None:
     return Call(root.op, tuple(_rounded(arg, half, know) for arg in root.args), root.kwargs)
 
 
-def _rounded(arg: Expr, half: Dtype, know: Facts) -> Expr:
+def _rounded(arg: Expr, half: Dtype, know: PartProperties) -> Expr:
     """A floating tensor in half precision, by a cast of its own; anything else as it is."""
     dtype = know.dtype(arg)
     return Call("to", (arg, half)) if dtype is not None and dtypes.is_differentiable(dtype) else arg
 
 
-def operand_by_itself(node: Expr, know: Facts) -> Expr | None:
+def drop_operand_expansion(node: Expr, know: PartProperties) -> Expr | None:
     """An operand of `where` and its like that is expanded to what the others make of it anyway."""
     entry = lookup(node.op) if isinstance(node, Call) else None
     if not isinstance(node, Call) or entry is None or not entry.elementwise or node.kwargs or len(node.args) < 2:
         return None
     for index, arg in enumerate(node.args):
-        simpler = bare(arg, know)
+        simpler = without_broadcast(arg, know)
         if simpler is None:
             continue
         again = Call(node.op, (*node.args[:index], simpler[0] or Literal(1), *node.args[index + 1 :]))
-        if know.alike(node, know.pool.intern(again)):
+        if know.are_equal(node, know.pool.intern(again)):
             return again
     return None
 
@@ -112,25 +112,25 @@ def _is_product(node: Expr) -> bool:
     return isinstance(node, Call) and node.op in _OPS and not node.kwargs
 
 
-def normal_product(node: Expr, know: Facts) -> Expr | None:
+def normal_product(node: Expr, know: PartProperties) -> Expr | None:
     """The product's one form, without factors of ones where broadcasting serves."""
     if not _is_product(node):
         return None
     total = know.shapes(node)
     whole = Product.of(node)
-    found = whole.cancelled(know.never_zero)
+    found = whole.cancel(know.is_never_zero)
     if total is not None and not found.factors and not found.divisors:  # `x / x`
         ones = Call("ones_like", (node.children[0],))
         found.factors[id(ones)] = (ones, 1)
     found = _in_its_dtype(found, whole, node, know)
     if total is None:
         return found.render() if know.is_number(node) and not found.divisors else None
-    slimmer = slim(found, total, know)
+    slimmer = drop_expansions(found, total, know)
     left = (*slimmer.factors.values(), *slimmer.divisors.values())
     return (slimmer if any(know.shapes(factor) is not None for factor, _ in left) else found).render()
 
 
-def _in_its_dtype(found: Product, whole: Product, node: Expr, know: Facts) -> Product:
+def _in_its_dtype(found: Product, whole: Product, node: Expr, know: PartProperties) -> Product:
     """The product with a cast of its integers, where what has cancelled was all that was real: `k * x / x`."""
     dtype = know.dtype(node)
     if len(found.factors) == len(whole.factors) or dtype is None or not dtypes.is_differentiable(dtype):
@@ -139,7 +139,7 @@ def _in_its_dtype(found: Product, whole: Product, node: Expr, know: Facts) -> Pr
         return found
     for factor, times in found.factors.values():
         if times == 1 and know.shapes(factor) is not None:
-            return found.replaced(factor, Call("to", (factor, Dtype(dtype.name))))
+            return found.replace_factor(factor, Call("to", (factor, Dtype(dtype.name))))
     return found
 
 
@@ -147,7 +147,7 @@ def _parts(product: Product) -> list[tuple[Expr, int]]:
     return [*product.factors.values(), *product.divisors.values()]
 
 
-def promoted_by_itself(node: Expr, know: Facts) -> Expr | None:
+def drop_promoting_cast(node: Expr, know: PartProperties) -> Expr | None:
     """`p - to(k, torch.float64)` of integers as `p - k`: they are cast by themselves."""
     if not isinstance(node, Call) or node.op not in _PROMOTING or len(node.args) != 2:
         return None
@@ -162,7 +162,7 @@ def promoted_by_itself(node: Expr, know: Facts) -> Expr | None:
     return None
 
 
-def lift_expand(node: Expr, know: Facts) -> Expr | None:
+def lift_expand(node: Expr, know: PartProperties) -> Expr | None:
     """`expand(g, s) * 2` as `expand(g * 2, s)`, where nothing else has the full shape: so whoever uses it can do
     without."""
     if not _is_product(node):
@@ -172,11 +172,11 @@ def lift_expand(node: Expr, know: Facts) -> Expr | None:
         return None
     for factor, times in product.factors.values():
         if times == 1 and isinstance(factor, Call) and factor.op == "expand" and len(factor.args) == 2:
-            return Call("expand", (product.replaced(factor, factor.args[0]).render(), factor.args[1]))
+            return Call("expand", (product.replace_factor(factor, factor.args[0]).render(), factor.args[1]))
     return None
 
 
-def expanded_one(node: Expr, know: Facts) -> Expr | None:
+def expanded_one(node: Expr, know: PartProperties) -> Expr | None:
     """A number, given as so many times one, expanded to the shape of x: `10 * ones_like(x)`."""
     if not isinstance(node, Call) or node.op != "expand" or len(node.args) != 2:
         return None
@@ -185,10 +185,10 @@ def expanded_one(node: Expr, know: Facts) -> Expr | None:
     if not isinstance(size, Attribute) or size.name != "shape" or not number.is_ones():
         return None
     ones = Call("ones_like", (size.value,))
-    return Product.of(ones).times(number.number).render()
+    return Product.of(ones).with_number(number.number).render()
 
 
-def number_outwards(node: Expr, know: Facts) -> Expr | None:
+def pull_number_out(node: Expr, know: PartProperties) -> Expr | None:
     """`sum(-2 * x)` as `-2 * sum(x)`, and so with all that is linear."""
     if not isinstance(node, Call) or node.op not in _LINEAR:
         return None
@@ -196,12 +196,12 @@ def number_outwards(node: Expr, know: Facts) -> Expr | None:
         product = Product.of(arg)
         if product.number in (0, 1) or not product.factors or know.shapes(arg) is None:
             continue
-        args = (*node.args[:index], product.times(1).render(), *node.args[index + 1 :])
-        return Product.of(Call(node.op, args, node.kwargs)).times(product.number).render()
+        args = (*node.args[:index], product.with_number(1).render(), *node.args[index + 1 :])
+        return Product.of(Call(node.op, args, node.kwargs)).with_number(product.number).render()
     return None
 
 
-def scalar_outwards(node: Expr, know: Facts) -> Expr | None:
+def pull_scalar_out(node: Expr, know: PartProperties) -> Expr | None:
     """`A @ (s * x)` as `s * (A @ x)`, where s is a tensor of one number, and so with all that is linear; also for a
     size, where elements only change places."""
     if not isinstance(node, Call) or node.op not in _LINEAR:
@@ -209,7 +209,7 @@ def scalar_outwards(node: Expr, know: Facts) -> Expr | None:
     for index, arg in enumerate(node.args[: _LINEAR[node.op]]):
         inside, outside = Product.of(arg), Product()
         for side, into in ((inside.factors, outside.factors), (inside.divisors, outside.divisors)):
-            for key in [key for key, (base, _) in side.items() if _goes_outwards(base, node, know)]:
+            for key in [key for key, (base, _) in side.items() if _can_be_pulled_out(base, node, know)]:
                 into[key] = side.pop(key)
         if inside.factors and (outside.factors or outside.divisors):
             args = (*node.args[:index], inside.render(), *node.args[index + 1 :])
@@ -219,17 +219,17 @@ def scalar_outwards(node: Expr, know: Facts) -> Expr | None:
     return None
 
 
-def _goes_outwards(factor: Expr, node: Call, know: Facts) -> bool:
+def _can_be_pulled_out(factor: Expr, node: Call, know: PartProperties) -> bool:
     return know.ndim(factor) == 0 or (node.op in _MOVES and know.is_number(factor))
 
 
-def all_sizes(node: Expr, know: Facts) -> Expr | None:
+def sizes_as_numel(node: Expr, know: PartProperties) -> Expr | None:
     """`x.shape[0] * x.shape[1]`, all of them, as `x.numel()`; and so `n * m`, where x has so many elements."""
     if not is_call(node, "mul", 2) or not know.is_number(node):
         return None
     product = Product.of(node)
     if product.number == 1 and not product.divisors and all(isinstance(f, Name) for f, _ in product.factors.values()):
-        counted = know.counted(node)
+        counted = know.tensor_of_same_count(node)
         return None if counted is None else Attribute(counted, "numel")
     sizes = [size_of(factor) for factor, times in product.factors.values() for _ in range(times)]
     known = [size for size in sizes if size is not None]
@@ -250,7 +250,7 @@ def size_of(node: Expr) -> tuple[Expr, int] | None:
     return (shape.children[0], index) if is_shape and index is not None else None
 
 
-def outer_product(node: Expr, know: Facts) -> Expr | None:
+def outer_product(node: Expr, know: PartProperties) -> Expr | None:
     """A column times a row, `unsqueeze(u, -1) * v`, as `outer(u, v)`."""
     if not _is_product(node) or know.ndim(node) != 2:
         return None
@@ -259,7 +259,7 @@ def outer_product(node: Expr, know: Facts) -> Expr | None:
         column = _unsqueezed(factor, (-1, 1), know) if times == 1 else None
         if column is None:
             continue
-        row = product.replaced(factor, None)
+        row = product.replace_factor(factor, None)
         parts = [(_row(part, know), times) for part, times in row.factors.values()]
         if any(part is None for part, _ in parts) or any(know.ndim(part) for part, _ in row.divisors.values()):
             return None
@@ -268,14 +268,14 @@ def outer_product(node: Expr, know: Facts) -> Expr | None:
     return None
 
 
-def _unsqueezed(node: Expr, dims: tuple[int, int], know: Facts) -> Expr | None:
+def _unsqueezed(node: Expr, dims: tuple[int, int], know: PartProperties) -> Expr | None:
     """u of `unsqueeze(u, -1)`, a vector that is given another dimension, one of these."""
     if not isinstance(node, Call) or node.op != "unsqueeze" or know.ndim(node.args[0]) != 1:
         return None
     return node.args[0] if integer(node.children[-1]) in dims else None
 
 
-def _row(node: Expr, know: Facts) -> Expr | None:
+def _row(node: Expr, know: PartProperties) -> Expr | None:
     """What varies along the last dimension alone; None for what varies along the first."""
     if isinstance(node, Call) and node.op == "unsqueeze" and integer(node.children[-1]) is not None:
         return _unsqueezed(node, (-2, 0), know)

@@ -11,10 +11,16 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from gradcheck.language.expr.nodes import Call, Expr
-from gradcheck.language.symbolic.simplify.matrix_chains import Chain, applied, chain_of, turned, written
-from gradcheck.language.symbolic.simplify.part_properties import Facts
+from gradcheck.language.symbolic.simplify.matrix_chains import (
+    Chain,
+    chain_expr,
+    chain_expr_from_vector,
+    chain_of,
+    transposed_chain,
+)
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 from gradcheck.language.symbolic.simplify.product import Product, is_call
-from gradcheck.language.symbolic.simplify.sums import Terms, is_sum, rendered, spine
+from gradcheck.language.symbolic.simplify.sums import Terms, is_sum, render_sum, signed_terms
 
 #: A sum of more terms than this is left as it is.
 _MOST = 32
@@ -30,33 +36,33 @@ class _Linear(NamedTuple):
     chain: Chain
     split: int = 0
 
-    def written(self, chain: Chain, split: int, know: Facts) -> Expr:
+    def written(self, chain: Chain, split: int, know: PartProperties) -> Expr:
         """A part of the chain; a vector as a column or a row, whichever is shorter."""
         if not self.split or not 0 < split < len(chain):
             is_vector = know.ndim(chain[-1].base) == 1
-            ways = [written(chain), applied(chain)] if is_vector else [written(chain)]
-            return min(ways, key=know.length)
-        return Call("outer", (written(chain[:split]), written(chain[split:])))
+            ways = [chain_expr(chain), chain_expr_from_vector(chain)] if is_vector else [chain_expr(chain)]
+            return min(ways, key=know.op_count)
+        return Call("outer", (chain_expr(chain[:split]), chain_expr(chain[split:])))
 
 
 def terms_of(node: Expr) -> Terms | None:
     """The terms of a sum; None for other things, and for long sums."""
     if not is_sum(node):
         return None
-    parts = spine(node, lambda part: False, _MOST)
+    parts = signed_terms(node, lambda part: False, _MOST)
     if parts is None:
         return None
     terms = []
     for part, sign in parts:
         term = Product.of(part)
-        terms.append(term.times(term.number * sign))
+        terms.append(term.with_number(term.number * sign))
     return terms
 
 
 # Products of matrices -----------------------------------------------------------------------------
 
 
-def common_matrix(node: Expr, know: Facts) -> Expr | None:
+def common_matrix(node: Expr, know: PartProperties) -> Expr | None:
     """`B.T @ X + C @ X` as `(B.T + C) @ X`, `x @ A + A @ x` as `(A + A.T) @ x`, `outer(u, v) + outer(w, v)` as
     `outer(u + w, v)`; equal products are added up."""
     terms = terms_of(node)
@@ -66,31 +72,31 @@ def common_matrix(node: Expr, know: Facts) -> Expr | None:
     for links, join in ((_whole, _joined_whole), (_last, _joined_last), (_first, _joined_first)):
         for group in _groups(linear, links, know):
             made = _with_group(terms, group, join(group, know))
-            if know.weight(made) < know.weight(node):
+            if know.cost(made) < know.cost(node):
                 return made
     return None
 
 
-def _linear(place: int, term: Product, know: Facts) -> _Linear | None:
+def _linear(place: int, term: Product, know: PartProperties) -> _Linear | None:
     """The term as a chain, a vector that comes out as a column."""
     tensors = [pair for pair in term.factors.values() if not know.is_scalar(pair[0])]
     if len(tensors) != 1 or tensors[0][1] != 1 or any(not know.is_scalar(base) for base, _ in term.divisors.values()):
         return None
     factor = tensors[0][0]
-    scalars = term.replaced(factor, None)
+    scalars = term.replace_factor(factor, None)
     if is_call(factor, "outer", 2):
         column, row = (_column(part, know) for part in factor.args)
-        whole = None if column is None or row is None else [*column, *turned(row, know)]
+        whole = None if column is None or row is None else [*column, *transposed_chain(row, know)]
         return None if whole is None or column is None else _Linear(place, scalars, factor, whole, len(column))
     chain = _column(factor, know)
     return None if chain is None or len(chain) < 2 else _Linear(place, scalars, factor, chain)
 
 
-def _column(node: Expr, know: Facts) -> Chain | None:
+def _column(node: Expr, know: PartProperties) -> Chain | None:
     """The chain, with the vector last where it has one."""
     chain = chain_of(node, know)
     if chain is not None and know.ndim(chain[-1].base) == 2 and know.ndim(chain[0].base) == 1:
-        return turned(chain, know)
+        return transposed_chain(chain, know)
     return chain
 
 
@@ -106,28 +112,28 @@ def _first(one: _Linear) -> Chain:
     return one.chain[:1]
 
 
-def _groups(linear: list[_Linear], links: Callable[[_Linear], Chain], know: Facts) -> list[list[_Linear]]:
+def _groups(linear: list[_Linear], links: Callable[[_Linear], Chain], know: PartProperties) -> list[list[_Linear]]:
     """Those with the same numbers and these links, two or more, together."""
     found: dict[object, list[_Linear]] = {}
     for one in linear:
-        scalars = know.pool.intern(one.scalars.times(1).render())
+        scalars = know.pool.intern(one.scalars.with_number(1).render())
         key = (id(scalars), bool(one.split), one.split if links is _whole else 0, *(link.key for link in links(one)))
         found.setdefault(key, []).append(one)
     return [group for group in found.values() if len(group) > 1]
 
 
-def _joined_whole(group: list[_Linear], know: Facts) -> Expr:
+def _joined_whole(group: list[_Linear], know: PartProperties) -> Expr:
     number = sum((one.scalars.number for one in group), Fraction(0))
-    return Product.of(group[0].factor).times(number).render()
+    return Product.of(group[0].factor).with_number(number).render()
 
 
-def _joined_last(group: list[_Linear], know: Facts) -> Expr:
+def _joined_last(group: list[_Linear], know: PartProperties) -> Expr:
     inner = _added([(one.scalars.number, one.written(one.chain[:-1], one.split, know)) for one in group])
     is_vector = all(one.split == len(one.chain) - 1 for one in group)
     return Call("outer" if is_vector else "matmul", (inner, group[0].chain[-1].expr()))
 
 
-def _joined_first(group: list[_Linear], know: Facts) -> Expr:
+def _joined_first(group: list[_Linear], know: PartProperties) -> Expr:
     inner = _added([(one.scalars.number, one.written(one.chain[1:], one.split - 1, know)) for one in group])
     is_vector = all(one.split == 1 for one in group)
     return Call("outer" if is_vector else "matmul", (group[0].chain[0].expr(), inner))
@@ -135,25 +141,25 @@ def _joined_first(group: list[_Linear], know: Facts) -> Expr:
 
 def _added(parts: list[tuple[Fraction, Expr]]) -> Expr:
     plain_first = sorted(parts, key=lambda part: is_call(part[1], "T", 1))
-    return rendered([Product.of(part).times(number) for number, part in plain_first])
+    return render_sum([Product.of(part).with_number(number) for number, part in plain_first])
 
 
 def _with_group(terms: Terms, group: list[_Linear], joined: Expr) -> Expr:
     """The sum with one term for those of a group."""
-    scalars = group[0].scalars.times(1)
+    scalars = group[0].scalars.with_number(1)
     new = Product.of(joined)
     for into, more in ((new.factors, scalars.factors), (new.divisors, scalars.divisors)):
         into.update(more)
-    return _instead(terms, [one.place for one in group], new)
+    return _replace_terms(terms, [one.place for one in group], new)
 
 
-def _instead(terms: Terms, places: list[int], new: Product) -> Expr:
+def _replace_terms(terms: Terms, places: list[int], new: Product) -> Expr:
     gone = set(places)
     kept = [term for place, term in enumerate(terms) if place not in gone]
-    return rendered([*kept[: places[0]], new, *kept[places[0] :]])
+    return render_sum([*kept[: places[0]], new, *kept[places[0] :]])
 
 
-def common_transpose(node: Expr, know: Facts) -> Expr | None:
+def common_transpose(node: Expr, know: PartProperties) -> Expr | None:
     """`(A @ X).T + (X @ A).T` as `(A @ X + X @ A).T`."""
     terms = terms_of(node)
     if terms is None or know.ndim(node) != 2:
@@ -163,17 +169,17 @@ def common_transpose(node: Expr, know: Facts) -> Expr | None:
         tensors = [base for base, _ in term.factors.values() if not know.is_scalar(base)]
         if len(tensors) == 1 and is_call(tensors[0], "T", 1) and not term.divisors:
             places.append(place)
-            turned_back.append(term.replaced(tensors[0], tensors[0].args[0]))
+            turned_back.append(term.replace_factor(tensors[0], tensors[0].args[0]))
     if len(places) < 2:
         return None
-    made = _instead(terms, places, Product.of(Call("T", (rendered(turned_back),))))
-    return made if know.length(made) < know.length(node) else None
+    made = _replace_terms(terms, places, Product.of(Call("T", (render_sum(turned_back),))))
+    return made if know.op_count(made) < know.op_count(node) else None
 
 
 # Numbers and elementwise factors ------------------------------------------------------------------
 
 
-def common_factor(node: Expr, know: Facts) -> Expr | None:
+def common_factor(node: Expr, know: PartProperties) -> Expr | None:
     """`2 * a + 2 * c * w` as `2 * (a + c * w)`, `a / n - b / n` as `(a - b) / n`, `r * a - r * b` as `r * (a - b)`."""
     terms = terms_of(node)
     if terms is None or know.shapes(node) is None:
@@ -188,13 +194,13 @@ def common_factor(node: Expr, know: Facts) -> Expr | None:
     best = None
     for group in [everywhere, *shared]:
         if len(group) > 1:
-            made = _taken_out(terms, group)
-            if know.length(made) < know.length(node if best is None else best):
+            made = _factor_out(terms, group)
+            if know.op_count(made) < know.op_count(node if best is None else best):
                 best = made
     return best
 
 
-def _taken_out(terms: Terms, places: list[int]) -> Expr:
+def _factor_out(terms: Terms, places: list[int]) -> Expr:
     """The sum with all that terms at these places share as a factor of them."""
     group = [terms[place] for place in places]
     common = Product()
@@ -208,16 +214,16 @@ def _taken_out(terms: Terms, places: list[int]) -> Expr:
         common.number = numbers.pop()
     if all(term.number < 0 for term in group):
         common.number = -common.number
-    inner = rendered([_less(term, common) for term in group])
+    inner = render_sum([_divide_term(term, common) for term in group])
     product = Call("mul", (Product(common.number, common.factors).render(), inner))
     whole = Product.of(product if common.factors or common.number != 1 else inner)
     for key, (base, times) in common.divisors.items():
         known = whole.divisors.get(key, (base, 0))[1]
         whole.divisors[key] = (base, known + times)
-    return _instead(terms, places, whole)
+    return _replace_terms(terms, places, whole)
 
 
-def _less(term: Product, common: Product) -> Product:
+def _divide_term(term: Product, common: Product) -> Product:
     """A term without what is taken out of it."""
 
     def without(side: str) -> dict[int, tuple[Expr, int]]:
@@ -231,7 +237,7 @@ def _less(term: Product, common: Product) -> Product:
 # The logistic function ----------------------------------------------------------------------------
 
 
-def complement(node: Expr, know: Facts) -> Expr | None:
+def sigmoid_complement(node: Expr, know: PartProperties) -> Expr | None:
     """`1 - t - sigmoid(-z)` as `sigmoid(z) - t`."""
     terms = terms_of(node)
     if terms is None:
@@ -245,8 +251,8 @@ def complement(node: Expr, know: Facts) -> Expr | None:
         if term.number != -number or len(factors) != 1 or term.divisors or not is_call(factors[0], "sigmoid", 1):
             continue
         inner = Product.of(factors[0].args[0])
-        made = Product.of(Call("sigmoid", (inner.times(-inner.number).render(),))).times(number)
+        made = Product.of(Call("sigmoid", (inner.with_number(-inner.number).render(),))).with_number(number)
         places = sorted((numbers[0], place))
-        new = _instead(terms, places, made)
-        return new if know.length(new) < know.length(node) else None
+        new = _replace_terms(terms, places, made)
+        return new if know.op_count(new) < know.op_count(node) else None
     return None

@@ -8,8 +8,8 @@ guard says 0 needs no guard. Where a guard is left out though something is divid
 from __future__ import annotations
 
 from gradcheck.language.expr.nodes import Call, Expr, Literal
-from gradcheck.language.expr.traverse import distinct, fold, with_children
-from gradcheck.language.symbolic.simplify.part_properties import Facts
+from gradcheck.language.expr.traverse import distinct_nodes, fold, with_children
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
 
 #: A guarded expression of more operations than this is left as it is.
@@ -20,9 +20,9 @@ _PRODUCTS = frozenset({"mul", "div", "neg"})
 _MOVES = frozenset({"unsqueeze", "squeeze", "expand", "reshape"})
 
 
-def guard_in_a_guard(node: Expr, know: Facts) -> Expr | None:
+def guard_in_a_guard(node: Expr, know: PartProperties) -> Expr | None:
     """`where(c, a, g / where(c, 1, n))` as `where(c, a, g / n)`."""
-    if not is_call(node, "where", 3) or know.length(node.args[2]) > _LONGEST:
+    if not is_call(node, "where", 3) or know.op_count(node.args[2]) > _LONGEST:
         return None
     condition, chosen, other = node.args
 
@@ -35,7 +35,7 @@ def guard_in_a_guard(node: Expr, know: Facts) -> Expr | None:
     return None if changed is other else Call("where", (condition, chosen, changed))
 
 
-def divided_in_a_guard(node: Expr, know: Facts) -> Expr | None:
+def divided_in_a_guard(node: Expr, know: PartProperties) -> Expr | None:
     """`where(n == 0, 0, n * g / n)` as `where(n == 0, 0, g)`."""
     guarded = _guarded(node)
     if guarded is None:
@@ -66,7 +66,7 @@ def _guarded(node: Expr) -> tuple[Expr, Expr] | None:
     return (size, node.args[2]) if integer(zero) == 0 else None
 
 
-def bound_in_a_guard(node: Expr, know: Facts) -> Expr | None:
+def bound_in_a_guard(node: Expr, know: PartProperties) -> Expr | None:
     """`where(n == 0, 0, where(n >= c, a, 0) / n)`, for c above 0, as `where(n >= c, a / n, 0)`."""
     guarded = _guarded(node)
     if guarded is None:
@@ -77,14 +77,14 @@ def bound_in_a_guard(node: Expr, know: Facts) -> Expr | None:
         bound = _bound(factor)
         if times == 1 and bound is not None and bound[0] is size and bound[1] > 0:
             condition, chosen, nothing = factor.children
-            return Call("where", (condition, product.replaced(factor, chosen).render(), nothing))
+            return Call("where", (condition, product.replace_factor(factor, chosen).render(), nothing))
     return None
 
 
-def clamp_in_a_bound(node: Expr, know: Facts) -> Expr | None:
+def clamp_in_a_bound(node: Expr, know: PartProperties) -> Expr | None:
     """`where(n >= c, g / clamp(n, c), 0)` as `where(n >= c, g / n, 0)`."""
     bound = _bound(node)
-    if bound is None or know.length(node.children[1]) > _LONGEST:
+    if bound is None or know.op_count(node.children[1]) > _LONGEST:
         return None
     size, least = bound
 
@@ -106,7 +106,7 @@ def _bound(node: Expr) -> tuple[Expr, float] | None:
     return (size, number) if isinstance(number, (int, float)) else None
 
 
-def guard_of_a_factor(node: Expr, know: Facts) -> Expr | None:
+def guard_of_a_factor(node: Expr, know: PartProperties) -> Expr | None:
     """`x * where(n == 0, 0, g)`, n being the norm of x, as `x * g`: where n is 0, so is x. If g divides by n, that is
     not 0 where n is; then the formula holds elsewhere alone."""
     if not isinstance(node, Call) or node.op not in _PRODUCTS:
@@ -118,19 +118,19 @@ def guard_of_a_factor(node: Expr, know: Facts) -> Expr | None:
             continue
         size, inner = guarded
         vanishing = _vanishing(size, know)
-        if vanishing is None or not any(_is_it(part, vanishing, know) for part, _ in product.factors.values()):
+        if vanishing is None or not any(_vanishes_with(part, vanishing, know) for part, _ in product.factors.values()):
             continue
         below = [base for base, _ in Product.of(inner).divisors.values() if _vanishing(base, know) == vanishing]
-        if below and (know.keeps_guards or any(is_call(part, "where", 3) for part in distinct(inner))):
+        if below and (know.keeps_guards or any(is_call(part, "where", 3) for part in distinct_nodes(inner))):
             continue  # nor where there are further pieces: near 0 they matter
-        made = know.pool.intern(product.replaced(factor, inner).render())
-        if know.alike(node, made):
-            know.nonzero.update((id(base), base) for base in below)
+        made = know.pool.intern(product.replace_factor(factor, inner).render())
+        if know.are_equal(node, made):
+            know.assumed_nonzero.update((id(base), base) for base in below)
         return made
     return None
 
 
-def _is_it(part: Expr, vanishing: tuple[str, Expr], know: Facts) -> bool:
+def _vanishes_with(part: Expr, vanishing: tuple[str, Expr], know: PartProperties) -> bool:
     """Whether a factor is x, whose norm it is, or x less its mean, whose deviation it is."""
     op, x = vanishing
     if op == "norm":
@@ -142,7 +142,7 @@ def _is_it(part: Expr, vanishing: tuple[str, Expr], know: Facts) -> bool:
     return isinstance(mean, Call) and mean.op == "mean" and mean.args == (x,)
 
 
-def _vanishing(size: Expr, know: Facts) -> tuple[str, Expr] | None:
+def _vanishing(size: Expr, know: PartProperties) -> tuple[str, Expr] | None:
     """What is 0 where this is: x, if it is a norm of x, or x less its mean, if it is a deviation."""
     node = size
     while isinstance(node, Call) and node.op in _MOVES:
@@ -153,7 +153,7 @@ def _vanishing(size: Expr, know: Facts) -> tuple[str, Expr] | None:
     return "std" if node.op == "std" else "norm", node.args[0]
 
 
-def guard_of_its_own(node: Expr, know: Facts) -> Expr | None:
+def guard_times_its_value(node: Expr, know: PartProperties) -> Expr | None:
     """`where(n == 0, 0, n * g)` as `n * g`."""
     guarded = _guarded(node)
     if guarded is None:
@@ -163,7 +163,7 @@ def guard_of_its_own(node: Expr, know: Facts) -> Expr | None:
     return inner if id(size) in product.factors and id(size) not in product.divisors else None
 
 
-def guard_of_a_relu(node: Expr, know: Facts) -> Expr | None:
+def guard_of_a_relu(node: Expr, know: PartProperties) -> Expr | None:
     """`where(z <= 0, 0, g * relu(z))` as `g * relu(z)`."""
     if not is_call(node, "where", 3) or integer(node.args[1]) != 0:
         return None
@@ -176,7 +176,7 @@ def guard_of_a_relu(node: Expr, know: Facts) -> Expr | None:
     return None
 
 
-def nothing_in_a_clamp(node: Expr, know: Facts) -> Expr | None:
+def clamp_within_bounds(node: Expr, know: PartProperties) -> Expr | None:
     """`where((x >= a) & (x <= b), x - clamp(x, a, b), 0)` as zeros: between its bounds, clamp changes nothing."""
     if not is_call(node, "where", 3) or integer(node.args[2]) != 0 or not is_call(node.args[0], "bitwise_and", 2):
         return None
@@ -191,11 +191,11 @@ def nothing_in_a_clamp(node: Expr, know: Facts) -> Expr | None:
     return None
 
 
-def negative_in_a_guard(node: Expr, know: Facts) -> Expr | None:
+def negative_in_a_guard(node: Expr, know: PartProperties) -> Expr | None:
     """`where(x > 0, a, exp(where(x < 0, x, 0)))` as `where(x > 0, a, exp(x))`."""
     if not is_call(node, "where", 3) or not is_call(node.args[0], "gt", 2) or integer(node.args[0].args[1]) != 0:
         return None
-    if know.length(node.args[2]) > _LONGEST:
+    if know.op_count(node.args[2]) > _LONGEST:
         return None
     x, zero = node.args[0].args
     kept = know.pool.intern(Call("where", (Call("lt", (x, zero)), x, zero)))
@@ -203,28 +203,28 @@ def negative_in_a_guard(node: Expr, know: Facts) -> Expr | None:
     return None if changed is node.args[2] else Call("where", (*node.args[:2], changed))
 
 
-def product_in_a_guard(node: Expr, know: Facts) -> Expr | None:
+def product_in_a_guard(node: Expr, know: PartProperties) -> Expr | None:
     """`where(c, 0, 1) * y` as `where(c, 0, y)`, and `where(c, 0, -2 * y)` as `-2 * where(c, 0, y)`."""
     if is_call(node, "where", 3) and integer(node.args[1]) == 0:
         product = Product.of(node.args[2])
         if product.number in (0, 1) or not product.factors:
             return None
-        inner = Call("where", (*node.args[:2], product.times(1).render()))
-        return Product.of(inner).times(product.number).render()
+        inner = Call("where", (*node.args[:2], product.with_number(1).render()))
+        return Product.of(inner).with_number(product.number).render()
     if not isinstance(node, Call) or node.op not in _PRODUCTS:
         return None
     product = Product.of(node)
     for factor, times in product.factors.values():
         if times == 1 and is_call(factor, "where", 3) and integer(factor.args[1]) == 0:
             ones = Product.of(factor.args[2])
-            rest = product.times(1).replaced(factor, None)
+            rest = product.with_number(1).replace_factor(factor, None)
             if (ones.is_ones() or integer(factor.args[2]) == 1) and rest.factors:
                 inner = Call("where", (*factor.args[:2], rest.render()))
-                return Product.of(inner).times(product.number * ones.number).render()
+                return Product.of(inner).with_number(product.number * ones.number).render()
     return None
 
 
-def compared_with_zero(node: Expr, know: Facts) -> Expr | None:
+def compared_with_zero(node: Expr, know: PartProperties) -> Expr | None:
     """`1 - u <= 0` as `u >= 1`: a difference is 0 for equal numbers alone."""
     if not isinstance(node, Call) or node.op not in _FLIPPED or len(node.args) != 2 or integer(node.args[1]) != 0:
         return None

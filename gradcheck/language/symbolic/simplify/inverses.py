@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from gradcheck.language.expr.nodes import Call, Expr
-from gradcheck.language.symbolic.simplify.matrix_chains import Chain, Link, chain_of, written
-from gradcheck.language.symbolic.simplify.part_properties import Facts
+from gradcheck.language.symbolic.simplify.matrix_chains import Chain, ChainFactor, chain_expr, chain_of
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 from gradcheck.language.symbolic.simplify.product import Product, is_call
 
 
-def inverse_undone(node: Expr, know: Facts) -> Expr | None:
+def inverse_undone(node: Expr, know: PartProperties) -> Expr | None:
     """`inv(S) @ S @ X` as `X`, `inv(X @ X.T) @ X @ X.T @ y` as `y`, `inv(A @ B) @ A` as `inv(B)` of square matrices."""
     if not is_call(node, "matmul", 2):
         return None
     chain = chain_of(node, know)
     shorter = None if chain is None else _without_inverses(chain, know)
-    return None if shorter is None or chain is None or len(shorter) == len(chain) else written(shorter)
+    return None if shorter is None or chain is None or len(shorter) == len(chain) else chain_expr(shorter)
 
 
-def _without_inverses(chain: Chain, know: Facts) -> Chain:
+def _without_inverses(chain: Chain, know: PartProperties) -> Chain:
     """The chain less inverses and, right beside them, what they are the inverses of; one factor stays at least."""
     place = 0
     while place < len(chain):
@@ -29,7 +29,7 @@ def _without_inverses(chain: Chain, know: Facts) -> Chain:
     return chain
 
 
-def _undone_at(chain: Chain, place: int, know: Facts) -> Chain | None:
+def _undone_at(chain: Chain, place: int, know: PartProperties) -> Chain | None:
     """The chain without the inverse at this place, or with less in it."""
     link = chain[place]
     undone = chain_of(link.base.args[0], know, link.transposed) if is_call(link.base, "linalg.inv", 1) else None
@@ -49,20 +49,20 @@ def _undone_at(chain: Chain, place: int, know: Facts) -> Chain | None:
     return None
 
 
-def _is_square(link: Link, know: Facts) -> bool:
+def _is_square(link: ChainFactor, know: PartProperties) -> bool:
     return all(len(shape) == 2 and shape[0] == shape[1] for shape in know.shapes(link.base) or ((),))
 
 
-def _inverse(chain: Chain, know: Facts) -> Link:
+def _inverse(chain: Chain, know: PartProperties) -> ChainFactor:
     if len(chain) == 1:
-        return Link(know.pool.intern(Call("linalg.inv", (chain[0].base,))), chain[0].transposed)
-    return Link(know.pool.intern(Call("linalg.inv", (written(chain),))), False)
+        return ChainFactor(know.pool.intern(Call("linalg.inv", (chain[0].base,))), chain[0].transposed)
+    return ChainFactor(know.pool.intern(Call("linalg.inv", (chain_expr(chain),))), False)
 
 
 # Cofactors ----------------------------------------------------------------------------------------
 
 
-def cofactors_over_determinant(node: Expr, know: Facts) -> Expr | None:
+def cofactors_over_determinant(node: Expr, know: PartProperties) -> Expr | None:
     """`cofactors(X) / det(X)` as `inv(X).T`: the logarithm of a determinant asks for one that is not 0."""
     if not is_call(node, "div", 2) and not is_call(node, "mul", 2):
         return None
@@ -75,11 +75,11 @@ def cofactors_over_determinant(node: Expr, know: Facts) -> Expr | None:
             inner = know.definitions.get(id(below), below)
             if count == 1 and is_call(inner, "linalg.det", 1) and inner.args[0] is matrix:
                 product.divisors.pop(id(below))
-                return product.replaced(factor, Call("T", (Call("linalg.inv", (matrix,)),))).render()
+                return product.replace_factor(factor, Call("T", (Call("linalg.inv", (matrix,)),))).render()
     return None
 
 
-def cofactors_undone(node: Expr, know: Facts) -> Expr | None:
+def cofactors_undone(node: Expr, know: PartProperties) -> Expr | None:
     """`A.T @ cofactors(A @ X)` as `det(A @ X) * inv(X).T`: shorter, where the determinant is not 0."""
     if not is_call(node, "matmul", 2) or know.keeps_guards:
         return None
@@ -89,14 +89,14 @@ def cofactors_undone(node: Expr, know: Facts) -> Expr | None:
         return None
     link = chain[places[0]]
     matrix = link.base.children[0]
-    inverse = Link(know.pool.intern(Call("linalg.inv", (matrix,))), not link.transposed)
+    inverse = ChainFactor(know.pool.intern(Call("linalg.inv", (matrix,))), not link.transposed)
     shorter = _without_inverses([*chain[: places[0]], inverse, *chain[places[0] + 1 :]], know)
     determinant = know.pool.intern(Call("linalg.det", (matrix,)))
     known = know.names.get(id(determinant), determinant)
-    made = Call("mul", (known, written(shorter)))
-    if len(shorter) == len(chain) or know.length(made) >= know.length(node):
+    made = Call("mul", (known, chain_expr(shorter)))
+    if len(shorter) == len(chain) or know.op_count(made) >= know.op_count(node):
         return None
-    if not know.alike(node, know.pool.intern(made)):
+    if not know.are_equal(node, know.pool.intern(made)):
         return None
-    know.nonzero[id(known)] = known
+    know.assumed_nonzero[id(known)] = known
     return made

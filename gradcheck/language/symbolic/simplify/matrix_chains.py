@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from gradcheck.language.expr.nodes import Call, Expr, Literal
-from gradcheck.language.symbolic.simplify.part_properties import Facts
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
 
 #: Chains of more factors than this are left as they are.
@@ -20,7 +20,7 @@ _LONGEST = 64
 _LEAST_POWER = 3
 
 
-class Link(NamedTuple):
+class ChainFactor(NamedTuple):
     """A factor of a chain, an interned expression, and whether it is transposed."""
 
     base: Expr
@@ -36,10 +36,10 @@ class Link(NamedTuple):
         return Call("T", (self.base,)) if self.transposed else self.base
 
 
-Chain = list[Link]
+Chain = list[ChainFactor]
 
 
-def chain_of(root: Expr, know: Facts, transposed: bool = False) -> Chain | None:
+def chain_of(root: Expr, know: PartProperties, transposed: bool = False) -> Chain | None:
     """The chain that a product of vectors and matrices is, or its transpose; None for batches, and for long ones."""
     found: Chain = []
     stack = [(root, transposed)]
@@ -57,30 +57,30 @@ def chain_of(root: Expr, know: Facts, transposed: bool = False) -> Chain | None:
         elif is_call(node, "linalg.matrix_power", 2) and 0 < (integer(node.args[1]) or 0) <= _LONGEST:
             stack += [(node.args[0], flag)] * (integer(node.args[1]) or 0)
         else:
-            found.append(Link(node, flag and ndim == 2 and not know.is_symmetric(node)))
+            found.append(ChainFactor(node, flag and ndim == 2 and not know.is_symmetric(node)))
     return found
 
 
-def _is_column(node: Expr, know: Facts) -> bool:
+def _is_column(node: Expr, know: PartProperties) -> bool:
     """Whether it is a matrix times a vector."""
     return is_call(node, "matmul", 2) and know.ndim(node) == 1 and know.ndim(node.args[0]) == 2
 
 
-def _is_row(node: Expr, know: Facts) -> bool:
+def _is_row(node: Expr, know: PartProperties) -> bool:
     """Whether it is a vector times a matrix."""
     return is_call(node, "matmul", 2) and know.ndim(node) == 1 and know.ndim(node.args[1]) == 2
 
 
-def turned(chain: Chain, know: Facts) -> Chain:
+def transposed_chain(chain: Chain, know: PartProperties) -> Chain:
     """The transpose."""
-    return [Link(base, _flag(base, not flag, know)) for base, flag in reversed(chain)]
+    return [ChainFactor(base, _flag(base, not flag, know)) for base, flag in reversed(chain)]
 
 
-def _flag(base: Expr, flag: bool, know: Facts) -> bool:
+def _flag(base: Expr, flag: bool, know: PartProperties) -> bool:
     return flag and know.ndim(base) == 2 and not know.is_symmetric(base)
 
 
-def written(chain: Chain) -> Expr:
+def chain_expr(chain: Chain) -> Expr:
     """A chain as a product, from the left; equal matrices in a row as a power."""
     parts: list[Expr] = []
     for link, group in groupby(chain):
@@ -93,7 +93,7 @@ def written(chain: Chain) -> Expr:
     return reduce(lambda left, right: Call("matmul", (left, right)), parts)
 
 
-def applied(chain: Chain) -> Expr:
+def chain_expr_from_vector(chain: Chain) -> Expr:
     """A chain that ends with a vector, without any transpose: `x @ b @ A` for `A.T @ x @ b`."""
     found = chain[-1].expr()
     for link in reversed(chain[:-1]):
@@ -101,30 +101,30 @@ def applied(chain: Chain) -> Expr:
     return found
 
 
-def normal_chain(node: Expr, know: Facts) -> Expr | None:
+def normal_chain(node: Expr, know: PartProperties) -> Expr | None:
     """`(B @ (B.T @ X.T)).T` as `X @ B @ B.T`, `inv(S) @ S @ X` as `X`, `v @ M.T` as `M @ v`."""
     if not is_call(node, "matmul", 2) and not (is_call(node, "T", 1) and is_call(node.args[0], "matmul", 2)):
         return None
     chain = chain_of(node, know)
     if chain is None or len(chain) < 2:
         return None
-    best = min(_ways(chain, know), key=know.length)
-    return best if know.length(best) < know.length(node) else None
+    best = min(_chain_spellings(chain, know), key=know.op_count)
+    return best if know.op_count(best) < know.op_count(node) else None
 
 
-def _ways(chain: Chain, know: Facts) -> list[Expr]:
+def _chain_spellings(chain: Chain, know: PartProperties) -> list[Expr]:
     """As it stands; as the transpose of its transpose; what begins with a vector as what ends with it."""
-    straight = written(chain)
+    straight = chain_expr(chain)
     ends = know.ndim(chain[0].base), know.ndim(chain[-1].base)
     if ends == (2, 2):
-        return [straight, Call("T", (written(turned(chain, know)),))]
-    return [straight, written(turned(chain, know))] if ends == (1, 2) else [straight]
+        return [straight, Call("T", (chain_expr(transposed_chain(chain, know)),))]
+    return [straight, chain_expr(transposed_chain(chain, know))] if ends == (1, 2) else [straight]
 
 
 # Outer products -----------------------------------------------------------------------------------
 
 
-def outer_in_a_product(node: Expr, know: Facts) -> Expr | None:
+def outer_in_a_product(node: Expr, know: PartProperties) -> Expr | None:
     """`M @ outer(u, v)` as `outer(M @ u, v)`, `outer(u, v) @ M` as `outer(u, v @ M)`, `outer(u, v) @ w` as `(v @ w) *
     u`."""
     if not is_call(node, "matmul", 2):
@@ -138,14 +138,14 @@ def outer_in_a_product(node: Expr, know: Facts) -> Expr | None:
     return None
 
 
-def outer_turned(node: Expr, know: Facts) -> Expr | None:
+def outer_turned(node: Expr, know: PartProperties) -> Expr | None:
     """`outer(u, v).T` as `outer(v, u)`."""
     if not is_call(node, "T", 1) or not is_call(node.args[0], "outer", 2):
         return None
     return Call("outer", tuple(reversed(node.args[0].args)))
 
 
-def vectors_multiplied(node: Expr, know: Facts) -> Expr | None:
+def vectors_multiplied(node: Expr, know: PartProperties) -> Expr | None:
     """`sum(u * v)` of vectors as `u @ v`."""
     if not isinstance(node, Call) or node.op != "sum" or len(node.args) != 1 or know.ndim(node) != 0:
         return None
@@ -156,4 +156,4 @@ def vectors_multiplied(node: Expr, know: Facts) -> Expr | None:
     last, times = factors[-1]
     if times != 1 or any(know.shapes(factor) != know.shapes(last) for factor, _ in factors):
         return None
-    return Call("matmul", (product.replaced(last, None).render(), last))
+    return Call("matmul", (product.replace_factor(last, None).render(), last))

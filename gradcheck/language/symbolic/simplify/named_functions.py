@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from gradcheck.language.expr.nodes import Call, Expr, Literal
-from gradcheck.language.symbolic.simplify.part_properties import Facts, Shapes
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties, Shapes
 from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
 
 _PRODUCTS = frozenset({"mul", "div", "neg"})
@@ -22,14 +22,14 @@ def is_product(node: Expr) -> bool:
 # Names --------------------------------------------------------------------------------------------
 
 
-def norm_by_name(node: Expr, know: Facts) -> Expr | None:
+def norm_by_name(node: Expr, know: PartProperties) -> Expr | None:
     """`linalg.vector_norm(x)` as `norm(x)`."""
     if not isinstance(node, Call) or node.op != "linalg.vector_norm" or "dtype" in dict(node.kwargs):
         return None
     return Call("norm", node.args, tuple(("p" if name == "ord" else name, value) for name, value in node.kwargs))
 
 
-def kept_dim(node: Expr, know: Facts) -> Expr | None:
+def kept_dim(node: Expr, know: PartProperties) -> Expr | None:
     """`unsqueeze(sum(x, dim=1), dim=1)` as `sum(x, dim=1, keepdim=True)`."""
     if not isinstance(node, Call) or node.op != "unsqueeze" or not isinstance(node.args[0], Call):
         return None
@@ -41,7 +41,7 @@ def kept_dim(node: Expr, know: Facts) -> Expr | None:
     return Call(inner.op, inner.args, (*inner.kwargs, ("keepdim", Literal(True))))
 
 
-def softmax_by_name(node: Expr, know: Facts) -> Expr | None:
+def softmax_by_name(node: Expr, know: PartProperties) -> Expr | None:
     """`exp(x - logsumexp(x, dim=0))` as `softmax(x, dim=0)`, also where the logarithm has a name."""
     if not is_call(node, "exp", 1) or not is_call(node.args[0], "sub", 2):
         return None
@@ -57,7 +57,7 @@ def softmax_by_name(node: Expr, know: Facts) -> Expr | None:
 # The logistic function ----------------------------------------------------------------------------
 
 
-def logistic(node: Expr, know: Facts) -> Expr | None:
+def logistic(node: Expr, know: PartProperties) -> Expr | None:
     """`exp(u) / (1 + exp(u))` as `sigmoid(u)`, and `1 / (1 + exp(u))` as `sigmoid(-u)`."""
     if not is_product(node):
         return None
@@ -72,7 +72,7 @@ def logistic(node: Expr, know: Facts) -> Expr | None:
         if above is not None and above[1] == times:
             product.factors.pop(id(power))
         else:
-            inner = Product.of(inner).times(-Product.of(inner).number).render()
+            inner = Product.of(inner).with_number(-Product.of(inner).number).render()
         made = Product.of(know.pool.intern(Call("sigmoid", (inner,))))
         ((key, (base, _)),) = made.factors.items()
         product.factors[key] = (base, times)
@@ -80,7 +80,7 @@ def logistic(node: Expr, know: Facts) -> Expr | None:
     return None
 
 
-def exp_times_logistic(node: Expr, know: Facts) -> Expr | None:
+def exp_times_logistic(node: Expr, know: PartProperties) -> Expr | None:
     """`exp(u) * sigmoid(-u)` as `sigmoid(u)`."""
     if not is_product(node):
         return None
@@ -89,11 +89,11 @@ def exp_times_logistic(node: Expr, know: Facts) -> Expr | None:
         if times != 1 or not is_call(factor, "sigmoid", 1):
             continue
         inner = Product.of(factor.args[0])
-        turned = know.pool.intern(inner.times(-inner.number).render())
+        turned = know.pool.intern(inner.with_number(-inner.number).render())
         power = product.factors.get(id(know.pool.intern(Call("exp", (turned,)))))
         if power is not None and power[1] == 1:
             product.factors.pop(id(power[0]))
-            return product.replaced(factor, Call("sigmoid", (turned,))).render()
+            return product.replace_factor(factor, Call("sigmoid", (turned,))).render()
     return None
 
 
@@ -109,7 +109,7 @@ def _one_plus_exp(node: Expr) -> Call | None:
 _QUOTIENTS = {("sinh", "cosh"): "tanh", ("sin", "cos"): "tan"}
 
 
-def quotient_by_name(node: Expr, know: Facts) -> Expr | None:
+def quotient_by_name(node: Expr, know: PartProperties) -> Expr | None:
     """`sinh(x) / cosh(x)` as `tanh(x)`."""
     if not is_product(node):
         return None
@@ -120,14 +120,14 @@ def quotient_by_name(node: Expr, know: Facts) -> Expr | None:
                 name = _QUOTIENTS.get((factor.op, below.op))
                 if name is not None and factor.args == below.args:
                     product.divisors.pop(id(below))
-                    return product.replaced(factor, Call(name, factor.args)).render()
+                    return product.replace_factor(factor, Call(name, factor.args)).render()
     return None
 
 
 # Means --------------------------------------------------------------------------------------------
 
 
-def mean_of(node: Expr, know: Facts) -> Expr | None:
+def mean_by_name(node: Expr, know: PartProperties) -> Expr | None:
     """`sum(x, dim=0) / n`, n being how many are added up, as `mean(x, dim=0)`."""
     if not is_product(node):
         return None
@@ -141,11 +141,11 @@ def mean_of(node: Expr, know: Facts) -> Expr | None:
         for below, count in list(product.divisors.values()):
             if count == 1 and counts is not None and know.is_number(below) and know.values(below) == counts:
                 product.divisors.pop(id(below))
-                return product.replaced(factor, Call("mean", factor.args, factor.kwargs)).render()
+                return product.replace_factor(factor, Call("mean", factor.args, factor.kwargs)).render()
     return None
 
 
-def _added_up(node: Call, know: Facts) -> tuple[int, ...] | None:
+def _added_up(node: Call, know: PartProperties) -> tuple[int, ...] | None:
     """How many elements each one of a sum is made of, at every point."""
     before, after = know.values(node.args[0]), know.values(node)
     if before is None or after is None or before[0].dtype.kind not in "fcV":
@@ -155,7 +155,7 @@ def _added_up(node: Call, know: Facts) -> tuple[int, ...] | None:
     return tuple(b.size // a.size for b, a in zip(before, after, strict=True))
 
 
-def factors_out_of_a_sum(node: Expr, know: Facts) -> Expr | None:
+def factors_out_of_a_sum(node: Expr, know: PartProperties) -> Expr | None:
     """`sum(x * column, dim=1, keepdim=True)` as `column * sum(x, dim=1, keepdim=True)`."""
     if not isinstance(node, Call) or node.op not in ("sum", "mean") or len(node.args) != 1:
         return None
@@ -168,19 +168,19 @@ def factors_out_of_a_sum(node: Expr, know: Facts) -> Expr | None:
     outside = Product()
     for side, into in ((product.factors, outside.factors), (product.divisors, outside.divisors)):
         for key, (factor, times) in list(side.items()):
-            if is_spread(know.shapes(factor), total):
+            if is_broadcast_along(know.shapes(factor), total):
                 into[key] = (factor, times)
                 side.pop(key)
     if not product.factors or not (outside.factors or outside.divisors):
         return None
     inner = Call(node.op, (product.render(),), node.kwargs)
-    return Call("mul", (inner, outside.render())) if outside.factors else Call("div", (inner, _below(outside)))
+    return Call("mul", (inner, outside.render())) if outside.factors else Call("div", (inner, _divisors_expr(outside)))
 
 
-def _below(product: Product) -> Expr:
+def _divisors_expr(product: Product) -> Expr:
     return Product(Fraction(1), product.divisors).render()
 
 
-def is_spread(shapes: Shapes | None, total: Shapes) -> bool:
+def is_broadcast_along(shapes: Shapes | None, total: Shapes) -> bool:
     """Whether what has these shapes, None for a number, is only broadcast along what is added up to `total`."""
     return shapes is None or all(np.broadcast_shapes(a, b) == b for a, b in zip(shapes, total, strict=True))

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from gradcheck.language.expr.nodes import Call, Expr
-from gradcheck.language.symbolic.simplify.part_properties import Facts
 from gradcheck.language.symbolic.simplify.named_functions import is_product
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 from gradcheck.language.symbolic.simplify.product import Factors, Product, is_call
 
 _REDUCTIONS = ("sum", "mean")
 
 
-def dot_by_name(node: Expr, know: Facts) -> Expr | None:
+def dot_by_name(node: Expr, know: PartProperties) -> Expr | None:
     """`a @ p` as `f`, where the graph has `f: p @ a` of two vectors."""
     if not is_call(node, "matmul", 2) or know.ndim(node) != 0:
         return None
     return know.names.get(id(know.pool.intern(Call("matmul", tuple(reversed(node.args))))))
 
 
-def known_product(node: Expr, know: Facts) -> Expr | None:
+def known_product(node: Expr, know: PartProperties) -> Expr | None:
     """A product with all factors of one that has a name, by that name; also where one of them stands in a sum that the
     others, spread along it, are multiplied with: `r * mean(g * x, dim=1, keepdim=True)` as `mean(g * y, dim=1,
     keepdim=True)`."""
@@ -26,11 +26,11 @@ def known_product(node: Expr, know: Facts) -> Expr | None:
     whole = Product.of(node)
     for name, known in know.products:
         product = _with_roots(whole, known)
-        if not _holds(product.divisors, known.divisors):
+        if not _contains(product.divisors, known.divisors):
             continue
-        missing = [pair for key, pair in known.factors.items() if not _holds(product.factors, {key: pair})]
+        missing = [pair for key, pair in known.factors.items() if not _contains(product.factors, {key: pair})]
         if not missing:
-            return _divided(product, known, known.factors, name)
+            return _divide_out(product, known, known.factors, name)
         if len(missing) == 1 and missing[0][1] == 1:
             found = _inside(product, known, missing[0][0], name, know)
             if found is not None:
@@ -48,11 +48,11 @@ def _with_roots(product: Product, known: Product) -> Product:
     return made
 
 
-def _holds(whole: Factors, part: Factors) -> bool:
+def _contains(whole: Factors, part: Factors) -> bool:
     return all(key in whole and whole[key][1] >= times for key, (_, times) in part.items())
 
 
-def _divided(product: Product, known: Product, factors: Factors, name: Expr) -> Expr:
+def _divide_out(product: Product, known: Product, factors: Factors, name: Expr) -> Expr:
     """The product less these factors and the known one's divisors, times the name."""
     made = Product(product.number / known.number, dict(product.factors), dict(product.divisors))
     for side, gone in ((made.factors, factors), (made.divisors, known.divisors)):
@@ -64,7 +64,7 @@ def _divided(product: Product, known: Product, factors: Factors, name: Expr) -> 
     return made.render()
 
 
-def _inside(product: Product, known: Product, missing: Expr, name: Expr, know: Facts) -> Expr | None:
+def _inside(product: Product, known: Product, missing: Expr, name: Expr, know: PartProperties) -> Expr | None:
     """Where one factor of the known product stands in a sum."""
     rest = {key: pair for key, pair in known.factors.items() if pair[0] is not missing}
     for factor, times in product.factors.values():
@@ -73,7 +73,7 @@ def _inside(product: Product, known: Product, missing: Expr, name: Expr, know: F
         inner = Product.of(factor.args[0])
         if inner.factors.get(id(missing), (missing, 0))[1] != 1 or "keepdim" not in dict(factor.kwargs):
             continue
-        new = Call(factor.op, (inner.replaced(missing, name).render(),), factor.kwargs)
+        new = Call(factor.op, (inner.replace_factor(missing, name).render(),), factor.kwargs)
         whole = know.pool.intern(new)
-        return _divided(product.replaced(factor, None), known, rest, whole)
+        return _divide_out(product.replace_factor(factor, None), known, rest, whole)
     return None

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Sequence
 from gradcheck.language.symbolic.simplify.factoring import terms_of
-from gradcheck.language.symbolic.simplify.part_properties import Facts
-from gradcheck.language.symbolic.simplify.named_functions import is_product, is_spread
+from gradcheck.language.symbolic.simplify.named_functions import is_broadcast_along, is_product
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
-from gradcheck.language.symbolic.simplify.sums import rendered
+from gradcheck.language.symbolic.simplify.sums import render_sum
 
 _REDUCTIONS = ("sum", "mean")
 _WITH_DIM = frozenset({"sum", "mean", "var", "std", "softmax", "log_softmax", "logsumexp", "amax", "amin", "prod"})
@@ -28,7 +28,7 @@ class _Scale(NamedTuple):
     eps: Expr
 
 
-def dim_from_the_front(node: Expr, know: Facts) -> Expr | None:
+def dim_from_the_front(node: Expr, know: PartProperties) -> Expr | None:
     """`sum(x, dim=-1)` of a matrix as `sum(x, dim=1)`."""
     if not isinstance(node, Call) or node.op not in _WITH_DIM:
         return None
@@ -38,7 +38,7 @@ def dim_from_the_front(node: Expr, know: Facts) -> Expr | None:
     return Call(node.op, node.args, tuple((n, Literal(dim + ndim) if n == "dim" else v) for n, v in node.kwargs))
 
 
-def variance(node: Expr, know: Facts) -> Expr | None:
+def variance(node: Expr, know: PartProperties) -> Expr | None:
     """`mean((x - mean(x, dim=0)) ** 2, dim=0)` as `var(x, dim=0, correction=0)`."""
     if not isinstance(node, Call) or node.op != "mean" or len(node.args) != 1:
         return None
@@ -53,7 +53,7 @@ def variance(node: Expr, know: Facts) -> Expr | None:
     return Call("var", (x,), (("dim", given["dim"]), ("correction", Literal(0)), *kept))
 
 
-def _centred(node: Expr, dim: int | None, know: Facts) -> Expr | None:
+def _centred(node: Expr, dim: int | None, know: PartProperties) -> Expr | None:
     """x of `x - mean(x, dim=d)`, kept or spread by broadcasting."""
     node = know.definitions.get(id(node), node)
     if dim is None or not is_call(node, "sub", 2):
@@ -66,13 +66,13 @@ def _centred(node: Expr, dim: int | None, know: Facts) -> Expr | None:
     return x if integer(given.get("dim", node)) == dim and (dim == 0 or "keepdim" in given) else None
 
 
-def is_scale(node: Expr, know: Facts) -> bool:
+def is_scale(node: Expr, know: PartProperties) -> bool:
     """Whether it is R, of something that has a name when it is normalized."""
     scale = _scale(node, know)
-    return scale is not None and _name_of(scale, know) is not None
+    return scale is not None and _normalized_expr(scale, know) is not None
 
 
-def _scale(node: Expr, know: Facts) -> _Scale | None:
+def _scale(node: Expr, know: PartProperties) -> _Scale | None:
     if not (is_call(node, "rsqrt", 1) or is_call(node, "sqrt", 1)) or not is_call(node.args[0], "add", 2):
         return None
     var, eps = node.args[0].args
@@ -85,7 +85,7 @@ def _scale(node: Expr, know: Facts) -> _Scale | None:
     return _Scale(var.args[0], dim, eps)
 
 
-def normalized(node: Expr, know: Facts) -> Expr | None:
+def normalization_by_name(node: Expr, know: PartProperties) -> Expr | None:
     """C times R as `layer_norm(x, [m])`, also where C stands in a sum over d that is multiplied by R."""
     if not is_product(node):
         return None
@@ -93,17 +93,17 @@ def normalized(node: Expr, know: Facts) -> Expr | None:
     roots = [base for base, _ in product.factors.values() if is_call(base, "rsqrt", 1)]
     for root in [*roots, *(base for base, _ in product.divisors.values() if is_call(base, "sqrt", 1))]:
         scale = _scale(root, know)
-        whole = None if scale is None else _name_of(scale, know)
+        whole = None if scale is None else _normalized_expr(scale, know)
         if scale is None or whole is None:
             continue
         for other, times in product.factors.values():
             new = None if times != 1 else _with_whole(other, scale, whole, know)
             if new is not None:
-                return _once_less(product.replaced(other, new), root).render()
+                return _remove_once(product.replace_factor(other, new), root).render()
     return None
 
 
-def _with_roots(product: Product, know: Facts) -> Product:
+def _with_roots(product: Product, know: PartProperties) -> Product:
     """The product, divided by `sqrt(v) ** 2` instead of a variance v."""
     for key, (base, times) in list(product.divisors.items()):
         root = Call("sqrt", (base,))
@@ -115,7 +115,7 @@ def _with_roots(product: Product, know: Facts) -> Product:
     return product
 
 
-def _with_whole(factor: Expr, scale: _Scale, whole: Expr, know: Facts) -> Expr | None:
+def _with_whole(factor: Expr, scale: _Scale, whole: Expr, know: PartProperties) -> Expr | None:
     """A factor times R: C is normalized, and so is C inside of a sum over d."""
     if _centred(factor, scale.dim, know) is scale.of:
         return whole
@@ -125,7 +125,7 @@ def _with_whole(factor: Expr, scale: _Scale, whole: Expr, know: Facts) -> Expr |
     for part, times in inner.factors.values():
         if times == 1 and _centred(part, scale.dim, know) is scale.of:
             assert isinstance(factor, Call)
-            return Call(factor.op, (inner.replaced(part, whole).render(),), factor.kwargs)
+            return Call(factor.op, (inner.replace_factor(part, whole).render(),), factor.kwargs)
     return None
 
 
@@ -137,7 +137,7 @@ def _is_reduction(node: Expr, dim: int) -> bool:
     return integer(given.get("dim", node)) == dim and "keepdim" in given
 
 
-def _once_less(product: Product, factor: Expr) -> Product:
+def _remove_once(product: Product, factor: Expr) -> Product:
     side = product.factors if id(factor) in product.factors else product.divisors
     base, times = side.pop(id(factor))
     if times > 1:
@@ -145,7 +145,7 @@ def _once_less(product: Product, factor: Expr) -> Product:
     return product
 
 
-def _name_of(scale: _Scale, know: Facts) -> Expr | None:
+def _normalized_expr(scale: _Scale, know: PartProperties) -> Expr | None:
     """`layer_norm(x, [m])` over the last dimension, `batch_norm(x, None, None, training=True)` over the first."""
     ndim = know.ndim(scale.of)
     eps = () if _is_default(scale.eps) else (("eps", scale.eps),)
@@ -162,7 +162,7 @@ def _is_default(eps: Expr) -> bool:
     return isinstance(eps, Literal) and eps.value == _EPS
 
 
-def nothing_in_sum(node: Expr, know: Facts) -> Expr | None:
+def drop_centred_terms(node: Expr, know: PartProperties) -> Expr | None:
     """`mean(a - column * C, dim=d, keepdim=True)` as `mean(a, dim=d, keepdim=True)`."""
     dim = integer(dict(node.kwargs).get("dim", node)) if isinstance(node, Call) else None
     if dim is None or not isinstance(node, Call) or not _is_reduction(node, dim):
@@ -170,22 +170,22 @@ def nothing_in_sum(node: Expr, know: Facts) -> Expr | None:
     terms, total = terms_of(node.args[0]), know.shapes(node)
     if terms is None or total is None:
         return None
-    kept = [term for term in terms if not _adds_up_to_nothing(term, dim, total, know)]
+    kept = [term for term in terms if not _sums_to_zero(term, dim, total, know)]
     if not kept or len(kept) == len(terms):
         return None
-    return Call(node.op, (rendered(kept),), node.kwargs)
+    return Call(node.op, (render_sum(kept),), node.kwargs)
 
 
-def _adds_up_to_nothing(term: Product, dim: int, total: tuple[tuple[int, ...], ...], know: Facts) -> bool:
+def _sums_to_zero(term: Product, dim: int, total: tuple[tuple[int, ...], ...], know: PartProperties) -> bool:
     """Whether all but one of its factors are spread along d, and that is centred there."""
     parts = [*term.factors.values(), *term.divisors.values()]
-    full = [base for base, _ in parts if not is_spread(know.shapes(base), total)]
+    full = [base for base, _ in parts if not is_broadcast_along(know.shapes(base), total)]
     if len(full) != 1 or id(full[0]) not in term.factors or term.factors[id(full[0])][1] != 1:
         return False
-    return _centred(full[0], dim, know) is not None or _is_whole(full[0], dim, know)
+    return _centred(full[0], dim, know) is not None or _is_normalized(full[0], dim, know)
 
 
-def _is_whole(node: Expr, dim: int, know: Facts) -> bool:
+def _is_normalized(node: Expr, dim: int, know: PartProperties) -> bool:
     node = know.definitions.get(id(node), node)
     if not isinstance(node, Call):
         return False
@@ -194,7 +194,7 @@ def _is_whole(node: Expr, dim: int, know: Facts) -> bool:
     return node.op == "batch_norm" and len(node.args) == 3 and dim == 0
 
 
-def power_of_a_root(node: Expr, know: Facts) -> Expr | None:
+def power_of_a_root(node: Expr, know: PartProperties) -> Expr | None:
     """`rsqrt(v) ** 3` as `v ** -1.5`."""
     if not is_product(node) and not is_call(node, "pow", 2):
         return None

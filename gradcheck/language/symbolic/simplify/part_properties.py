@@ -18,9 +18,9 @@ from gradcheck.autograd.dtypes import largest_finite
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.errors import GradcheckError
 from gradcheck.language.evaluation.evaluate import evaluate, evaluate_node
+from gradcheck.language.expr.common_subexpressions import InternPool
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
-from gradcheck.language.expr.common_subexpressions import Pool
-from gradcheck.language.expr.traverse import distinct, fold
+from gradcheck.language.expr.traverse import distinct_nodes, fold
 
 #: Beyond so many numbers in all, nothing more is known, and nothing more is simplified.
 MAX_NUMBERS = 20_000_000
@@ -45,7 +45,7 @@ class Sample:
     dtype: np.dtype
 
 
-class Facts:
+class PartProperties:
     """The values of parts, computed when first asked for. Every expression must be interned in `pool`.
 
     ones, shaped    the names of tensors whose gradient is 1 because a backward pass starts there; and of the tensors
@@ -56,7 +56,7 @@ class Facts:
     def __init__(
         self,
         points: Sequence[Sample],
-        pool: Pool,
+        pool: InternPool,
         ones: Collection[str] = (),
         shaped: Collection[str] = (),
         sizes: Collection[str] = (),
@@ -70,7 +70,7 @@ class Facts:
         #: Whether guards against zeros stay, though formulas would hold elsewhere without.
         self.keeps_guards = False
         #: What the graph takes a logarithm of, or divides by: where it is 0, nothing is claimed.
-        self.asked: dict[int, Expr] = {}
+        self.nonzero_in_graph: dict[int, Expr] = {}
         #: By the ids of what has a name, these names; and the names of what requires no gradient.
         self.names: dict[int, Expr] = {}
         self.constants: frozenset[str] = frozenset()
@@ -79,7 +79,7 @@ class Facts:
         #: What names stand for, where it is an expression: for `f`, `norm(x)`.
         self.definitions: dict[int, Expr] = {}
         #: What formulas divide by where a guard has been left out: they hold where it is not 0.
-        self.nonzero: dict[int, Expr] = {}
+        self.assumed_nonzero: dict[int, Expr] = {}
         self._name_shapes(shaped)
         self._words = {
             tuple(point.names[word] for point in points): Name(word)
@@ -145,12 +145,12 @@ class Facts:
         """Whether it is a plain number, such as a size, and no tensor."""
         return all(type(value) in (int, float) for value in self.values(node) or (None,))
 
-    def named(self, node: Expr) -> Name | None:
+    def tensor_of_same_shape(self, node: Expr) -> Name | None:
         """A tensor of the case that has the shape of this one, at every point."""
         shapes = self.shapes(node)
         return None if shapes is None else self._named.get(shapes)
 
-    def sized(self, node: Expr) -> Expr | None:
+    def size_expr(self, node: Expr) -> Expr | None:
         """A size of the case that is this one everywhere: `n`, or `x.shape[0]`."""
         sizes = self.values(node)
         if sizes is None or sizes in self._words:
@@ -158,13 +158,15 @@ class Facts:
         found = self._sized.get(sizes)
         return found and Call("getitem", (Attribute(found[0], "shape"), Literal(found[1])))
 
-    def divided_by(self, root: Expr) -> list[Expr]:
+    def assumed_divisors(self, root: Expr) -> list[Expr]:
         """Of what must not be 0 since guards are gone, that by which something is divided in this expression."""
         found: dict[int, Expr] = {}
-        for node in distinct(self.pool.intern(root)) if self.nonzero else ():
+        for node in distinct_nodes(self.pool.intern(root)) if self.assumed_nonzero else ():
             if isinstance(node, Call) and node.op == "div":
-                found.update((id(part), part) for part in distinct(node.args[1]) if id(part) in self.nonzero)
-            if id(node) in self.nonzero and self._is_determinant(node):
+                found.update(
+                    (id(part), part) for part in distinct_nodes(node.args[1]) if id(part) in self.assumed_nonzero
+                )
+            if id(node) in self.assumed_nonzero and self._is_determinant(node):
                 found[id(node)] = node
         return list(found.values())
 
@@ -172,20 +174,20 @@ class Facts:
         node = self.definitions.get(id(node), node)
         return isinstance(node, Call) and node.op == "linalg.det"
 
-    def never_zero(self, node: Expr) -> bool:
+    def is_never_zero(self, node: Expr) -> bool:
         """Whether it is a size, or 0 only where the graph is undefined."""
-        return id(node) in self.asked or self.is_number(node)
+        return id(node) in self.nonzero_in_graph or self.is_number(node)
 
-    def counted(self, node: Expr) -> Name | None:
+    def tensor_of_same_count(self, node: Expr) -> Name | None:
         """A tensor of the case that has so many elements."""
         counts = self.values(node)
         return None if counts is None else self._counted.get(counts)
 
-    def length(self, node: Expr) -> int:
+    def op_count(self, node: Expr) -> int:
         """How many operations are written down; a size, as in `x.shape[0]`, is none."""
-        return self.weight(node)[0]
+        return self.cost(node)[0]
 
-    def weight(self, node: Expr) -> tuple[int, int]:
+    def cost(self, node: Expr) -> tuple[int, int]:
         """How many operations are written down, and how many of them are products of matrices."""
         return fold(self.pool.intern(node), _weight, self._weights)
 
@@ -195,7 +197,7 @@ class Facts:
         shapes = self.shapes(node)
         if shapes is None or any(len(shape) != 2 or shape[0] != shape[1] for shape in shapes):
             return False
-        if max(shape[0] for shape in shapes) < 2 or not self.alike(node, self.pool.intern(Call("T", (node,)))):
+        if max(shape[0] for shape in shapes) < 2 or not self.are_equal(node, self.pool.intern(Call("T", (node,)))):
             return False
         values = self.values(node)
         return values is None or not any(map(_is_reflection, values))
@@ -204,18 +206,18 @@ class Facts:
         """Whether it is one number: a size, or a tensor without dimensions."""
         return self.is_number(node) or self.ndim(node) == 0
 
-    def alike(self, old: Expr, new: Expr) -> bool:
+    def are_equal(self, old: Expr, new: Expr) -> bool:
         """Whether two expressions have one kind, shape, dtype, and values up to rounding, at every point: up to that of
         what the old one adds up, where it comes to little or nothing."""
         before, after = self.values(old), self.values(new)
         if before is None or after is None:
             return False
-        if all(_alike(a, b) for a, b in zip(before, after, strict=True)):
+        if all(_are_equal(a, b) for a, b in zip(before, after, strict=True)):
             return True
-        scales = fold(old, self._scaled, self._scales)
-        return all(_alike(a, b, scale) for a, b, scale in zip(before, after, scales, strict=True))
+        scales = fold(old, self._magnitude, self._scales)
+        return all(_are_equal(a, b, scale) for a, b, scale in zip(before, after, scales, strict=True))
 
-    def _scaled(self, node: Expr, parts: list[tuple[float, ...]]) -> tuple[float, ...]:
+    def _magnitude(self, node: Expr, parts: list[tuple[float, ...]]) -> tuple[float, ...]:
         """How large a part is at each point, at least; a sum as large as its terms."""
         values = self.values(node)
         if values is None:
@@ -241,7 +243,7 @@ def _weight(node: Expr, parts: list[tuple[int, int]]) -> tuple[int, int]:
     return sum(part[0] for part in parts) + is_operation, sum(part[1] for part in parts) + is_product
 
 
-def _alike(old: Any, new: Any, scale: float = 0.0) -> bool:
+def _are_equal(old: Any, new: Any, scale: float = 0.0) -> bool:
     if not isinstance(old, np.ndarray) or not isinstance(new, np.ndarray):
         return type(old) is type(new) and _equal(old, new)
     if old.shape != new.shape or old.dtype != new.dtype:
@@ -258,5 +260,5 @@ def _alike(old: Any, new: Any, scale: float = 0.0) -> bool:
 
 def _equal(old: Any, new: Any) -> bool:
     if isinstance(old, (tuple, list)):  # of an op with several results, each an array
-        return len(old) == len(new) and all(map(_alike, old, new))
+        return len(old) == len(new) and all(map(_are_equal, old, new))
     return bool(old == new or (type(old) is float and abs(old - new) <= 1e-12 * abs(old)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradcheck.language.expr.nodes import Expr, Name
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.traverse import rewrite
-from gradcheck.language.symbolic.simplify.part_properties import Facts
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 
 #: What is written so can be written so: a letter stands for any part, twice the same letter for the same part.
 PATTERNS = (
@@ -45,7 +45,7 @@ for _before, _after in PATTERNS:
     _READ.setdefault(parse(_before).label, []).append((parse(_before), parse(_after)))
 
 
-def by_pattern(node: Expr, know: Facts) -> Expr | None:
+def by_pattern(node: Expr, know: PartProperties) -> Expr | None:
     """The first of `PATTERNS` that fits."""
     for before, after in _READ.get(node.label, ()):
         found: dict[str, Expr] = {}

@@ -12,7 +12,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.language.expr.nodes import Call, Expr, Literal, Name
-from gradcheck.language.symbolic.simplify.part_properties import Facts, Shapes
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties, Shapes
 
 #: Numbers with a larger denominator, such as 0.7978845608028654, are left as they are written.
 _FINEST = 1024
@@ -66,7 +66,7 @@ class Product:
         self.number = product
         return True
 
-    def replaced(self, old: Expr, new: Expr | None) -> Product:
+    def replace_factor(self, old: Expr, new: Expr | None) -> Product:
         """The same with another factor, or none, for one that occurs once."""
         made = Product(self.number, {}, dict(self.divisors))
         for key, (factor, times) in self.factors.items():
@@ -80,7 +80,7 @@ class Product:
                         _add(into, *part)
         return made
 
-    def cancelled(self, never_zero: Callable[[Expr], bool]) -> Product:
+    def cancel(self, never_zero: Callable[[Expr], bool]) -> Product:
         """Without what is both multiplied and divided by, where it is never 0: `n * x / n` is x, since no size is 0. A
         tensor may be, somewhere."""
         made = Product(self.number, dict(self.factors), dict(self.divisors))
@@ -90,7 +90,7 @@ class Product:
                 (made.factors if above > below else made.divisors)[key] = (base, abs(above - below))
         return made
 
-    def times(self, number: Fraction | int) -> Product:
+    def with_number(self, number: Fraction | int) -> Product:
         """The same factors with another number."""
         return Product(Fraction(number), self.factors, self.divisors)
 
@@ -119,8 +119,8 @@ class Product:
             parts = [shown, *parts]
         elif self.number < 0:
             parts = [Call("neg", (parts[0],)), *parts[1:]]
-        top = _chain(parts)
-        return Call("div", (top, _chain(below))) if below else top
+        top = _multiply_all(parts)
+        return Call("div", (top, _multiply_all(below))) if below else top
 
 
 def is_call(node: Expr, op: str, count: int) -> TypeGuard[Call]:
@@ -167,10 +167,10 @@ def _raised(base: Expr, times: int) -> Expr:
         return base
     whole, rest = divmod(times, _MAX_POWER)
     powers = [_MAX_POWER] * whole + [rest] * (rest > 0)
-    return _chain([base if power == 1 else Call("pow", (base, Literal(power))) for power in powers])
+    return _multiply_all([base if power == 1 else Call("pow", (base, Literal(power))) for power in powers])
 
 
-def _chain(parts: list[Expr]) -> Expr:
+def _multiply_all(parts: list[Expr]) -> Expr:
     """`a * b * c`, from the left."""
     return reduce(lambda found, part: Call("mul", (found, part)), parts)
 
@@ -178,7 +178,7 @@ def _chain(parts: list[Expr]) -> Expr:
 # What broadcasting makes superfluous ------------------------------------------------------------
 
 
-def bare(node: Expr, know: Facts) -> tuple[Expr | None, Shapes] | None:
+def without_broadcast(node: Expr, know: PartProperties) -> tuple[Expr | None, Shapes] | None:
     """A factor without what broadcasting would do anyway, and its shapes then: `x` of `expand(x, …)`, None (for 1) of
     `ones_like(x)`; or nothing, if it is as bare as can be."""
     shapes = know.shapes(node)
@@ -207,7 +207,7 @@ def bare(node: Expr, know: Facts) -> tuple[Expr | None, Shapes] | None:
     return (inner, before) if leads else None
 
 
-def _number_spread(node: Expr, know: Facts) -> Expr | None:
+def _number_spread(node: Expr, know: PartProperties) -> Expr | None:
     """The tensor of one number that something is, at every place."""
     inner = node
     while isinstance(inner, Call) and inner.op in _SPREADS:
@@ -215,7 +215,7 @@ def _number_spread(node: Expr, know: Facts) -> Expr | None:
     return inner if inner is not node and know.ndim(inner) == 0 else None
 
 
-def _adds_up_to_one(node: Call, know: Facts) -> bool:
+def _adds_up_to_one(node: Call, know: PartProperties) -> bool:
     """Whether it is the sum of each row of `one_hot`, or of constants whose rows add up to 1."""
     inner, values = node.args[0], know.values(node)
     inner = inner.args[0] if is_call(inner, "to", 2) else inner
@@ -231,15 +231,15 @@ def broadcast(parts: Iterable[Shapes | None], points: int) -> Shapes:
     return tuple(np.broadcast_shapes(*(shapes[i] for shapes in known)) for i in range(points))
 
 
-def slim(product: Product, total: Shapes, know: Facts, *beside: Shapes) -> Product:
+def drop_expansions(product: Product, total: Shapes, know: PartProperties, *beside: Shapes) -> Product:
     """Without expansions that the other factors, or what it is `beside` in a sum, make good."""
     shapes = {key: know.shapes(factor) for key, (factor, _) in (product.factors | product.divisors).items()}
     for key, (factor, times) in list(product.factors.items()):
-        simpler = bare(factor, know) if times == 1 else None
+        simpler = without_broadcast(factor, know) if times == 1 else None
         if simpler is None:
             continue
         others = [shape for other, shape in shapes.items() if other != key]
         if broadcast([*others, simpler[1], *beside], len(total)) == total:
-            product = product.replaced(factor, simpler[0])
+            product = product.replace_factor(factor, simpler[0])
             shapes[key] = simpler[1]
     return product

@@ -6,7 +6,7 @@ from gradcheck.autograd.op import lookup
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name, Sequence, Slice
 from gradcheck.language.problem import split_name
 from gradcheck.language.symbolic.simplify.elementwise_rules import size_of
-from gradcheck.language.symbolic.simplify.part_properties import Facts, Shapes
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties, Shapes
 from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
 
 _TRANSPOSES = ("T", "mT")
@@ -16,7 +16,7 @@ _RESHAPES = ("reshape", "view", "expand", "broadcast_to", "sum_to_size", "consta
 # Transposes -------------------------------------------------------------------------------------
 
 
-def transpose_by_name(node: Expr, know: Facts) -> Expr | None:
+def transpose_by_name(node: Expr, know: PartProperties) -> Expr | None:
     """`transpose(x, 0, 1)` and `x.mT` of a matrix are `x.T`; of a batch, `transpose(x, -2, -1)` is `x.mT`."""
     if not isinstance(node, Call) or node.op not in ("transpose", "mT"):
         return None
@@ -31,7 +31,7 @@ def transpose_by_name(node: Expr, know: Facts) -> Expr | None:
     return None
 
 
-def transposed_product(node: Expr, know: Facts) -> Expr | None:
+def transposed_product(node: Expr, know: PartProperties) -> Expr | None:
     """`(a.T @ b).T` is `b.T @ a`, where that has fewer transposes."""
     if not isinstance(node, Call) or node.op not in _TRANSPOSES or not is_call(node.args[0], "matmul", 2):
         return None
@@ -46,7 +46,7 @@ def _transposed(node: Expr, op: str) -> Expr:
     return node.args[0] if is_call(node, op, 1) else Call(op, (node,))
 
 
-def diagonal_of_a_matrix(node: Expr, know: Facts) -> Expr | None:
+def diagonal_of_a_matrix(node: Expr, know: PartProperties) -> Expr | None:
     """`diagonal(A.T, dim1=-2, dim2=-1)` as `diagonal(A)`."""
     if not isinstance(node, Call) or node.op != "diagonal" or know.ndim(node.args[0]) != 2:
         return None
@@ -58,7 +58,7 @@ def diagonal_of_a_matrix(node: Expr, know: Facts) -> Expr | None:
     return Call("diagonal", (inner.children[0] if turned else inner, *node.args[1:]), kept)
 
 
-def diagonal_of_a_number(node: Expr, know: Facts) -> Expr | None:
+def diagonal_of_a_number(node: Expr, know: PartProperties) -> Expr | None:
     """`diagonal_scatter(zeros_like(x), -2 * ones_like(v))` as so many times the identity; of a vector as `diag(v)`."""
     if not is_call(node, "diagonal_scatter", 2) or not is_call(node.args[0], "zeros_like", 1):
         return None
@@ -66,14 +66,14 @@ def diagonal_of_a_number(node: Expr, know: Facts) -> Expr | None:
     if product.is_ones():
         shape = Attribute(owner, "shape")
         sizes = tuple(Call("getitem", (shape, Literal(dim))) for dim in (0, 1))
-        return Product.of(Call("eye", sizes)).times(product.number).render()
+        return Product.of(Call("eye", sizes)).with_number(product.number).render()
     return Call("diag", (node.args[1],)) if know.ndim(node.args[1]) == 1 else None
 
 
 # Nothing changed, or undone ---------------------------------------------------------------------
 
 
-def reshape_to_itself(node: Expr, know: Facts) -> Expr | None:
+def reshape_to_itself(node: Expr, know: PartProperties) -> Expr | None:
     """`reshape`, `expand` or `sum_to_size` to the shape that a tensor has already."""
     if isinstance(node, Call) and node.op in _RESHAPES and node.args:
         shapes = know.shapes(node)
@@ -82,14 +82,14 @@ def reshape_to_itself(node: Expr, know: Facts) -> Expr | None:
     return None
 
 
-def vector_rearranged(node: Expr, know: Facts) -> Expr | None:
+def vector_rearranged(node: Expr, know: PartProperties) -> Expr | None:
     """`movedim` and `permute` of a vector change nothing."""
     if isinstance(node, Call) and node.op in ("movedim", "permute", "transpose") and know.ndim(node.args[0]) == 1:
         return node.args[0]
     return None
 
 
-def kept_and_squeezed(node: Expr, know: Facts) -> Expr | None:
+def squeezed_reduction(node: Expr, know: PartProperties) -> Expr | None:
     """`squeeze(sum(x, dim=1, keepdim=True), dim=1)` is `sum(x, dim=1)`; and so if it is reshaped to that."""
     if not isinstance(node, Call) or node.op not in ("squeeze", "reshape") or not isinstance(node.args[0], Call):
         return None
@@ -100,7 +100,7 @@ def kept_and_squeezed(node: Expr, know: Facts) -> Expr | None:
     return Call("sum", inner.args, rest)
 
 
-def identity_product(node: Expr, know: Facts) -> Expr | None:
+def identity_product(node: Expr, know: PartProperties) -> Expr | None:
     """A matrix times the identity."""
     if not is_call(node, "matmul", 2):
         return None
@@ -113,14 +113,14 @@ def identity_product(node: Expr, know: Facts) -> Expr | None:
 # Shapes by the names of tensors -----------------------------------------------------------------
 
 
-def gradient_of_a_root(node: Expr, know: Facts) -> Expr | None:
+def gradient_of_a_root(node: Expr, know: PartProperties) -> Expr | None:
     """Where a backward pass starts from one element, the gradient is 1."""
     if isinstance(node, Gradient) and node.name in know.ones:
         return Call("ones_like", (Name(node.name),))
     return None
 
 
-def shape_of_a_gradient(node: Expr, know: Facts) -> Expr | None:
+def shape_of_a_gradient(node: Expr, know: PartProperties) -> Expr | None:
     """`grad(x).shape` is `x.shape`."""
     if not isinstance(node, Attribute) or node.name != "shape" or not isinstance(node.value, Gradient):
         return None
@@ -131,34 +131,34 @@ def shape_of_a_gradient(node: Expr, know: Facts) -> Expr | None:
     return Attribute(owner, "shape")
 
 
-def shape_by_name(node: Expr, know: Facts) -> Expr | None:
+def shape_by_name(node: Expr, know: PartProperties) -> Expr | None:
     """The shape of an expression as that of a tensor of the case, if there is one that has it at every point."""
     if not isinstance(node, Attribute) or node.name != "shape" or isinstance(node.value, Name):
         return None
-    name = know.named(node.value)
+    name = know.tensor_of_same_shape(node.value)
     return None if name is None else Attribute(name, "shape")
 
 
-def like_by_name(node: Expr, know: Facts) -> Expr | None:
+def like_by_name(node: Expr, know: PartProperties) -> Expr | None:
     """`zeros_like` of an expression as that of a tensor of the case."""
     if not isinstance(node, Call) or node.op not in ("ones_like", "zeros_like") or isinstance(node.args[0], Name):
         return None
-    name = know.named(node.args[0])
+    name = know.tensor_of_same_shape(node.args[0])
     return None if name is None else Call(node.op, (name,), node.kwargs)
 
 
-def size_by_name(node: Expr, know: Facts) -> Expr | None:
+def size_by_name(node: Expr, know: PartProperties) -> Expr | None:
     """One size of an expression by its name in the case, or as one of a tensor of the case: `q.shape[0]` for
     `(q @ k.T).shape[0]`."""
     size = size_of(node)
-    found = None if size is None else know.sized(node)
+    found = None if size is None else know.size_expr(node)
     return None if found is None or (size and isinstance(size[0], Name) and not isinstance(found, Name)) else found
 
 
 # Broadcasting undone ---------------------------------------------------------------------------------
 
 
-def sum_over_dims(node: Expr, know: Facts) -> Expr | None:
+def sum_over_dims(node: Expr, know: PartProperties) -> Expr | None:
     """`sum_to_size(g, bias.shape)` as `sum(g, dim=0)`: which dimensions broadcasting had made, told by the shapes."""
     if not isinstance(node, Call) or node.op != "sum_to_size" or not node.args:
         return None
@@ -193,7 +193,7 @@ def _sum(tensor: Expr, dims: list[int], keepdim: bool) -> Expr:
 # Indices ----------------------------------------------------------------------------------------
 
 
-def open_slice(node: Expr, know: Facts) -> Expr | None:
+def open_slice(node: Expr, know: PartProperties) -> Expr | None:
     """`x[0:n]` is `x[:n]`, and `x[1:x.shape[0]]` is `x[1:]`."""
     if not is_call(node, "getitem", 2):
         return None
@@ -210,7 +210,7 @@ def open_slice(node: Expr, know: Facts) -> Expr | None:
     return Call("getitem", (node.args[0], Sequence(opened, True) if len(items) > 1 else opened[0]))
 
 
-def _opened(item: Expr, lengths: tuple[int, ...], know: Facts) -> Expr:
+def _opened(item: Expr, lengths: tuple[int, ...], know: PartProperties) -> Expr:
     if not isinstance(item, Slice) or item.step is not None:
         return item
     start = None if item.start is None or integer(item.start) == 0 else item.start
@@ -223,7 +223,7 @@ def _opened(item: Expr, lengths: tuple[int, ...], know: Facts) -> Expr:
 _BY_KEYWORD = frozenset({"dim", "keepdim"})
 
 
-def dims_by_keyword(node: Expr, know: Facts) -> Expr | None:
+def dims_by_keyword(node: Expr, know: PartProperties) -> Expr | None:
     """`sum(x, -1, True)` as `sum(x, dim=-1, keepdim=True)`."""
     entry = lookup(node.op) if isinstance(node, Call) else None
     if not isinstance(node, Call) or entry is None or len(node.args) < 2 or entry.variadic is not None:
@@ -236,7 +236,7 @@ def dims_by_keyword(node: Expr, know: Facts) -> Expr | None:
     return Call(node.op, node.args[:count], (*moved, *node.kwargs))
 
 
-def lone_dim(node: Expr, know: Facts) -> Expr | None:
+def single_dim(node: Expr, know: PartProperties) -> Expr | None:
     """`mean(x, dim=(-1,))` as `mean(x, dim=-1)`, `mean(x, dim=None)` as `mean(x)`."""
     dims = dict(node.kwargs).get("dim") if isinstance(node, Call) else None
     if isinstance(node, Call) and dims == Literal(None) and len(node.kwargs) == 1:
@@ -248,7 +248,7 @@ def lone_dim(node: Expr, know: Facts) -> Expr | None:
     return Call(node.op, node.args, tuple((n, dims.items[0] if n == "dim" else v) for n, v in node.kwargs))
 
 
-def tensors_one_by_one(node: Expr, know: Facts) -> Expr | None:
+def einsum_operands(node: Expr, know: PartProperties) -> Expr | None:
     """`einsum('ij,j->i', (a, b))` as `einsum('ij,j->i', a, b)`."""
     entry = lookup(node.op) if isinstance(node, Call) else None
     if not isinstance(node, Call) or entry is None or entry.variadic is None or entry.sequence is None:

@@ -7,20 +7,27 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Name
-from gradcheck.language.expr.traverse import distinct, fold, uses, with_children
-from gradcheck.language.symbolic.simplify import einsums, factoring, guards, inverses, patterns, sums
-from gradcheck.language.symbolic.simplify import matrix_chains
-from gradcheck.language.symbolic.simplify import elementwise_rules
-from gradcheck.language.symbolic.simplify import multiply_out
-from gradcheck.language.symbolic.simplify import named_functions
-from gradcheck.language.symbolic.simplify import class_labels
-from gradcheck.language.symbolic.simplify import named_products
-from gradcheck.language.symbolic.simplify import normalization_layers
-from gradcheck.language.symbolic.simplify import rearrangement
-from gradcheck.language.symbolic.simplify.part_properties import Facts
+from gradcheck.language.expr.traverse import distinct_nodes, fold, use_counts, with_children
+from gradcheck.language.symbolic.simplify import (
+    class_labels,
+    einsums,
+    elementwise_rules,
+    factoring,
+    guards,
+    inverses,
+    matrix_chains,
+    multiply_out,
+    named_functions,
+    named_products,
+    normalization_layers,
+    patterns,
+    rearrangement,
+    sums,
+)
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 from gradcheck.language.symbolic.simplify.product import Product
 
-Rule: TypeAlias = Callable[[Expr, Facts], Expr | None]
+Rule: TypeAlias = Callable[[Expr, PartProperties], Expr | None]
 
 #: In this order; the first that applies decides, and what it makes is simplified in turn.
 RULES: tuple[Rule, ...] = (
@@ -32,7 +39,7 @@ RULES: tuple[Rule, ...] = (
     rearrangement.reshape_to_itself,
     patterns.by_pattern,
     rearrangement.vector_rearranged,
-    rearrangement.kept_and_squeezed,
+    rearrangement.squeezed_reduction,
     rearrangement.identity_product,
     rearrangement.transpose_by_name,
     rearrangement.diagonal_of_a_matrix,
@@ -43,32 +50,32 @@ RULES: tuple[Rule, ...] = (
     einsums.without_ones,
     einsums.products_by_name,
     elementwise_rules.conjugate_of_a_real,
-    elementwise_rules.conjugate_inwards,
+    elementwise_rules.push_conjugate_in,
     elementwise_rules.cast_to_itself,
     elementwise_rules.cast_of_a_half,
-    elementwise_rules.operand_by_itself,
-    elementwise_rules.promoted_by_itself,
+    elementwise_rules.drop_operand_expansion,
+    elementwise_rules.drop_promoting_cast,
     elementwise_rules.expanded_one,
-    elementwise_rules.all_sizes,
+    elementwise_rules.sizes_as_numel,
     elementwise_rules.lift_expand,
-    elementwise_rules.number_outwards,
-    elementwise_rules.scalar_outwards,
+    elementwise_rules.pull_number_out,
+    elementwise_rules.pull_scalar_out,
     elementwise_rules.outer_product,
     guards.guard_in_a_guard,
     guards.divided_in_a_guard,
     guards.bound_in_a_guard,
     guards.clamp_in_a_bound,
-    guards.guard_of_its_own,
+    guards.guard_times_its_value,
     guards.guard_of_a_factor,
     guards.guard_of_a_relu,
-    guards.nothing_in_a_clamp,
+    guards.clamp_within_bounds,
     guards.negative_in_a_guard,
     guards.product_in_a_guard,
     guards.compared_with_zero,
-    class_labels.label_that_counts,
+    class_labels.drop_ignored_label,
     class_labels.number_of_labels,
-    class_labels.scattered_by_label,
-    class_labels.taken_by_label,
+    class_labels.scatter_as_one_hot,
+    class_labels.gather_as_one_hot,
     class_labels.sum_of_a_row,
     class_labels.spread_number,
     class_labels.empty_shape,
@@ -78,13 +85,13 @@ RULES: tuple[Rule, ...] = (
     named_functions.logistic,
     named_functions.exp_times_logistic,
     named_functions.quotient_by_name,
-    named_functions.mean_of,
+    named_functions.mean_by_name,
     normalization_layers.dim_from_the_front,
     normalization_layers.variance,
-    normalization_layers.normalized,
+    normalization_layers.normalization_by_name,
     named_products.known_product,
     named_products.dot_by_name,
-    normalization_layers.nothing_in_sum,
+    normalization_layers.drop_centred_terms,
     normalization_layers.power_of_a_root,
     named_functions.factors_out_of_a_sum,
     matrix_chains.outer_in_a_product,
@@ -98,18 +105,18 @@ RULES: tuple[Rule, ...] = (
     factoring.common_transpose,
     factoring.common_matrix,
     factoring.common_factor,
-    factoring.complement,
+    factoring.sigmoid_complement,
     elementwise_rules.normal_product,
     rearrangement.dims_by_keyword,
-    rearrangement.lone_dim,
-    rearrangement.tensors_one_by_one,
+    rearrangement.single_dim,
+    rearrangement.einsum_operands,
 )
 
 #: The rules that leave a sum the terms that somebody gave it.
-WITHIN_TERMS = tuple(rule for rule in RULES if rule.__module__ not in (multiply_out.__name__, factoring.__name__))
+RULES_WITHIN_TERMS = tuple(rule for rule in RULES if rule.__module__ not in (multiply_out.__name__, factoring.__name__))
 
 #: More rewrites than this for each part would be a circle among the rules; what is found by then is kept.
-_PATIENCE = 60
+_REWRITES_PER_PART = 60
 
 
 #: Products of more different factors are left as they are: nobody reads them, and each of n gradients has n - 1.
@@ -123,45 +130,45 @@ _MOST_NAMED = 16
 class Simplifier:
     """Simplifies formulas by the rules, as far as the facts bear them out."""
 
-    def __init__(self, know: Facts, rules: tuple[Rule, ...] = RULES) -> None:
-        self.know, self._rules = know, rules
+    def __init__(self, know: PartProperties, rules: tuple[Rule, ...] = RULES) -> None:
+        self.properties, self._rules = know, rules
         self._done: dict[int, Expr] = {}
         self._uses: Counter[int] = Counter()
         self._lengths: dict[int, tuple[Expr, int]] = {}
-        self._left = 0  # rewrites
+        self._rewrites_left = 0  # rewrites
 
     def define(self, named: Mapping[str, Expr]) -> None:
         """What names stand for: from now on, what is written so is called by its name."""
         for name, expr in named.items():
-            node = self.know.pool.intern(Name(name))
-            if self.know.shapes(node) is None:
+            node = self.properties.pool.intern(Name(name))
+            if self.properties.shapes(node) is None:
                 continue
-            given = self.know.pool.intern(expr)
+            given = self.properties.pool.intern(expr)
             self._count([given])
             simple = self._simplified(given)
-            for part in distinct(given):
-                for divisor in _asked(part):
+            for part in distinct_nodes(given):
+                for divisor in _nonzero_operands(part):
                     simpler = self._done.get(id(divisor), divisor)
                     below = Product.of(simpler).factors.values()
-                    self.know.asked.update((id(factor), factor) for factor, _ in below)
-            if isinstance(simple, Call) and self.know.alike(node, simple):
-                self.know.definitions[id(node)] = simple
-                self.know.names[id(simple)] = node
-                if named_functions.is_product(simple) and len(self.know.products) < _MOST_NAMED:
-                    self.know.products.append((node, Product.of(simple)))
+                    self.properties.nonzero_in_graph.update((id(factor), factor) for factor, _ in below)
+            if isinstance(simple, Call) and self.properties.are_equal(node, simple):
+                self.properties.definitions[id(node)] = simple
+                self.properties.names[id(simple)] = node
+                if named_functions.is_product(simple) and len(self.properties.products) < _MOST_NAMED:
+                    self.properties.products.append((node, Product.of(simple)))
                 self._done[id(given)] = self._done[id(simple)] = node
 
     def simplify(self, formulas: Mapping[str, Expr]) -> dict[str, Expr]:
         """The formulas, each shorter or as it was."""
-        roots = {name: self.know.pool.intern(formula) for name, formula in formulas.items()}
+        roots = {name: self.properties.pool.intern(formula) for name, formula in formulas.items()}
         self._count(list(roots.values()))
-        return {name: _root(self._simplified(root), self.know) for name, root in roots.items()}
+        return {name: _root(self._simplified(root), self.properties) for name, root in roots.items()}
 
     def _count(self, roots: list[Expr]) -> None:
         """How many parts, and how many formulas, use each part."""
-        found = uses(roots)
+        found = use_counts(roots)
         self._uses.update(found)
-        self._left += _PATIENCE * len(found)
+        self._rewrites_left += _REWRITES_PER_PART * len(found)
 
     def _is_shared(self, node: Expr) -> bool:
         return self._uses[id(node)] > 1
@@ -176,7 +183,9 @@ class Simplifier:
                 stack.pop()
                 continue
             is_sum = sums.is_sum(node)
-            parts = (sums.spine(node, self._is_shared) if is_sum else None) or [(child, 1) for child in node.children]
+            parts = (sums.signed_terms(node, self._is_shared) if is_sum else None) or [
+                (child, 1) for child in node.children
+            ]
             missing = [part for part, _ in parts if id(part) not in done]
             if missing:
                 stack.extend(reversed(missing))
@@ -192,15 +201,15 @@ class Simplifier:
         return done[id(root)]
 
     def _sum(self, node: Expr, parts: list[tuple[Expr, int]]) -> Expr:
-        total = self.know.shapes(node)
-        if self._left <= 0 or (total is None and not self.know.is_number(node)):
+        total = self.properties.shapes(node)
+        if self._rewrites_left <= 0 or (total is None and not self.properties.is_number(node)):
             return self._rewritten(node, [self._done.get(id(child), child) for child in node.children])
-        return self._checked(node, sums.normal_sum(parts, total, self.know)) or self._by_rules(node)
+        return self._accepted(node, sums.normal_sum(parts, total, self.properties)) or self._by_rules(node)
 
     def _rewritten(self, node: Expr, children: list[Expr]) -> Expr:
         """One step: with simplified parts, or else by the first rule that applies; itself if none does."""
-        rebuilt = self.know.pool.intern(with_children(node, children))
-        if rebuilt is not node or self._left <= 0:
+        rebuilt = self.properties.pool.intern(with_children(node, children))
+        if rebuilt is not node or self._rewrites_left <= 0:
             return rebuilt
         return self._by_rules(node)
 
@@ -209,18 +218,18 @@ class Simplifier:
         if not isinstance(node, (Call, Attribute, Gradient)) or fold(node, _factors, self._lengths) > _MOST_FACTORS:
             return node
         for rule in self._rules:
-            made = rule(node, self.know)
-            new = None if made is None else self._checked(node, made)
+            made = rule(node, self.properties)
+            new = None if made is None else self._accepted(node, made)
             if new is not None:
                 return new
         return node
 
-    def _checked(self, node: Expr, made: Expr) -> Expr | None:
+    def _accepted(self, node: Expr, made: Expr) -> Expr | None:
         """What a rule made, if it is something else and as good."""
-        new = self.know.pool.intern(made)
-        if new is node or not self.know.alike(node, new):
+        new = self.properties.pool.intern(made)
+        if new is node or not self.properties.are_equal(node, new):
             return None
-        self._left -= 1
+        self._rewrites_left -= 1
         return new
 
 
@@ -229,7 +238,7 @@ def _factors(node: Expr, parts: list[int]) -> int:
     return sum(parts) if isinstance(node, Call) and node.op in _PRODUCTS and not node.kwargs else 1
 
 
-def _asked(node: Expr) -> tuple[Expr, ...]:
+def _nonzero_operands(node: Expr) -> tuple[Expr, ...]:
     """What must not be 0 for this to be defined."""
     if not isinstance(node, Call):
         return ()
@@ -238,7 +247,7 @@ def _asked(node: Expr) -> tuple[Expr, ...]:
     return node.args[1:2] if node.op == "div" else ()
 
 
-def _root(formula: Expr, know: Facts) -> Expr:
+def _root(formula: Expr, know: PartProperties) -> Expr:
     """A formula as a whole may be a number where a part may not: `1` for `ones_like(loss)`."""
     number = Product.of(formula)
     if number.is_ones() and know.ndim(formula) == 0:

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from gradcheck.language.expr.nodes import Call, Expr, Literal
-from gradcheck.language.symbolic.simplify.part_properties import Facts, Shapes
-from gradcheck.language.symbolic.simplify.product import Product, broadcast, integer, is_call, slim
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties, Shapes
+from gradcheck.language.symbolic.simplify.product import Product, broadcast, drop_expansions, integer, is_call
 
 #: A part of a sum that is used elsewhere too is taken apart only if it has no more terms than this.
 _FEW = 8
@@ -23,7 +23,9 @@ def is_sum(node: Expr) -> bool:
     return is_call(node, "add", 2) or is_call(node, "sub", 2)
 
 
-def spine(root: Expr, is_shared: Callable[[Expr], bool], most: int | None = None) -> list[tuple[Expr, int]] | None:
+def signed_terms(
+    root: Expr, is_shared: Callable[[Expr], bool], most: int | None = None
+) -> list[tuple[Expr, int]] | None:
     """What a sum adds up, with signs, down to sums that are shared: those are simplified once, on their own. None where
     that is more than `most`."""
     found: list[tuple[Expr, int]] = []
@@ -40,7 +42,7 @@ def spine(root: Expr, is_shared: Callable[[Expr], bool], most: int | None = None
     return found
 
 
-def normal_sum(parts: list[tuple[Expr, int]], total: Shapes | None, know: Facts) -> Expr:
+def normal_sum(parts: list[tuple[Expr, int]], total: Shapes | None, know: PartProperties) -> Expr:
     """The sum of simplified parts, in its one form. `total` is its shape, None for plain numbers."""
     terms = [term for part, sign in parts for term in _terms(part, sign)]
     terms = _collected(terms, total is None)
@@ -49,15 +51,15 @@ def normal_sum(parts: list[tuple[Expr, int]], total: Shapes | None, know: Facts)
         terms = _without_zeros(terms, total, know)
         terms = _slimmed(terms, total, know)
         terms = _collected(terms, False)
-    return rendered(terms)
+    return render_sum(terms)
 
 
 def _terms(part: Expr, sign: int) -> Terms:
     """A part as terms; a sum that was simplified on its own is taken apart if it is short."""
     found = []
-    for node, direction in spine(part, lambda node: False, _FEW) or [(part, 1)]:
+    for node, direction in signed_terms(part, lambda node: False, _FEW) or [(part, 1)]:
         term = Product.of(node)
-        found.append(term.times(term.number * sign * direction))
+        found.append(term.with_number(term.number * sign * direction))
     return found
 
 
@@ -76,7 +78,7 @@ def _collected(terms: Terms, numbers: bool) -> Terms:
     return [term for term in found if term.number != 0] if numbers else found
 
 
-def _whole_rows(terms: Terms, know: Facts) -> Terms:
+def _whole_rows(terms: Terms, know: PartProperties) -> Terms:
     """`x[0] + x[1] + x[2]`, all that x has, as `sum(x, dim=0)`."""
     groups: dict[tuple[int, Fraction], dict[int, Product]] = {}
     owners: dict[int, Expr] = {}
@@ -93,7 +95,7 @@ def _whole_rows(terms: Terms, know: Facts) -> Terms:
         gone = {id(term) for term in rows.values()}
         at = next(index for index, term in enumerate(terms) if id(term) in gone)
         rest = [term for term in terms if id(term) not in gone]
-        terms = [*rest[:at], Product.of(whole).times(number), *rest[at:]]
+        terms = [*rest[:at], Product.of(whole).with_number(number), *rest[at:]]
     return terms
 
 
@@ -107,7 +109,7 @@ def _row(term: Product) -> tuple[Expr, int] | None:
     return None if index is None else (node.children[0], index)
 
 
-def _without_zeros(terms: Terms, total: Shapes, know: Facts) -> Terms:
+def _without_zeros(terms: Terms, total: Shapes, know: PartProperties) -> Terms:
     kept = list(terms)
     for term in terms:
         if _is_zero(term) and len(kept) > 1:
@@ -124,12 +126,12 @@ def _is_zero(term: Product) -> bool:
     return len(factors) == 1 and isinstance(factors[0], Call) and factors[0].op in ("zeros_like", "zeros")
 
 
-def _shapes(term: Product, total: Shapes, know: Facts) -> Shapes:
+def _shapes(term: Product, total: Shapes, know: PartProperties) -> Shapes:
     factors = (*term.factors.values(), *term.divisors.values())
     return broadcast((know.shapes(factor) for factor, _ in factors), len(total))
 
 
-def _slimmed(terms: Terms, total: Shapes, know: Facts) -> Terms:
+def _slimmed(terms: Terms, total: Shapes, know: PartProperties) -> Terms:
     """Each term without an expansion that the others make good. Prefix and suffix shapes keep it linear."""
     after: list[Shapes] = [((),) * len(total)]
     for term in reversed(terms):
@@ -137,18 +139,18 @@ def _slimmed(terms: Terms, total: Shapes, know: Facts) -> Terms:
     before, found = after[0], []
     for term in terms:
         after.pop()
-        slimmer = slim(term, total, know, before, after[-1])
+        slimmer = drop_expansions(term, total, know, before, after[-1])
         before = broadcast([before, _shapes(slimmer, total, know)], len(total))
         found.append(slimmer)
     return found
 
 
-def rendered(terms: Terms) -> Expr:
+def render_sum(terms: Terms) -> Expr:
     if not terms:
         return Literal(0)
     lead = next((term for term in terms if term.number > 0), terms[0])
     found = lead.render()
     for term in terms:
         if term is not lead:
-            found = Call("add" if term.number > 0 else "sub", (found, term.times(abs(term.number)).render()))
+            found = Call("add" if term.number > 0 else "sub", (found, term.with_number(abs(term.number)).render()))
     return found

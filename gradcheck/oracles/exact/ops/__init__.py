@@ -5,10 +5,10 @@ An op is one entry in one file here:
 - An op that only moves elements of tensors about, or adds some of them up: its name, in a list of `linear.py`.
 - Any other: an `exact_rule("name")`, a decorated function or one line, in the file that lists the module of
   `gradcheck/autograd/ops` in which the op itself stands:
-  `elementwise`: arithmetic, comparison_where, rounding
-  `smooth`: exp_log_pow, trigonometric, special
+  `elementwise`: arithmetic, comparison_where, rounding_remainder
+  `smooth_functions`: exp_log_pow, trigonometric, error_functions
   `activations`: activations, softmax_logsumexp
-  `reductions`: reductions, cumulative, norms_distances
+  `reductions`: reductions, cumulative_sums, norms_distances
   `min_max`: min_max, gather_scatter
   `matrices`: matrix_products, contraction, inverse_solve, determinants
 - An op that is composed of others needs nothing.

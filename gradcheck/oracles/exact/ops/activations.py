@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.ops.common.dims import axes
+from gradcheck.autograd.ops.common.dims import reduced_axes
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.dual_numbers import Dual, exact_rule, lift
-from gradcheck.oracles.exact.ops.elementwise import select, side
-from gradcheck.oracles.exact.ops.reductions import summed, without
-from gradcheck.oracles.exact.ops.smooth_functions import erf, exp, has_exponential, log, tanh
+from gradcheck.oracles.exact.ops.elementwise import branch_indicator, select
+from gradcheck.oracles.exact.ops.reductions import drop_dims, sum_axes
+from gradcheck.oracles.exact.ops.smooth_functions import define_exponential, erf, exp, log, tanh
 from gradcheck.oracles.exact.uninterpreted_functions import chain_rule
 
 
@@ -29,7 +29,7 @@ def _logsigmoid(x: Dual) -> Dual:
     """`-log(1 + exp(-x))`, whose exponential is the sigmoid."""
     s = sigmoid(x.primal())
     value = -log(1 / s)
-    has_exponential(value, s)
+    define_exponential(value, s)
     return chain_rule(x, value, lambda: 1 - s)
 
 
@@ -57,8 +57,8 @@ def _softplus(x: Dual, beta: Any = 1, threshold: Any = 20) -> Dual:
 def _elu(x: Dual, alpha: Any = 1.0) -> Dual:
     """`x`, and `alpha (exp(u) - 1)` where it is `u`, the negative part of x."""
     still, scale = x.primal(), lift(x.point, alpha)
-    c = side(still)
-    e = exp(still * side(-still))
+    c = branch_indicator(still)
+    e = exp(still * branch_indicator(-still))
     return chain_rule(x, still * c + scale * (e - 1), lambda: select(c, lift(x.point, 1), scale * e))
 
 
@@ -71,7 +71,7 @@ exact_rule("silu")(lambda x: x * sigmoid(x))
 @exact_rule("relu")
 def _relu(x: Dual) -> Dual:
     """What it leaves is positive where x is, and never negative."""
-    c = side(x.primal())
+    c = branch_indicator(x.primal())
     found = x * c
     degree = found.degree.join(x.degree)
     x.point.define(">", found.value, c.value, degree)
@@ -85,7 +85,10 @@ def clamped(x: Dual, low: float, high: float) -> Any:
     if not low <= high:
         raise Unsupported(f"what is kept between {low} and {high}")
     still = x.primal()
-    over_low, under_high = side(still.plus(lift(x.point, low), -1), 1), side(lift(x.point, high).plus(still, -1), 1)
+    over_low, under_high = (
+        branch_indicator(still.add_formally(lift(x.point, low), -1), 1),
+        branch_indicator(lift(x.point, high).add_formally(still, -1), 1),
+    )
     return x * (over_low * under_high) + select(over_low, (1 - under_high) * high, lift(x.point, low))
 
 
@@ -97,11 +100,13 @@ def _hardshrink(x: Dual, bound: Any) -> Any:
 @exact_rule("softshrink")
 def _softshrink(x: Dual, bound: Any) -> Any:
     still = x.primal()
-    over_low, under_high = side(still + bound), side(bound - still)
+    over_low, under_high = branch_indicator(still + bound), branch_indicator(bound - still)
     return x * (1 - over_low * under_high) - (over_low - under_high) * bound
 
 
-exact_rule("leaky_relu")(lambda x, slope: x * select(side(x.primal()), lift(x.point, 1), lift(x.point, slope)))
+exact_rule("leaky_relu")(
+    lambda x, slope: x * select(branch_indicator(x.primal()), lift(x.point, 1), lift(x.point, slope))
+)
 exact_rule("threshold")(lambda x, threshold, value: select(x > threshold, x, lift(x.point, value)))
 
 
@@ -112,16 +117,16 @@ exact_rule("threshold")(lambda x, threshold, value: select(x > threshold, x, lif
 def _logsumexp(x: Dual, dim: Any, keepdim: bool = False) -> Dual:
     """Its difference to x has a known exponential: the softmax."""
     e = exp(x)
-    total = summed(e, dim, True)
+    total = sum_axes(e, dim, True)
     found = log(total)
-    has_exponential(x.primal() - found.primal(), e.primal() / total.primal())
-    return found if keepdim else without(found, axes(dim, x.ndim))
+    define_exponential(x.primal() - found.primal(), e.primal() / total.primal())
+    return found if keepdim else drop_dims(found, reduced_axes(dim, x.ndim))
 
 
 @exact_rule("softmax")
 def _softmax(x: Dual, dim: int, dtype: Any = None) -> Dual:
     e = exp(x)
-    return e / summed(e, dim, True)
+    return e / sum_axes(e, dim, True)
 
 
 exact_rule("log_softmax")(lambda x, dim, dtype: x - _logsumexp(x, dim if x.ndim else (), True))

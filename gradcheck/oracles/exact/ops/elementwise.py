@@ -18,10 +18,10 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import BRANCHED, CONSTANT, PARTIAL, PIECEWISE, UNINTERPRETED, Degree
 from gradcheck.oracles.exact.dual_numbers import Dual, Indicator, exact_rule
-from gradcheck.oracles.exact.ops.linear import linear
 from gradcheck.oracles.exact.field_point import FieldPoint
-from gradcheck.oracles.exact.uninterpreted_functions import pair, up_to_sign
-from gradcheck.oracles.exact.integer_points import decided
+from gradcheck.oracles.exact.integer_points import as_small_integers
+from gradcheck.oracles.exact.ops.linear import apply_linear
+from gradcheck.oracles.exact.uninterpreted_functions import combine_arguments, up_to_sign
 
 
 @exact_rule("div", operands=(0, 1))
@@ -37,45 +37,45 @@ exact_rule("reciprocal")(lambda x: x.reciprocal())
 exact_rule("lerp", operands=(0, 1, 2))(lambda start, end, weight: start + weight * (end - start))
 exact_rule("hypot", operands=(0, 1))(lambda a, b: (a * a + b * b).sqrt())
 exact_rule("sign", "sgn")(lambda x: (x > 0) - (x < 0))
-exact_rule("abs")(lambda x: x * (side(x.primal()) - side(-x.primal())))
+exact_rule("abs")(lambda x: x * (branch_indicator(x.primal()) - branch_indicator(-x.primal())))
 
 
 # Comparisons -------------------------------------------------------------------------------------
 
 
-def piecewise(x: Dual) -> Degree:
+def piecewise_degree(x: Dual) -> Degree:
     """Of an uninterpreted value that x decides by its order or its size."""
     return Degree(1, kinds=x.degree.kinds | UNINTERPRETED | PIECEWISE)
 
 
 def _indicator(x: Dual, value: np.ndarray) -> Indicator:
-    return Indicator(x.point, value, None, piecewise(x))
+    return Indicator(x.point, value, None, piecewise_degree(x))
 
 
 def positive(x: Dual) -> Indicator:
     """Whether each element is positive; `-x > 0` is its opposite, but for where x is 0."""
     point = x.point
-    if point.scale:
-        return Indicator(point, (order(x) > 0).astype(np.int64), None, CONSTANT)
+    if point.integer_scale:
+        return Indicator(point, (integer_values(x) > 0).astype(np.int64), None, CONSTANT)
     _count_zero_tests(x)
-    if x.degree.kinds & PIECEWISE or _may_be_nan(x):
+    if x.degree.kinds & PIECEWISE or _may_be_undefined(x):
         value = point.value(">", x.value, x.degree)
     else:
         size, flipped = up_to_sign(x)
         value = point.value(">", size, x.degree)
-        value = np.where(flipped, (1 - value - _zero(x, size)) % point.prime, value)
-    return _indicator(x, point.defined(">", x.value, np.where(x.value == 0, 0, value)))
+        value = np.where(flipped, (1 - value - _zero_residues(x, size)) % point.prime, value)
+    return _indicator(x, point.defined_values(">", x.value, np.where(x.value == 0, 0, value)))
 
 
-def order(x: Dual) -> np.ndarray:
+def integer_values(x: Dual) -> np.ndarray:
     """At a point of whole numbers, which of them each element is. Raises Unsupported at a kink of the graph."""
-    found = decided(x.value, x.point.prime)
+    found = as_small_integers(x.value, x.point.prime)
     if x.point.regions.phase == "graph" and not found.all():
         raise Unsupported("a point at a kink")
     return found
 
 
-def side(x: Dual, at_zero: float = 0) -> Dual:
+def branch_indicator(x: Dual, at_zero: float = 0) -> Dual:
     """The same for a choice between two that are equal where x is 0, so that it matters only where x may be 0 in a
     whole region: there it is what torch takes for a derivative."""
     if x.degree.kinds:
@@ -91,38 +91,42 @@ def side(x: Dual, at_zero: float = 0) -> Dual:
 
 def _where_zero(x: Dual) -> Any:
     """Whether each element is 0, as a number."""
-    if x.degree.kinds & PIECEWISE or _may_be_nan(x):
+    if x.degree.kinds & PIECEWISE or _may_be_undefined(x):
         return 0
-    return Dual(x.point, _zero(x, up_to_sign(x)[0]), None, piecewise(x))
+    return Dual(x.point, _zero_residues(x, up_to_sign(x)[0]), None, piecewise_degree(x))
 
 
-def _zero(x: Dual, size: np.ndarray) -> np.ndarray:
+def _zero_residues(x: Dual, size: np.ndarray) -> np.ndarray:
     """Whether x, of this size, is 0: an uninterpreted number, but 0 at what may be taken for single points: where the
     graph compares it too, and where it is no function that may vanish in a region without vanishing everywhere."""
     point, regions = x.point, x.point.regions
-    if point.scale:
-        order(x)
+    if point.integer_scale:
+        integer_values(x)
         return np.zeros((), dtype=np.int64)
     if regions.phase == "graph":
         regions.compared.add(size)
     may_vanish = bool(x.degree.kinds & BRANCHED)
     if regions.phase != "claim" and not may_vanish:
         return np.zeros((), dtype=np.int64)
-    known = regions.never_zero(x.value) if may_vanish else regions.never_zero(x.value) | regions.compared.contains(size)
+    known = (
+        regions.are_never_zero(x.value)
+        if may_vanish
+        else regions.are_never_zero(x.value) | regions.compared.contains(size)
+    )
     if known.all():
         return np.zeros((), dtype=np.int64)
     return np.where(known, 0, point.value("==", size, x.degree))
 
 
-def kink(x: Dual) -> None:
+def note_kink(x: Dual) -> None:
     """Note that a graph has a kink where x is 0, or is undefined."""
     if x.point.regions.phase == "graph":
         x.point.regions.compared.add(up_to_sign(x)[0])
 
 
-def _may_be_nan(x: Dual) -> bool:
+def _may_be_undefined(x: Dual) -> bool:
     """Whether a formula compares what may be undefined where the graph is defined, and does not itself compare."""
-    if not x.degree.kinds & PARTIAL or x.point.scale:
+    if not x.degree.kinds & PARTIAL or x.point.integer_scale:
         return False
     return not bool(x.point.regions.compared.contains(up_to_sign(x)[0]).all())
 
@@ -134,37 +138,37 @@ def _count_zero_tests(x: Dual) -> None:
 
 def select(c: Dual, a: Dual, b: Dual) -> Dual:
     """`a` where the condition holds, `b` elsewhere."""
-    return b.plus(c * a.plus(b, -1))
+    return b.add_formally(c * a.add_formally(b, -1))
 
 
-exact_rule("gt", operands=(0, 1))(lambda a, b: positive(a.plus(b, -1).primal()))
-exact_rule("lt", operands=(0, 1))(lambda a, b: positive(b.plus(a, -1).primal()))
+exact_rule("gt", operands=(0, 1))(lambda a, b: positive(a.add_formally(b, -1).primal()))
+exact_rule("lt", operands=(0, 1))(lambda a, b: positive(b.add_formally(a, -1).primal()))
 
 
 def _from_zero(x: Dual) -> Indicator:
     """Whether each element is at least 0."""
-    if _may_be_nan(x):
+    if _may_be_undefined(x):
         return _indicator(x, x.point.value(">=", x.value, x.degree))
     return _not(positive(-x))
 
 
-exact_rule("ge", operands=(0, 1))(lambda a, b: _from_zero(a.plus(b, -1).primal()))
-exact_rule("le", operands=(0, 1))(lambda a, b: _from_zero(b.plus(a, -1).primal()))
+exact_rule("ge", operands=(0, 1))(lambda a, b: _from_zero(a.add_formally(b, -1).primal()))
+exact_rule("le", operands=(0, 1))(lambda a, b: _from_zero(b.add_formally(a, -1).primal()))
 
 
 @exact_rule("eq", operands=(0, 1))
 def _equal(a: Dual, b: Dual) -> Any:
     """What is the same at a random point is the same, unless it may be undefined; what is not, is not but at single
     points of the graph, or nobody knows."""
-    difference = a.plus(b, -1).primal()
+    difference = a.add_formally(b, -1).primal()
     _count_zero_tests(difference)
-    if _may_be_nan(difference):
-        both = pair(a.primal(), b.primal())
+    if _may_be_undefined(difference):
+        both = combine_arguments(a.primal(), b.primal())
         return _indicator(difference, a.point.value("==, defined or not,", both.value, both.degree))
     same = difference.value == 0
     size = up_to_sign(difference)[0]
-    is_piecewise = difference.degree.kinds & PIECEWISE and not a.point.scale
-    value = a.point.value("==", size, difference.degree) if is_piecewise else _zero(difference, size)
+    is_piecewise = difference.degree.kinds & PIECEWISE and not a.point.integer_scale
+    value = a.point.value("==", size, difference.degree) if is_piecewise else _zero_residues(difference, size)
     if not value.any():
         return same
     return _indicator(difference, np.where(same, 1, value))
@@ -176,13 +180,13 @@ exact_rule("ne", operands=(0, 1))(lambda a, b: ~_equal(a, b))
 # Logic -----------------------------------------------------------------------------------------------
 
 
-def conditions(*values: Any) -> list[Indicator]:
+def as_indicators(*values: Any) -> list[Indicator]:
     """Conditions, and plain truth values beside them. Raises Unsupported for other dual numbers."""
     point = next(value.point for value in values if isinstance(value, Dual))
-    return [value if isinstance(value, Indicator) else _lifted(point, value) for value in values]
+    return [value if isinstance(value, Indicator) else _as_indicator(point, value) for value in values]
 
 
-def _lifted(point: FieldPoint, value: Any) -> Indicator:
+def _as_indicator(point: FieldPoint, value: Any) -> Indicator:
     if isinstance(value, Dual):
         raise Unsupported("numbers taken for truth values")
     return Indicator(point, np.asarray(value, dtype=np.bool_).astype(np.int64), None, CONSTANT)
@@ -190,25 +194,25 @@ def _lifted(point: FieldPoint, value: Any) -> Indicator:
 
 @exact_rule("bitwise_not", "logical_not")
 def _not(c: Dual) -> Indicator:
-    (c,) = conditions(c)
+    (c,) = as_indicators(c)
     return _indicator(c, (1 - c.value) % c.point.prime)
 
 
 @exact_rule("bitwise_and", "logical_and", operands=())
 def _and(a: Any, b: Any) -> Indicator:
-    a, b = conditions(a, b)
+    a, b = as_indicators(a, b)
     both = a * b
     return Indicator(both.point, both.value, None, both.degree)
 
 
-exact_rule("bitwise_or", "logical_or", operands=())(lambda a, b: _not(_and(*map(_not, conditions(a, b)))))
+exact_rule("bitwise_or", "logical_or", operands=())(lambda a, b: _not(_and(*map(_not, as_indicators(a, b)))))
 
 
 @exact_rule("where", operands=(1, 2))
 def _where(condition: Any, a: Dual, b: Dual) -> Dual:
     if not isinstance(condition, Dual):
-        return linear("where", condition, a, b)
-    (c,) = conditions(condition)
+        return apply_linear("where", condition, a, b)
+    (c,) = as_indicators(condition)
     return select(c, a, b)
 
 
@@ -219,7 +223,7 @@ def _is_special(name: str, x: Dual) -> Any:
         raise Unsupported(f"{name} where there are infinities")
     if regions.phase == "graph":
         regions.finite.add(x.value)
-    elif regions.phase == "claim" and not x.point.scale and not regions.finite.contains(x.value).all():
+    elif regions.phase == "claim" and not x.point.integer_scale and not regions.finite.contains(x.value).all():
         return _indicator(x, x.point.value(name, x.value, x.degree))
     return np.full(x.shape, name == "isfinite")
 
@@ -231,17 +235,17 @@ for _name in ("isnan", "isinf", "isfinite", "isposinf", "isneginf"):
 # Steps, and what is left of a number beside them -------------------------------------------------
 
 
-def _step(name: str, x: Dual, decimals: Any = 0) -> Dual:
+def _step_function(name: str, x: Dual, decimals: Any = 0) -> Dual:
     """Some number, whose derivative is 0."""
-    if x.point.scale:
-        order(x)
+    if x.point.integer_scale:
+        integer_values(x)
         return Dual(x.point, x.value, None, CONSTANT)
     function = f"{name} to {decimals}" if decimals else name
-    return Dual(x.point, x.point.value(function, x.value, x.degree), None, piecewise(x))
+    return Dual(x.point, x.point.value(function, x.value, x.degree), None, piecewise_degree(x))
 
 
 for _name in ("floor", "ceil", "trunc", "round"):
-    exact_rule(_name)(partial(_step, _name))
+    exact_rule(_name)(partial(_step_function, _name))
 exact_rule("frac")(lambda x: x - x.trunc())
 exact_rule("floor_divide", operands=(0, 1))(lambda a, b: divide(a, b, "floor"))
 exact_rule("remainder", operands=(0, 1))(lambda a, b: a - b * divide(a, b, "floor"))

@@ -27,12 +27,12 @@ _OPERANDS = {"scatter": (0, 3), "diagonal_scatter": (0, 1), "index_add": (0, 3),
 _MOVING = frozenset({*MOVES, "where", "gather", "diag_embed", "transpose", "T", "mT"})
 
 
-def linear(name: str, *args: Any) -> Dual:
+def apply_linear(name: str, *args: Any) -> Dual:
     """The op's forward itself on integers, once for the values and once for the tangents."""
     op, places = TABLE[name], EXACT_RULES[name].operands
     if any(hasattr(type(arg), "__apply_op__") for i, arg in enumerate(args) if i not in places):
         raise Unsupported(f"{name} at indices that depend on values")
-    operands = list(args[op.sequence]) if op.sequence is not None else [_filled(args, i) for i in places]
+    operands = list(args[op.sequence]) if op.sequence is not None else [_broadcast_operand(args, i) for i in places]
     point = operands[0].point
     value = _forward(op, args, places, [x.value for x in operands], point.prime)
     tangent = None
@@ -43,7 +43,7 @@ def linear(name: str, *args: Any) -> Dual:
     return kind(point, value, tangent, _degree(name, operands, value))
 
 
-def _filled(args: tuple[Any, ...], place: int) -> Dual:
+def _broadcast_operand(args: tuple[Any, ...], place: int) -> Dual:
     """The operand; a number that is scattered, as often as it is."""
     x: Dual = args[place]
     if place != 3 or x.ndim:
@@ -83,13 +83,13 @@ def _terms(name: str, operands: list[Dual], value: np.ndarray) -> int:
 
 for _name in (*MOVES, *SUMS):
     _places = () if TABLE[_name].sequence is not None else _OPERANDS.get(_name, (0,))
-    exact_rule(_name, operands=_places)(partial(linear, _name))
+    exact_rule(_name, operands=_places)(partial(apply_linear, _name))
 
 
 def _transpose(name: str, x: Dual, *dims: int) -> Dual:
     """Of a chain of matrices a chain."""
     if x.ndim != 2 or (dims and dims[0] % 2 == dims[1] % 2):
-        return linear(name, x, *dims)
+        return apply_linear(name, x, *dims)
     tangent = x.tangent_chain()
     return Dual(x.point, x.value_chain().T, None if tangent is None else tangent.T, x.degree)
 
@@ -102,7 +102,7 @@ for _name in ("T", "mT", "transpose"):
 def _diag_embed(x: Dual, *where: int) -> Dual:
     """Of a vector a chain of one diagonal matrix."""
     if type(x) is not Dual or x.shape in ((), (0,)) or x.ndim > 1 or where != (0, -2, -1):
-        return linear("diag_embed", x, *where)
+        return apply_linear("diag_embed", x, *where)
 
     def matrix(diagonal: np.ndarray) -> MatrixChain:
         return MatrixChain((DiagonalMatrix(diagonal, x.point.prime),))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.ops.contraction import explicit
+from gradcheck.autograd.ops.contraction import explicit_labels
 from gradcheck.errors import ShapeMismatch
 from gradcheck.oracles.exact import modular_arithmetic
 from gradcheck.oracles.exact.degree import PIECEWISE
@@ -32,11 +32,11 @@ def product(a: Dual, b: Dual) -> Dual:
     """Of two matrices, not multiplied out yet."""
     x, y, tangent = a.value_chain(), b.value_chain(), None
     if a.lazy_tangent is not None or b.lazy_tangent is not None:
-        tangent = _moved(x, y, a.tangent_chain(), b.tangent_chain())
+        tangent = _product_tangent(x, y, a.tangent_chain(), b.tangent_chain())
     return Dual(a.point, x @ y, tangent, a.degree.times(b.degree).summed(x.shape[1]))
 
 
-def _moved(x: MatrixChain, y: MatrixChain, a_moves: MatrixChain | None, b_moves: MatrixChain | None) -> Any:
+def _product_tangent(x: MatrixChain, y: MatrixChain, a_moves: MatrixChain | None, b_moves: MatrixChain | None) -> Any:
     """By the product rule."""
     left = None if a_moves is None else a_moves @ y
     right = None if b_moves is None else x @ b_moves
@@ -64,7 +64,7 @@ def contract(form: Callable[[np.ndarray, np.ndarray], Any], a: Dual, b: Dual, te
 @exact_rule("einsum", operands=())
 def _einsum(equation: str, factors: list[Dual]) -> Dual:
     """Two operands at a time, from the left."""
-    inputs, output = explicit(equation, tuple(x.ndim for x in factors))
+    inputs, output = explicit_labels(equation, tuple(x.ndim for x in factors))
     labels, result = inputs[0], factors[0]
     if len(factors) == 1:
         return _einsum_of_one(f"{labels}->{output}", result)

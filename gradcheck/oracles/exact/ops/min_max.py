@@ -13,19 +13,23 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import Op
-from gradcheck.autograd.ops.common.dims import axes
+from gradcheck.autograd.ops.common.dims import reduced_axes
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import CONSTANT, PIECEWISE, Degree
 from gradcheck.oracles.exact.dual_numbers import Dual, apply_rule, exact_rule, lift
+from gradcheck.oracles.exact.integer_points import as_small_integers
 from gradcheck.oracles.exact.ops.activations import clamped
-from gradcheck.oracles.exact.ops.elementwise import piecewise, select, side
-from gradcheck.oracles.exact.ops.linear import linear
-from gradcheck.oracles.exact.ops.reductions import summed, without
+from gradcheck.oracles.exact.ops.elementwise import branch_indicator, piecewise_degree, select
+from gradcheck.oracles.exact.ops.linear import apply_linear
+from gradcheck.oracles.exact.ops.reductions import drop_dims, sum_axes
 from gradcheck.oracles.exact.uninterpreted_functions import up_to_sign
-from gradcheck.oracles.exact.integer_points import decided
 
-exact_rule("maximum", "fmax", operands=(0, 1))(lambda a, b: select(side(a.plus(b, -1).primal(), 0.5), a, b))
-exact_rule("minimum", "fmin", operands=(0, 1))(lambda a, b: select(side(b.plus(a, -1).primal(), 0.5), a, b))
+exact_rule("maximum", "fmax", operands=(0, 1))(
+    lambda a, b: select(branch_indicator(a.add_formally(b, -1).primal(), 0.5), a, b)
+)
+exact_rule("minimum", "fmin", operands=(0, 1))(
+    lambda a, b: select(branch_indicator(b.add_formally(a, -1).primal(), 0.5), a, b)
+)
 
 
 @exact_rule("clamp")
@@ -35,23 +39,27 @@ def _clamp(x: Dual, low: Any = None, high: Any = None) -> Any:
             raise Unsupported("clamp between two tensors")
         return clamped(x, low, high)
     bound = lift(x.point, high if low is None else low)
-    return select(side((bound.plus(x, -1) if low is None else x.plus(bound, -1)).primal(), 1), x, bound)
+    return select(
+        branch_indicator((bound.add_formally(x, -1) if low is None else x.add_formally(bound, -1)).primal(), 1),
+        x,
+        bound,
+    )
 
 
-def _of_many(name: str, x: Dual, dim: Any = (), keepdim: bool = False) -> Dual:
+def _extreme_over_dims(name: str, x: Dual, dim: Any = (), keepdim: bool = False) -> Dual:
     """Ties are a matter of single points, unless x is piecewise. Then nothing is known about who is equal."""
-    run = axes(dim, x.ndim)
+    run = reduced_axes(dim, x.ndim)
     if not run:
         return x
     weights = _weights(name, x.primal(), run)
-    found = summed(x * weights, run, True)
-    if not x.degree.kinds & PIECEWISE and not x.point.scale:
-        _define_ties(name, x.plus(found, -1).primal(), weights, run)
-    return found if keepdim else without(found, run)
+    found = sum_axes(x * weights, run, True)
+    if not x.degree.kinds & PIECEWISE and not x.point.integer_scale:
+        _define_ties(name, x.add_formally(found, -1).primal(), weights, run)
+    return found if keepdim else drop_dims(found, run)
 
 
 for _name in ("amax", "amin"):
-    exact_rule(_name)(partial(_of_many, _name))
+    exact_rule(_name)(partial(_extreme_over_dims, _name))
 
 
 def _define_ties(name: str, difference: Dual, weights: Dual, run: tuple[int, ...]) -> None:
@@ -69,18 +77,18 @@ def _weights(name: str, x: Dual, run: tuple[int, ...]) -> Dual:
     if not x.value.size:
         raise Unsupported(f"{name} of nothing")
     point = x.point
-    if point.scale:
+    if point.integer_scale:
         return _largest(name, x, run)
     each = point.value(f"{name} of", x.value, x.degree)
     together = each.sum(axis=run, keepdims=True) % point.prime
     drawn = point.value(name, (each + 2 * together) % point.prime, x.degree.join(Degree(1)))
-    shares = Dual(point, drawn, None, piecewise(x))
-    return shares / summed(shares, run, True)
+    shares = Dual(point, drawn, None, piecewise_degree(x))
+    return shares / sum_axes(shares, run, True)
 
 
 def _largest(name: str, x: Dual, run: tuple[int, ...]) -> Dual:
     """1 for the largest of whole numbers, or the smallest. Raises Unsupported for ties."""
-    values = decided(x.value, x.point.prime) * (1 if name == "amax" else -1)
+    values = as_small_integers(x.value, x.point.prime) * (1 if name == "amax" else -1)
     first = (values == values.max(axis=run, keepdims=True)).astype(np.int64)
     if (first.sum(axis=run) > 1).any():
         raise Unsupported("a point at a tie")
@@ -134,7 +142,7 @@ exact_rule("argmax")(partial(_position, "amax"))
 exact_rule("argmin")(partial(_position, "amin"))
 
 
-def _is_along(positions: Any, dim: int, x: Dual) -> bool:
+def _are_positions_in(positions: Any, dim: int, x: Dual) -> bool:
     """Whether these are positions in this tensor. Raises Unsupported where they are those in another."""
     if not isinstance(positions, Positions):
         return False
@@ -145,13 +153,13 @@ def _is_along(positions: Any, dim: int, x: Dual) -> bool:
 
 @exact_rule("gather")
 def _gather(x: Dual, dim: int, index: Any, *settings: Any) -> Dual:
-    if not _is_along(index, dim, x):
-        return linear("gather", x, dim, index, *settings)
-    return summed(x * index.weights, dim, True)
+    if not _are_positions_in(index, dim, x):
+        return apply_linear("gather", x, dim, index, *settings)
+    return sum_axes(x * index.weights, dim, True)
 
 
 @exact_rule("scatter_add", operands=(0, 3))
 def _scatter_add(x: Dual, dim: int, index: Any, source: Dual) -> Any:
-    if not _is_along(index, dim, x):
-        return linear("scatter_add", x, dim, index, source)
+    if not _are_positions_in(index, dim, x):
+        return apply_linear("scatter_add", x, dim, index, source)
     return x + source * index.weights

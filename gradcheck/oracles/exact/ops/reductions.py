@@ -8,28 +8,28 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd.op import TABLE
-from gradcheck.autograd.ops.common.arguments import total
-from gradcheck.autograd.ops.common.dims import axes, count
+from gradcheck.autograd.ops.common.arguments import sum_over
+from gradcheck.autograd.ops.common.dims import count_reduced, reduced_axes
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import CONSTANT
 from gradcheck.oracles.exact.dual_numbers import Dual, Indicator, exact_rule, lift
 from gradcheck.oracles.exact.modular_arithmetic import MatrixChain, ones
-from gradcheck.oracles.exact.ops.elementwise import conditions
+from gradcheck.oracles.exact.ops.elementwise import as_indicators
 from gradcheck.oracles.exact.ops.matrices import product
 
 
 @exact_rule("sum")
-def summed(x: Dual, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Dual:
+def sum_axes(x: Dual, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Dual:
     """The sum over these dimensions, over all for None; of a chain of matrices by products with ones, so that it is not
     multiplied out."""
-    run = axes(dim, x.ndim)
+    run = reduced_axes(dim, x.ndim)
     if type(x.lazy_value) is MatrixChain and x.ndim == 2:
         return _sum_of_chain(x, run, keepdim)
     terms = prod(x.shape[axis] for axis in run)
-    value = np.asarray(total(x.value, run, keepdim) % x.point.prime)
+    value = np.asarray(sum_over(x.value, run, keepdim) % x.point.prime)
     tangent = x.tangent
     if tangent is not None:
-        tangent = np.asarray(total(tangent, run, keepdim) % x.point.prime)
+        tangent = np.asarray(sum_over(tangent, run, keepdim) % x.point.prime)
     return Dual(x.point, value, tangent, x.degree.summed(terms))
 
 
@@ -40,7 +40,7 @@ def _sum_of_chain(x: Dual, run: tuple[int, ...], keepdim: bool) -> Dual:
         result = product(_vector_of_ones(x, 1, rows), result)
     if 1 in run:
         result = product(result, _vector_of_ones(x, columns, 1))
-    return result if keepdim else without(result, run)
+    return result if keepdim else drop_dims(result, run)
 
 
 def _vector_of_ones(x: Dual, rows: int, columns: int) -> Dual:
@@ -51,7 +51,7 @@ def _ones(x: Dual, shape: tuple[int, ...]) -> Dual:
     return Dual(x.point, np.ones(shape, dtype=np.int64), None, CONSTANT)
 
 
-def without(x: Dual, run: tuple[int, ...]) -> Dual:
+def drop_dims(x: Dual, run: tuple[int, ...]) -> Dual:
     """The tensor without these dimensions, which are of size 1."""
     shape = tuple(size for axis, size in enumerate(x.shape) if axis not in run)
     tangent = None if x.lazy_tangent is None else x.lazy_tangent.reshape(shape)
@@ -65,9 +65,9 @@ def _var(x: Dual, dim: Any, unbiased: bool | None, keepdim: bool, correction: fl
         dim, unbiased = None, dim
     if correction is None:
         correction = 0 if unbiased is False else 1
-    number = count(x, dim)
-    centred = x - summed(x, dim, True) / number
-    return summed(centred * centred, dim, keepdim) / max(0, number - correction)
+    number = count_reduced(x, dim)
+    centred = x - sum_axes(x, dim, True) / number
+    return sum_axes(centred * centred, dim, keepdim) / max(0, number - correction)
 
 
 @exact_rule("prod")
@@ -91,15 +91,15 @@ def _prod(x: Dual, dim: Any, keepdim: bool, dtype: Any) -> Any:
 @exact_rule("all")
 def _all(c: Dual, dim: Any = None, keepdim: bool = False) -> Indicator:
     product: Dual
-    (product,) = conditions(c)
-    for axis in sorted(axes(dim, c.ndim), reverse=True):
+    (product,) = as_indicators(c)
+    for axis in sorted(reduced_axes(dim, c.ndim), reverse=True):
         product = product.prod(axis, keepdim)
     return Indicator(c.point, product.value, None, product.degree)
 
 
-exact_rule("mean")(lambda x, dim, keepdim, dtype: summed(x, dim, keepdim) / count(x, dim))
+exact_rule("mean")(lambda x, dim, keepdim, dtype: sum_axes(x, dim, keepdim) / count_reduced(x, dim))
 exact_rule("std")(lambda *args: _var(*args).sqrt())
-exact_rule("any")(lambda c, dim, keepdim: ~_all(~conditions(c)[0], dim, keepdim))
+exact_rule("any")(lambda c, dim, keepdim: ~_all(~as_indicators(c)[0], dim, keepdim))
 
 
 @exact_rule("cumprod")
@@ -115,21 +115,21 @@ def _cumprod(x: Dual, dim: int, dtype: Any) -> Any:
 
 @exact_rule("linalg.vector_norm")
 def _norm(x: Dual, order: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
-    run = list(axes(dim, x.ndim))
+    run = list(reduced_axes(dim, x.ndim))
     if order == 2:
-        return (summed(x * x, run, keepdim) if x.ndim else x * x).sqrt()
+        return (sum_axes(x * x, run, keepdim) if x.ndim else x * x).sqrt()
     if order == 1:
-        return summed(x.abs(), run, keepdim)
+        return sum_axes(x.abs(), run, keepdim)
     if order in (np.inf, -np.inf):
         return TABLE["amax" if order > 0 else "amin"](x.abs(), run, keepdim)
     if order == 0:
-        return summed(_others_than_zero(x), run, keepdim)
+        return sum_axes(_nonzero_mask(x), run, keepdim)
     raise Unsupported(f"a norm of order {order}")
 
 
-def _others_than_zero(x: Dual) -> Dual:
+def _nonzero_mask(x: Dual) -> Dual:
     """1 for each element that is not 0, but at single points."""
     return lift(x.point, x.primal() != 0)
 
 
-exact_rule("count_nonzero")(lambda x, dim: summed(_others_than_zero(x), dim))
+exact_rule("count_nonzero")(lambda x, dim: sum_axes(_nonzero_mask(x), dim))

@@ -22,12 +22,12 @@ from gradcheck.oracles.exact.graph_regions import Domain
 from gradcheck.oracles.exact.uninterpreted_functions import (
     chain_rule,
     chain_rule_of_two,
-    odd,
-    of_two,
-    pair,
+    combine_arguments,
+    function_of_two,
+    odd_function,
     uninterpreted,
     up_to_sign,
-    within,
+    with_domain,
 )
 
 #: A larger exponent is left uninterpreted.
@@ -47,11 +47,11 @@ def exp(x: Dual) -> Dual:
         if point.has_infinity:  # of which the exponential is 0
             divisors = np.where(divisors == 0, 1, divisors)
         value = np.where(flipped, modular_arithmetic.inverse(divisors, point.prime), value)
-    found = Dual(point, point.defined("exp", x.value, value), None, degree)
+    found = Dual(point, point.defined_values("exp", x.value, value), None, degree)
     return chain_rule(x, found, lambda: found)
 
 
-def has_exponential(x: Dual, y: Dual) -> None:
+def define_exponential(x: Dual, y: Dual) -> None:
     """Note that `exp(x)` is y."""
     x.point.define("exp", x.value, y.value, x.degree.join(y.degree))
 
@@ -59,16 +59,16 @@ def has_exponential(x: Dual, y: Dual) -> None:
 @exact_rule("log")
 def log(x: Dual) -> Dual:
     """Its derivative is `1 / x`, its exponential is x."""
-    value = within("positive", x, uninterpreted("log", x))
-    has_exponential(value, x)
+    value = with_domain("positive", x, uninterpreted("log", x))
+    define_exponential(value, x)
     return chain_rule(x, value, lambda: x.primal().reciprocal())
 
 
 @exact_rule("logaddexp", operands=(0, 1))
 def _logaddexp(a: Dual, b: Dual) -> Dual:
     ratio = (exp(b) / exp(a)).primal()
-    has_exponential((b - a).primal(), ratio)
-    has_exponential((a - b).primal(), ratio.reciprocal())
+    define_exponential((b - a).primal(), ratio)
+    define_exponential((a - b).primal(), ratio.reciprocal())
     return log(exp(a) + exp(b))
 
 
@@ -84,9 +84,9 @@ exact_rule("log10")(lambda x: log(x) / math.log(10))
 @exact_rule("sqrt")
 def root(x: Dual) -> Dual:
     """An uninterpreted square root `y`, of derivative `1 / (2 y)`; where it is squared as such, that is x again."""
-    y = within("nonnegative", x, uninterpreted("sqrt", x))
+    y = with_domain("nonnegative", x, uninterpreted("sqrt", x))
     if x.point.regions.phase == "graph":
-        y.point.restricted("nonzero", y.value, y.degree)
+        y.point.domain_kinds("nonzero", y.value, y.degree)
     _define_square(y, x)
     return chain_rule(x, y, lambda: 1 / (y + y))
 
@@ -160,8 +160,8 @@ def _integer_powers(x: Dual, exponents: np.ndarray) -> Dual:
 def power(x: Dual, y: Dual, log_of_x: float | None = None) -> Dual:
     """`x ** y`, where `x ** (y - 1)` is known to be `x ** y / x`; its slopes follow."""
     p, q = x.primal(), y.primal()
-    value = within("positive", p, of_two("pow", p, q))
-    ratio, below = value / p, pair(p, q - 1)
+    value = with_domain("positive", p, function_of_two("pow", p, q))
+    ratio, below = value / p, combine_arguments(p, q - 1)
     x.point.define("pow", below.value, ratio.value, value.degree.join(ratio.degree).join(below.degree))
     return chain_rule_of_two(
         value, (x, lambda: q * ratio), (y, lambda: value * (log(p) if log_of_x is None else log_of_x))
@@ -177,7 +177,7 @@ exact_rule("exp2")(lambda x: _pow(2, x))
 
 def _half_angle(x: Dual) -> Dual:
     """The tangent of half the angle: odd, with the derivative `(1 + t^2) / 2`."""
-    t = odd("tan(x / 2)", x)
+    t = odd_function("tan(x / 2)", x)
     return chain_rule(x, t, lambda: (1 + t * t) / 2)
 
 
@@ -203,7 +203,7 @@ def tanh(x: Dual) -> Dual:
 def _atan2(a: Dual, b: Dual) -> Dual:
     p, q = a.primal(), b.primal()
     scale = 1 / (p * p + q * q)
-    return chain_rule_of_two(of_two("atan2", a, b), (a, lambda: q * scale), (b, lambda: -(p * scale)))
+    return chain_rule_of_two(function_of_two("atan2", a, b), (a, lambda: q * scale), (b, lambda: -(p * scale)))
 
 
 class _Inverse(NamedTuple):
@@ -215,19 +215,19 @@ class _Inverse(NamedTuple):
 
 
 _INVERSES = {
-    "asin": _Inverse(odd, lambda x: 1 / root(1 - x * x), "unit"),
+    "asin": _Inverse(odd_function, lambda x: 1 / root(1 - x * x), "unit"),
     "acos": _Inverse(uninterpreted, lambda x: -1 / root(1 - x * x), "unit"),
-    "atan": _Inverse(odd, lambda x: 1 / (1 + x * x)),
-    "asinh": _Inverse(odd, lambda x: 1 / root(1 + x * x)),
+    "atan": _Inverse(odd_function, lambda x: 1 / (1 + x * x)),
+    "asinh": _Inverse(odd_function, lambda x: 1 / root(1 + x * x)),
     "acosh": _Inverse(uninterpreted, lambda x: 1 / (root(x - 1) * root(x + 1)), "from_one"),
-    "atanh": _Inverse(odd, lambda x: 1 / (1 - x * x), "unit_open"),
+    "atanh": _Inverse(odd_function, lambda x: 1 / (1 - x * x), "unit_open"),
 }
 
 
 def _inverse(name: str, known: _Inverse, x: Dual) -> Dual:
     value = known.function(name, x)
     if known.domain is not None:
-        value = within(known.domain, x, value)
+        value = with_domain(known.domain, x, value)
     return chain_rule(x, value, lambda: known.slope(x.primal()))
 
 
@@ -239,7 +239,7 @@ for _name in ("deg2rad", "rad2deg"):  # by the very number that the forward mult
 
 @exact_rule("sinc")
 def _sinc(x: Dual) -> Any:
-    x.point.restricted("nonzero", x.value, x.degree)
+    x.point.domain_kinds("nonzero", x.value, x.degree)
     return (math.pi * x).sin() / (math.pi * x)
 
 
@@ -254,7 +254,7 @@ exact_rule("cosh")(lambda x: (exp(x) + 1 / exp(x)) / 2)
 def erf(x: Dual) -> Dual:
     """Odd, with the derivative `2 / sqrt(pi) * exp(-x^2)`."""
     still = x.primal()
-    return chain_rule(x, odd("erf", x), lambda: 2 / math.sqrt(math.pi) * exp(-(still * still)))
+    return chain_rule(x, odd_function("erf", x), lambda: 2 / math.sqrt(math.pi) * exp(-(still * still)))
 
 
 exact_rule("erfc")(lambda x: 1 - erf(x))
@@ -263,5 +263,5 @@ exact_rule("erfc")(lambda x: 1 - erf(x))
 @exact_rule("xlogy", operands=(0, 1))
 def _xlogy(x: Dual, y: Dual) -> Dual:
     """0 where x is, which is of no consequence but for the derivative there."""
-    x.point.restricted("nonzero", x.value, x.degree)
+    x.point.domain_kinds("nonzero", x.value, x.degree)
     return x * log(y)

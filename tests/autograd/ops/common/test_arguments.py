@@ -8,12 +8,12 @@ import pytest
 from gradcheck.autograd.dtypes import BFLOAT16
 from gradcheck.autograd.ops.common.arguments import (
     accumulate,
-    converted,
-    matrices,
-    precise,
+    cast_array,
     refuse_complex,
     require_floating,
-    square,
+    require_full_precision,
+    require_matrices,
+    require_square,
 )
 from gradcheck.errors import DtypeMismatch, ShapeMismatch
 
@@ -30,9 +30,9 @@ def test_kinds_that_an_op_does_not_take() -> None:
 
 
 def test_complex_numbers_become_real_ones_without_a_warning() -> None:
-    assert converted(np.array([1 + 2j]), np.dtype(np.float64)).tolist() == [1]
-    assert converted(np.array([1 + 2j]), np.dtype(np.complex64)).dtype == np.complex64
-    assert converted(np.array([2j]), np.dtype(bool)).tolist() == [True]
+    assert cast_array(np.array([1 + 2j]), np.dtype(np.float64)).tolist() == [1]
+    assert cast_array(np.array([1 + 2j]), np.dtype(np.complex64)).dtype == np.complex64
+    assert cast_array(np.array([2j]), np.dtype(bool)).tolist() == [True]
 
 
 def test_sums_count_in_int64_and_halves_in_single_precision() -> None:
@@ -45,16 +45,16 @@ def test_sums_count_in_int64_and_halves_in_single_precision() -> None:
 
 def test_what_fits_is_handed_back() -> None:
     batch = np.ones((5, 2, 2))
-    assert matrices(batch, "op") is square(batch, "op") is precise(batch, "op") is batch
+    assert require_matrices(batch, "op") is require_square(batch, "op") is require_full_precision(batch, "op") is batch
 
 
 def test_what_does_not_fit_is_named() -> None:
     with pytest.raises(ShapeMismatch, match=r"pinv takes matrices, not a shape of \[3\]"):
-        matrices(np.ones(3), "pinv")
+        require_matrices(np.ones(3), "pinv")
     with pytest.raises(ShapeMismatch, match=r"det takes square matrices, not a shape of \[2, 3\]"):
-        square(np.ones((2, 3)), "det")
+        require_square(np.ones((2, 3)), "det")
     with pytest.raises(DtypeMismatch, match="int64"):
-        square(np.ones((2, 2), np.int64), "det")
+        require_square(np.ones((2, 2), np.int64), "det")
     with pytest.raises(DtypeMismatch, match="half precision") as caught:
-        precise(np.ones((2, 2), np.float16), "det")
+        require_full_precision(np.ones((2, 2), np.float16), "det")
     assert "float()" in str(caught.value.hint)

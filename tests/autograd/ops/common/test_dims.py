@@ -13,18 +13,18 @@ from gradcheck.errors import ArgumentError, GradcheckError, IndexOutOfRange, Sha
 
 
 def test_dimensions_are_counted_from_the_front() -> None:
-    assert [dims.canonical(d, 3) for d in (0, 2, -1, -3)] == [0, 2, 2, 0]
-    assert dims.canonical(-1, 0) == 0
-    assert dims.canonical_all((-1, 0), 3) == (2, 0)
-    assert dims.canonical_all(np.int64(1), 3) == (1,)
+    assert [dims.canonical_dim(d, 3) for d in (0, 2, -1, -3)] == [0, 2, 2, 0]
+    assert dims.canonical_dim(-1, 0) == 0
+    assert dims.canonical_dims((-1, 0), 3) == (2, 0)
+    assert dims.canonical_dims(np.int64(1), 3) == (1,)
 
 
 def test_a_reduction_runs_over_all_dimensions_or_those_that_are_named() -> None:
-    assert dims.axes(None, 2) == dims.axes((), 2) == (0, 1)
-    assert dims.axes((-1, 0), 3) == (0, 2)
-    assert dims.axes(0, 0) == ()
+    assert dims.reduced_axes(None, 2) == dims.reduced_axes((), 2) == (0, 1)
+    assert dims.reduced_axes((-1, 0), 3) == (0, 2)
+    assert dims.reduced_axes(0, 0) == ()
     x = np.zeros((2, 3, 4))
-    assert (dims.count(x, (0, -1)), dims.count(x, None)) == (8, 24)
+    assert (dims.count_reduced(x, (0, -1)), dims.count_reduced(x, None)) == (8, 24)
     assert not dims.any_empty(x, (0, 1))
     assert dims.any_empty(np.zeros((2, 0)), (1,))
 
@@ -32,32 +32,34 @@ def test_a_reduction_runs_over_all_dimensions_or_those_that_are_named() -> None:
 @pytest.mark.parametrize(("dim", "keepdim"), [((0, 2), False), ((0, 2), True), (None, False), (1, False)])
 def test_what_was_reduced_broadcasts_again(dim: Any, keepdim: bool) -> None:
     x = np.arange(24.0).reshape(2, 3, 4)
-    reduced = np.sum(x, axis=dims.axes(dim, 3), keepdims=keepdim)
-    restored = dims.restored(reduced, x, dim, keepdim)
-    np.testing.assert_array_equal(np.broadcast_to(restored, x.shape)[1, 2, 3], np.sum(x, dims.axes(dim, 3)).ravel()[-1])
+    reduced = np.sum(x, axis=dims.reduced_axes(dim, 3), keepdims=keepdim)
+    restored = dims.restore_reduced_dims(reduced, x, dim, keepdim)
+    np.testing.assert_array_equal(
+        np.broadcast_to(restored, x.shape)[1, 2, 3], np.sum(x, dims.reduced_axes(dim, 3)).ravel()[-1]
+    )
 
 
 def test_a_cotangent_is_folded_back() -> None:
     x = np.zeros((1, 3))
-    assert dims.folded(np.ones((2, 1, 3)), x).tolist() == [[2, 2, 2]]
-    assert dims.folded(x, x) is x
+    assert dims.unbroadcast(np.ones((2, 1, 3)), x).tolist() == [[2, 2, 2]]
+    assert dims.unbroadcast(x, x) is x
 
 
 def test_sizes() -> None:
-    assert dims.sizes(3) == (3,)
-    assert dims.sizes([2, 0]) == (2, 0)
-    assert dims.sizes_or_rest((2, -1)) == (2, -1)
+    assert dims.as_shape(3) == (3,)
+    assert dims.as_shape([2, 0]) == (2, 0)
+    assert dims.as_partial_shape((2, -1)) == (2, -1)
     assert dims.broadcast_shape("add", (2, 1), (3,)) == (2, 3)
 
 
 WRONG: list[tuple[type[GradcheckError], Callable[[], Any]]] = [
-    (ArgumentError, lambda: dims.integer(True, "a size")),
-    (ArgumentError, lambda: dims.integer(2.0, "a size")),
-    (IndexOutOfRange, lambda: dims.canonical(3, 3)),
-    (IndexOutOfRange, lambda: dims.canonical(-2, 0)),
-    (ShapeMismatch, lambda: dims.canonical_all((1, -1), 2)),
-    (ShapeMismatch, lambda: dims.sizes([2, -1])),
-    (ShapeMismatch, lambda: dims.sizes_or_rest([-2])),
+    (ArgumentError, lambda: dims.require_integer(True, "a size")),
+    (ArgumentError, lambda: dims.require_integer(2.0, "a size")),
+    (IndexOutOfRange, lambda: dims.canonical_dim(3, 3)),
+    (IndexOutOfRange, lambda: dims.canonical_dim(-2, 0)),
+    (ShapeMismatch, lambda: dims.canonical_dims((1, -1), 2)),
+    (ShapeMismatch, lambda: dims.as_shape([2, -1])),
+    (ShapeMismatch, lambda: dims.as_partial_shape([-2])),
     (ShapeMismatch, lambda: dims.broadcast_shape("add", (2,), (3,))),
 ]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.autograd.ops.common.subscript import add_at, is_basic, result_size, split
+from gradcheck.autograd.ops.common.subscript import add_at, is_basic, result_size, split_index
 from gradcheck.errors import ArgumentError
 
 ALL = slice(None)
@@ -25,17 +25,17 @@ def test_what_numpy_does_differently(index: Any) -> None:
 
 def test_integers_are_taken_before_index_arrays() -> None:
     """`x[0, :, [1, 1]]`: NumPy would move the indexed dimension to the front."""
-    basic, advanced = split((0, ALL, [1, 1]), 3)
+    basic, advanced = split_index((0, ALL, [1, 1]), 3)
     assert basic == (0, ALL, ALL)
     assert advanced[0] == ALL
     assert advanced[1].tolist() == [1, 1]
-    assert split((0, Ellipsis), 3) == ((0, ALL, ALL), ())
+    assert split_index((0, Ellipsis), 3) == ((0, ALL, ALL), ())
 
 
 def test_bytes_are_masks_and_0d_arrays_integers() -> None:
-    _, (mask,) = split(np.array([1, 0], np.uint8), 1)
+    _, (mask,) = split_index(np.array([1, 0], np.uint8), 1)
     assert mask.dtype == bool
-    assert split(np.array(2), 1) == ((2,), ())
+    assert split_index(np.array(2), 1) == ((2,), ())
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_bytes_are_masks_and_0d_arrays_integers() -> None:
 )
 def test_what_cannot_index(index: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
-        split(index, 1)
+        split_index(index, 1)
 
 
 @pytest.mark.parametrize(

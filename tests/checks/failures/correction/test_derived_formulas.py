@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.checks.failures.correction import derived_formulas
-from gradcheck.checks.failures.correction.derived_formulas import Derived
+from gradcheck.checks.failures.correction.derived_formulas import DerivedFormulas
 from gradcheck.language.expr.printer import to_text
 from tests.checks.conftest import Check, failed
 from tests.from_text import case_of
@@ -14,20 +14,22 @@ LOSS = "{inputs: {x: randn(3)}, graph: {y: x * x, loss: tanh(y).sum()}%s}"
 
 
 def test_by_way_of_other_gradients_and_by_inputs_alone() -> None:
-    of = Derived(case_of(LOSS % ""))
+    of = DerivedFormulas(case_of(LOSS % ""))
     assert [to_text(expr) for expr in of.of("x")] == ["2 * grad(y) * x", "2 * (1 - tanh(y) ** 2) * x"]
-    assert of.of("z") == of.alone("z") == []
+    assert of.of("z") == of.without_shared_steps("z") == []
 
 
 def test_large_graphs_are_not_derived(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(derived_formulas, "MAX_GRAPH", 3)
-    assert Derived(case_of(LOSS % "")).of("x") == []
+    assert DerivedFormulas(case_of(LOSS % "")).of("x") == []
 
 
 def test_steps_and_formulas_that_are_wrong_share_them(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
     explain = derived_formulas.explain
-    monkeypatch.setattr(derived_formulas, "explain", lambda *a, expand: asked.append(expand) or explain(*a, expand=expand))
+    monkeypatch.setattr(
+        derived_formulas, "explain", lambda *a, expand: asked.append(expand) or explain(*a, expand=expand)
+    )
     found = check(LOSS % ", let: {d: 1 - tanh(y)}, formulas: {x: 3 * x * d}")
     assert failed(found, "formula")
     assert asked == [False, True]

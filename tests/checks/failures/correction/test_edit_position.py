@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.failures.correction import edit_position
+from gradcheck.checks.failures.correction.edit_position import EditPosition, Operands, operands_of
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
-from gradcheck.checks.failures.correction.edit_position import Operands, Position, operands_of
 from gradcheck.language.case import Case
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
@@ -48,7 +48,7 @@ def test_tensors_are_names_and_gradients_of_others_with_their_shapes() -> None:
 def test_sizes_are_different_numbers_symbolic_ones_first() -> None:
     pool, known = found("b")
     assert texts(pool, known.sizes) == ["n", "k", "x.numel()", "i.numel()"]
-    assert known.all
+    assert known.is_complete
 
 
 def test_terms_are_those_of_the_derived_formula_with_their_signs() -> None:
@@ -65,23 +65,23 @@ def test_conditions_choose_between_0_and_something_else() -> None:
 @pytest.mark.parametrize(("name", "limit"), [("MOST_SIZES", 2), ("MOST_NAMES", 1), ("MOST_TERMS", 0)])
 def test_what_is_left_out_is_told(name: str, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
     case, pool = layer()
-    assert operands_of(pool, case, "x", [parse("x + y")]).all
+    assert operands_of(pool, case, "x", [parse("x + y")]).is_complete
     monkeypatch.setattr(edit_position, name, limit)
-    assert not operands_of(pool, case, "x", [parse("x + y")]).all
+    assert not operands_of(pool, case, "x", [parse("x + y")]).is_complete
 
 
-def at(text: str, *path: int) -> Position:
+def at(text: str, *path: int) -> EditPosition:
     pool = ExpressionPool({"x": np.ones((2, 3)), "n": 2}, {})
     places = {where: (part, parent) for where, part, parent in pool.positions(pool.add(parse(text)))}
     part, parent = places[path]
-    return Position(pool, Operands((), (), (), True), part, None if parent < 0 else pool.exprs[parent])
+    return EditPosition(pool, Operands((), (), (), True), part, None if parent < 0 else pool.exprs[parent])
 
 
 def test_the_whole_formula_stands_in_nothing() -> None:
     whole = at("x + n")
     assert whole.parent is None
     assert whole.node == parse("x + n")
-    assert [whole.pool.exprs[part] for part in whole.below] == [parse("x"), parse("n")]
+    assert [whole.pool.exprs[part] for part in whole.children] == [parse("x"), parse("n")]
     assert at("x + n", 1).parent == whole.node
 
 

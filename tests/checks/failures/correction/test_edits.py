@@ -7,16 +7,16 @@ import pytest
 
 from gradcheck.checks.failures.correction import edits as slips
 from gradcheck.checks.failures.correction import insertion_edits
-from gradcheck.checks.failures.correction.edits import EDITS, Edit, edits
+from gradcheck.checks.failures.correction.edit_position import EditPosition, Operands
+from gradcheck.checks.failures.correction.edits import EDITS, EditRule, all_single_edits
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
-from gradcheck.checks.failures.correction.edit_position import Operands, Position
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 
 NAMES = {"x": np.ones((2, 3)), "y": np.full((2, 3), 2.0), "A": np.ones((3, 3)), "v": np.ones(3), "n": 5}
 
 
-def made(edit: Edit, text: str, path: tuple[int, ...] = ()) -> list[str]:
+def made(edit: EditRule, text: str, path: tuple[int, ...] = ()) -> list[str]:
     """What an edit makes of one part of a formula, as the part would be written."""
     pool = ExpressionPool(NAMES, {"x": NAMES["x"]})
     root = pool.add(parse(text))
@@ -27,7 +27,7 @@ def made(edit: Edit, text: str, path: tuple[int, ...] = ()) -> list[str]:
     operands = Operands(tensors, (pool.add(parse("n")),), terms, True, functions=("abs",), conditions=conditions)
     for where, part, parent in pool.positions(root):
         if where == path:
-            position = Position(pool, operands, part, None if parent < 0 else pool.exprs[parent])
+            position = EditPosition(pool, operands, part, None if parent < 0 else pool.exprs[parent])
             return [to_text(pool.exprs[other]) for other in edit(position)]
     raise LookupError(path)
 
@@ -35,47 +35,47 @@ def made(edit: Edit, text: str, path: tuple[int, ...] = ()) -> list[str]:
 @pytest.mark.parametrize(
     ("edit", "text", "path", "expected"),
     [
-        (slips.transposed, "x", (), ["x.T"]),
-        (slips.transposed, "x.T", (), ["x"]),
-        (slips.transposed, "x.T", (0,), []),
-        (slips.transposed, "v", (), []),
-        (slips.swapped, "x - y", (), ["y - x"]),
-        (slips.swapped, "x + y", (), []),
-        (slips.swapped, "x @ A", (), ["A @ x", "A.T @ x.T"]),
-        (slips.swapped, "cat([x, -y])", (0,), ["[-y, x]"]),
-        (slips.swapped, "where(x > 0, x, y)", (), ["where(x > 0, y, x)"]),
-        (slips.confused, "sum(x)", (), ["mean(x)"]),
-        (slips.confused, "sum(x, dtype=float64)", (), ["mean(x, dtype=float64)"]),
-        (slips.confused, "x * y", (), ["x / y", "x @ y"]),
-        (slips.other_dim, "sum(x)", (), ["sum(x, dim=0)", "sum(x, dim=1)"]),
-        (slips.other_dim, "x.sum(1, True)", (), ["sum(x, dim=0, keepdim=True)", "sum(x)"]),
-        (slips.other_dim, "softmax(x, 1)", (), ["softmax(x, dim=0)"]),
-        (slips.kept_dim, "sum(x, dim=1)", (), ["sum(x, dim=1, keepdim=True)"]),
-        (slips.kept_dim, "sum(x, dim=1, keepdim=True)", (), ["sum(x, dim=1)"]),
-        (slips.kept_dim, "sum(x)", (), []),
-        (slips.other_sign, "x", (), ["-x"]),
-        (slips.other_sign, "-x", (), ["x"]),
-        (slips.other_sign, "x + y", (0,), []),
-        (slips.other_number, "3 * x", (0,), ["4", "2", "6", "1.5", "-3"]),
-        (slips.other_number, "x ** 2", (1,), ["3", "4", "-2"]),
-        (slips.other_number, "x.sum(dim=1)", (1,), []),
-        (slips.scaled, "x", (), ["2 * x", "x / 2", "x / n", "x * n"]),
-        (slips.scaled, "x * y", (0,), []),
-        (slips.dropped, "x * y", (), ["x", "y"]),
-        (slips.dropped, "x.T", (), []),
-        (slips.other_name, "x", (), ["y"]),
-        (slips.other_size, "x.shape[0] * x", (0,), ["x.shape[0] - 1", "x.shape[0]", "x.shape[1]", "n", "2"]),
-        (slips.other_size, "n", (), ["n"]),
-        (slips.other_power, "x", (), ["x ** 2"]),
-        (slips.other_power, "x ** 2", (), ["x"]),
-        (slips.moved_power, "(x - y) ** 2", (), ["x ** 2 - y", "x - y ** 2"]),
-        (slips.moved_power, "x - y ** 2", (), ["(x - y) ** 2"]),
-        (slips.moved_power, "sum(x ** 3)", (), ["sum(x) ** 3"]),
-        (slips.moved_power, "x ** 2", (), []),
-        (slips.other_slice, "x[:2]", (1,), ["slice(None, 2)", "slice(2, None)", "slice(None, n)", "slice(n, None)"]),
+        (slips.toggle_transpose, "x", (), ["x.T"]),
+        (slips.toggle_transpose, "x.T", (), ["x"]),
+        (slips.toggle_transpose, "x.T", (0,), []),
+        (slips.toggle_transpose, "v", (), []),
+        (slips.swap_operands, "x - y", (), ["y - x"]),
+        (slips.swap_operands, "x + y", (), []),
+        (slips.swap_operands, "x @ A", (), ["A @ x", "A.T @ x.T"]),
+        (slips.swap_operands, "cat([x, -y])", (0,), ["[-y, x]"]),
+        (slips.swap_operands, "where(x > 0, x, y)", (), ["where(x > 0, y, x)"]),
+        (slips.replace_similar_op, "sum(x)", (), ["mean(x)"]),
+        (slips.replace_similar_op, "sum(x, dtype=float64)", (), ["mean(x, dtype=float64)"]),
+        (slips.replace_similar_op, "x * y", (), ["x / y", "x @ y"]),
+        (slips.change_dim, "sum(x)", (), ["sum(x, dim=0)", "sum(x, dim=1)"]),
+        (slips.change_dim, "x.sum(1, True)", (), ["sum(x, dim=0, keepdim=True)", "sum(x)"]),
+        (slips.change_dim, "softmax(x, 1)", (), ["softmax(x, dim=0)"]),
+        (slips.toggle_keepdim, "sum(x, dim=1)", (), ["sum(x, dim=1, keepdim=True)"]),
+        (slips.toggle_keepdim, "sum(x, dim=1, keepdim=True)", (), ["sum(x, dim=1)"]),
+        (slips.toggle_keepdim, "sum(x)", (), []),
+        (slips.toggle_sign, "x", (), ["-x"]),
+        (slips.toggle_sign, "-x", (), ["x"]),
+        (slips.toggle_sign, "x + y", (0,), []),
+        (slips.change_number, "3 * x", (0,), ["4", "2", "6", "1.5", "-3"]),
+        (slips.change_number, "x ** 2", (1,), ["3", "4", "-2"]),
+        (slips.change_number, "x.sum(dim=1)", (1,), []),
+        (slips.scale_by_constant, "x", (), ["2 * x", "x / 2", "x / n", "x * n"]),
+        (slips.scale_by_constant, "x * y", (0,), []),
+        (slips.keep_one_operand, "x * y", (), ["x", "y"]),
+        (slips.keep_one_operand, "x.T", (), []),
+        (slips.change_tensor, "x", (), ["y"]),
+        (slips.change_size, "x.shape[0] * x", (0,), ["x.shape[0] - 1", "x.shape[0]", "x.shape[1]", "n", "2"]),
+        (slips.change_size, "n", (), ["n"]),
+        (slips.toggle_square, "x", (), ["x ** 2"]),
+        (slips.toggle_square, "x ** 2", (), ["x"]),
+        (slips.move_power, "(x - y) ** 2", (), ["x ** 2 - y", "x - y ** 2"]),
+        (slips.move_power, "x - y ** 2", (), ["(x - y) ** 2"]),
+        (slips.move_power, "sum(x ** 3)", (), ["sum(x) ** 3"]),
+        (slips.move_power, "x ** 2", (), []),
+        (slips.change_slice, "x[:2]", (1,), ["slice(None, 2)", "slice(2, None)", "slice(None, n)", "slice(n, None)"]),
     ],
 )
-def test_what_an_edit_makes(edit: Edit, text: str, path: tuple[int, ...], expected: list[str]) -> None:
+def test_what_an_edit_makes(edit: EditRule, text: str, path: tuple[int, ...], expected: list[str]) -> None:
     assert made(edit, text, path) == expected
 
 
@@ -85,7 +85,7 @@ def test_every_edit_has_its_cost() -> None:
     public = {
         n for home in homes for n, value in vars(home).items() if getattr(value, "__module__", "") == home.__name__
     }
-    assert {name for name in public if not name.startswith("_")} == names | {"edits"}
+    assert {name for name in public if not name.startswith("_")} == names | {"all_single_edits"}
     assert all(cost >= 1 for _, cost in EDITS)
 
 
@@ -93,7 +93,7 @@ def test_edits_are_made_everywhere_in_a_formula() -> None:
     pool = ExpressionPool(NAMES, {})
     root = pool.add(parse("x * exp(y)"))
     operands = Operands(((pool.add(parse("x")), (2, 3)), (pool.add(parse("y")), (2, 3))), (), (), True)
-    found = {to_text(pool.exprs[part]): (path, cost) for part, path, cost in edits(pool, operands, root)}
+    found = {to_text(pool.exprs[part]): (path, cost) for part, path, cost in all_single_edits(pool, operands, root)}
     assert found["x * log(y)"] == ((1,), 1.2)
     assert found["y * exp(y)"] == ((0,), 1.6)
     assert found["x * exp(x)"] == ((1, 0), 1.6)

@@ -80,10 +80,10 @@ def test_the_first_element_is_that_of_the_value_and_counts_as_all() -> None:
     for text in ("x + y", "x - y", "x * y", "y / x"):
         pool, whole = ExpressionPool(names, {}), ExpressionPool(names, {})
         root = pool.add(parse(text))
-        assert pool.first(root) is None  # nothing is known of its parts yet
+        assert pool.first_element(root) is None  # nothing is known of its parts yet
         for child in pool.children[root]:
             pool.value(child)
-        first = pool.first(root)
+        first = pool.first_element(root)
         array = whole.array(whole.add(parse(text)))
         assert array is not None
         assert first == array[0]
@@ -94,7 +94,7 @@ def test_the_first_element_is_that_of_the_value_and_counts_as_all() -> None:
         root = pool.add(parse(text))
         for child in pool.children[root]:
             pool.value(child)
-        assert pool.first(root) is None
+        assert pool.first_element(root) is None
 
 
 def test_what_would_be_too_large_is_broken(pool: ExpressionPool) -> None:

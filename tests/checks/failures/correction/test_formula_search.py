@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.failures.correction import formula_search as searching
-from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.edit_position import Operands
-from gradcheck.checks.failures.correction.formula_search import Search
+from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
+from gradcheck.checks.failures.correction.formula_search import FormulaSearch
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 
@@ -16,14 +16,14 @@ X, Y = np.array([[1.0, 2.0], [3.0, 5.0]]), np.array([[2.0, -1.0], [0.5, 4.0]])
 PLENTY = 1_000_000
 
 
-def search(text: str, want: np.ndarray, budget: int = PLENTY, everything: bool = True) -> Search:
+def search(text: str, want: np.ndarray, budget: int = PLENTY, everything: bool = True) -> FormulaSearch:
     pool = ExpressionPool({"x": X, "y": Y}, {})
     tensors = tuple((pool.add(parse(name)), (2, 2)) for name in ("x", "y"))
-    return Search(pool, Operands(tensors, (), (), everything), pool.add(parse(text)), want, budget)
+    return FormulaSearch(pool, Operands(tensors, (), (), everything), pool.add(parse(text)), want, budget)
 
 
-def found(hunt: Search) -> list[list[str]]:
-    return [[to_text(hunt.pool.exprs[candidate.part]) for candidate in stage] for stage in hunt.fitting()]
+def found(hunt: FormulaSearch) -> list[list[str]]:
+    return [[to_text(hunt.pool.exprs[candidate.part]) for candidate in stage] for stage in hunt.fits_by_edit_count()]
 
 
 def test_one_edit_comes_before_two_and_the_likeliest_first() -> None:
@@ -37,7 +37,7 @@ def test_one_edit_comes_before_two_and_the_likeliest_first() -> None:
 
 def test_what_fits_costs_what_its_edits_cost() -> None:
     hunt = search("x", -X.T)
-    one, two = hunt.fitting()
+    one, two = hunt.fits_by_edit_count()
     assert one == []
     best = two[0]
     assert (best.edits, best.cost) == (2, 2.0)

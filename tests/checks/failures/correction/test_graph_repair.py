@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.checks.failures.correction.graph_repair import Meant, nearest_computable
-from gradcheck.checks.failures.uncomputable_graph import find_refusal
+from gradcheck.checks.failures.correction.graph_repair import GraphRepair, find_graph_repair
+from gradcheck.checks.failures.uncomputable_graph import find_uncomputable_part
 from gradcheck.checks.options import Options, engines_of
-from gradcheck.checks.scheduling.isolated_case import check_one
+from gradcheck.checks.scheduling.isolated_case import check_isolated
 from tests.from_text import case_of, problem_from
 
 SIZES = "dims: {n: 3, d: 4, h: 5}\n"
 
 
-def meant(text: str) -> Meant | None:
+def meant(text: str) -> GraphRepair | None:
     problem = problem_from(text)
-    refusal = find_refusal(problem)
+    refusal = find_uncomputable_part(problem)
     assert refusal is not None
-    return nearest_computable(problem, refusal.entry, refusal.part)
+    return find_graph_repair(problem, refusal.entry, refusal.part)
 
 
 def case(inputs: str, graph: str, rest: str = "") -> str:
@@ -83,4 +83,4 @@ def test_an_entry_of_several_parts_of_other_sizes_is_no_number() -> None:
     graph = "graph: {h0: 'tensor_split(x0, tensor(2))', loss: h0.sum()}"
     text = f"inputs: {{x0: 'uniform(-2, 2, [1])'}}\n{graph}\nformulas: {{x0: grad(h0)}}\n"
     chosen = Options()
-    assert check_one(case_of(text), chosen, engines_of(chosen)).status == "failed"
+    assert check_isolated(case_of(text), chosen, engines_of(chosen)).status == "failed"

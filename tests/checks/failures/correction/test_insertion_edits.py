@@ -5,31 +5,31 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.checks.failures.correction import insertion_edits
-from gradcheck.checks.failures.correction.edits import Edit
+from gradcheck.checks.failures.correction.edits import EditRule
 from tests.checks.failures.correction.test_edits import made
 
 
 @pytest.mark.parametrize(
     ("edit", "text", "path", "expected"),
     [
-        (insertion_edits.with_function, "x", (), ["abs(x)"]),
-        (insertion_edits.with_function, "abs(x)", (0,), []),
-        (insertion_edits.with_function, "x * y", (), []),
-        (insertion_edits.with_term, "x", (), ["x + x * y", "x - y"]),
-        (insertion_edits.with_term, "x * y + x", (), ["x * y + x - y"]),
-        (insertion_edits.with_term, "x + y", (0,), []),
-        (insertion_edits.with_condition, "x * y", (), ["where(x < 9, x * y, 0)", "where(v == 0, 0, x * y)"]),
-        (insertion_edits.with_condition, "v", (), ["where(v == 0, 0, v)"]),
-        (insertion_edits.with_condition, "exp(x)", (0,), []),
-        (insertion_edits.with_condition, "x * y", (0,), []),
-        (insertion_edits.summed, "v", (), ["sum(v, dim=0)", "sum(v, dim=0, keepdim=True)"]),
+        (insertion_edits.add_missing_function, "x", (), ["abs(x)"]),
+        (insertion_edits.add_missing_function, "abs(x)", (0,), []),
+        (insertion_edits.add_missing_function, "x * y", (), []),
+        (insertion_edits.add_missing_term, "x", (), ["x + x * y", "x - y"]),
+        (insertion_edits.add_missing_term, "x * y + x", (), ["x * y + x - y"]),
+        (insertion_edits.add_missing_term, "x + y", (0,), []),
+        (insertion_edits.add_missing_condition, "x * y", (), ["where(x < 9, x * y, 0)", "where(v == 0, 0, x * y)"]),
+        (insertion_edits.add_missing_condition, "v", (), ["where(v == 0, 0, v)"]),
+        (insertion_edits.add_missing_condition, "exp(x)", (0,), []),
+        (insertion_edits.add_missing_condition, "x * y", (0,), []),
+        (insertion_edits.add_missing_sum, "v", (), ["sum(v, dim=0)", "sum(v, dim=0, keepdim=True)"]),
     ],
 )
-def test_what_is_put_in(edit: Edit, text: str, path: tuple[int, ...], expected: list[str]) -> None:
+def test_what_is_put_in(edit: EditRule, text: str, path: tuple[int, ...], expected: list[str]) -> None:
     assert made(edit, text, path) == expected
 
 
 def test_a_dropped_factor_is_elementwise_or_of_a_product_of_matrices() -> None:
-    assert made(insertion_edits.with_factor, "v") == ["v * v", "v / v"]
-    products = {text for text in made(insertion_edits.with_factor, "x") if "@" in text}
+    assert made(insertion_edits.add_missing_factor, "v") == ["v * v", "v / v"]
+    products = {text for text in made(insertion_edits.add_missing_factor, "x") if "@" in text}
     assert products == {"x @ x.T", "x.T @ x", "x @ y.T", "y.T @ x", "x @ A", "x @ A.T"}

@@ -7,9 +7,9 @@ import pytest
 
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.correction import suggestion
-from gradcheck.checks.failures.correction.derived_formulas import Derived
-from gradcheck.checks.failures.correction.suggestion import as_fact
-from gradcheck.checks.failures.explanation_points import ExplainingPoints
+from gradcheck.checks.failures.correction.derived_formulas import DerivedFormulas
+from gradcheck.checks.failures.correction.suggestion import counterexample_fact
+from gradcheck.checks.failures.explanation_points import ExplanationPoints
 from gradcheck.checks.pipeline import STAGES
 from gradcheck.checks.result import CaseResult
 from gradcheck.facts import Fact
@@ -265,7 +265,7 @@ LONG = " + ".join(f"sin({number}.5 * x) * cos(x) * x" for number in range(12))
 
 
 def test_what_was_not_searched_is_said(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suggestion, "EACH", 5_000)
+    monkeypatch.setattr(suggestion, "FORMULA_BUDGET", 5_000)
     case = check(wrong(SUM, "x", LONG))
     assert case.status == "failed"
     assert kinds(case) == ["not_searched_further"]
@@ -275,14 +275,14 @@ def test_a_spent_budget_is_no_claim(check: Check, monkeypatch: pytest.MonkeyPatc
     """With the budget that finds it, it is told; with less, nobody says that nothing near it is right."""
     text = wrong(SQUARE, "x", "x ** 2")
     assert kinds(check(text)) == ["did_you_mean"]
-    monkeypatch.setattr(suggestion, "EACH", 10)
+    monkeypatch.setattr(suggestion, "FORMULA_BUDGET", 10)
     assert kinds(check(text)) == ["not_searched_further"]
 
 
 def test_the_budget_of_a_case_is_for_all_its_formulas(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     text = f"{SQUARE}    formulas: {{x: [x ** 2, x ** 4]}}\n"
     assert kinds(check(text)) == ["did_you_mean", "did_you_mean"]
-    monkeypatch.setattr(suggestion, "ALL", 3_000)  # enough for either
+    monkeypatch.setattr(suggestion, "CASE_BUDGET", 3_000)  # enough for either
     assert kinds(check(text)) == ["did_you_mean", "not_searched_further"]
 
 
@@ -306,7 +306,7 @@ def examined(text: str) -> Context:
 def test_suggestions_are_made_in_the_context() -> None:
     context = examined(wrong(PRODUCT, "B", "A @ grad(C)"))
     before = len(context.found)
-    assert suggestion.suggest(context, ExplainingPoints(context.points), Derived(context.case)) is None
+    assert suggestion.suggest(context, ExplanationPoints(context.points), DerivedFormulas(context.case)) is None
     assert len(context.found) == before
     (c,) = [c for c in context.found if c.diagnoses]
     assert c.trial is None
@@ -354,11 +354,11 @@ def test_a_right_formula_has_none(check: Check) -> None:
 
 def test_it_is_plain_data() -> None:
     shown = Counterexample({"n": 2}, {"x": np.array([[1.0], [2.5]])}, {"k": np.array(3)}, {}, (0, 0), 4.0, 1 / 3)
-    found = as_fact(shown, "x")
+    found = counterexample_fact(shown, "x")
     assert found["given"] == (("x", ((1.0,), (2.5,))), ("k", 3))
     assert (found["index"], found["claimed"], found["true"]) == ((0, 0), 4.0, 1 / 3)
     assert (found["tensor"], found["sizes"], found["incoming"]) == ("x", (("n", 2),), ())
-    assert hash(found) == hash(as_fact(shown, "x"))
+    assert hash(found) == hash(counterexample_fact(shown, "x"))
 
 
 def test_a_derived_formula_is_told_only_where_it_is_right_elsewhere(check: Check) -> None:
@@ -378,7 +378,7 @@ def test_a_suggestion_says_what_to_write_where_and_how_far_it_is_known(check: Ch
     case = check(wrong(PRODUCT, "A", "grad(C) @ B"))
     (found,) = [d for c in case.comparisons for d in c.diagnoses if d.kind == "did_you_mean"]
     assert found.edit is not None
-    assert (found.edit.text, found.edit.applied("grad(C) @ B")) == ("B.T", "grad(C) @ B.T")
+    assert (found.edit.text, found.edit.apply_to("grad(C) @ B")) == ("B.T", "grad(C) @ B.T")
     assert found.evidence is not None
     assert found.evidence.kind == "suggestion_proved"
     assert say(found.evidence).startswith("proved for all values, at ")

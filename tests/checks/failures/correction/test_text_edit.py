@@ -33,15 +33,15 @@ from gradcheck.language.expr.parser import parse
 def test_the_least_that_reads_well(wrong: str, right: str, part: str, instead: str) -> None:
     edit = smallest_edit(wrong, parse(right))
     assert (wrong[edit.start : edit.end], edit.text) == (part, instead)
-    assert parse(edit.applied(wrong)) == parse(right)
+    assert parse(edit.apply_to(wrong)) == parse(right)
 
 
 def test_what_has_nothing_in_common_is_replaced_whole() -> None:
     edit = smallest_edit("x", parse("a @ b.T + 1"))
-    assert edit.applied("x") == "a @ b.T + 1"
+    assert edit.apply_to("x") == "a @ b.T + 1"
 
 
 def test_what_stays_is_left_as_it_is_written() -> None:
     """Blanks, and torch's name for an op."""
     edit = smallest_edit("F.relu( x )+ torch.mm(a,b)", parse("relu(x) + torch.mm(a, c)"))
-    assert edit.applied("F.relu( x )+ torch.mm(a,b)") == "F.relu( x )+ torch.mm(a,c)"
+    assert edit.apply_to("F.relu( x )+ torch.mm(a,b)") == "F.relu( x )+ torch.mm(a,c)"

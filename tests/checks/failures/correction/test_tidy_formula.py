@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gradcheck.checks.claims.stated_claims import Claims
-from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
+from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.failures.correction.edit_position import operands_of
-from gradcheck.checks.failures.correction.formula_search import Search
-from gradcheck.checks.failures.correction.tidy_formula import Tidier, asks_in_vain, simplifier_at
+from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
+from gradcheck.checks.failures.correction.formula_search import FormulaSearch
+from gradcheck.checks.failures.correction.tidy_formula import Tidier, has_constant_condition, simplifier_at
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from tests.checks.build import context_of
@@ -24,13 +24,13 @@ def tidied(right: str, written: str, known: str = "x") -> list[str]:
     """How a formula is tidied that comes to what another one does."""
     context = context_of(SQUARE)
     own = context.points.own
-    scope = own.scope(own.last)
+    scope = own.scope(own.last_step)
     pool = ExpressionPool(scope, scope.gradients)
     want = pool.array(pool.add(parse(right)))
     assert want is not None
-    search = Search(pool, operands_of(pool, context.case, "x", ()), pool.add(parse(known)), want, 1_000)
+    search = FormulaSearch(pool, operands_of(pool, context.case, "x", ()), pool.add(parse(known)), want, 1_000)
     tidier = Tidier(pool, search.fits, [parse(known)], simplifier_at([own], context.case))
-    return [to_text(expr) for expr in tidier.tidied(pool.add(parse(written)))]
+    return [to_text(expr) for expr in tidier.tidy_forms(pool.add(parse(written)))]
 
 
 def test_parts_that_do_nothing_go() -> None:
@@ -73,8 +73,8 @@ def test_no_part_of_a_suggestion_does_nothing(check: Check) -> None:
 def test_nobody_asks_what_comes_out_alike_everywhere() -> None:
     context = context_of(SQUARE)
     own = context.points.own
-    held = [Claims(own, own.last, context.options.tolerance)]
+    held = [StepClaims(own, own.last_step, context.options.tolerance)]
     wrong = parse("2 * x * (x == 0.25)")
-    assert asks_in_vain(parse("2 * x * (2 * grad(y) == floor(2 * x))"), wrong, held)
-    assert not asks_in_vain(parse("2 * x * (x > 0)"), wrong, held)
-    assert not asks_in_vain(parse("2 * x + (x == 0.25)"), wrong, held)  # as it is written
+    assert has_constant_condition(parse("2 * x * (2 * grad(y) == floor(2 * x))"), wrong, held)
+    assert not has_constant_condition(parse("2 * x * (x > 0)"), wrong, held)
+    assert not has_constant_condition(parse("2 * x + (x == 0.25)"), wrong, held)  # as it is written

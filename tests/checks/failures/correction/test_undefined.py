@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gradcheck.checks.claims.formulas import check_formula
-from gradcheck.checks.claims.stated_claims import Claims
-from gradcheck.checks.failures.correction.undefined import is_undefined_as
+from gradcheck.checks.claims.stated_claims import StepClaims
+from gradcheck.checks.failures.correction.undefined import is_equally_undefined
 from gradcheck.language.case import Claim
 from gradcheck.language.expr.parser import parse
 from tests.checks.build import context_of
@@ -32,14 +32,14 @@ def claim(text: str) -> Claim:
 )
 def test_where_neither_is_a_number(wrong: str, suggested: str, is_excused: bool) -> None:
     own = context_of(CASE).points.own
-    claims = Claims(own, own.last)
+    claims = StepClaims(own, own.last_step)
     with np.errstate(all="ignore"):
         found = check_formula(claims, "x", claim(suggested))
         assert found.status == "failed"
-        assert is_undefined_as(claim(wrong), claims, found) == is_excused
+        assert is_equally_undefined(claim(wrong), claims, found) == is_excused
 
 
 def test_without_one_nothing_is_excused() -> None:
     own = context_of(CASE).points.own
-    claims = Claims(own, own.last)
-    assert not is_undefined_as(None, claims, check_formula(claims, "x", claim("2 * x * x / x")))
+    claims = StepClaims(own, own.last_step)
+    assert not is_equally_undefined(None, claims, check_formula(claims, "x", claim("2 * x * x / x")))

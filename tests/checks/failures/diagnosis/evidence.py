@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from gradcheck.checks.claims.cotangents import operations_of
-from gradcheck.checks.claims.operations import positions
+from gradcheck.checks.claims.operations import gradient_positions
 from gradcheck.checks.failures.diagnosis.catalogue import Predict, matches
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Rule
-from gradcheck.checks.failures.gather_evidence import asking
+from gradcheck.checks.failures.gather_evidence import make_reference_pullback
 from gradcheck.facts import Fact
 from tests.checks.build import point_of
 
@@ -21,14 +21,14 @@ def rule(text: str, index: int = 0) -> Rule:
     point = point_of(text)
     (application,) = [one for one in point.applications if one.owner == "out"]
     (operation,) = operations_of([application], 1)
-    ask = asking(point.engines.reference, point.problem.dtype)
+    ask = make_reference_pullback(point.engines.reference, point.problem.dtype)
     wants = tuple(ask(application, operation.cotangents))
-    return Rule(application, positions(application)[index], index, operation.cotangents, wants, ask)
+    return Rule(application, gradient_positions(application)[index], index, operation.cotangents, wants, ask)
 
 
 def of_rule(known: Rule, got: Any = None) -> Evidence:
     """Evidence about one op alone: `got` in place of what is right, or None for no gradient."""
-    want = known.wants[known.index]
+    want = known.right_gradients[known.index]
     assert want is not None
     return Evidence(None if got is None else np.asarray(got), want, rule=known)
 

@@ -8,13 +8,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from gradcheck.checks.failures.diagnosis import CATALOGUE, KINDS, Evidence, Guess, Use, catalogue, confirmed
-from gradcheck.checks.failures.diagnosis.catalogue import OF_CODE, OF_ENGINES, Hypothesis, hypothesis
+from gradcheck.checks.failures.diagnosis import CATALOGUE, KINDS, Evidence, Guess, Use, catalogue, matching_diagnoses
+from gradcheck.checks.failures.diagnosis.catalogue import CODE_KINDS, ENGINE_KINDS, Hypothesis, hypothesis
 from gradcheck.checks.scheduling.run import run
 from gradcheck.facts import fact
 from gradcheck.language.loader.case_files import load_text
-from gradcheck.reports.phrases import say
-from gradcheck.reports.phrases import phrase_table
+from gradcheck.reports.phrases import phrase_table, say
 from gradcheck.reports.phrases.diagnosis_phrases import MEANINGS
 from tests.checks.mutants import Applied, WrongRule
 from tests.paths import ROOT
@@ -37,7 +36,7 @@ def test_a_kind_that_is_not_listed_is_refused() -> None:
 
 def test_a_kind_has_its_place_and_its_meaning() -> None:
     assert len(set(KINDS)) == len(KINDS)
-    assert list(MEANINGS) == [*KINDS, *OF_ENGINES, *OF_CODE]
+    assert list(MEANINGS) == [*KINDS, *ENGINE_KINDS, *CODE_KINDS]
 
 
 def test_the_page_lists_every_kind() -> None:
@@ -78,7 +77,7 @@ def points(*pairs: tuple[object, object], **known: object) -> Iterator[Evidence]
 
 
 def kinds(*pairs: tuple[object, object], **known: object) -> list[str]:
-    return [diagnosis.kind for diagnosis in confirmed(points(*pairs, **known))[0]]
+    return [diagnosis.kind for diagnosis in matching_diagnoses(points(*pairs, **known))[0]]
 
 
 ONE, TWO, THREE = (RNG.standard_normal((3, 3)) for _ in range(3))
@@ -95,7 +94,7 @@ def test_a_constant_must_be_the_same_at_every_point() -> None:
 
 
 def test_one_point_is_no_proof() -> None:
-    (diagnosis,), _ = confirmed(points((ONE.T, ONE)))
+    (diagnosis,), _ = matching_diagnoses(points((ONE.T, ONE)))
     assert (diagnosis.kind, diagnosis.confidence) == ("transposed", "possible")
     assert diagnosis.message == fact("perhaps", what=fact("is_transpose", ndim=2))
     assert say(diagnosis.message).startswith("perhaps: ")
@@ -103,7 +102,7 @@ def test_one_point_is_no_proof() -> None:
 
 def test_a_point_at_which_all_is_right_proves_nothing() -> None:
     symmetric = ONE + ONE.T
-    (diagnosis,), _ = confirmed(points((TWO.T, TWO), (symmetric, symmetric)))
+    (diagnosis,), _ = matching_diagnoses(points((TWO.T, TWO), (symmetric, symmetric)))
     assert (diagnosis.kind, diagnosis.message.kind) == ("transposed", "perhaps")
     assert diagnosis.evidence == fact("computed_at_points", points=1)
 
@@ -120,7 +119,7 @@ def test_points_are_not_asked_for_once_nothing_is_left() -> None:
             asked.append(number)
             yield Evidence(got, want)
 
-    found, tried = confirmed(three())
+    found, tried = matching_diagnoses(three())
     assert (found, asked) == ([], [0])
     assert {"sign", "transposed", "factor"} <= set(tried)
 
@@ -132,7 +131,7 @@ def test_rounding_is_no_difference() -> None:
 
 def test_two_explanations_are_both_told_and_neither_is_certain() -> None:
     uses = tuple(Use("mul", owner, 0, share) for owner, share in (("d", ONE), ("e", TWO)))
-    found, _ = confirmed([Evidence(TWO, ONE + TWO, uses=uses)] * 2)
+    found, _ = matching_diagnoses([Evidence(TWO, ONE + TWO, uses=uses)] * 2)
     assert [diagnosis.kind for diagnosis in found] == ["overwritten", "use_dropped"]
     assert [diagnosis.confidence for diagnosis in found] == ["possible", "possible"]
     assert [diagnosis.message.kind for diagnosis in found] == ["only_use_arrived", "use_not_arrived"]
@@ -146,7 +145,7 @@ def test_likelihood_is_told_only_where_there_is_no_proof(scratch: list[Hypothesi
 
     scratch.insert(0, Hypothesis("factor", likely))
     assert kinds((-ONE, ONE), (-TWO, TWO)) == ["sign"]
-    (diagnosis,), _ = confirmed(points((ONE**3 + ONE, ONE), (TWO**3 + TWO, TWO)))
+    (diagnosis,), _ = matching_diagnoses(points((ONE**3 + ONE, ONE), (TWO**3 + TWO, TWO)))
     assert diagnosis.message == fact("perhaps", what=fact("it_is_likely"))
     assert diagnosis.confidence == "possible"
 
@@ -176,25 +175,25 @@ CUBE, BRICK = RNG.standard_normal((2, 3, 4)), RNG.standard_normal((2, 3, 4))
     ],
 )
 def test_mistakes_of_any_two_arrays(mistake: object, kind: str, words: str) -> None:
-    found, _ = confirmed(Evidence(mistake(a), a) for a in (10 * CUBE, 10 * BRICK))  # type: ignore[operator]
+    found, _ = matching_diagnoses(Evidence(mistake(a), a) for a in (10 * CUBE, 10 * BRICK))  # type: ignore[operator]
     assert [diagnosis.kind for diagnosis in found] == [kind]
     assert words in say(found[0].message)
     assert found[0].confidence == "confirmed"
 
 
 def test_a_lower_dtype_is_named() -> None:
-    found, _ = confirmed(Evidence(a.astype(np.float32), a) for a in (CUBE, BRICK))
+    found, _ = matching_diagnoses(Evidence(a.astype(np.float32), a) for a in (CUBE, BRICK))
     assert found[0].kind == "dtype"
     assert "its dtype is float32, where it should be float64" in say(found[0].message)
 
 
 def test_the_complex_conjugate_is_named() -> None:
-    found, _ = confirmed(Evidence((a - 2j * b), (a + 2j * b)) for a, b in ((ONE, TWO), (TWO, THREE)))
+    found, _ = matching_diagnoses(Evidence((a - 2j * b), (a + 2j * b)) for a, b in ((ONE, TWO), (TWO, THREE)))
     assert [diagnosis.kind for diagnosis in found] == ["conjugate"]
 
 
 def test_a_broadcast_that_is_not_undone_needs_no_op() -> None:
-    found, _ = confirmed(Evidence(a, a.sum(0)) for a in (ONE, TWO))
+    found, _ = matching_diagnoses(Evidence(a, a.sum(0)) for a in (ONE, TWO))
     assert [diagnosis.kind for diagnosis in found] == ["broadcast_not_undone"]
 
 

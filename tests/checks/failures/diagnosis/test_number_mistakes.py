@@ -54,7 +54,7 @@ def test_elements_but_for_an_axis_and_those_of_the_result() -> None:
     (found,) = fitting(number_mistakes.factor, Evidence(cube / 21, cube)).values()
     assert found["count"] == fact("elements_but_for_axis", axis=1, of_result=False)
     known = rule("{inputs: {x: 'randn(3)'}, graph: {out: 'outer(x, ones(11))'}, backward: {out: 'randn(3, 11)'}}")
-    want = known.wants[0]
+    want = known.right_gradients[0]
     assert want is not None
     (of_result,) = fitting(number_mistakes.factor, of_rule(known, want / 11)).values()
     assert of_result["count"] == fact("elements_but_for_axis", axis=0, of_result=True)
@@ -79,18 +79,18 @@ def test_what_is_no_factor(got: np.ndarray | None) -> None:
 def test_the_ratio_leaves_out_what_is_not_finite() -> None:
     got, want = 3 * WANT, WANT.copy()
     want[0, 0] = np.nan
-    assert number_mistakes.ratio(Evidence(got, want)) == pytest.approx(3)
-    assert number_mistakes.ratio(Evidence(got, 0 * WANT)) is None
+    assert number_mistakes.mean_ratio(Evidence(got, want)) == pytest.approx(3)
+    assert number_mistakes.mean_ratio(Evidence(got, 0 * WANT)) is None
 
 
 def test_a_mean_for_a_sum() -> None:
     known = rule("{inputs: {x: 'randn(3, 4)'}, graph: {out: 'x.sum(dim=1)'}, backward: {out: 'randn(3)'}}")
-    want = known.wants[0]
+    want = known.right_gradients[0]
     assert want is not None
     found = fitting(number_mistakes.mean_for_sum, of_rule(known, want / 4))
     assert found == {4: fact("mean_of_added", n=4, op="sum")}
     added = rule("{inputs: {x: 'randn(3, 4)', b: 'randn(4)'}, graph: {out: x + b}, backward: {out: 'randn(3, 4)'}}", 1)
-    want = added.wants[1]
+    want = added.right_gradients[1]
     assert want is not None
     assert fitting(number_mistakes.mean_for_sum, of_rule(added, want / 3)) == {3: fact("mean_of_broadcast", n=3)}
     assert guessed(number_mistakes.mean_for_sum, of_rule(rule("{inputs: {x: 2}, graph: {out: exp(x)}}"), 1.0)) == []
@@ -106,7 +106,7 @@ def test_what_is_known_by_other_names_is_no_factor_however_it_is_rounded(constan
 def test_a_difference_that_is_orthogonal_is_no_factor() -> None:
     want = np.array([1.0, 2.0, -3.0])
     got = want + np.array([2.0, -1.0, 0.0]) + 1e-15
-    assert number_mistakes.ratio(Evidence(got, want)) == pytest.approx(1, rel=1e-14)
+    assert number_mistakes.mean_ratio(Evidence(got, want)) == pytest.approx(1, rel=1e-14)
     assert guessed(number_mistakes.factor, Evidence(got, want)) == []
 
 
@@ -121,9 +121,9 @@ def test_a_lower_precision_on_the_way(dtype: np.dtype) -> None:
     name = dtype.name
     exact = Evidence(TENS.astype(dtype).astype(float), TENS)
     assert fitting(number_mistakes.lower_precision, exact) == {name: fact("computed_in_dtype", dtype=name, exact=True)}
-    near = Evidence(exact.arrived * (1 + 2.0**-45), TENS)
+    near = Evidence(exact.got_or_zeros * (1 + 2.0**-45), TENS)
     (guess,) = number_mistakes.lower_precision(near)
-    assert (guess.fact, guess.sure) == (fact("computed_in_dtype", dtype=name, exact=False), False)
+    assert (guess.fact, guess.is_proof) == (fact("computed_in_dtype", dtype=name, exact=False), False)
 
 
 def test_a_lower_dtype_of_the_gradient_itself() -> None:
@@ -180,15 +180,19 @@ def test_arguments_and_incoming_gradients_without_their_fractions() -> None:
     found = fitting(number_mistakes.truncated_arguments, of_rule(known, argument))
     assert found == {0: fact("argument_truncated", position=0)}
     larger = replace(known, cotangents=(4 * known.incoming,))
-    found = fitting(number_mistakes.truncated_arguments, of_rule(larger, np.trunc(4 * known.incoming) * np.exp(known.tensor)))
+    found = fitting(
+        number_mistakes.truncated_arguments, of_rule(larger, np.trunc(4 * known.incoming) * np.exp(known.tensor))
+    )
     assert found == {"incoming": fact("incoming_truncated")}
 
 
 def test_where_a_nan_is_born() -> None:
     got = TENS.copy()
     got[1, 2] = np.nan
-    assert fitting(number_mistakes.born, Evidence(got, TENS)) == {"nan": fact("nan_appears", is_nan=True, index=(1, 2))}
+    assert fitting(number_mistakes.new_nan, Evidence(got, TENS)) == {
+        "nan": fact("nan_appears", is_nan=True, index=(1, 2))
+    }
     known = rule(EXP)
-    found = fitting(number_mistakes.born, of_rule(known, [1.0, np.inf, 1.0]))
+    found = fitting(number_mistakes.new_nan, of_rule(known, [1.0, np.inf, 1.0]))
     assert found == {"nan": fact("nan_of_rule", is_nan=False, op="exp", index=(1,), argument=1.5)}
-    assert guessed(number_mistakes.born, Evidence(got, got)) == []
+    assert guessed(number_mistakes.new_nan, Evidence(got, got)) == []

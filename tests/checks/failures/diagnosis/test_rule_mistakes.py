@@ -37,11 +37,17 @@ DG, (P, Q) = DIV.cotangents[0], DIV.tensors
             "ones",
             fact("incoming_is_ignored", instead=fact("ones_in_its_place")),
         ),
-        (rule_mistakes.passed_on, EXP, G, "incoming", fact("incoming_is_passed_on")),
-        (rule_mistakes.passed_on, SUB, SUB.cotangents[0], "incoming", fact("incoming_is_passed_on")),
+        (rule_mistakes.incoming_passed_on, EXP, G, "incoming", fact("incoming_is_passed_on")),
+        (rule_mistakes.incoming_passed_on, SUB, SUB.cotangents[0], "incoming", fact("incoming_is_passed_on")),
         (rule_mistakes.forward_value, DIV, DG * (P / Q), "value", fact("value_for_derivative", op="div")),
         (rule_mistakes.forward_value, DIV, P / Q, "alone", fact("value_alone", op="div")),
-        (rule_mistakes.swapped_gradients, MATMUL, A.T @ MG, ("gradient", 1), fact("gradient_of_other_tensor", got=1, want=0)),
+        (
+            rule_mistakes.swapped_gradients,
+            MATMUL,
+            A.T @ MG,
+            ("gradient", 1),
+            fact("gradient_of_other_tensor", got=1, want=0),
+        ),
         (
             rule_mistakes.swapped_operands,
             DIV,
@@ -66,8 +72,8 @@ DG, (P, Q) = DIV.cotangents[0], DIV.tensors
 )
 def test_mistakes_of_a_rule(predict: Predict, known: Rule, got: np.ndarray, key: Any, found: Fact) -> None:
     assert fitting(predict, of_rule(known, got))[key] == found
-    right = fitting(predict, of_rule(known, known.wants[known.index]))
-    assert key not in right or predict is rule_mistakes.passed_on  # x - y passes its incoming gradient on
+    right = fitting(predict, of_rule(known, known.right_gradients[known.index]))
+    assert key not in right or predict is rule_mistakes.incoming_passed_on  # x - y passes its incoming gradient on
 
 
 def test_a_single_one_may_stand_for_all_of_them() -> None:
@@ -83,14 +89,19 @@ def test_ones_elsewhere_in_the_graph() -> None:
 
 
 def test_without_a_rule_nothing_is_known_of_arguments() -> None:
-    for predict in (rule_mistakes.passed_on, rule_mistakes.swapped_gradients, rule_mistakes.swapped_operands, rule_mistakes.saved_value):
+    for predict in (
+        rule_mistakes.incoming_passed_on,
+        rule_mistakes.swapped_gradients,
+        rule_mistakes.swapped_operands,
+        rule_mistakes.saved_value,
+    ):
         assert guessed(predict, Evidence(np.ones(2), np.zeros(2))) == []
 
 
 def test_conjugates() -> None:
     known = rule(case("z: 'randn(3)', w: 'randn(3)'", "z * w", "3", "complex128"))
     g, w = known.cotangents[0], known.tensors[1]
-    found = fitting(rule_mistakes.conjugate, of_rule(known, np.conj(known.wants[0])))
+    found = fitting(rule_mistakes.conjugate, of_rule(known, np.conj(known.right_gradients[0])))
     assert found["conj"] == fact("is_conjugate")
     assert fitting(rule_mistakes.conjugate, of_rule(known, g * w)) == {"incoming": fact("derivative_not_conjugated")}
     assert guessed(rule_mistakes.conjugate, of_rule(EXP, G)) == []
@@ -126,7 +137,7 @@ def test_softmax(name: str) -> None:
     assert y is not None
     wrong = {"softmax": y * g, "softmin": -y * g, "log_softmax": g}[name]
     assert fitting(rule_mistakes.softmax, of_rule(known, wrong)) == {name: fact("no_centring_term", op=name)}
-    assert fitting(rule_mistakes.softmax, of_rule(known, known.wants[0])) == {}
+    assert fitting(rule_mistakes.softmax, of_rule(known, known.right_gradients[0])) == {}
 
 
 def test_another_op_says_nothing() -> None:
@@ -141,7 +152,7 @@ def test_another_op_says_nothing() -> None:
 )
 def test_a_variance(text: str, incoming: str, dims: tuple[int, ...] | int) -> None:
     known = rule(CASE % (text, incoming))
-    want, x = known.wants[0], known.tensor
+    want, x = known.right_gradients[0], known.tensor
     assert want is not None
     centred = x - x.mean(dims, keepdims=True)
     name = known.application.op.name
@@ -175,6 +186,6 @@ def test_of_one_tensor_in_both_places_the_other_gradient_is_no_proof() -> None:
     """Of x @ x, the first one's gradient is that of the second with its factors in the wrong order."""
     square = rule(case("x: 'randn(3, 3)'", "x @ x", "3, 3"))
     given = Evidence(np.zeros((3, 3)), np.ones((3, 3)), rule=square)
-    assert [guess.sure for guess in rule_mistakes.swapped_gradients(given)] == [False]
+    assert [guess.is_proof for guess in rule_mistakes.swapped_gradients(given)] == [False]
     given = Evidence(np.zeros((3, 3)), np.ones((3, 3)), rule=MATMUL)
-    assert [guess.sure for guess in rule_mistakes.swapped_gradients(given)] == [True]
+    assert [guess.is_proof for guess in rule_mistakes.swapped_gradients(given)] == [True]

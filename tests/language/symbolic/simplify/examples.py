@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.language.expr.common_subexpressions import InternPool
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.common_subexpressions import Pool
-from gradcheck.language.symbolic.simplify.part_properties import Facts, Sample
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties, Sample
 from gradcheck.language.symbolic.simplify.simplifier import RULES, Rule, Simplifier
 
 FLOAT64 = np.dtype(np.float64)
@@ -29,11 +29,11 @@ def point(n: int, m: int, seed: int) -> Sample:
     return Sample(names, gradients, FLOAT64)
 
 
-def know(ones: tuple[str, ...] = ("s",), shaped: tuple[str, ...] = ()) -> Facts:
-    return Facts([point(2, 5, 0), point(3, 4, 1)], Pool(), ones, shaped)
+def know(ones: tuple[str, ...] = ("s",), shaped: tuple[str, ...] = ()) -> PartProperties:
+    return PartProperties([point(2, 5, 0), point(3, 4, 1)], InternPool(), ones, shaped)
 
 
-def simplified(text: str, rules: tuple[Rule, ...] = RULES, facts: Facts | None = None) -> str:
+def simplified(text: str, rules: tuple[Rule, ...] = RULES, facts: PartProperties | None = None) -> str:
     return to_text(Simplifier(facts or know(), rules).simplify({"f": parse(text)})["f"])
 
 

@@ -11,16 +11,16 @@ from tests.language.symbolic.simplify.examples import alone
 #: A square of as many rows as there are labels.
 S = "(x.T @ x)"
 EXAMPLES: list[tuple[Rule, str, str]] = [
-    (class_labels.label_that_counts, "where(k != -100, k, 0)", "k"),
-    (class_labels.label_that_counts, "where(k != -100, s, 0)", "expand(s, k.shape)"),
+    (class_labels.drop_ignored_label, "where(k != -100, k, 0)", "k"),
+    (class_labels.drop_ignored_label, "where(k != -100, s, 0)", "expand(s, k.shape)"),
     (class_labels.number_of_labels, "v / sum(to(k != -100, torch.float64))", "v / k.shape[0]"),
     (
-        class_labels.scattered_by_label,
+        class_labels.scatter_as_one_hot,
         f"scatter_add(zeros_like{S}, 1, unsqueeze(k, dim=1), unsqueeze(v, dim=1))",
         f"one_hot(k, {S}.shape[1]) * unsqueeze(v, dim=1)",
     ),
     (
-        class_labels.taken_by_label,
+        class_labels.gather_as_one_hot,
         f"index_adjoint(v, (k, k), {S}.shape)",
         f"one_hot(k, {S}.shape[1]) * unsqueeze(v, dim=1)",
     ),
@@ -50,5 +50,10 @@ def test_a_rule_alone(rule: Rule, before: str, after: str) -> None:
     ],
 )
 def test_what_is_not_known_of_labels_stays(text: str) -> None:
-    for rule in (class_labels.label_that_counts, class_labels.scattered_by_label, class_labels.taken_by_label, class_labels.sum_of_a_row):
+    for rule in (
+        class_labels.drop_ignored_label,
+        class_labels.scatter_as_one_hot,
+        class_labels.gather_as_one_hot,
+        class_labels.sum_of_a_row,
+    ):
         assert alone(rule, text) == text

@@ -22,7 +22,7 @@ EXAMPLES: list[tuple[Rule, str, str]] = [
     (factoring.common_factor, "x / m - y / m", "(x - y) / m"),
     (factoring.common_factor, "2 * x + 2 * s * y", "2 * (x + s * y)"),
     (factoring.common_factor, "x * v - y * v + x", "v * (x - y) + x"),
-    (factoring.complement, "1 - x - sigmoid(-y)", "sigmoid(y) - x"),
+    (factoring.sigmoid_complement, "1 - x - sigmoid(-y)", "sigmoid(y) - x"),
 ]
 
 

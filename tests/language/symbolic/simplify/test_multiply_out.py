@@ -21,7 +21,7 @@ def expanded(text: str, *asked: str) -> str:
     facts = know()
     for part in asked:
         node = facts.pool.intern(parse(part))
-        facts.asked[id(node)] = node
+        facts.nonzero_in_graph[id(node)] = node
     return to_text(Simplifier(facts, (multiply_out.multiplied_out,)).simplify({"f": parse(text)})["f"])
 
 

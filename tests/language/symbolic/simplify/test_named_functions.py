@@ -20,7 +20,7 @@ EXAMPLES: list[tuple[Rule, str, str]] = [
     (named_functions.quotient_by_name, "2 * sinh(x) / cosh(x)", "2 * tanh(x)"),
     (named_functions.quotient_by_name, "sin(x) * y / cos(x)", "tan(x) * y"),
     (named_functions.factors_out_of_a_sum, "sum(x * v, dim=0)", "sum(x, dim=0) * v"),
-    (named_functions.mean_of, "sum(x, dim=0) / x.shape[0]", "mean(x, dim=0)"),
+    (named_functions.mean_by_name, "sum(x, dim=0) / x.shape[0]", "mean(x, dim=0)"),
     (
         named_functions.factors_out_of_a_sum,
         "sum(x * unsqueeze(u, 1), dim=1, keepdim=True)",
@@ -50,5 +50,10 @@ def test_a_rule_alone(rule: Rule, before: str, after: str) -> None:
     ],
 )
 def test_other_functions_stay(text: str) -> None:
-    for rule in (named_functions.mean_of, named_functions.logistic, named_functions.softmax_by_name, named_functions.kept_dim):
+    for rule in (
+        named_functions.mean_by_name,
+        named_functions.logistic,
+        named_functions.softmax_by_name,
+        named_functions.kept_dim,
+    ):
         assert alone(rule, text) == text

@@ -7,7 +7,7 @@ import pytest
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.symbolic.simplify import named_products
-from gradcheck.language.symbolic.simplify.part_properties import Facts
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 from gradcheck.language.symbolic.simplify.simplifier import Rule, Simplifier
 from tests.language.symbolic.simplify.examples import point
 
@@ -24,17 +24,17 @@ EXAMPLES: list[tuple[Rule, str, str]] = [
 NAMED = {"p": f"x * {R}", "q": "x / sqrt(exp(s))", "d": "u @ (a @ u)"}
 
 
-def with_names() -> Facts:
+def with_names() -> PartProperties:
     """p, q and d are what `NAMED` says, at every point."""
     from dataclasses import replace
 
     from gradcheck.language.evaluation.evaluate import evaluate
-    from gradcheck.language.expr.common_subexpressions import Pool
+    from gradcheck.language.expr.common_subexpressions import InternPool
 
     points = [point(2, 5, 0), point(3, 4, 1)]
     given = [{name: evaluate(parse(text), p.names) for name, text in NAMED.items()} for p in points]
     points = [replace(p, names={**p.names, **more}) for p, more in zip(points, given, strict=True)]
-    return Facts(points, Pool(), ("s",))
+    return PartProperties(points, InternPool(), ("s",))
 
 
 @pytest.mark.parametrize(("rule", "before", "after"), EXAMPLES, ids=[f"{r.__name__}: {b}" for r, b, _ in EXAMPLES])

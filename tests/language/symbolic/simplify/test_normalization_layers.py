@@ -19,27 +19,27 @@ EXAMPLES: list[tuple[Rule, str, str]] = [
     ),
     (normalization_layers.variance, "mean(square(x - mean(x, dim=0)), dim=0)", "var(x, dim=0, correction=0)"),
     (
-        normalization_layers.normalized,
+        normalization_layers.normalization_by_name,
         f"y * {C} * rsqrt({V} + 1e-05)",
         "y * layer_norm(x, [x.shape[1]])",
     ),
     (
-        normalization_layers.normalized,
+        normalization_layers.normalization_by_name,
         f"{C} / sqrt({V} + 0.1)",
         "layer_norm(x, [x.shape[1]], eps=0.1)",
     ),
     (
-        normalization_layers.normalized,
+        normalization_layers.normalization_by_name,
         "(x - mean(x, dim=0)) * rsqrt(var(x, dim=0, correction=0, keepdim=True) + 1e-05)",
         "batch_norm(x, None, None, training=True)",
     ),
     (
-        normalization_layers.normalized,
+        normalization_layers.normalization_by_name,
         f"mean(y * {C}, dim=1, keepdim=True) * rsqrt({V} + 1e-05)",
         "mean(y * layer_norm(x, [x.shape[1]]), dim=1, keepdim=True)",
     ),
     (
-        normalization_layers.nothing_in_sum,
+        normalization_layers.drop_centred_terms,
         f"mean(y - unsqueeze(u, 1) * {C}, dim=1, keepdim=True)",
         "mean(y, dim=1, keepdim=True)",
     ),

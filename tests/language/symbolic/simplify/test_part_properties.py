@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gradcheck.language.expr.common_subexpressions import InternPool
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.expr.common_subexpressions import Pool
 from gradcheck.language.symbolic.simplify import part_properties as facts_module
-from gradcheck.language.symbolic.simplify.part_properties import Facts
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 from tests.language.symbolic.simplify.examples import know, point
 
 
-def of(facts: Facts, text: str) -> Expr:
+def of(facts: PartProperties, text: str) -> Expr:
     return facts.pool.intern(parse(text))
 
 
@@ -40,7 +40,7 @@ def test_what_has_no_value_is_not_known() -> None:
         assert facts.values(node) is None
         assert (facts.shapes(node), facts.ndim(node), facts.dtype(node)) == (None, None, None)
         assert not facts.is_number(node)
-        assert not facts.alike(node, node)
+        assert not facts.are_equal(node, node)
     assert facts.shapes(of(facts, "n")) is None
 
 
@@ -51,12 +51,12 @@ def test_gradients_are_those_of_the_point() -> None:
 
 def test_a_tensor_of_the_same_shape_is_found_by_its_shapes_everywhere() -> None:
     facts = know(shaped=("x", "u", "v"))
-    assert facts.named(of(facts, "x * 2")) == parse("x")
-    assert facts.named(of(facts, "x @ v")) == parse("u")
-    assert facts.named(of(facts, "b")) is None
-    assert facts.sized(of(facts, "b.shape[2]")) == parse("x.shape[1]")
-    square = Facts([point(3, 3, 0), point(3, 4, 1)], Pool(), shaped=("a",))
-    assert square.named(of(square, "x")) is None  # at the first point alone
+    assert facts.tensor_of_same_shape(of(facts, "x * 2")) == parse("x")
+    assert facts.tensor_of_same_shape(of(facts, "x @ v")) == parse("u")
+    assert facts.tensor_of_same_shape(of(facts, "b")) is None
+    assert facts.size_expr(of(facts, "b.shape[2]")) == parse("x.shape[1]")
+    square = PartProperties([point(3, 3, 0), point(3, 4, 1)], InternPool(), shaped=("a",))
+    assert square.tensor_of_same_shape(of(square, "x")) is None  # at the first point alone
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_a_tensor_of_the_same_shape_is_found_by_its_shapes_everywhere() -> None:
 )
 def test_alike_is_kind_shape_dtype_and_values_up_to_rounding(old: str, new: str, same: bool) -> None:
     facts = know()
-    assert facts.alike(of(facts, old), of(facts, new)) is same
+    assert facts.are_equal(of(facts, old), of(facts, new)) is same
 
 
 def test_beyond_a_number_of_numbers_nothing_more_is_known(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,8 +17,8 @@ EXAMPLES: list[tuple[Rule, str, str]] = [
     (rearrangement.reshape_to_itself, "sum_to_size(x, y.shape)", "x"),
     (rearrangement.reshape_to_itself, "expand(x, y.shape)", "x"),
     (rearrangement.vector_rearranged, "movedim(v, 0, -1)", "v"),
-    (rearrangement.kept_and_squeezed, "squeeze(sum(x, dim=1, keepdim=True), dim=1)", "sum(x, dim=1)"),
-    (rearrangement.kept_and_squeezed, "reshape(sum(x, dim=0, keepdim=True), v.shape)", "sum(x, dim=0)"),
+    (rearrangement.squeezed_reduction, "squeeze(sum(x, dim=1, keepdim=True), dim=1)", "sum(x, dim=1)"),
+    (rearrangement.squeezed_reduction, "reshape(sum(x, dim=0, keepdim=True), v.shape)", "sum(x, dim=0)"),
     (rearrangement.reshape_to_itself, "constant_pad_nd(x, (0, 0))", "x"),
     (rearrangement.identity_product, "eye(n, n) @ x", "x"),
     (rearrangement.identity_product, "x @ eye(m)", "x"),
@@ -42,9 +42,9 @@ EXAMPLES: list[tuple[Rule, str, str]] = [
     (rearrangement.open_slice, "x[0:1]", "x[:1]"),
     (rearrangement.open_slice, "x[:, 1:x.shape[1]]", "x[:, 1:]"),
     (rearrangement.dims_by_keyword, "sum(x, -1, True)", "sum(x, dim=-1, keepdim=True)"),
-    (rearrangement.lone_dim, "mean(x, dim=None)", "mean(x)"),
-    (rearrangement.lone_dim, "mean(x, dim=(-1,))", "mean(x, dim=-1)"),
-    (rearrangement.tensors_one_by_one, "einsum('ij,j->i', (x, v))", "einsum('ij,j->i', x, v)"),
+    (rearrangement.single_dim, "mean(x, dim=None)", "mean(x)"),
+    (rearrangement.single_dim, "mean(x, dim=(-1,))", "mean(x, dim=-1)"),
+    (rearrangement.einsum_operands, "einsum('ij,j->i', (x, v))", "einsum('ij,j->i', x, v)"),
 ]
 
 

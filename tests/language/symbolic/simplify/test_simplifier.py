@@ -8,27 +8,33 @@ import numpy as np
 import pytest
 
 from gradcheck.language.evaluation.evaluate import evaluate
+from gradcheck.language.expr.common_subexpressions import InternPool
 from gradcheck.language.expr.nodes import Call
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
-from gradcheck.language.expr.common_subexpressions import Pool
-from gradcheck.language.symbolic.simplify.part_properties import Facts
+from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 from gradcheck.language.symbolic.simplify.patterns import by_pattern
 from gradcheck.language.symbolic.simplify.simplifier import RULES, Simplifier
-from tests.language.symbolic.simplify import test_einsums, test_factoring, test_guards, test_inverses
-from tests.language.symbolic.simplify import test_matrix_chains
-from tests.language.symbolic.simplify import test_elementwise_rules
-from tests.language.symbolic.simplify import test_multiply_out
-from tests.language.symbolic.simplify import test_named_functions
-from tests.language.symbolic.simplify import test_class_labels
-from tests.language.symbolic.simplify import test_named_products
-from tests.language.symbolic.simplify import test_normalization_layers
-from tests.language.symbolic.simplify import test_rearrangement
+from tests.language.symbolic.simplify import (
+    test_class_labels,
+    test_einsums,
+    test_elementwise_rules,
+    test_factoring,
+    test_guards,
+    test_inverses,
+    test_matrix_chains,
+    test_multiply_out,
+    test_named_functions,
+    test_named_products,
+    test_normalization_layers,
+    test_rearrangement,
+)
 from tests.language.symbolic.simplify.examples import know, point, simplified
 
 MODULES = (
-    test_matrix_chains, test_einsums, test_elementwise_rules, test_multiply_out, test_factoring, test_named_functions, test_guards,
-    test_inverses, test_class_labels, test_named_products, test_normalization_layers, test_rearrangement,
+    test_matrix_chains, test_einsums, test_elementwise_rules, test_multiply_out, test_factoring, test_named_functions,
+    test_guards, test_inverses, test_class_labels, test_named_products, test_normalization_layers,
+    test_rearrangement,
 )  # fmt: skip
 
 
@@ -66,8 +72,8 @@ def test_what_is_not_simpler_stays(text: str) -> None:
 
 def test_a_shape_that_fits_at_one_size_alone_is_not_relied_on() -> None:
     """(n, n) and (n, m) are alike where n = m."""
-    square = Facts([point(3, 3, 0)], Pool())
-    both = Facts([point(3, 3, 0), point(3, 4, 1)], Pool())
+    square = PartProperties([point(3, 3, 0)], InternPool())
+    both = PartProperties([point(3, 3, 0), point(3, 4, 1)], InternPool())
     assert simplified("reshape(x, a.shape)", facts=square) == "x"
     assert simplified("sum_to_size(x, row.shape)", facts=both) == "sum(x, dim=0, keepdim=True)"
     assert simplified("reshape(x, a.shape)", facts=both) == "reshape(x, a.shape)"
@@ -76,14 +82,14 @@ def test_a_shape_that_fits_at_one_size_alone_is_not_relied_on() -> None:
 def test_a_rule_that_is_wrong_changes_nothing() -> None:
     """What a rule makes must have the values of what it replaces."""
 
-    def wrong(node: Any, facts: Facts) -> Any:
+    def wrong(node: Any, facts: PartProperties) -> Any:
         return parse("y") if to_text(node) == "tanh(x)" else None
 
     assert simplified("2 * tanh(x)", (wrong, *RULES)) == "2 * tanh(x)"
 
 
 def test_rules_that_go_in_circles_come_to_an_end() -> None:
-    def swap(node: Any, facts: Facts) -> Any:
+    def swap(node: Any, facts: PartProperties) -> Any:
         return type(node)(node.op, node.args[::-1]) if to_text(node) in ("maximum(x, y)", "maximum(y, x)") else None
 
     assert simplified("maximum(x, y)", (swap,)) in ("maximum(x, y)", "maximum(y, x)")
@@ -101,7 +107,7 @@ def test_long_and_deep_formulas_take_linear_time_and_no_recursion() -> None:
 def test_a_part_that_formulas_share_is_simplified_once() -> None:
     seen: list[str] = []
 
-    def spy(node: Any, facts: Facts) -> None:
+    def spy(node: Any, facts: PartProperties) -> None:
         seen.append(to_text(node))
 
     part = parse("tanh(x)")

@@ -7,8 +7,7 @@ import pytest
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.errors import ShapeMismatch
-from gradcheck.oracles.exact import ops
-from gradcheck.oracles.exact import modular_arithmetic
+from gradcheck.oracles.exact import modular_arithmetic, ops
 from gradcheck.oracles.exact.dual_numbers import DivisionByZero, Dual
 from gradcheck.oracles.exact.ops.matrices import determinant, inverse, invert, matmul, product
 from tests.oracles.exact.calls import PRIME, exact, operands, point

@@ -16,11 +16,11 @@ from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.problem import Problem
-from gradcheck.language.symbolic.symbolic_gradients import derive
+from gradcheck.language.symbolic.symbolic_gradients import derive_gradients
 from gradcheck.oracles.exact import ops
+from gradcheck.oracles.exact.claim_tracker import MAX_ERROR_PROBABILITY
 from gradcheck.oracles.exact.dual_numbers import EXACT_RULES, Dual
 from gradcheck.oracles.exact.prove import prove
-from gradcheck.oracles.exact.claim_tracker import BOUND
 from gradcheck.oracles.numeric.perturbed_array import ForwardPass, Perturbed
 from tests.oracles.exact.calls import RATIONAL, as_residues, calls, directions, integers, on_residues, parts
 from tests.samples import CALLS, OP_OF, problem_of
@@ -66,7 +66,7 @@ def claims_of(text: str) -> Iterator[tuple[Problem, dict[str, Expr]]]:
         if output.startswith("out"):
             problem = problem_of(text, {output: generator.standard_normal(value.shape).astype(value.dtype)})
             try:
-                formulas = derive(problem, expand=True)
+                formulas = derive_gradients(problem, expand=True)
             except NoGradRequired:
                 continue
             except Unsupported as error:
@@ -81,7 +81,7 @@ def statuses(problem: Problem, formulas: dict[str, Expr], factor: float | None =
     claims = [e if factor is None else Call("mul", (e, Literal(factor))) for e in formulas.values()]
     proofs = prove(problem, [(name, Claim.of(e)) for name, e in zip(formulas, claims, strict=True)])
     for proof in proofs:
-        assert proof.status != "proved" or 0 <= proof.bound < BOUND
+        assert proof.status != "proved" or 0 <= proof.bound < MAX_ERROR_PROBABILITY
     return [proof.status for proof in proofs]
 
 

@@ -24,7 +24,7 @@ MATRIX = np.array([[1.0, 2.0, 0.5], [-3.0, 0.5, 1.0], [0.0, 1.5, 2.0]])
 
 
 def entries_of(family: str) -> list[Op]:
-    return [op for op in TABLE.values() if op.forward.__module__.endswith(f".on_demand.{family}")]
+    return [op for op in TABLE.values() if op.forward.__module__.endswith(f".rare_ops.{family}")]
 
 
 ON_DEMAND = [family.partition(".")[2] for family in FAMILIES if "." in family]
