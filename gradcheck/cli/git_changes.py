@@ -37,16 +37,20 @@ def changed_since(found: Loaded, revision: str, code: Sequence[str]) -> Loaded:
 
 def _changed(revision: str) -> set[str]:
     top = Path(os.path.realpath(_git("rev-parse", "--show-toplevel").rstrip("\n")))
+    own = {"GIT_DIR": _git("rev-parse", "--absolute-git-dir").rstrip("\n"), "GIT_WORK_TREE": str(top)}
     commit = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}", about=revision)
     since = _git("merge-base", commit.strip(), "HEAD", about=revision).strip()
-    differ = _git("-C", str(top), "diff", *_NAMES, since, "--", variables=_without_filters())
-    new = _git("-C", str(top), "ls-files", "--others", "--exclude-standard", "-z")
+    # `core.worktree` may lead to a folder with a .git of its own: git would find other filters there than are listed.
+    safe = own | _without_filters(own)
+    differ = _git("-C", str(top), "diff", *_NAMES, since, "--", variables=safe)
+    new = _git("-C", str(top), "ls-files", "--others", "--exclude-standard", "-z", variables=safe)
     return {os.path.realpath(top / name) for text in (differ, new) for name in text.split("\0") if name}
 
 
-def _without_filters() -> dict[str, str]:
-    """Return variables with which git runs no command to read the files of this repository."""
-    names = _git("config", "--name-only", "-z", "--get-regexp", r"^filter\.", codes=(0, 1)).split("\0")
+def _without_filters(own: Mapping[str, str]) -> dict[str, str]:
+    """Return variables with which git runs no command to read the files of the repository that `own` names."""
+    asked = ("config", "--name-only", "-z", "--get-regexp", r"^filter\.")
+    names = _git(*asked, codes=(0, 1), variables=own).split("\0")
     settings: dict[str, str] = {}
     for name in sorted({name.rpartition(".")[0] for name in names if name}):
         settings |= dict.fromkeys((f"{name}.clean", f"{name}.smudge", f"{name}.process"), "")

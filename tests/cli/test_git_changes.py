@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -112,6 +113,30 @@ def test_a_repository_that_comes_in_an_archive_runs_nothing(
     (repository / "sub" / "cases" / "other.yaml").touch()
     assert listed(gradcheck, "--changed-since", "HEAD") == ["changed"]
     assert not (repository / "ran").exists()
+
+
+def test_the_repository_of_another_work_tree_runs_nothing(repository: Path, gradcheck: Any) -> None:
+    """The outer repository has no filter; the folder that its `core.worktree` names has a repository that has one."""
+    inner = repository / "sub"
+    (inner / ".gitattributes").write_text("* filter=own\n")
+    for words in (["init"], ["add", "."], ["commit", "-m", "first"]):
+        git("-C", str(inner), *words)
+    shutil.rmtree(repository / ".git")
+    shutil.copytree(inner / ".git", repository / ".git")
+    git("config", "core.worktree", "../sub")
+    git("-C", str(inner), "config", "filter.own.clean", f"touch {repository}/ran; cat")
+    (inner / "cases" / "old.yaml").write_text(CASE.format(name="changed"))
+    assert listed(gradcheck, "--changed-since", "HEAD") == ["changed"]
+    assert not (repository / "ran").exists()
+
+
+def test_a_linked_work_tree_has_its_own_changes(
+    repository: Path, gradcheck: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git("worktree", "add", "other", "-b", "other")
+    (repository / "other" / "sub" / "cases" / "old.yaml").write_text(CASE.format(name="changed"))
+    monkeypatch.chdir(repository / "other")
+    assert listed(gradcheck, "--changed-since", "HEAD") == ["changed"]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
