@@ -13,6 +13,7 @@ from gradcheck.cli.output import write_stderr
 from gradcheck.cli.write_files import holds_text, write_file
 from gradcheck.errors import UsageError
 from gradcheck.reports.safe_text import count
+from gradcheck.safe_files import read_regular
 
 if TYPE_CHECKING:
     from gradcheck.checks.result import CaseResult, RunResult
@@ -64,6 +65,7 @@ def _write_correction(one: CorrectedFile) -> bool:
 def _find_corrections(result: RunResult, run: Run) -> list[CorrectedFile]:
     from gradcheck.checks.verified_corrections import correct_file
     from gradcheck.language.case import STDIN
+    from gradcheck.language.loader.yaml_document import DEFAULT_LIMITS
 
     by_file: dict[str, list[CaseResult]] = {}
     for case in result.cases:
@@ -72,7 +74,7 @@ def _find_corrections(result: RunResult, run: Run) -> list[CorrectedFile]:
     found: list[CorrectedFile] = []
     for file, cases in by_file.items():
         with contextlib.suppress(OSError, UnicodeDecodeError):
-            one = correct_file(file, Path(file).read_bytes().decode("utf-8"), cases, run)
+            one = correct_file(file, read_regular(file, DEFAULT_LIMITS.bytes).decode("utf-8"), cases, run)
             found += [one] if one is not None else []
     return found
 

@@ -19,6 +19,7 @@ from gradcheck.cli.write_files import holds_text, write_file
 from gradcheck.errors import UsageError
 from gradcheck.forks import CRASH
 from gradcheck.reports.safe_text import count
+from gradcheck.safe_files import read_regular
 
 if TYPE_CHECKING:
     from gradcheck.checks.gradient_snapshot import Snapshot
@@ -78,8 +79,9 @@ def _write_gradients(path: Path, those: Sequence[Snapshot], check: bool) -> int:
     """How many of these cases of a file are changed. Raises UsageError where it cannot be written."""
     from gradcheck.language.case_writer import literal
     from gradcheck.language.loader.expected_writer import insert_expected
+    from gradcheck.language.loader.yaml_document import DEFAULT_LIMITS
 
-    before = after = path.read_bytes().decode("utf-8")
+    before = after = read_regular(path, DEFAULT_LIMITS.bytes).decode("utf-8")
     done = 0
     for one in reversed(those):  # so that the lines of the others stay
         values = {n: "null" if array is None else literal(array) for n, array in one.gradients.items()}

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.cli.test_processes import start
 
 CASE = """\
 # my first case
@@ -94,3 +98,17 @@ def test_the_standard_input_cannot_be_written(gradcheck: Any) -> None:
         2,
         "gradcheck: --fix writes into files, and '-' is the standard input; name the file\n",
     )
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_beside_it_is_not_waited_for(first: Path) -> None:
+    """In a process of its own, which can be ended."""
+    os.mkfifo("pipe.yaml")
+    process = start("run", ".", "--fix", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        _, err = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    assert process.returncode == 2
+    assert "to 1 file" in err
+    assert first.read_text() == MENDED
