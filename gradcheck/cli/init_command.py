@@ -127,7 +127,7 @@ def _create_file(path: Path, text: str) -> bool:
         return False
     try:
         with open_parent_folder(path, create=True) as (folder, name):
-            folder.create(name, text.encode())
+            folder.create(name, text.encode("utf-8", "backslashreplace"))
     except FileExistsError:
         return False
     except OSError as error:

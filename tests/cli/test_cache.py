@@ -18,6 +18,7 @@ from gradcheck.cache.environment_digest import EnvironmentDigest
 from gradcheck.cli import _may_run, main
 from gradcheck.cli.group import gradcheck, run_command
 from gradcheck.cli.supervisor import CommandProcess
+from tests.cli.test_processes import call
 
 Run = Callable[..., int]
 
@@ -47,6 +48,16 @@ def test_what_passed_is_known_to_the_next_run(run: Run) -> None:
     assert [run(), run()] == [0, 2]
     assert Path(".gradcheck_cache/.gitignore").is_file()
     assert run(code="other code") == 0
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere, names of files are text")
+def test_a_name_that_is_no_text_costs_no_other_case(cases: Path, home: Path) -> None:
+    """What the reference answers is kept by the ids of cases, which begin with the names of files."""
+    Path("cases", os.fsdecode(b"\xff.yaml")).write_text("inputs: {x: [1.5, 2]}\ngraph: {y: (x * x).sum()}\n")
+    for known in (0, 3):
+        code, out, err = call("run", "--output-format", "json", env={"XDG_CACHE_HOME": str(home)})
+        assert (code, err) == (0, "")
+        assert json.loads(out)["summary"]["cached"] == known
 
 
 @pytest.mark.parametrize("stated", ["XDG_CACHE_HOME", "HOME"])

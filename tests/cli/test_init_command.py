@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -128,3 +129,10 @@ def test_what_it_does_not_write(folder: Path, gradcheck: Any, file: str, said: s
     assert outcome.code == 2
     assert said in outcome.err
     assert (folder / "there.yaml").read_text() == "mine"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="elsewhere, names of files are text")
+def test_a_file_whose_name_is_no_text(folder: Path, gradcheck: Any) -> None:
+    outcome = gradcheck("init", os.fsdecode(b"\xff.yaml"))
+    assert (outcome.code, outcome.err) == (0, "")
+    assert gradcheck("run", os.fsdecode(b"\xff.yaml")).code == 0

@@ -66,7 +66,7 @@ class ReferenceAnswers:
 
     def _key(self, case: Case) -> bytes:
         asked = self._common_choices or options_key(self._options.of(case))
-        return self._cache.key(b"answers", REFERENCE.encode(), asked, case.id.encode())
+        return self._cache.key(b"answers", REFERENCE.encode(), asked, case.id.encode("utf-8", "surrogateescape"))
 
     def lookup(self, case: Case) -> CachedAnswers:
         """What there is about one case, and what is wanted."""
