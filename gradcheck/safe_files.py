@@ -197,6 +197,14 @@ def is_open(path: str | os.PathLike[str]) -> bool:
     return _OPEN.fullmatch(os.path.abspath(path)) is not None
 
 
+def is_same(number: int, known: os.stat_result) -> bool:
+    """Return whether a file descriptor still stands for the file, or the pipe, that it stood for."""
+    try:
+        return os.path.samestat(os.fstat(number), known)
+    except OSError:
+        return False
+
+
 def resolve(path: str | os.PathLike[str]) -> tuple[str, str]:
     """Return the folder that a file belongs to, and where in it the file really is, once links are followed.
 

@@ -18,6 +18,7 @@ from gradcheck.errors import UsageError
 from gradcheck.forks import end_fork
 from gradcheck.reports import Look, render
 from gradcheck.reports.safe_text import for_log, plain
+from gradcheck.safe_files import is_same
 
 if TYPE_CHECKING:
     from gradcheck.checks.result import CaseResult, RunResult
@@ -31,6 +32,8 @@ _FOR_PEOPLE = ("full", "concise", "markdown")
 
 #: Where reports go, once nothing else may be written to the standard output; None means to `sys.stdout`.
 _report_stream: TextIO | None = None
+#: Which file that was: somebody's code may close it, and its number then goes to a file of that code.
+_report_file: os.stat_result | None = None
 
 
 def stdout() -> TextIO | None:
@@ -41,7 +44,7 @@ def stdout() -> TextIO | None:
 def reserve_stdout() -> None:
     """Keep the standard output for what is written here. What else writes to it, in Python or in C, at whatever moment,
     goes to the standard error: somebody's code cannot spoil a report."""
-    global _report_stream
+    global _report_stream, _report_file
     known = sys.__stdout__
     if _report_stream is not None or known is None or sys.stdout is not known:
         return
@@ -50,6 +53,7 @@ def reserve_stdout() -> None:
         number = known.fileno()
         kept = os.dup(number)
         os.dup2(2, number)
+        _report_file = os.fstat(kept)
     except (OSError, ValueError):  # no such streams: nothing can be mixed up
         return
     _report_stream = open(kept, "w", encoding=known.encoding, errors=known.errors, closefd=False)  # noqa: SIM115
@@ -84,6 +88,8 @@ def write_stdout(text: str, *, is_data: bool = False) -> None:
     stream = stdout()
     if stream is None:
         return
+    if _report_file is not None and _report_stream is not None and not is_same(_report_stream.fileno(), _report_file):
+        raise UsageError("cannot write to the standard output: somebody's code has closed it")
     if not is_data:
         text = _for_log(text)
     encoding = stream.encoding or "utf-8"

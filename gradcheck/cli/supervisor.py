@@ -20,6 +20,7 @@ import click
 
 from gradcheck.cli.output import reserve_stdout, write_stderr
 from gradcheck.forks import CRASH, end_fork, report_from_here
+from gradcheck.safe_files import is_same
 
 #: Engines that are known to return.
 _TRUSTED_ENGINES = frozenset({"core", "torch"})
@@ -36,17 +37,18 @@ class CommandProcess:
     """What a command knows of a process that runs nothing else; it is the object of the outermost context.
 
     `code` is the digest of gradcheck's own files, from before they were imported. With `supervises`, the process may go
-    on in a fork, where `finished` is the pipe that takes the exit code.
+    on in a fork, where `result_pipe` is the pipe that takes the exit code, as long as it is still the file `pipe_file`.
     """
 
     package_digest: str | None = None
     may_fork: bool = False
     result_pipe: int | None = None
+    pipe_file: os.stat_result | None = None
 
     def report_exit_code(self, code: int) -> None:
         """Tell the process that watches this one that the command has come to its end."""
         end_fork()
-        if self.result_pipe is not None:
+        if self.result_pipe is not None and self.pipe_file is not None and is_same(self.result_pipe, self.pipe_file):
             os.write(self.result_pipe, bytes([code]))
             os.close(self.result_pipe)
             self.result_pipe = None
@@ -91,7 +93,7 @@ def _run_in_fork(own: CommandProcess, again: bool) -> bool:
         if not child:
             os.close(read)
             _end_with_parent(parent)
-            own.result_pipe, own.may_fork = write, False
+            own.result_pipe, own.pipe_file, own.may_fork = write, os.fstat(write), False
             return attempt > 0
         os.close(write)
         fate, told = _watch(child), _read_exit_code(read)

@@ -112,6 +112,17 @@ def test_an_end_in_a_case_costs_that_case(project: Path, end: str) -> None:
     assert ("os._exit" in error["hint"]) == ("exit code" in ENDS[end])
 
 
+@pytest.mark.parametrize("words", [(), ("-j", "2")])
+def test_files_that_take_the_place_of_closed_ones_get_no_report(project: Path, words: tuple[str, ...]) -> None:
+    """A library that makes itself a daemon closes all, and what it opens then has the numbers of what was there."""
+    opened = "[open(f'own{number}.log', 'ab') for number in range(40)]"
+    name = engine(project, in_exp=ONLY_THERE + f"os.closerange(3, 256); globals()['FILES'] = {opened}")
+    code, report, err = run("--engine", name, *words)
+    assert (code, statuses(report)) == (3, ["passed", "crashed", "passed"])
+    assert "Traceback" not in err
+    assert {file.read_bytes() for file in project.glob("own*.log")} == {b""}
+
+
 @pytest.mark.parametrize("words", [("-j", "2"), ("--timeout", "60")])
 def test_so_it_does_in_workers(project: Path, words: tuple[str, ...]) -> None:
     name = engine(project, in_exp=ONLY_THERE + "os._exit(0)")

@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING, Any
 from gradcheck.checks.isolation import time_limit
 from gradcheck.checks.isolation.time_limit import OutOfTime
 from gradcheck.errors import exception_text
-from gradcheck.forks import end_fork, report_from_here
+from gradcheck.forks import CRASH, end_fork, report_from_here
+from gradcheck.safe_files import is_same
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -301,9 +302,12 @@ def _serve(pipe: Connection, theirs: Connection | None, inherited: Sequence[Any]
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for those who wait
     gc.freeze()
     report_from_here()
+    known = os.fstat(pipe.fileno()) if os.name == "posix" else None
 
     def send(message: bytes) -> None:
         end_fork()  # of two processes at one pipe, each would get calls of the other
+        if known is not None and not is_same(pipe.fileno(), known):  # another file has its number
+            os._exit(CRASH)
         pipe.send_bytes(message)
 
     time_limit.report_counting = lambda counts: send(_GOES_ON if counts else _PAUSES)

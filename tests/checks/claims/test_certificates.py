@@ -117,9 +117,7 @@ def test_a_proof_excuses_what_rounding_moves_wherever_it_is_off(
 ) -> None:
     """Not one that is off at some trial where rounding moves nothing."""
     monkeypatch.setattr(certificates, "_may_be_rounding", lambda context, c: c.trial is None or rounds_elsewhere)
-    monkeypatch.setattr(
-        trials, "degeneracy", lambda point, found: None
-    )  # draws no others instead of what says nothing
+    monkeypatch.setattr(trials, "degeneracy", lambda point, found: None)  # draws no others instead of what says nothing
     case = check(
         "{inputs: {x: 'uniform(1, 2, [5])'}, graph: {y: x * x}, backward: {y: randn(5)},"
         " formulas: {x: '(x * 1e20 + 1 - x * 1e20 + 2 * x - 1) * grad(y)'}}"
