@@ -67,7 +67,12 @@ def note_interruption(error: BaseException, what: str) -> None:
 
 
 def is_deliberate(error: BaseException) -> bool:
-    """Whether a line of the library's own code raises or asserts, and not NumPy, or Python, on its behalf."""
+    """Return whether a line of the library's own code raises or asserts, and not NumPy, or Python, on its behalf.
+
+    A SystemExit refuses no argument: it would end the whole process.
+    """
+    if not isinstance(error, Exception):
+        return False
     frames = list(traceback.walk_tb(error.__traceback__))
     if not frames:
         return False

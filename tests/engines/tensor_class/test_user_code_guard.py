@@ -106,6 +106,13 @@ def test_an_assertion_of_several_lines_is_deliberate() -> None:
     assert is_deliberate(raised.value)
 
 
+def test_an_exit_is_never_deliberate() -> None:
+    """It refuses no argument: taken for "has no such op", it would make a green run of an engine that gives up."""
+    with pytest.raises(SystemExit) as raised:
+        raise SystemExit(0)
+    assert not is_deliberate(raised.value)
+
+
 def test_a_line_that_raises_behind_its_condition_is_deliberate() -> None:
     names: dict[str, Any] = {"__name__": "mine"}
     text = "def check(a):\n    if a: raise ValueError('no')\n    return raised(a)\n"
