@@ -1,9 +1,10 @@
-"""The house keeps its shape: no circles, a test file for every module, few parameters, no clock that decides."""
+"""The house keeps its shape: few rooms, a test file for every module, few parameters, no clock that decides."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import grimp
@@ -40,47 +41,37 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"), str(path))
 
 
-# Circles ---------------------------------------------------------------------------------------------
+# Rooms of checks -------------------------------------------------------------------------------------
+
+#: Whoever raises one of these says why in its line.
+MOST_ROOMS, MOST_FLOORS, MOST_ARROWS = 33, 15, 125
 
 
-def components(edges: dict[str, set[str]]) -> list[set[str]]:
-    """Strongly connected components of more than one module (Tarjan 1972), iterative."""
-    index: dict[str, int] = {}
-    low: dict[str, int] = {}
-    stack: list[str] = []
-    found: list[set[str]] = []
-    for root in edges:
-        work = [(root, iter(sorted(edges[root])))] if root not in index else []
-        while work:
-            node, rest = work[-1]
-            if node not in index:
-                index[node] = low[node] = len(index)
-                stack.append(node)
-            following = next((n for n in rest if n not in index or n in stack), None)
-            if following is None:
-                work.pop()
-                if work:
-                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
-                if low[node] == index[node]:
-                    at = stack.index(node)
-                    component, stack = set(stack[at:]), stack[:at]
-                    found += [component] if len(component) > 1 else []
-            elif following in index:
-                low[node] = min(low[node], index[following])
-            else:
-                work.append((following, iter(sorted(edges[following]))))
-    return found
-
-
-def test_components_are_found() -> None:
-    edges = {"a": {"b"}, "b": {"c", "d"}, "c": {"a"}, "d": {"e"}, "e": set(), "f": {"f", "e"}}
-    assert components(edges) == [{"a", "b", "c"}]
-
-
-def test_no_module_imports_itself_by_way_of_others() -> None:
+def arrows_inside(package: str) -> set[tuple[str, str]]:
+    """Which child of a package imports which other one, in any of its modules."""
     graph = grimp.build_graph("gradcheck", cache_dir=None)
-    edges = {module: set(graph.find_modules_directly_imported_by(module)) for module in graph.modules}
-    assert components(edges) == []
+    place = package.count(".") + 1
+    pairs = {
+        (module.split(".")[place], other.split(".")[place])
+        for module in graph.modules
+        if module.startswith(f"{package}.")
+        for other in graph.find_modules_directly_imported_by(module)
+        if other.startswith(f"{package}.")
+    }
+    return {(room, other) for room, other in pairs if room != other}
+
+
+def test_checks_can_be_read_aloud() -> None:
+    """The contract "no circles" of import-linter holds besides."""
+    arrows = arrows_inside("gradcheck.checks")
+    rooms = {room for arrow in arrows for room in arrow}
+    below = TopologicalSorter({room: {other for one, other in arrows if one == room} for room in rooms})
+    floors: dict[str, int] = {}
+    for room in below.static_order():
+        floors[room] = 1 + max((floors[other] for one, other in arrows if one == room), default=0)
+    assert len(rooms) <= MOST_ROOMS
+    assert max(floors.values()) <= MOST_FLOORS
+    assert len(arrows) <= MOST_ARROWS
 
 
 # Mirrors ---------------------------------------------------------------------------------------------

@@ -31,7 +31,14 @@ ENTRIES: tuple[Any, ...] = (
     np.array(2),
     np.array([True, False, True]),
 )
-FORMS = [(), *itertools.chain.from_iterable(itertools.product(ENTRIES, repeat=n) for n in (1, 2, 3))]
+#: Of three entries a Latin square and a shift of it: any two entries meet at any two places.
+TRIPLES = [
+    (one, other, ENTRIES[(i + j + shift) % len(ENTRIES)])
+    for i, one in enumerate(ENTRIES)
+    for j, other in enumerate(ENTRIES)
+    for shift in (0, 5)
+]
+FORMS = [(), *itertools.chain.from_iterable(itertools.product(ENTRIES, repeat=n) for n in (1, 2)), *TRIPLES]
 
 
 def for_torch(entry: Any) -> Any:
@@ -39,7 +46,7 @@ def for_torch(entry: Any) -> Any:
 
 
 @pytest.mark.parametrize("count", range(4))
-def test_every_mixture_of_up_to_three(count: int) -> None:
+def test_mixtures_of_up_to_three(count: int) -> None:
     """Value, gradient, number of elements and gradient of the gradient: or both sides refuse."""
     forms = [form for form in FORMS if len(form) == count and sum(entry is Ellipsis for entry in form) <= 1]
     taken = 0
