@@ -74,19 +74,17 @@ def test_every_document_shows_cases() -> None:
     assert len(whole_cases(CONTRIBUTING)) == 1
 
 
-def test_the_report_shown_is_what_comes_out(tmp_path: Path) -> None:
-    """The README's failing report, with nothing but the time left out."""
-    (report,) = [block for block in blocks(README, "text") if block.startswith("$ gradcheck run")]
-    first, _, shown = report.partition("\n")
-    name = first.removeprefix("$ gradcheck run ")
-    right = "expected:                     # gradients known beforehand\n  b: [2, 2]\n"
-    text = whole_cases(CASE_FORMAT)[0]
-    assert right in text
-    wrong = text.replace(right, "formulas:                     # gradients derived by hand\n  b: grad(d)\n")
-    (tmp_path / name).write_text(wrong, encoding="utf-8")
-    code, out = gradcheck(tmp_path, "run", name)
-    assert code == 1
-    assert without_time(out) == without_time(shown)
+def test_the_reports_shown_are_what_comes_out(tmp_path: Path) -> None:
+    """The README's case fails as shown, and passes as shown once the suggested formula replaces the wrong one."""
+    (text,) = [block for block in blocks(README, "yaml") if block.startswith("# derivation.yaml\n")]
+    command = "$ gradcheck run derivation.yaml"
+    failing, passing = [block for block in blocks(README, "text") if block.startswith(command)]
+    right = text.replace("b: grad(d)", "b: grad(d) + grad(e)")
+    for case, shown, status in ((text, failing, 1), (right, passing, 0)):
+        (tmp_path / "derivation.yaml").write_text(case, encoding="utf-8")
+        code, out = gradcheck(tmp_path, "run", "derivation.yaml")
+        assert code == status
+        assert without_time(out) == without_time(shown.removeprefix(command))
 
 
 def test_every_key_is_documented() -> None:
