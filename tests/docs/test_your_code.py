@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from gradcheck import load, run
+from tests.documents import blocks, gradcheck, without_time
 from tests.paths import ROOT
 
 PAGE = (ROOT / "docs" / "your-code.md").read_text(encoding="utf-8")
 FILES = re.findall(r"```python\n# file: (\S+)\n(.*?)```", PAGE, re.DOTALL)
-CASES = re.findall(r"```yaml\n# (passes|fails)\n(.*?)```", PAGE, re.DOTALL)
+CASES = re.findall(r"```yaml\n(# (\S+), (passes|fails)\n.*?)```", PAGE, re.DOTALL)
 SNIPPET = re.findall(r"```python\n(from gradcheck.*?)```", PAGE, re.DOTALL)
 
 
@@ -26,11 +27,24 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("number", range(len(CASES)))
 def test_cases_do_what_the_page_says(folder: Path, number: int) -> None:
-    says, text = CASES[number]
-    file = folder / f"case{number}.yaml"
-    file.write_text(text, encoding="utf-8")
-    (found,) = run(load([str(file)]), allow_code=True).cases
+    text, name, says = CASES[number]
+    (folder / name).write_text(text, encoding="utf-8")
+    (found,) = run(load([str(folder / name)]), allow_code=True).cases
     assert found.status == {"passes": "passed", "fails": "failed"}[says]
+
+
+def test_the_reports_shown_are_what_comes_out(folder: Path) -> None:
+    """All lines shown come out, in their order; `…` stands for lines that are left out."""
+    for text, name, _ in CASES:
+        (folder / name).write_text(text, encoding="utf-8")
+    reports = [block for block in blocks(ROOT / "docs" / "your-code.md", "text") if block.startswith("$ gradcheck run")]
+    assert len(reports) == 2
+    for shown in reports:
+        command, _, rest = shown.partition("\n")
+        _, out = gradcheck(folder, *command.split()[2:])
+        lines = iter([without_time(line) for line in out.splitlines()])
+        for line in map(without_time, rest.splitlines()):
+            assert line == "…" or line in lines, f"{line!r} is not in\n{out}"
 
 
 def test_the_call_passes(folder: Path) -> None:
