@@ -154,3 +154,16 @@ def test_links_lead_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)", file.read_text(encoding="utf-8")):
             if not target.startswith("https://"):
                 assert (file.parent / target).exists(), f"{file.name} links to {target}"
+
+
+def test_the_reports_of_the_case_format_are_what_comes_out(tmp_path: Path) -> None:
+    passing, failing = blocks(CASE_FORMAT, "text")
+    (tmp_path / "layer.yaml").write_text(whole_cases(CASE_FORMAT)[1], encoding="utf-8")
+    code, out = gradcheck(tmp_path, "run", "layer.yaml")
+    assert code == 0
+    assert without_time(out) == without_time(passing.partition("\n")[2])
+    slips = "name: a layer\ninputs: {x: [1, 2]}\ngraph:\n  y: x.sum(keepdm=True)\nformula:\n  x: 1\n"
+    (tmp_path / "typo.yaml").write_text(slips, encoding="utf-8")
+    code, out = gradcheck(tmp_path, "validate", "typo.yaml")
+    assert code == 2
+    assert out.strip() == failing.partition("\n")[2].strip()
