@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.modes import quiet
+from gradcheck.checks import pipeline
 from gradcheck.checks.claims.evaluations import check as engines
 from gradcheck.language import trial_draws
 from gradcheck.language.sampling import draw
@@ -73,7 +76,7 @@ def test_a_tolerance_is_one_method() -> None:
 
 
 def test_a_kind_of_claim_is_a_stage() -> None:
-    stage = ran("whether it is a number")
+    stage = ran('fact("nans_agree"')
     good = context_of("{inputs: {x: [1.0, 2.0]}, graph: {y: x * x, loss: y.sum()}}")
     bad = context_of("{inputs: {x: [-1.0]}, graph: {y: sqrt(x), loss: y.sum()}}")
     for context, status in ((good, {"passed"}), (bad, {"passed", "failed"})):
@@ -103,6 +106,48 @@ def test_a_failed_formula_is_printed(
     Path("derivation.yaml").write_text(text, encoding="utf-8")
     ran("failed_case_lines(result.cases[0]")
     assert "the formula of x is wrong" in capsys.readouterr().out
+
+
+def test_the_seconds_of_each_stage_are_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(pipeline, "STAGES", pipeline.STAGES)
+    monkeypatch.chdir(tmp_path)
+    Path("derivation.yaml").write_text("{inputs: {x: [1.0, 2.0]}, graph: {y: (x * x).sum()}}", encoding="utf-8")
+    ran("class TimedStage")
+    printed = capsys.readouterr().out.splitlines()
+    assert {line.split()[1] for line in printed[:-1]} >= {"evaluations", "operations"}
+    assert "the rest" in printed[-1]
+
+
+#: Files that are named by their folder alone, in a chapter about that folder.
+FOLDERS = (
+    *("gradcheck", "gradcheck/engines", "gradcheck/engines/tensor_class", "gradcheck/reports", "tests", "."),
+    *("gradcheck/reports/page", "gradcheck/reports/phrases", "gradcheck/autograd/ops"),
+    *("gradcheck/checks/closeness", "gradcheck/oracles/exact/ops", "gradcheck/language/symbolic/simplify"),
+    *("gradcheck/checks/failures/diagnosis", "tests/engines/dialects", "tests/checks/failures/diagnosis"),
+    *("benchmarks/planted", "benchmarks/exam"),
+)
+
+
+def test_the_files_named_exist() -> None:
+    named = re.findall(r"`([\w./-]+(?:\.py|\.txt|\.css|\.md|/))`", GUIDE.read_text(encoding="utf-8"))
+    assert len(named) > 80
+    missing = [name for name in named if not any((ROOT / folder / name).exists() for folder in FOLDERS)]
+    assert missing == []
+
+
+def test_what_is_looked_for_is_found() -> None:
+    """Every `grep` of the table finds something, in few lines."""
+    rows = [line for line in GUIDE.read_text(encoding="utf-8").splitlines() if line.startswith("| ") and "grep" in line]
+    assert len(rows) >= 18
+    for row in rows:
+        found = re.search(r"`(grep .*?)` \|", row)
+        assert found is not None, row
+        command = found[1].replace("\\|", "|")  # a bar in a table has a backslash
+        if "the words" not in command:
+            lines = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
+            assert 0 < len(lines) <= 60, command
 
 
 def test_the_table_of_contents_leads_to_chapters() -> None:

@@ -129,7 +129,7 @@ def test_the_dialect_of_the_contributors_guide_takes_one_word(monkeypatch: pytes
     exec(example("def trickle("), names)
     with pytest.raises(UsageError, match="has no backward"):
         adapt(names["Tensor"], "mine")
-    assert '"trickle"` in `REVERSED`' in CONTRIBUTING.read_text(encoding="utf-8")
+    assert '"trickle"` in `BACKWARDS`' in CONTRIBUTING.read_text(encoding="utf-8")
     monkeypatch.setattr(dialects, "BACKWARDS", (*dialects.BACKWARDS, "trickle"))
     case = case_of("{inputs: {x: [1, 2]}, graph: {y: x * x, loss: (y * x).sum()}}")
     (found,) = run([case], engines=[adapt(names["Tensor"], "mine")]).cases
