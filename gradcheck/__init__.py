@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gradcheck.checks.scheduling.run import run
     from gradcheck.language.loader import load
 
-__version__ = "0.1.0"
+__version__ = "0.9.0"
 __all__ = ["Tensor", "__version__", "load", "no_grad", "ops", "run"]
 
 _HOMES = {
