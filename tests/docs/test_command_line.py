@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from gradcheck.checks.mutation_score import MutationScore
@@ -14,6 +16,7 @@ from gradcheck.facts import fact
 from gradcheck.language.case import Edit
 from gradcheck.reports import render
 from gradcheck.reports.case_list import MARKS, QUALIFIED_MARK
+from tests.documents import blocks, gradcheck
 from tests.paths import ROOT
 from tests.reports.conftest import make_case, make_comparison, make_everything, make_failed, make_run
 
@@ -100,3 +103,11 @@ def test_the_words_and_marks_of_a_listing_are_explained() -> None:
     table = PAGE.split("| mark | word |")[1].split("\n\n")[0]
     found = dict(re.findall(r"^\| `(.)` \| `([\w/]+)` \|", table, re.MULTILINE))
     assert found == {mark: STATUS_WORDS[status][0] for status, mark in MARKS.items()} | {QUALIFIED_MARK: "ok"}
+
+
+def test_the_answer_of_the_cookbook_is_what_comes_out(tmp_path: Path) -> None:
+    (shown,) = [block for block in blocks(ROOT / "docs" / "command-line.md", "text") if block.startswith("$ ")]
+    command, _, answer = shown.partition("\n")
+    code, out = gradcheck(tmp_path, *shlex.split(command)[2:])
+    assert code == 0
+    assert out.strip() == answer.strip()
