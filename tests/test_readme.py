@@ -149,11 +149,23 @@ def test_the_report_of_the_contributors_guide_works() -> None:
     assert [line.split()[0] for line in lines] == ["passed", "passed"]
 
 
-def test_links_lead_somewhere() -> None:
-    for file in (README, CONTRIBUTING, ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")):
-        for target in re.findall(r"\]\(([^)#]+)", file.read_text(encoding="utf-8")):
-            if not target.startswith("https://"):
-                assert (file.parent / target).exists(), f"{file.name} links to {target}"
+PAGES = (README, CONTRIBUTING, ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md")))
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's titles, as GitHub makes them."""
+    titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        if not target.startswith("https://"):
+            path, _, anchor = target.partition("#")
+            file = (page.parent / path).resolve() if path else page
+            assert file.exists(), f"{page.name} links to {target}"
+            assert not anchor or anchor in anchors(file), f"{page.name} links to {target}"
 
 
 def test_the_reports_of_the_case_format_are_what_comes_out(tmp_path: Path) -> None:
