@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -54,17 +54,24 @@ class TextSpan:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Edit:
-    """What to write in place of a part of a text."""
+    """A text to write in place of a span of another text."""
 
     start: int
     end: int
     text: str
 
     def apply_to(self, text: str) -> str:
-        """The whole text, changed."""
+        """Return the whole text, changed."""
         return f"{text[: self.start]}{self.text}{text[self.end :]}"
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """Return the text with all edits, no two of which may overlap."""
+    for edit in sorted(edits, reverse=True):
+        text = edit.apply_to(text)
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,10 +203,19 @@ class Case:
                 needed.update(free_names(self.let[name].expr))
         return tuple(name for name in self.let if name in needed)
 
-    def is_circular(self, tensor: str, formula: Expr) -> bool:
-        """Whether a formula for a tensor's gradient speaks of that gradient itself: then it claims nothing."""
-        exprs = (formula, *(self.let[step].expr for step in self.let_steps_of(formula)))
-        return any(tensor in gradient_names(expr) for expr in exprs)
+    def gradients_in(self, formula: Expr) -> set[str]:
+        """Return the tensors whose gradients a formula uses, by its steps too."""
+        found, known = set(gradient_names(formula)), step_gradients(self.let)
+        return found.union(*[known[name] for name in free_names(formula) if name in known])
+
+
+def step_gradients(let: Mapping[str, Claim]) -> dict[str, frozenset[str]]:
+    """Return for each step the tensors whose gradients it uses, by other steps too."""
+    found: dict[str, frozenset[str]] = {}
+    for name, step in let.items():
+        own = frozenset(gradient_names(step.expr))
+        found[name] = own.union(*[found[other] for other in free_names(step.expr) if other in found])
+    return found
 
 
 class Loaded(NamedTuple):

@@ -26,7 +26,7 @@ from gradcheck.autograd.dtypes import largest_finite
 from gradcheck.language.array_structures import Structure
 from gradcheck.language.case import Case, Value
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Name
-from gradcheck.language.expr.traverse import free_names, gradient_names, ops_in
+from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.random_streams import RANDOM_OPS, stream
 
 #: The sizes that are drawn where nothing else is said, and those that one trial draws beyond them.
@@ -256,15 +256,13 @@ def inner_roots(case: Case) -> set[str]:
 def mentions_root_gradient(case: Case, claim: Expr) -> bool:
     """Whether a claim is made of the gradient of a root, directly or by steps of the derivation."""
     roots = {root for step in case.steps for root in step.roots}
-    exprs = (claim, *(case.let[step].expr for step in case.let_steps_of(claim)))
-    return any(not roots.isdisjoint(gradient_names(expr)) for expr in exprs)
+    return not roots.isdisjoint(case.gradients_in(claim))
 
 
 def mentions_inner_gradient(case: Case, claim: Expr) -> bool:
     """Whether a claim is made of a gradient that a backward pass computes, directly or by steps of the derivation."""
     roots = {root for step in case.steps for root in step.roots}
-    exprs = (claim, *(case.let[step].expr for step in case.let_steps_of(claim)))
-    return any(gradient_names(expr).keys() - roots for expr in exprs)
+    return bool(case.gradients_in(claim) - roots)
 
 
 def needs_varied_incoming(case: Case) -> bool:

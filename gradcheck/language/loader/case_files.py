@@ -11,21 +11,18 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import NamedTuple, TypeAlias
 
 from gradcheck.errors import Hint, InvalidCase, Place
 from gradcheck.language.case import STDIN, Case, Loaded
 from gradcheck.language.crash import crash_at
 from gradcheck.language.loader.case_builder import build_case
 from gradcheck.language.loader.compose import Composer
-from gradcheck.language.loader.yaml_document import DEFAULT_LIMITS, Document, Limits, shorten
+from gradcheck.language.loader.yaml_document import DEFAULT_LIMITS, Limits, shorten
 from gradcheck.language.loader.yaml_text import decode, documents
 from gradcheck.language.suggest import did_you_mean, nearest
 from gradcheck.safe_files import FileTooLarge, NotRegular, read_regular
 
 SUFFIXES = (".yaml", ".yml")
-#: So many files are read at a time, as long as they have no more characters.
-_FILES, _CHARACTERS = 64, 1 << 18
 #: Characters of a message, or of a hint.
 _LONGEST = 300
 _DRAW = "draw large tensors, as in 'x: randn(1000, 1000)'"
@@ -155,69 +152,53 @@ def load(
     select: Iterable[str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Loaded:
-    """Every case at or below the paths, and every error, in the order of the paths, files and documents.
+    """Return every case at or below the paths, and every error, in order.
 
     A path is a file, a folder (searched for .yaml and .yml, hidden folders left out), or `FILE::NAME`. `select` keeps
-    the cases with these ids alone. Whatever is wrong with a path or a file is among the errors; nothing is raised. A
-    file that gradcheck crashes on is among them, too (`Crash`), and costs itself alone.
+    only the cases with these ids. Raises nothing: the mistakes in a path or a file are among the errors, and so is a
+    crash over a file (`Crash`), which costs that file alone.
     """
     paths = [paths] if isinstance(paths, (str, os.PathLike)) else paths
     cases: dict[str, Case] = {}
     errors: list[InvalidCase] = []
     with _garbage_collection_off():
-        for several in _read_together(discover(paths), limits):
-            for found, wrong in _load_batch(several, limits):
-                cases.update({case.id: case for case in found})
-                errors += wrong
+        for target in discover(paths):
+            found, wrong = ([], [target]) if isinstance(target, InvalidCase) else _load_file(target, limits)
+            cases.update({case.id: case for case in found})
+            errors += wrong
     wanted = None if select is None else set(select)
     return Loaded(tuple(c for c in cases.values() if wanted is None or c.id in wanted), tuple(errors))
 
 
+def _load_file(target: Target, limits: Limits) -> tuple[list[Case], list[InvalidCase]]:
+    """Return the selected cases and the errors of one file."""
+    try:
+        text = decode(read(target.file, limits), target.file)
+        return _selected_case(target, *load_text(text, target.file, limits))
+    except InvalidCase as error:
+        return [], [error]
+    except Exception as error:
+        return [], [crash_at(error, Place(target.file, 1, 1))]
+
+
 def load_text(text: str, file: str, limits: Limits = DEFAULT_LIMITS) -> tuple[list[Case], list[InvalidCase]]:
-    """The valid cases of a file, and the errors of the others by position. A file without a case is an error."""
-    return _build_cases(_compose_documents(text, file, limits), file, limits)
+    """Return the valid cases of a file, and the errors of the others.
 
-
-class _Composed(NamedTuple):
-    """One document of a file, None where it could not be read, and what is wrong with it so far."""
-
-    document: Document | None
-    errors: list[InvalidCase]
-
-
-def _compose_documents(text: str, file: str, limits: Limits) -> Iterator[_Composed]:
+    Errors are sorted by place. A file without a case is an error.
+    """
     composer = Composer(file, limits)
-    for piece, first in documents(text):
-        composer.errors = []
-        document: Document | None = None
-        try:
-            document = composer.compose(piece, first)
-        except InvalidCase as error:
-            composer.errors.append(error)
-        except Exception as error:
-            composer.errors.append(crash_at(error, Place(file, first, 1)))
-        yield _Composed(document, composer.errors)
-
-
-def _build_cases(composed: Iterable[_Composed], file: str, limits: Limits) -> tuple[list[Case], list[InvalidCase]]:
     cases: dict[str, Case] = {}
     errors: list[InvalidCase] = []
     stem = "stdin" if file == STDIN else os.path.splitext(os.path.basename(file))[0]
     number = 0
-    for document, wrong in composed:
-        number += 1
+    for number, (piece, first) in enumerate(documents(text), 1):
+        case, wrong = _load_document(composer, piece, first, stem if number == 1 else f"{stem}-{number}")
         errors += wrong
-        if document is None:
-            continue
-        case, further = _case_of(document, file, stem if number == 1 else f"{stem}-{number}", limits)
-        errors += further
-        if case is None or wrong:
-            continue
-        if case.name in cases:
+        if case is not None and case.name in cases:
             place = case.places.get("name", case.place)
             hint = f"the case on line {cases[case.name].place.line} has it already"
             errors.append(InvalidCase(f"the name '{case.name}' is used twice in this file", place=place, hint=hint))
-        else:
+        elif case is not None:
             cases[case.name] = case
     if not number:
         hint = "a case begins with 'inputs:'"
@@ -225,12 +206,21 @@ def _build_cases(composed: Iterable[_Composed], file: str, limits: Limits) -> tu
     return list(cases.values()), _first_errors(errors, limits.errors)
 
 
-def _case_of(document: Document, file: str, name: str, limits: Limits) -> tuple[Case | None, list[InvalidCase]]:
-    """What `build` makes of a document, if only that it crashes."""
+def _load_document(composer: Composer, text: str, first: int, name: str) -> tuple[Case | None, list[InvalidCase]]:
+    """Return the case of a document that begins on line `first`, or its errors."""
+    composer.errors = []
+    place = Place(composer.file, first, 1)
     try:
-        return build_case(document, file, name, limits)
+        document = composer.compose(text, first)
+        if document is None:
+            return None, composer.errors
+        place = document.place()
+        case, wrong = build_case(document, composer.file, name, composer.limits)
+    except InvalidCase as error:
+        return None, [*composer.errors, error]
     except Exception as error:
-        return None, [crash_at(error, document.place())]
+        return None, [*composer.errors, crash_at(error, place)]
+    return (None if composer.errors else case), [*composer.errors, *wrong]
 
 
 @contextmanager
@@ -243,55 +233,6 @@ def _garbage_collection_off() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-#: A path and the text that is there, or why there is none.
-_Read: TypeAlias = "tuple[Target, str] | InvalidCase"
-
-
-def _read_together(targets: Iterable[Target | InvalidCase], limits: Limits) -> Iterator[list[_Read]]:
-    """What is there, a few small files at a time."""
-    several: list[_Read] = []
-    size = 0
-    for target in targets:
-        found = target if isinstance(target, InvalidCase) else _read(target, limits)
-        several.append(found)
-        size += 0 if isinstance(found, InvalidCase) else len(found[1])
-        if len(several) >= _FILES or size >= _CHARACTERS:
-            yield several
-            several, size = [], 0
-    yield several
-
-
-def _read(target: Target, limits: Limits) -> _Read:
-    try:
-        return target, decode(read(target.file, limits), target.file)
-    except InvalidCase as error:
-        return error
-    except Exception as error:
-        return crash_at(error, Place(target.file, 1, 1))
-
-
-def _load_batch(several: list[_Read], limits: Limits) -> Iterator[tuple[list[Case], list[InvalidCase]]]:
-    """The cases and errors of each file. First all are taken apart, then all are built: a processor has at hand what it
-    has just used."""
-    apart = [one if isinstance(one, InvalidCase) else _taken_apart(*one, limits) for one in several]
-    for one in apart:
-        yield ([], [one]) if isinstance(one, InvalidCase) else _put_together(*one, limits)
-
-
-def _taken_apart(target: Target, text: str, limits: Limits) -> tuple[Target, list[_Composed]] | InvalidCase:
-    try:
-        return target, list(_compose_documents(text, target.file, limits))
-    except Exception as error:
-        return crash_at(error, Place(target.file, 1, 1))
-
-
-def _put_together(target: Target, composed: list[_Composed], limits: Limits) -> tuple[list[Case], list[InvalidCase]]:
-    try:
-        return _selected_case(target, *_build_cases(composed, target.file, limits))
-    except Exception as error:
-        return [], [crash_at(error, Place(target.file, 1, 1))]
 
 
 def _selected_case(

@@ -1,12 +1,11 @@
-"""Formulas that speak of the very gradient that they are about, `x: grad(x)`: whatever it is, they are right."""
+"""Circular formulas, such as `x: grad(x)`, which hold whatever the gradient is."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from functools import cached_property
 
 from gradcheck.errors import InvalidCase
-from gradcheck.language.case import Claim
+from gradcheck.language.case import Claim, step_gradients
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.traverse import free_names, gradient_names
 from gradcheck.language.loader.name_scope import NameScope
@@ -14,38 +13,26 @@ from gradcheck.language.loader.yaml_document import Path
 
 
 class CircularityChecker:
-    """Refuses such formulas of one case, whose steps of derivations are `let`."""
+    """Reports the circular formulas of one case, whose steps are `let`."""
 
     def __init__(self, scope: NameScope, graph: Mapping[str, object], let: Mapping[str, Claim]) -> None:
-        self.scope, self.graph, self.let = scope, graph, let
-
-    @cached_property
-    def _reached(self) -> dict[str, frozenset[str]]:
-        """The gradients that each step is made of, by others too."""
-        found: dict[str, frozenset[str]] = {}
-        for name, step in self.let.items():
-            own = frozenset(gradient_names(step.expr))
-            found[name] = own.union(*[found[other] for other in free_names(step.expr) if other in found])
-        return found
+        self.scope, self.graph, self.reached = scope, graph, step_gradients(let)
 
     def report_if_circular(self, tensor: str, path: Path, claim: Claim) -> bool:
-        """Whether a formula for this tensor speaks of its gradient; then the scope has an error for it."""
+        """Return whether a formula uses the gradient that it claims, and add the error."""
         at = gradient_names(claim.expr).get(tensor)
         names = free_names(claim.expr)
-        steps = [name for name in names if name in self._reached and tensor in self._reached[name]]
+        steps = [name for name in names if tensor in self.reached.get(name, ())]
         if at is None and not steps:
             return False
         way = "" if at is not None else f" by way of '{steps[0]}'"
         place = self.scope.document.locate(path, claim.text, names[steps[0]] if at is None else at)
-        self.scope.add_error(
-            f"the formula for the gradient of {tensor} speaks of grad({tensor}) itself{way}, so it claims nothing",
-            place,
-            self._hint(tensor),
-        )
+        message = f"the formula for the gradient of {tensor} speaks of grad({tensor}) itself{way}, so it claims nothing"
+        self.scope.add_error(message, place, self._hint(tensor))
         return True
 
     def _hint(self, tensor: str) -> str:
-        """A gradient that it may speak of."""
+        """Name a gradient that the formula may use."""
         for name, text in self.graph.items():
             if name != tensor and tensor in _names(str(text)):
                 return f"say it by the gradients of what {tensor} is used in, such as grad({name})"
@@ -53,7 +40,7 @@ class CircularityChecker:
 
 
 def _names(text: str) -> Collection[str]:
-    """The names in an expression; none in one that cannot be read."""
+    """Return the names in an expression; none if it cannot be parsed."""
     try:
         return free_names(parse(text))
     except InvalidCase:

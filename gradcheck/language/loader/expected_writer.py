@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import yaml
 from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode
 
+from gradcheck.language.case import Edit, apply_edits
 from gradcheck.language.loader.yaml_text import documents
 
 #: Behind the last of these that there is, `expected` is put where there is none.
@@ -27,7 +28,7 @@ def insert_expected(text: str, line: int, values: Mapping[str, str]) -> str:
         found = piece
     if start < 0:
         raise ValueError(f"no document has anything on line {line}")
-    return text[:start] + _edited(found, values) + text[start + len(found) :]
+    return Edit(start, start + len(found), _edited(found, values)).apply_to(text)
 
 
 def _edited(piece: str, values: Mapping[str, str]) -> str:
@@ -48,44 +49,39 @@ def _edited(piece: str, values: Mapping[str, str]) -> str:
         if isinstance(key, ScalarNode) and key.value in values
     ]
     if new and expected.flow_style:
-        edits.append((expected.end_mark.index - 1,) * 2 + (_flow(new, bool(there)),))
+        at = expected.end_mark.index - 1
+        edits.append(Edit(at, at, _flow(new, bool(there))))
     elif new:
         indent = expected.start_mark.column
         at = _line_end(piece, _end(expected))
-        edits.append((at, at, _block(new, indent, piece, at)))
-    return _applied(piece, edits)
+        edits.append(Edit(at, at, _block(new, indent, piece, at)))
+    return apply_edits(piece, edits)
 
 
 def _inserted(piece: str, root: MappingNode, known: Mapping[str, Node], values: Mapping[str, str]) -> str:
     """With an `expected` of its own."""
     if root.flow_style:
         at = root.end_mark.index - 1
-        return _applied(piece, [(at, at, f", expected: {{{_flow(values, False)}}}")])
+        return Edit(at, at, f", expected: {{{_flow(values, False)}}}").apply_to(piece)
     last = max((known[key] for key in _BEFORE if key in known), key=_end)
     at = _line_end(piece, _end(last))
     below = [node for node in known.values() if isinstance(node, MappingNode) and not node.flow_style]
     indent = below[0].start_mark.column if below else root.start_mark.column + 2
     head = f"{' ' * root.start_mark.column}expected:\n"
     before = "" if piece[:at].endswith("\n") else "\n"
-    return _applied(piece, [(at, at, before + head + _block(values, indent, piece, len(piece)))])
-
-
-def _applied(piece: str, edits: list[tuple[int, int, str]]) -> str:
-    for begin, end, new in sorted(edits, reverse=True):
-        piece = piece[:begin] + new + piece[end:]
-    return piece
+    return Edit(at, at, before + head + _block(values, indent, piece, len(piece))).apply_to(piece)
 
 
 def _entries(mapping: MappingNode) -> dict[str, Node]:
     return {key.value: value for key, value in mapping.value if isinstance(key, ScalarNode)}
 
 
-def _replaced(key: Node, node: Node, value: str) -> tuple[int, int, str]:
+def _replaced(key: Node, node: Node, value: str) -> Edit:
     """Where a value stands, and what to write instead; of a list with an item a line, that goes behind the key."""
     if isinstance(node, CollectionNode) and not node.flow_style:
         begin, column = int(key.end_mark.index) + 1, int(key.end_mark.column) + 2
-        return begin, _end(node), f" {_break_rows(value, column)}"
-    return int(node.start_mark.index), _end(node), _break_rows(value, int(node.start_mark.column))
+        return Edit(begin, _end(node), f" {_break_rows(value, column)}")
+    return Edit(int(node.start_mark.index), _end(node), _break_rows(value, int(node.start_mark.column)))
 
 
 def _end(node: Node) -> int:

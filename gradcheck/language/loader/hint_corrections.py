@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gradcheck.errors import Hint, InvalidCase, Place
+from gradcheck.language.case import Edit, apply_edits
 from gradcheck.language.loader.case_files import load_text
 
 
@@ -43,9 +44,7 @@ def apply_corrections(text: str, corrections: Iterable[Correction]) -> tuple[str
         if at >= end and lines[number].startswith(one.old, one.place.column - 1):
             made[at] = one
             end = at + len(one.old)
-    for at in reversed(made):
-        text = text[:at] + made[at].new + text[at + len(made[at].old) :]
-    return text, list(made.values())
+    return apply_edits(text, [Edit(at, at + len(one.old), one.new) for at, one in made.items()]), list(made.values())
 
 
 def apply_verified_corrections(text: str, file: str, corrections: Iterable[Correction]) -> tuple[str, list[Correction]]:

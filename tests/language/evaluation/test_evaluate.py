@@ -194,11 +194,8 @@ def test_what_is_known_of_a_call_beforehand() -> None:
     assert (of("x + y").is_operator, of("x + y").is_infix) == (True, True)
     assert (of("-x").is_operator, of("-x").is_infix) == (True, False)
     assert (of("add(x, y, alpha=2)").is_operator, of("add(x, y, alpha=2)").keys) == (False, ("alpha",))
-    assert (of("exp(x)").needs_size_check, of("x * y").needs_size_check, of("zeros(2)").needs_size_check) == (
-        False,
-        True,
-        True,
-    )
+    checked = [of(text).needs_size_check for text in ("exp(x)", "x * y", "zeros(2)")]
+    assert checked == [False, True, True]
     assert (of("sum(x)").needs_tensor, of("zeros(2)").needs_tensor) == (True, False)
 
 
