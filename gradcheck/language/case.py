@@ -164,6 +164,9 @@ class Case:
     description: str = ""
     source: str = ""
     tags: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    skip: str | None = None
+    xfail: ExpectedFailure | None = None
     dtype: str = "float64"
     seed: int = 0
     dims: Mapping[str, int] = field(default_factory=dict)
@@ -182,9 +185,6 @@ class Case:
     implementations: tuple[Implementation, ...] = ()
     tolerance: Mapping[str, StatedTolerance] = field(default_factory=dict)  # "" is every tensor's
     engine_tolerance: StatedTolerance | None = None
-    only: tuple[str, ...] = ()
-    skip: str | None = None
-    xfail: ExpectedFailure | None = None
     #: Where keys stand that have no place of their own: "expected.x" -> Place.
     places: Mapping[str, Place] = field(default_factory=dict, compare=False)
 

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -39,18 +40,7 @@ def write(case: Case) -> str:
 
 
 def _lines(case: Case) -> Iterator[str]:
-    about = {
-        "name": _text(case.name),
-        "description": case.description and _text(case.description),
-        "source": case.source and _text(case.source),
-        "tags": case.tags and _words(case.tags),
-        "only": case.only and _words(case.only),
-        "skip": case.skip and _text(case.skip),
-        "xfail": case.xfail and _xfail(case.xfail),
-        "dtype": case.dtype if case.dtype != "float64" else "",
-        "seed": case.seed,
-    }
-    yield from (f"{key}: {said}" for key, said in about.items() if said)
+    yield from _plain_keys(case)
     yield from _section("dims", {name: str(size) for name, size in case.dims.items()})
     for section in _leaves(case):
         yield from _section(section, {name: _value(value) for name, value in getattr(case, section).items()})
@@ -65,6 +55,20 @@ def _lines(case: Case) -> Iterator[str]:
     yield from _generalize(case)
     yield from _implementations(case)
     yield from _tolerances(case)
+
+
+def _plain_keys(case: Case) -> Iterator[str]:
+    """Yield text, words, numbers and `xfail`, unless they are the default, in the order of the fields."""
+    for key in fields(case):
+        value = getattr(case, key.name)
+        if key.name == "id" or value == key.default:
+            continue
+        if isinstance(value, ExpectedFailure):
+            yield f"{key.name}: {_xfail(value)}"
+        elif isinstance(value, (str, int)):
+            yield f"{key.name}: {_text(value) if isinstance(value, str) else value}"
+        elif isinstance(value, tuple) and all(isinstance(word, str) for word in value):
+            yield f"{key.name}: {_words(value)}"
 
 
 def _xfail(said: ExpectedFailure) -> str:

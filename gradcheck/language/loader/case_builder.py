@@ -79,15 +79,8 @@ class _CaseReader:
         self.circular = CircularityChecker(self.scope, self.model.graph, let)
         tolerance, engine_tolerance = read_tolerances(self.scope, said.tolerance)
         return Case(
-            id=f"{file}::{name}",
-            name=name,
+            **{**said.plain_values(), "id": f"{file}::{name}", "name": name},
             place=self.document.place(),
-            description=said.description,
-            source=said.source,
-            tags=tuple(said.tags),
-            dtype=said.dtype,
-            seed=said.seed,
-            dims=said.dims,
             inputs=inputs,
             constants=constants,
             graph=self._ordered("graph", said.graph, self.leaves, gradients=False),
@@ -104,8 +97,6 @@ class _CaseReader:
             implementations=ImplementationReader(self.expressions, self._known_above()).read(said.implementations),
             tolerance=tolerance,
             engine_tolerance=engine_tolerance,
-            only=tuple(said.only),
-            skip=said.skip or None,
             xfail=expected_failure(self.scope, said),
             places=self._places(),
         )

@@ -1,7 +1,8 @@
-"""The shape of a case: its keys, their types and what they mean. It checks documents, and `schema` makes of it what
-editors read.
+"""The keys of a case file, with their types and descriptions.
 
-Values and expressions are only passed on here: what they say is checked where they are read, with better messages.
+`validate` checks documents against this model, and `schema` makes the JSON Schema for editors from it. Values and
+expressions are checked where they are read, with better messages. A key of a plain type (text, numbers, words) reaches
+the field of `case.Case` that has its name, and `case_writer` writes it, without further code.
 """
 
 from __future__ import annotations
@@ -24,49 +25,52 @@ from gradcheck.language.loader.schema_types import (
 
 Dtype = Literal["float64", "float32", "float16", "bfloat16", "complex64", "complex128"]
 ErrorKind = Literal[
-    "non_scalar_backward",
-    "no_grad_required",
-    "backward_twice",
-    "shape_mismatch",
-    "dtype_mismatch",
-    "index_out_of_range",
-    "domain_error",
-]
+    "non_scalar_backward", "no_grad_required", "backward_twice", "shape_mismatch", "dtype_mismatch",
+    "index_out_of_range", "domain_error",
+]  # fmt: skip
 
 WORD, SIZE = Text(least=1), Integer(0, 100_000_000)
-# What is read elsewhere, by the schema's definition of it.
+# Types that are read elsewhere, by their definitions in the schema.
 VALUE, MAYBE_VALUE, EXPRESSION, DERIVATIONS = map(SchemaType, ("Value", "MaybeValue", "Expression", "Derivations"))
 SHAPE, TOLERANCES, CODE = map(SchemaType, ("Shape", "StatedTolerance", "Implementations"))
-DATE = r"^\d{4}-\d{2}-\d{2}$"
+DATE = Text(pattern=r"^\d{4}-\d{2}-\d{2}$", form="date", usage=("a date", "write it as 2027-01-31"))
+REASON = Text(least=1, usage=("text", "say why, as in 'skip: needs a GPU'"))
+#: The usage of a key that may also be true or false.
+FLAG_OR_MAPPING = ("true, false or a mapping", "write {trials: 3, dims: {n: [1, 7]}}")
 
 
 def _roots(value: Any) -> Any:
-    """`backward: z` is short for `backward: {z: null}`."""
+    """Expand `backward: z` to `backward: {z: null}`."""
     return {value: None} if isinstance(value, str) else value
 
 
-#: What `zero_grad: all` stands for; no tensor can have this name, but one may be called `all`.
+#: The value of `zero_grad: all`; no tensor can have this name, but one may be called `all`.
 EVERYTHING = "*"
 
 
 def _names(value: Any) -> Any:
-    """`zero_grad: x` is short for `zero_grad: [x]`."""
+    """Expand `zero_grad: x` to `zero_grad: [x]`."""
     if isinstance(value, str):
         return [EVERYTHING if value == "all" else value]
     return value
 
 
 def _generalize(value: Any) -> Any:
-    """`generalize: true` is short for `generalize: {}`; what `false` means is seen where the document is read."""
+    """Expand `generalize: true` to `generalize: {}`; `case_builder` handles `false`."""
     return {} if isinstance(value, bool) else value
 
 
 def _xfail(value: Any) -> Any:
-    """`xfail: why` is short for `xfail: {reason: why}`."""
+    """Expand `xfail: why` to `xfail: {reason: why}`."""
     return {"reason": value} if isinstance(value, str) else value
 
 
-ROOTS = Shorthand(WORD, _roots, MappingType(MAYBE_VALUE, least=1))
+ROOTS = Shorthand(
+    WORD,
+    _roots,
+    MappingType(MAYBE_VALUE, least=1),
+    ("a name or a mapping", "write 'backward: z', or 'backward: {z: gradient}'"),
+)
 
 
 class Step(SchemaRecord):
@@ -79,7 +83,7 @@ class Step(SchemaRecord):
         dict,
     )
     zero_grad: list[str] = key(
-        Shorthand(WORD, _names, ListType(WORD, least=1)),
+        Shorthand(WORD, _names, ListType(WORD, least=1), ("a name, a list of names, or 'all'", "")),
         "Forget the gradients of a name, of a list of names, or of `all`.",
         ["x", ["x", "w"], "all"],
         list,
@@ -104,7 +108,7 @@ class Step(SchemaRecord):
 
 
 class Generalize(SchemaRecord):
-    """How claims are verified again, with other values and sizes."""
+    """Settings of the trials, which verify claims with other values and sizes."""
 
     trials: int = key(Integer(1, 1000), "How often.", [3], lambda: 3)
     dims: dict[str, list[int]] = key(
@@ -116,7 +120,7 @@ class Generalize(SchemaRecord):
 
 
 class Xfail(SchemaRecord):
-    """That the case must fail, in which claims alone, and until when."""
+    """An expected failure: its reason, its claims and its last day."""
 
     reason: str = key(WORD, "Why the case must fail.", ["det is wrong at a singular matrix"])
     only: list[str] = key(
@@ -125,9 +129,7 @@ class Xfail(SchemaRecord):
         [["W1", "formula of b"]],
         list,
     )
-    until: str = key(
-        Text(pattern=DATE, form="date"), "The last day on which it may fail, such as 2027-01-31.", ["2027-01-31"], str
-    )
+    until: str = key(DATE, "The last day on which it may fail, such as 2027-01-31.", ["2027-01-31"], str)
 
 
 class Case(SchemaRecord):
@@ -197,7 +199,7 @@ class Case(SchemaRecord):
         dict,
     )
     generalize: Generalize = key(
-        Shorthand(Flag(), _generalize, RecordType(Generalize)),
+        Shorthand(Flag(), _generalize, RecordType(Generalize), FLAG_OR_MAPPING),
         "Whether and how to verify with other values and sizes. Default: where there are claims.",
         [False, {"trials": 5, "dims": {"n": [1, 7]}}],
         Generalize,
@@ -209,14 +211,22 @@ class Case(SchemaRecord):
         dict,
     )
     tolerance: dict[str, Any] = key(
-        MappingType(TOLERANCES), "For what the file claims.", [{"rtol": 1e-6}, {"x": {"atol": 1e-9}}], dict
+        MappingType(TOLERANCES, usage=("a mapping", "write {rtol: 1e-6, atol: 1e-9}")),
+        "For what the file claims.",
+        [{"rtol": 1e-6}, {"x": {"atol": 1e-9}}],
+        dict,
     )
     only: list[str] = key(
         ListType(WORD), "The engines that the case is meant for. Default: all.", [["core", "mine"]], list
     )
-    skip: str = key(WORD, "Why the case is not to be run.", ["needs a GPU"], str)
+    skip: str | None = key(REASON, "Why the case is not to be run.", ["needs a GPU"], lambda: None)
     xfail: Xfail | None = key(
-        Shorthand(WORD, _xfail, RecordType(Xfail)),
+        Shorthand(
+            WORD,
+            _xfail,
+            RecordType(Xfail),
+            ("text or a mapping", "say why, as in 'xfail: det is wrong at a singular matrix'"),
+        ),
         "Why the case must fail; or in which claims alone, and until when.",
         ["torch is wrong here", {"reason": "a bug", "only": ["formula of b"], "until": "2027-01-31"}],
         lambda: None,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, get_args
 
 from gradcheck.autograd import dtypes
-from gradcheck.language.loader.model import Case, Dtype, Generalize, Step, Xfail
+from gradcheck.language.loader.model import Case, Dtype
 
 #: Ops that are written `x.T` alone.
 _ATTRIBUTES = ("T", "H", "mT", "mH")
@@ -136,7 +136,8 @@ DEFINITIONS: dict[str, Any] = {
 def schema() -> dict[str, Any]:
     """The schema of one YAML document of a case file."""
     made = Case.schema()
-    known = {record.__name__: {"title": record.__name__, **record.schema()} for record in (Step, Generalize, Xfail)}
+    records = Case.records_below().values()
+    known = {record.__name__: {"title": record.__name__, **record.schema()} for record in records}
     definitions = {**known, **DEFINITIONS}
     made["required"] = ["inputs", "graph"]
     for section in ("inputs", "graph"):

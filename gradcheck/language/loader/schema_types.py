@@ -1,7 +1,7 @@
-"""What may stand at a key, and what is odd about what does: the words that `model` is written in.
+"""The types of values in a case file, in which `model` is written.
 
-A `Kind` reads a value: it notes every oddity with its way, and gives what becomes of the value, a copy where it holds
-others. Nothing is converted. It also says itself in JSON Schema (draft-07).
+Each type reads a value, notes every violation with its path, and describes itself in JSON Schema (draft-07). Values are
+not converted; containers are copied.
 """
 
 from __future__ import annotations
@@ -10,45 +10,39 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
-#: The way to a value: keys of mappings and indices of lists.
+#: The path to a value: keys of mappings and indices of lists.
 KeyPath: TypeAlias = tuple["str | int", ...]
-#: What is odd: another type than the first five; text of another form; none of the words; an empty text; a number
-#: below or above its bounds; too few or too many entries; a key that must be there and is not; one that is none.
+#: Wrong types; wrong text; numbers and entries beyond their bounds; keys that are missing or unknown.
 What: TypeAlias = Literal[
-    "text",
-    "integer",
-    "flag",
-    "list",
-    "mapping",
-    "pattern",
-    "choice",
-    "empty",
-    "low",
-    "high",
-    "short",
-    "long",
-    "lacking",
-    "unknown",
-]
+    "text", "integer", "flag", "list", "mapping", "pattern", "choice", "empty",
+    "low", "high", "short", "long", "lacking", "unknown",
+]  # fmt: skip
+#: The values that a type takes, in words, and what to write.
+Usage: TypeAlias = tuple[str, str]
 
 
 class Violation(NamedTuple):
-    """One oddity: the way there, what was found, and the bound that it is beyond."""
+    """One violation of a type: its path, the value found, and what is allowed."""
 
     what: What
     at: KeyPath
     found: Any
     bound: int = 0
+    words: tuple[str, ...] = ()  # of a `Choice`
+    usage: Usage | None = None  # where the type has words of its own
 
 
 class SchemaType:
-    """Anything at all, which is read elsewhere; the schema has a definition of that name."""
+    """A value of any type, which is read elsewhere."""
+
+    is_plain = False  # whether `case.Case` takes the value as it is
+    record: type[SchemaRecord] | None = None  # the record that the value is, or that it lists
 
     def __init__(self, definition: str = "") -> None:
         self.definition = definition
 
     def read(self, found: Any, at: KeyPath, odd: list[Violation]) -> Any:
-        """What becomes of the value found at `at`, as it is; what is odd about it is added to `odd`."""
+        """Return the value found at `at`, and add its violations to `odd`."""
         return found
 
     def schema(self) -> dict[str, Any]:
@@ -56,34 +50,38 @@ class SchemaType:
 
 
 class Text(SchemaType):
-    """Text; of at least one character, or of a form, where that is asked."""
+    """Text of at least `least` characters, or of a pattern."""
 
-    def __init__(self, least: int = 0, pattern: str = "", form: str = "") -> None:
-        self.least, self.pattern, self.form = least, pattern, form
+    is_plain = True
+
+    def __init__(self, least: int = 0, pattern: str = "", form: str = "", usage: Usage | None = None) -> None:
+        self.least, self.pattern, self.form, self.usage = least, pattern, form, usage
 
     def read(self, found: Any, at: KeyPath, odd: list[Violation]) -> Any:
         if not isinstance(found, str):
-            odd.append(Violation("text", at, found))
+            odd.append(Violation("text", at, found, usage=self.usage))
         elif len(found) < self.least:
             odd.append(Violation("empty", at, found))
         elif self.pattern and not re.fullmatch(self.pattern, found):
-            odd.append(Violation("pattern", at, found))
+            odd.append(Violation("pattern", at, found, usage=self.usage))
         return found
 
     def schema(self) -> dict[str, Any]:
-        asked = {"minLength": self.least, "pattern": self.pattern, "format": self.form}
-        return {"type": "string"} | {word: value for word, value in asked.items() if value}
+        limits = {"minLength": self.least, "pattern": self.pattern, "format": self.form}
+        return {"type": "string"} | {word: value for word, value in limits.items() if value}
 
 
 class Choice(SchemaType):
     """One of some words."""
+
+    is_plain = True
 
     def __init__(self, words: tuple[str, ...]) -> None:
         self.words = words
 
     def read(self, found: Any, at: KeyPath, odd: list[Violation]) -> Any:
         if found not in self.words:
-            odd.append(Violation("choice", at, found))
+            odd.append(Violation("choice", at, found, words=self.words))
         return found
 
     def schema(self) -> dict[str, Any]:
@@ -93,8 +91,7 @@ class Choice(SchemaType):
 class Flag(SchemaType):
     """True or false."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    is_plain = True
 
     def read(self, found: Any, at: KeyPath, odd: list[Violation]) -> Any:
         if not isinstance(found, bool):
@@ -106,7 +103,9 @@ class Flag(SchemaType):
 
 
 class Integer(SchemaType):
-    """An integer, within bounds where there are any."""
+    """An integer within bounds."""
+
+    is_plain = True
 
     def __init__(self, least: int | None = None, most: int | None = None) -> None:
         self.least, self.most = least, most
@@ -126,10 +125,11 @@ class Integer(SchemaType):
 
 
 class ListType(SchemaType):
-    """A list of entries of one kind, so many of them."""
+    """A list of `least` to `most` entries of one type."""
 
     def __init__(self, each: SchemaType, least: int = 0, most: int | None = None) -> None:
         self.each, self.least, self.most = each, least, most
+        self.is_plain, self.record = each.is_plain, each.record
 
     def read(self, found: Any, at: KeyPath, odd: list[Violation]) -> Any:
         if not isinstance(found, list):
@@ -150,14 +150,14 @@ class ListType(SchemaType):
 
 
 class MappingType(SchemaType):
-    """A mapping from names of the file's own to values of one kind."""
+    """A mapping from names of the file to values of one type."""
 
-    def __init__(self, each: SchemaType, least: int = 0) -> None:
-        self.each, self.least = each, least
+    def __init__(self, each: SchemaType, least: int = 0, usage: Usage | None = None) -> None:
+        self.each, self.least, self.usage, self.is_plain = each, least, usage, each.is_plain
 
     def read(self, found: Any, at: KeyPath, odd: list[Violation]) -> Any:
         if not isinstance(found, dict):
-            odd.append(Violation("mapping", at, found))
+            odd.append(Violation("mapping", at, found, usage=self.usage))
             return found
         if len(found) < self.least:
             odd.append(Violation("short", at, found, self.least))
@@ -171,36 +171,49 @@ class MappingType(SchemaType):
 
 
 class Shorthand(SchemaType):
-    """A kind that a shorter form may stand for, which `spell_out` makes of it."""
+    """A type that also has a shorter form, which `spell_out` expands."""
 
-    def __init__(self, form: SchemaType, spell_out: Callable[[Any], Any], kind: SchemaType) -> None:
-        self.form, self.spell_out, self.kind = form, spell_out, kind
+    def __init__(self, form: SchemaType, spell_out: Callable[[Any], Any], kind: SchemaType, usage: Usage) -> None:
+        self.form, self.spell_out, self.kind, self.usage = form, spell_out, kind, usage
+        self.record = kind.record
 
     def read(self, found: Any, at: KeyPath, odd: list[Violation]) -> Any:
-        return self.kind.read(self.spell_out(found), at, odd)
+        before = len(odd)
+        read = self.kind.read(self.spell_out(found), at, odd)
+        odd[before:] = [one._replace(usage=self.usage) if one.at == at else one for one in odd[before:]]
+        return read
 
     def schema(self) -> dict[str, Any]:
         return {"anyOf": [self.form.schema(), self.kind.schema()]}
 
 
 class SchemaKey(NamedTuple):
-    """One key of a mapping: its kind, what editors say of it, and what stands for it where it is left out: `make` it,
-    for every mapping anew; None where it must be there."""
+    """A key of a record: its type, its description and examples for editors.
+
+    `make_default` makes its value in each record that leaves it out; it is None for a required key.
+    """
 
     kind: SchemaType
     description: str
     examples: list[Any]
     make_default: Callable[[], Any] | None
 
+    def schema(self) -> dict[str, Any]:
+        default = self.make_default() if self.make_default else None
+        known = {"default": default} if default and not isinstance(default, SchemaRecord) else {}
+        return {"description": self.description, **self.kind.schema(), **known, "examples": self.examples}
+
 
 def key(kind: SchemaType, description: str, examples: list[Any], make: Callable[[], Any] | None = None) -> Any:
-    """A key of a `Record`, of which it becomes the attribute."""
+    """Declare a key of a `SchemaRecord`, whose attribute it becomes."""
     return SchemaKey(kind, description, examples, make)
 
 
 class SchemaRecord:
-    """A mapping whose keys are known: its subclasses say them as attributes, and hold what stood there; `given` are the
-    keys that did."""
+    """A mapping of known keys, which subclasses declare as attributes.
+
+    An instance holds the values; `given` are the keys that were in the file.
+    """
 
     keys: ClassVar[dict[str, SchemaKey]] = {}
 
@@ -212,41 +225,46 @@ class SchemaRecord:
         for name, one in self.keys.items():
             setattr(self, name, said[name] if said and name in said else one.make_default and one.make_default())
 
+    def plain_values(self) -> dict[str, Any]:
+        """Return the values of the plain keys, lists as tuples."""
+        values = {name: getattr(self, name) for name, one in self.keys.items() if one.kind.is_plain}
+        return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+
+    @classmethod
+    def records_below(cls) -> dict[str, type[SchemaRecord]]:
+        """Return the records that stand below keys of this one, by key."""
+        return {name: one.kind.record for name, one in cls.keys.items() if one.kind.record is not None}
+
     @classmethod
     def schema(cls) -> dict[str, Any]:
-        """The mapping itself, as a definition of the schema's."""
+        """Return the definition of the mapping itself."""
         needed = [name for name, one in cls.keys.items() if one.make_default is None]
         return {
             "description": (cls.__doc__ or "").strip(),
             "type": "object",
             "additionalProperties": False,
             **({"required": needed} if needed else {}),
-            "properties": {name: _said(one) for name, one in cls.keys.items()},
+            "properties": {name: one.schema() for name, one in cls.keys.items()},
         }
 
 
-def _said(one: SchemaKey) -> dict[str, Any]:
-    default = one.make_default() if one.make_default else None
-    known = {"default": default} if default and not isinstance(default, SchemaRecord) else {}
-    return {"description": one.description, **one.kind.schema(), **known, "examples": one.examples}
-
-
 class RecordType(SchemaType):
-    """A mapping of a record's keys."""
+    """A mapping with the keys of a record."""
 
     def __init__(self, record: type[SchemaRecord]) -> None:
         super().__init__(record.__name__)
-        self.record = record
+        self.keys, self.record = record.keys, record
 
     def read(self, found: Any, at: KeyPath, odd: list[Violation]) -> Any:
         if not isinstance(found, dict):
             odd.append(Violation("mapping", at, found))
             return found
-        said, keys = {}, self.record.keys
-        for name, one in keys.items():
+        said = {}
+        for name, one in self.keys.items():
             if name in found:
                 said[name] = one.kind.read(found[name], (*at, name), odd)
             elif one.make_default is None:
                 odd.append(Violation("lacking", (*at, name), found))
-        odd += [Violation("unknown", (*at, name), value) for name, value in found.items() if name not in keys]
+        odd += [Violation("unknown", (*at, name), value) for name, value in found.items() if name not in self.keys]
+        assert self.record is not None
         return self.record(said)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 from gradcheck.autograd import dtypes
 from gradcheck.errors import Hint, InvalidCase
@@ -14,15 +14,9 @@ from gradcheck.language.loader.yaml_mistakes import find_mistake_in_text
 from gradcheck.language.suggest import nearest
 
 _CASE_KEYS = tuple(model.Case.keys)
-#: The keys of mappings that are no case, by the key that they stand under.
-_KEYS_BELOW = {
-    "steps": tuple(model.Step.keys),
-    "generalize": tuple(model.Generalize.keys),
-    "xfail": tuple(model.Xfail.keys),
-}
+#: The keys of the records below a case, by the key that they stand under.
+_KEYS_BELOW = {name: tuple(record.keys) for name, record in model.Case.records_below().items()}
 _DEFINING = frozenset({"dims", "inputs", "constants", "graph", "let", "shapes"})
-#: The words that a key takes, where it takes nothing else.
-_CHOICES: dict[Any, tuple[str, ...]] = {"dtype": get_args(model.Dtype), "raises": get_args(model.ErrorKind)}
 #: What other tools, and people, call a key.
 _SYNONYMS: dict[str, tuple[str, ...]] = {
     word: tuple(meant.split())
@@ -151,12 +145,12 @@ class _Explanation:
             message = f"{path_text(loc)} has no value, it takes {what}"
             return InvalidCase(message, place=self.document.key_place(loc), hint="leave it out or fill it in")
         if odd.what == "choice" and isinstance(found, str):
-            hint = _choice(found, _CHOICES[loc[-1]])
+            hint = _choice(found, odd.words)
         if what == "an integer" and isinstance(found, float) and found.is_integer():
             hint = Hint(f"write {int(found)}", repr(found), str(int(found)))
         if what == _LIST[0] and isinstance(found, str):
             hint = Hint(f"write [{shorten(found, 40)}]", found, f"[{found}]")
-        if what == _FORMS["generalize"][0] and isinstance(found, str):
+        if what == model.FLAG_OR_MAPPING[0] and isinstance(found, str):
             hint = _truth(found) or hint
         if what == _MAPPING[0] and isinstance(found, list):
             hint = "write 'name: value', each on a line of its own, without '- '"
@@ -259,11 +253,10 @@ def _choice(found: str, known: tuple[str, ...]) -> str:
 
 def _expectation(odd: Violation) -> tuple[str, str]:
     """What is taken there, and what to try."""
-    key = odd.at[-1]
-    if key in _FORMS and odd.what in (*_TYPES, "pattern"):
-        return _FORMS[key]
+    if odd.usage is not None and odd.what in (*_TYPES, "pattern"):
+        return odd.usage
     if odd.what == "choice":
-        *words, last = _CHOICES[key]
+        *words, last = odd.words
         return f"{', '.join(words)} or {last}", ""
     if odd.what in ("low", "high"):
         return f"a number {'from' if odd.what == 'low' else 'up to'} {odd.bound:,}", ""
@@ -278,16 +271,6 @@ def _counted(number: int) -> str:
     return "one entry" if number == 1 else f"{number} entries"
 
 
-#: What takes more than one form, by the key.
-_FORMS: dict[str | int, tuple[str, str]] = {
-    "backward": ("a name or a mapping", "write 'backward: z', or 'backward: {z: gradient}'"),
-    "skip": ("text", "say why, as in 'skip: needs a GPU'"),
-    "xfail": ("text or a mapping", "say why, as in 'xfail: det is wrong at a singular matrix'"),
-    "until": ("a date", "write it as 2027-01-31"),
-    "zero_grad": ("a name, a list of names, or 'all'", ""),
-    "tolerance": ("a mapping", "write {rtol: 1e-6, atol: 1e-9}"),
-    "generalize": ("true, false or a mapping", "write {trials: 3, dims: {n: [1, 7]}}"),
-}
 _LIST = ("a list", "write [first, second], or each item on a line of its own after '- '")
 _MAPPING = ("a mapping", "write 'name: value', each on a line of its own")
 #: What is taken where another type stands.
