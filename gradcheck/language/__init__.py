@@ -1,9 +1,10 @@
-"""The case language: what a case file says, and how it becomes numbers. It knows no engine, no oracle and no verdict.
+"""The case language: case files, expressions, and the arrays of a case.
 
-From a file to a problem: `loader` reads a `case.Case`, whose expressions are `expr`; `sampling.draw` makes a
-`problem.Problem` of it, with concrete arrays (`trials` says what is drawn afresh in a trial, `random` where numbers
-come from); `evaluation` computes its expressions on whatever tensors a host provides. Back again: `symbolic` writes
-gradients as formulas, `writer` writes a case as a file. `suggest` guesses what a misspelt word was meant to be.
+It knows no engine, no oracle and no verdict. `loader` reads a file as a `case.Case`, whose expressions are `expr`.
+`sampling.draw` makes a `problem.Problem` of it, with concrete arrays: `trial_draws` says what a trial draws afresh,
+`random_streams` where numbers come from. `evaluation` computes expressions on the tensors of any host. `symbolic`
+derives gradients as formulas, `case_writer` writes a case as a file, and `suggest` corrects misspelt words.
 
-Imports run one way: `expr` → `case`, `evaluation` → `random`, `trials`, `sampling` → `loader`, `symbolic` → `writer`.
+Imports run one way: `expr` → `case`, `evaluation` → `random_streams`, `trial_draws`, `sampling` → `loader`, `symbolic`
+→ `case_writer`.
 """

@@ -1,4 +1,4 @@
-"""Arrays of what expressions come to, in the dtypes that a case gives them."""
+"""Values of expressions as arrays, in the dtypes of a case."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ from gradcheck.errors import ArgumentError
 
 
 def copy_as_dtype(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """A copy in a dtype, or in the complex one of its width where only that holds the numbers."""
+    """Return a copy in a dtype, or in its complex form for complex numbers."""
     if array.dtype.kind == "c" and dtype.kind != "c":
         dtype = dtypes.complex_of(dtype)
     return np.array(array, dtype=dtype, order="C")
 
 
 def as_array(value: Any, dtype: np.dtype) -> np.ndarray:
-    """What an expression came out as, as an array: Python numbers have the default dtype, integers int64."""
+    """Return a value as an array; Python floats get the default dtype.
+
+    Raises ArgumentError for other values.
+    """
     if isinstance(value, np.ndarray):
         return value
     if isinstance(value, (bool, int, np.generic)):
@@ -40,7 +43,7 @@ def as_array(value: Any, dtype: np.dtype) -> np.ndarray:
 
 
 def _within_64_bits(array: np.ndarray) -> np.ndarray:
-    """The array, unless NumPy has made it of integers that no dtype of torch's holds. Raises ArgumentError."""
+    """Return the array; raise ArgumentError if NumPy needed more than 64 bits."""
     if array.dtype == np.uint64 or array.dtype.kind == "O":
         raise ArgumentError("an integer that does not fit in 64 bits", hint="write it as a float: 1e20")
     return array

@@ -1,8 +1,7 @@
-"""Numbers with a structure that draws hardly ever have: all equal, sorted, as large as may be, almost equal.
+"""Numbers with a structure that random draws rarely have: equal, sorted, …
 
-What a formula asks of many numbers at once (`t == t[0]`, `(x[1:] > x[:-1]).all()`, `c.all()`, `x.argmax() == 0`) comes
-out at such numbers as it does nowhere else. The support of what is drawn is kept: what is drawn within bounds is
-rearranged and repeated, and a permutation only rearranged.
+Conditions on many numbers at once (`t == t[0]`, `(x[1:] > x[:-1]).all()`, `x.argmax() == 0`) have other results at such
+numbers. The support stays: bounded draws are rearranged and repeated, permutations only rearranged.
 """
 
 from __future__ import annotations
@@ -20,27 +19,27 @@ Structure = Literal[
     "lowest", "highest", "ascending", "alternating", "close", "tiny", "huge",
     "descending", "equal", "mirrored", "counting", "whole", "unit", "zero", "far", "within", "share", "beyond",
 ]  # fmt: skip
-#: Those that are looked at in any case, in which no two numbers are equal unless few are there to be drawn.
+#: Structures for every case; their numbers are distinct unless few values can be drawn.
 DISTINCT_STRUCTURES: tuple[Structure, ...] = ("lowest", "highest", "ascending", "alternating", "close", "tiny", "huge")
 STRUCTURES: tuple[Structure, ...] = (
     *DISTINCT_STRUCTURES, "descending", "equal", "mirrored", "counting", "whole", "unit", "zero",
 )  # fmt: skip
-#: Those of which some has all numbers in the domain of most graphs that are not defined everywhere.
+#: Structures that lie in the domain of most graphs, at least one of them.
 DOMAIN_STRUCTURES: tuple[Structure, ...] = ("highest", "within", "share", "beyond", "lowest")
-#: What is drawn by these may be any number.
+#: Creators without bounds.
 _UNBOUNDED = frozenset(("randn", "randn_like", "normal"))
-#: How near to each other numbers are that are almost equal, relative to them.
+#: The relative distance of almost equal numbers.
 _CLOSE = 1e-8
-#: By what tiny and huge numbers are multiplied.
+#: The factors of tiny and of huge numbers.
 _TINY, _HUGE = 1e-6, 12.0
-#: Far numbers are so many times those whose exponential is the largest number of their dtype.
+#: Far numbers are this multiple of the largest number with a finite exponential.
 _FAR = 1.05
-#: How far from an end of their range numbers are that are at it, as a part of the range.
+#: The distance from the end of a range, as a part of it.
 _END = 1e-3
 
 
 def structure_creator(op: str, array: np.ndarray, args: Sequence[Any], structure: Structure) -> np.ndarray:
-    """What a random creator has made of these arguments, with a structure."""
+    """Return an array made by a random creator, with a structure."""
     if op == "randperm":
         return _rearranged(array, structure)
     if op in ("randint", "randint_like") and array.size:
@@ -52,7 +51,7 @@ def structure_creator(op: str, array: np.ndarray, args: Sequence[Any], structure
 
 
 def apply_structure(array: np.ndarray, structure: Structure, is_bounded: bool = False) -> np.ndarray:
-    """The array with a structure; the numbers of a bounded one stay between its smallest and its largest."""
+    """Return the array with a structure; if bounded, between its extremes."""
     if not array.size:
         return array
     if array.dtype.kind in "biu":
@@ -68,14 +67,14 @@ def apply_structure(array: np.ndarray, structure: Structure, is_bounded: bool = 
 
 
 def _at_an_end(array: np.ndarray, structure: Structure) -> np.ndarray:
-    """All near the smallest number, or the largest one, and no two the same."""
+    """Return distinct numbers near the smallest, or the largest, number."""
     low, high = float(array.min()), float(array.max())
     inwards = _END * (high - low) * np.arange(array.size).reshape(array.shape) / array.size
     return np.asarray(low + inwards if structure == "lowest" else high - inwards).astype(array.dtype)
 
 
 def _rearranged(array: np.ndarray, structure: Structure) -> np.ndarray:
-    """The same numbers in ascending or descending order, where that is asked for."""
+    """Return the numbers in ascending or descending order, or unchanged."""
     if structure not in ("ascending", "descending") or array.dtype.kind == "c":
         return array
     order = np.sort(array, axis=None)
@@ -97,7 +96,7 @@ def _whole(array: np.ndarray, low: int, high: int, structure: Structure) -> np.n
 
 
 def _close(array: np.ndarray) -> np.ndarray:
-    """Each second number almost the one before it, and another one in its dtype."""
+    """Return the array, every second number almost equal to the one before."""
     flat = array.ravel().copy()
     pairs = flat[: 2 * (flat.size // 2)].reshape(-1, 2)
     nearest = 2.0 ** (3 - DIGITS.get(real_of(array.dtype), 53))
@@ -106,7 +105,7 @@ def _close(array: np.ndarray) -> np.ndarray:
 
 
 def _unit(array: np.ndarray) -> np.ndarray:
-    """Small whole numbers above a diagonal of ones, zeros below it; of a vector ones."""
+    """Return a unit upper triangular matrix of integers; ones for a vector."""
     if array.ndim < 2:
         return np.ones(array.shape)
     ones = np.broadcast_to(np.eye(*array.shape[-2:]), array.shape)
@@ -114,7 +113,7 @@ def _unit(array: np.ndarray) -> np.ndarray:
 
 
 def _far(array: np.ndarray) -> np.ndarray:
-    """Numbers of the same signs whose exponentials overflow."""
+    """Return numbers of the same signs whose exponentials overflow."""
     largest = np.log(float(finfo(array.dtype).max))  # type: ignore[no-untyped-call]
     return np.asarray(np.sign(array) * _FAR * largest * (1 + 0.2 * np.tanh(np.abs(array))))
 

@@ -1,4 +1,4 @@
-"""Case: what a case file says, checked, with a place for every part of it."""
+"""Case: the checked content of a case file."""
 
 from __future__ import annotations
 
@@ -11,43 +11,42 @@ from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import free_names, gradient_names
 
-#: What stands for the standard input in the place of a file.
+#: The name of the standard input in place of a file.
 STDIN = "-"
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A tensor as a file gives it: written out (`array`, an ndarray), or an expression over creators.
+    """A tensor in a file: an `array`, or an expression over creators.
 
-    `dtype` is the one it states for itself; empty, it takes the case's where that applies.
+    `dtype` is the one it states itself; if empty, the case's dtype applies.
     """
 
     array: Any = None
     expr: Expr | None = None
     dtype: str = ""
     place: Place = field(default_factory=Place, compare=False)
-    text: str = field(default="", compare=False)  # the expression, where it stands at its place just as it is
+    text: str = field(default="", compare=False)  # the expression, if the file has it verbatim
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """An expression that a file states: a graph entry, a formula, an intermediate step, a check."""
+    """An expression in a file: a graph entry, a formula, a step, a check."""
 
     text: str
     expr: Expr
     place: Place = field(default_factory=Place, compare=False)
-    is_verbatim: bool = field(default=False, compare=False)  # whether the text stands at its place just as it is
+    is_verbatim: bool = field(default=False, compare=False)  # the file has the text verbatim
 
     @classmethod
     def of(cls, expr: Expr) -> Claim:
-        """The claim that states this expression, in the text that the printer gives it."""
+        """Return the claim of an expression, in the printer's text."""
         return cls(to_text(expr), expr)
 
 
 @dataclass(frozen=True, slots=True)
 class TextSpan:
-    """A part of what the file states: the text that begins at the claim's place, and the part's first and last place in
-    it."""
+    """A part of a claim's text, from `start` to `end`."""
 
     text: str
     start: int
@@ -68,7 +67,7 @@ class Edit:
 
 
 def apply_edits(text: str, edits: Iterable[Edit]) -> str:
-    """Return the text with all edits, no two of which may overlap."""
+    """Return the text with all edits, which may not overlap."""
     for edit in sorted(edits, reverse=True):
         text = edit.apply_to(text)
     return text
@@ -76,7 +75,10 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StatedTolerance:
-    """`None` leaves the dtype's own. A run that asks how near two come that agree has it `measured`."""
+    """A tolerance; None leaves the dtype's own.
+
+    `measured` marks a run that measures how far agreeing results are apart.
+    """
 
     rtol: float | None = None
     atol: float | None = None
@@ -85,7 +87,10 @@ class StatedTolerance:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One action, and what must be true after it. `roots` maps a root to its incoming gradient, or None for 1."""
+    """One action, and what must be true after it.
+
+    `roots` maps a root to its incoming gradient, or to None for 1.
+    """
 
     action: Literal["backward", "zero_grad", "forward"]
     roots: Mapping[str, Value | None] = field(default_factory=dict)
@@ -101,10 +106,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Implementation:
-    """Somebody's own code for an entry of the graph: a callable, or a forward and its backward.
+    """Code for an entry of the graph: a callable, or a forward and backward.
 
-    References are `FILE.py:NAME`, the file beside the case's own, or `module:NAME`; `loaded` is the callable itself, or
-    the pair, where it was handed over in Python.
+    References are `FILE.py:NAME`, a file beside the case's own, or `module:NAME`. `loaded` is the callable, or the
+    pair, if Python code passed it.
     """
 
     entry: str
@@ -118,33 +123,36 @@ class Implementation:
 
     @property
     def name(self) -> str:
-        """In reports: how the person called it."""
+        """The name in reports."""
         return self.call
 
 
 @dataclass(frozen=True, slots=True)
 class Generalize:
-    """How formulas are re-verified; `dims` holds inclusive bounds of sizes."""
+    """The settings of trials; `dims` holds inclusive bounds of sizes."""
 
     trials: int = 3
     dims: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    #: Whether engines are compared wherever formulas would be: at literals moved, at numbers with a structure.
+    #: Compare engines in all trials of formulas too, with moved literals and structures.
     thorough: bool = False
 
 
-#: What a claim may be called in `only` of `xfail`, with ` of NAME` behind it or alone: as reports name its kind.
+#: The kinds of claims in `only` of `xfail`, alone or before ` of NAME`, as reports name them.
 XFAIL_CLAIMS = (
     *("raises", "value", "expected_value", "node", "gradient", "expected", "formula"),
     *("node_jvp", "jvp", "dot_product", "gradient2", "code", "wrong_formula", "check"),
 )
-#: Errors that may be named there, too, beyond those that a step may ask for.
+#: The errors in `only`, beyond those that a step may expect.
 XFAIL_ERRORS = ("code_raised", "engine_error", "recursion", "not_raised", "bad_argument", "too_large")
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectedFailure:
-    """That a case must fail, and why: in all of these claims and no others, where any are named (`formula of b`, `b`
-    for any claim about it, `check`, a text of the file); until the end of a day, where there is one (ISO 8601)."""
+    """An expected failure: its reason, its claims, its last day (ISO 8601).
+
+    `only` names all claims that must fail (`formula of b`, `b` for every claim about it, `check`, a text of the file);
+    if empty, any may.
+    """
 
     reason: str
     only: tuple[str, ...] = ()
@@ -153,7 +161,7 @@ class ExpectedFailure:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One case. Mappings keep the file's order."""
+    """One case; mappings keep the file's order."""
 
     id: str  # FILE::NAME
     name: str
@@ -185,16 +193,16 @@ class Case:
     implementations: tuple[Implementation, ...] = ()
     tolerance: Mapping[str, StatedTolerance] = field(default_factory=dict)  # "" is every tensor's
     engine_tolerance: StatedTolerance | None = None
-    #: Where keys stand that have no place of their own: "expected.x" -> Place.
+    #: Places of keys that have no field for it: "expected.x" -> Place.
     places: Mapping[str, Place] = field(default_factory=dict, compare=False)
 
     @property
     def is_expected_to_fail(self) -> bool:
-        """Whether it must fail, wherever that be: then nobody asks what mends it."""
+        """True if any failure is expected, so that no correction is searched."""
         return self.xfail is not None and not self.xfail.only
 
     def let_steps_of(self, formula: Expr) -> tuple[str, ...]:
-        """The names of `let` that a formula is made of, directly or by others, in the file's order."""
+        """Return the `let` steps that a formula uses, by others too, in order."""
         if not self.let:
             return ()
         needed = set(free_names(formula))
@@ -210,7 +218,7 @@ class Case:
 
 
 def step_gradients(let: Mapping[str, Claim]) -> dict[str, frozenset[str]]:
-    """Return for each step the tensors whose gradients it uses, by other steps too."""
+    """Return the tensors whose gradients each step uses, by other steps too."""
     found: dict[str, frozenset[str]] = {}
     for name, step in let.items():
         own = frozenset(gradient_names(step.expr))
@@ -219,11 +227,11 @@ def step_gradients(let: Mapping[str, Claim]) -> dict[str, frozenset[str]]:
 
 
 class Loaded(NamedTuple):
-    """What came of reading some paths: the cases that are valid, and every error of the others, in order."""
+    """The valid cases of some paths, and all errors, in order."""
 
     cases: tuple[Case, ...]
     errors: tuple[InvalidCase, ...]
 
 
-#: What a run takes up: a case, or all errors of one file.
+#: A unit of a run: a case, or all errors of one file.
 CaseOrErrors = Case | list[InvalidCase]

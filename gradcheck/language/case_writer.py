@@ -1,4 +1,4 @@
-"""From a Case back to the text of a case file: what is written here is read as the same case."""
+"""A Case to the text of a case file, which is read as the same case."""
 
 from __future__ import annotations
 
@@ -28,14 +28,17 @@ from gradcheck.language.loader.yaml_text import resolve
 
 #: A whole number as Python writes a float.
 _WHOLE = re.compile(r"(?<![\w.])(-?\d+)\.0(?![\w.])")
-#: Plain scalars that no YAML reader takes for anything else, also inside brackets.
+#: Plain scalars that every YAML reader takes for text, inside brackets too.
 _PLAIN = re.compile(r"[A-Za-z0-9_(.][A-Za-z0-9_ .()+*/@^<>=!|&~;$%'-]*")
-#: The same where no bracket surrounds them: there brackets and commas are text too.
+#: Plain scalars outside of brackets, where brackets and commas are text.
 _PLAIN_LINE = re.compile(r"[A-Za-z0-9_(.][A-Za-z0-9_ .()+*/@^<>=!|&~;$%'\[\],?\"-]*")
 
 
 def write(case: Case) -> str:
-    """The case as YAML, ending in a newline. Places and comments are lost, and how values were spelled."""
+    """Return the case as YAML that ends in a newline.
+
+    Places, comments and the spelling of values are lost.
+    """
     return "".join(f"{line}\n" for line in _lines(case))
 
 
@@ -58,7 +61,7 @@ def _lines(case: Case) -> Iterator[str]:
 
 
 def _plain_keys(case: Case) -> Iterator[str]:
-    """Yield text, words, numbers and `xfail`, unless they are the default, in the order of the fields."""
+    """Yield text, words, numbers and `xfail` that are not the default."""
     for key in fields(case):
         value = getattr(case, key.name)
         if key.name == "id" or value == key.default:
@@ -94,7 +97,7 @@ def _words(words: tuple[str, ...]) -> str:
 
 
 def _leaves(case: Case) -> list[str]:
-    """Inputs and constants; each section may use those above it, so they stand as they did in the file."""
+    """Return the two sections of leaves in the order that their uses need."""
     used = {name for value in case.inputs.values() if value.expr is not None for name in free_names(value.expr)}
     first = [(v.place.line, v.place.column) for v in (*case.inputs.values(), *case.constants.values())]
     inputs, constants = first[: len(case.inputs)], first[len(case.inputs) :]
@@ -106,7 +109,7 @@ def _leaves(case: Case) -> list[str]:
 
 
 def _passes(case: Case) -> Iterator[str]:
-    """`backward` where that is enough, else `steps`; nothing where the case says nothing."""
+    """Yield `backward` if it suffices, else `steps`; nothing for the default."""
     (step, *rest) = case.steps
     if rest or step != Step("backward", roots=step.roots):
         yield "steps:"
@@ -187,7 +190,7 @@ def _implementations(case: Case) -> Iterator[str]:
 
 
 def _implementation(one: Implementation) -> str:
-    """The reference alone where nothing else is said."""
+    """Return the reference alone if nothing else is stated."""
     entries = {"call": _text(one.call, flow=True)}
     if one.backward:
         entries = {"forward": entries["call"], "backward": _text(one.backward, flow=True)}
@@ -223,7 +226,7 @@ def _numbers(tolerance: StatedTolerance) -> dict[str, str]:
 
 
 def _value(value: Value, *, flow: bool = False) -> str:
-    """A number, a list, text, or `{values, shape, dtype}`."""
+    """Return a number, a list, text, or `{values, shape, dtype}`."""
     if value.expr is not None:
         parts = _parts(value.expr, value.dtype)
         return _mapping(parts) if parts else _text(to_text(value.expr), flow=flow)
@@ -236,12 +239,12 @@ def _value(value: Value, *, flow: bool = False) -> str:
 
 
 def literal(array: np.ndarray) -> str:
-    """An array as a file may have it, on one line, whole numbers without a point."""
+    """Return an array on one line, whole numbers without a point."""
     return _WHOLE.sub(r"\1", _value(Value(array), flow=True))
 
 
 def _parts(expr: Expr, dtype: str) -> dict[str, str]:
-    """`values`, `shape` and `dtype`, which reading has made one expression; nothing where no dtype is stated."""
+    """Return `values`, `shape` and `dtype`, which the loader joined, if any."""
     shape: dict[str, str] = {}
     inner = expr
     if dtype and isinstance(expr, Call) and expr.op == "reshape" and not expr.kwargs:
@@ -252,7 +255,7 @@ def _parts(expr: Expr, dtype: str) -> dict[str, str]:
 
 
 def _list(array: np.ndarray) -> str:
-    """Nested lists of numbers; the depth is the array's number of dimensions."""
+    """Return nested lists of numbers, as deep as the array's dimensions."""
     if array.dtype.kind == "V":  # bfloat16
         array = array.astype(np.float64)
 
@@ -284,7 +287,7 @@ def _mapping(entries: Mapping[str, str]) -> str:
 
 
 def _text(text: str, *, flow: bool = False) -> str:
-    """A scalar that is read as this text: plain where that is safe, else in double quotes."""
+    """Return a scalar that is read as this text, plain or in double quotes."""
     pattern = _PLAIN if flow else _PLAIN_LINE
     if pattern.fullmatch(text) and text == text.strip() and not text.startswith("...") and _is_text(text):
         return text

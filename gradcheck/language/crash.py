@@ -1,4 +1,4 @@
-"""A crash of gradcheck itself over one case file, as an error of that file: the other files are still read."""
+"""A crash of gradcheck over one case file, as an error of that file."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import os
 from gradcheck.errors import InvalidCase, Place
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-#: How much of a traceback is kept, from its end.
+#: The number of frames kept of a traceback, from its end.
 _FRAMES = 20
 
 
 class Crash(InvalidCase):
-    """An exception that nobody foresaw. `details` is its traceback."""
+    """An unexpected exception; `details` is its traceback."""
 
     kind = "crash"
     details = ""
 
 
 def crash_at(error: Exception, place: Place, doing: str = "reading this case") -> Crash:
-    """Return the error for a file that gradcheck crashed on at this place, while `doing` something with it."""
+    """Return the error of a crash at this place, while `doing` something."""
     if isinstance(error, MemoryError):
         gc.collect()
         found = Crash(f"ran out of memory while {doing}", place=place, hint="make its tensors smaller")
@@ -36,7 +36,7 @@ def crash_at(error: Exception, place: Place, doing: str = "reading this case") -
 
 
 def _innermost(error: Exception) -> str:
-    """Return the place in gradcheck's own code at which the exception was raised, as FILE:LINE."""
+    """Return the innermost place in gradcheck's code as FILE:LINE."""
     file, line, found = "?", 0, error.__traceback__
     while found is not None:
         here = found.tb_frame.f_code.co_filename

@@ -1,6 +1,6 @@
-"""Problem: a case with concrete arrays, sizes and incoming gradients, ready for any engine; and names of tensors.
+"""Problem: a case with concrete arrays, sizes and incoming gradients.
 
-`m` is an entry of the graph, `m[0]` the first of its tensors where it has several.
+A tensor's name is `m` for an entry of the graph, and `m[0]` for the first of its tensors if it has several.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from gradcheck.language.trial_draws import NO_VARIATION, Variation
 
 @dataclass(frozen=True, slots=True)
 class DrawSettings:
-    """By what a problem's numbers were drawn: `sampling.draw` gives the same for the same."""
+    """The settings from which `sampling.draw` draws a problem's numbers."""
 
     seed: int = 0
     trial: int | None = None  # None: the case's own numbers; trials count from 0
-    attempt: int = 0  # how many drawings of this trial did not fit the graph
+    attempt: int = 0  # the number of earlier draws that did not fit the graph
     variation: Variation = NO_VARIATION
 
 
@@ -30,7 +30,7 @@ class DrawSettings:
 class Problem:
     """Arrays in their final dtypes, by name.
 
-    `seeds[i]` holds the incoming gradients of step i, each in the shape of its root, None meaning 1.
+    `seeds[i]` holds the incoming gradients of step i, each in the shape of its root; None means 1.
     """
 
     case: Case
@@ -44,28 +44,31 @@ class Problem:
 
     @property
     def seed(self) -> int:
-        """The seed that its numbers were drawn with; whatever else is drawn for it takes its streams from the same."""
+        """The seed of its numbers, and of everything else drawn for it."""
         return self.draw_settings.seed
 
     def with_latest_inputs(self) -> Problem:
-        """The problem with the inputs that its last forward has."""
+        """Return the problem with the inputs of its last forward."""
         changed = {name: array for arrays in self.forwards for name, array in arrays.items()}
         return replace(self, inputs={**self.inputs, **changed}) if changed else self
 
     def environment(self) -> dict[str, Any]:
-        """Everything that a graph's first expression may name."""
+        """Return the sizes and arrays that the graph's first entry may name."""
         return {**self.sizes, **self.inputs, **self.constants}
 
 
 @lru_cache(maxsize=4096)
 def split_name(tensor: str) -> tuple[str, tuple[int, ...]]:
-    """The entry, and the indices of the part in it: `("m", (0,))` for `m[0]`, `("m", ())` for `m`."""
+    """Return the entry and the indices of a tensor: `("m", (0,))` for `m[0]`."""
     entry, bracket, rest = tensor.partition("[")
     return entry, tuple(int(index) for index in rest.removesuffix("]").split("][")) if bracket else ()
 
 
 def tensor_value(values: Mapping[str, Any], tensor: str) -> Any:
-    """The value of the tensor of this name. Raises LookupError where there is none."""
+    """Return the value of a tensor by name.
+
+    Raises LookupError if there is none.
+    """
     entry, indices = split_name(tensor)
     value = values[entry]
     for index in indices:
@@ -76,7 +79,10 @@ def tensor_value(values: Mapping[str, Any], tensor: str) -> Any:
 
 
 def with_tensor_value(whole: Any, indices: tuple[int, ...], part: Any) -> Any:
-    """The value of an entry with one of its tensors replaced. Raises LookupError where there is none."""
+    """Return the value of an entry with one of its tensors replaced.
+
+    Raises LookupError if there is none.
+    """
     if not indices:
         return part
     if not isinstance(whole, (tuple, list)) or indices[0] >= len(whole):

@@ -1,8 +1,8 @@
-"""Random creators: which they are, and where their numbers come from.
+"""Random creators and the streams of their numbers.
 
-Every name draws from a stream of its own: NumPy's PCG64, seeded with the SHA-256 of the text `SEED/NAME`, and in a
-trial of `SEED/NAME/TRIAL/ATTEMPT`. So adding an input never changes another. Several creators in one expression draw
-one after the other.
+Every name draws from a stream of its own: NumPy's PCG64, seeded with the SHA-256 of the text `SEED/NAME`, in a trial of
+`SEED/NAME/TRIAL/ATTEMPT`. So adding an input never changes another. Several creators in one expression draw one after
+the other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gradcheck.language.case import Value
 from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.nodes import Call
 
-#: The ops that draw random numbers, by name.
+#: The ops that draw random numbers.
 RANDOM_OPS = frozenset(
     [
         "normal",
@@ -35,16 +35,17 @@ RANDOM_OPS = frozenset(
     ]
 )
 _NORMAL = RANDOM_OPS & {"randn", "randn_like"}
-#: Those that make floats out of nothing.
+#: Creators of floats that take no tensor.
 _FLOATING = RANDOM_OPS & {"randn", "rand", "uniform", "normal"}
 
 
 def stream(seed: int, *names: str | int) -> np.random.Generator:
-    """The numbers that belong to these names under a seed: the same on every machine, others for other names.
+    """Return the generator of these names under a seed, the same everywhere.
 
-    The one way to make a generator from a seed: `stream(problem.seed, "noise")`, `stream(seed, "point", number)`.
+    This is the only way to make a generator from a seed: `stream(problem.seed, "noise")`, `stream(seed, "point",
+    number)`.
     """
-    from hashlib import sha256  # here, since who only reads a case draws nothing
+    from hashlib import sha256  # here, since reading a case draws nothing
 
     digest = sha256("/".join(map(str, (seed, *names))).encode()).digest()
     words = np.frombuffer(digest[::-1], dtype="<u4")  # as NumPy takes a large number apart, in a third of the time
@@ -53,12 +54,15 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
 
 
 def random_directions(arrays: Mapping[str, np.ndarray], generator: np.random.Generator) -> dict[str, np.ndarray]:
-    """A random direction of each array that can move, of its shape and dtype."""
+    """Return a random direction of each differentiable array."""
     return {n: random_direction(array, generator) for n, array in arrays.items() if is_differentiable(array.dtype)}
 
 
 def random_direction(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Standard normal numbers of the array's shape and dtype; of a complex one, both parts are."""
+    """Return standard normal numbers in the array's shape and dtype.
+
+    Both parts of a complex array are.
+    """
     drawn: Any = generator.standard_normal(array.shape)
     if array.dtype.kind == "c":
         drawn = drawn + 1j * generator.standard_normal(array.shape)
@@ -66,15 +70,15 @@ def random_direction(array: np.ndarray, generator: np.random.Generator) -> np.nd
 
 
 def is_one_random_creator(value: Value) -> bool:
-    """Whether its elements are random floats, each by itself: it is one random creator, and nothing else."""
+    """Return whether a value is one creator of independent random floats."""
     return isinstance(value.expr, Call) and value.expr.op in _FLOATING
 
 
 class RandomHost(NumPy):
-    """NumPy, with a stream for the random creators of one expression; of floats, they make numbers of `dtype`.
+    """NumPy, with one stream for the random creators of an expression.
 
-    torch has no complex default dtype, so only what is drawn becomes complex by itself. What is standard normal may be
-    spread out afterwards, and all be given a structure.
+    Floating creators make numbers of `dtype`: torch has no complex default dtype, so only draws become complex.
+    `spread` changes standard normal numbers afterwards, and `structure` all draws.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""From a Case to a Problem: its values drawn, or taken as they are written.
+"""A Case to a Problem: its values drawn, or as written.
 
-`trials` says what a trial draws, `random` where numbers come from.
+`trial_draws` says what a trial draws, `random_streams` where numbers come from.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ def draw(
     variation: Variation = NO_VARIATION,
     sizes: Mapping[str, int] | None = None,
 ) -> Problem:
-    """The case with its own numbers, or those of a trial (from 0); `seed` instead of the case's own.
+    """Return the problem of a case, or of one of its trials (from 0).
 
-    `variation` draws anew what the file writes out; a trial takes its sizes from `sizes`, if they are given.
+    `seed` replaces the case's own. `variation` redraws written numbers. A trial takes `sizes` if given.
 
-    Deterministic: the problem's `drawn` says by what. Raises InvalidCase where a value of the case itself cannot be
-    computed; in a trial TensorError, where the sizes do not go together: another `attempt` draws others, and in the end
-    the case's own.
+    The same arguments give the same problem (`Problem.draw_settings`). Raises InvalidCase if a value of the case itself
+    cannot be computed. Raises TensorError if the sizes of a trial do not fit: another `attempt` draws others, and the
+    last one takes the case's own.
     """
     dtype = dtypes.BY_NAME[case.dtype]
     drawn = DrawSettings(case.seed if seed is None else seed, trial, attempt, variation)
@@ -63,7 +63,10 @@ def draw(
 
 
 def claimed_array(problem: Problem, value: Value) -> np.ndarray:
-    """The array that the case claims, in `values` or `expected`. Raises InvalidCase."""
+    """Return the array of a value in `values` or `expected`.
+
+    Raises InvalidCase.
+    """
     if value.array is not None:
         return np.asarray(value.array)
     assert value.expr is not None
@@ -75,9 +78,9 @@ def claimed_array(problem: Problem, value: Value) -> np.ndarray:
 
 
 def graph_values(case: Case, names: Mapping[str, Any]) -> dict[str, Any]:
-    """These names and those of the graph, with what they come to by NumPy. Ops that change their arguments get copies.
+    """Return the values of these names and of the graph, by NumPy.
 
-    Raises TensorError.
+    Arrays are copied, since some ops change their arguments. Raises TensorError.
     """
     values = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in names.items()}
     for name, claim in case.graph.items():
@@ -93,8 +96,10 @@ def literal_problem(
     passes: int = 1,
     dtype: str | None = None,
 ) -> Problem:
-    """A problem of our own: arrays as lists, entries as texts, the incoming gradient of each root, if any, how many
-    passes, and the dtype in which an engine computes where it has one of its own."""
+    """Return a problem from Python lists and expression texts.
+
+    `incoming` gives each root's gradient, `passes` the number of backward passes, `dtype` that of the case.
+    """
     entries = {entry: Claim(text, parse(text)) for entry, text in graph.items()}
     leaves = {leaf: Value(array=np.array(numbers)) for leaf, numbers in inputs.items()}
     given = {root: None if numbers is None else Value(array=np.array(numbers)) for root, numbers in incoming.items()}
@@ -104,7 +109,7 @@ def literal_problem(
 
 
 def random_parts(problem: Problem, leaf: str) -> list[np.ndarray]:
-    """What the random creators in the expression of an input or constant drew for a problem, in order."""
+    """Return the draws of the random creators of one leaf, in order."""
     case = problem.case
     value = case.inputs.get(leaf) or case.constants[leaf]
     assert value.expr is not None
@@ -116,8 +121,10 @@ def random_parts(problem: Problem, leaf: str) -> list[np.ndarray]:
 
 
 class Sampler:
-    """Draws one problem. `names` holds what values may use: the sizes, and the leaves drawn so far; no tensor may have
-    more than `most` elements."""
+    """Draws one problem; no tensor may have more than `most` elements.
+
+    `names` holds what values may use: the sizes, and the leaves drawn so far.
+    """
 
     def __init__(self, case: Case, drawn: DrawSettings, sizes: Mapping[str, int], most: int = MAX_ELEMENTS) -> None:
         self.case, self.draw_settings, self.max_elements = case, drawn, most
@@ -148,12 +155,12 @@ class Sampler:
         )
 
     def _stream(self, name: str) -> np.random.Generator:
-        """The numbers for one name, others in each trial and for each attempt."""
+        """Return the generator of a name, in this trial and attempt."""
         of_trial = () if self.draw_settings.trial is None else (self.draw_settings.trial, self.draw_settings.attempt)
         return stream(self.draw_settings.seed, name, *of_trial)
 
     def host(self, leaf: str) -> RandomHost:
-        """Who draws for this leaf."""
+        """Return the host that draws for a leaf."""
         return self._host(self._stream(leaf))
 
     def _host(self, generator: np.random.Generator) -> RandomHost:
@@ -162,7 +169,10 @@ class Sampler:
         return RandomHost(generator, self.dtype, spread_by, self.draw_settings.variation.structure)
 
     def leaf(self, key: str, name: str, value: Value, *, is_input: bool) -> np.ndarray:
-        """A leaf's array in its dtype; `key` names its stream, `name` its entry in `shapes`."""
+        """Return a leaf's array in its dtype.
+
+        `key` names its stream, `name` its entry in `shapes`.
+        """
         array = self._value(key, value, self.case.shapes.get(name), is_input)
         if value.dtype:
             return np.array(array, dtype=dtypes.BY_NAME[value.dtype], order="C")
@@ -174,7 +184,7 @@ class Sampler:
         return copy_as_dtype(array, self.dtype)
 
     def _value(self, key: str, value: Value, shape: Any, is_input: bool) -> np.ndarray:
-        """The value by its own expression or numbers; in a trial, one with a shape anew."""
+        """Return a leaf as written; in a trial, one with a shape anew."""
         if value.expr is not None:
             return self.expression(key, value)
         array = np.asarray(value.array)
@@ -197,12 +207,12 @@ class Sampler:
         return self._redraw(array.astype(self.dtype) if is_input else array, sizes, self._stream(key))
 
     def _redraw(self, array: np.ndarray, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
-        """Other numbers in place of those of a literal, with the structure that is asked for."""
+        """Return other numbers for a literal, with the variation's structure."""
         found, structure = redraw_literal(array, shape, generator), self.draw_settings.variation.structure
         return found if structure is None else apply_structure(found, structure)
 
     def expression(self, key: str, value: Value) -> np.ndarray:
-        """What a value that is an expression over `names` comes to; `key` names its stream."""
+        """Return the array of an expression over `names`; `key` names its stream."""
         assert value.expr is not None
         return self._evaluate(value, value.expr, self._stream(key), self.names)
 
@@ -263,7 +273,7 @@ class Sampler:
         return self._as_gradient(array, value, target)
 
     def _forward_values(self, forward: _Forward) -> Mapping[str, Any] | None:
-        """The forward values; None where the graph of the case's own numbers cannot be computed: engines say so."""
+        """Return the forward values; None if the case's own cannot be computed."""
         try:
             return forward.values
         except TensorError:
@@ -272,32 +282,31 @@ class Sampler:
             return None
 
     def _is_anew(self, array: np.ndarray, root: np.ndarray) -> bool:
-        """Whether a literal incoming gradient is drawn afresh with its root; a lone number for one element stays."""
+        """Return whether a literal incoming gradient is redrawn with its root."""
         return root.shape != array.shape or (bool(self.case.shapes) and array.ndim > 0)
 
     def _as_gradient(self, array: np.ndarray, value: Value, root: np.ndarray | None) -> np.ndarray:
-        """In the dtype of its root, or else of the case."""
+        """Return the array in the dtype of its root, or else of the case."""
         if value.dtype:
             return np.array(array, dtype=dtypes.BY_NAME[value.dtype])
         if root is not None and dtypes.is_differentiable(root.dtype):
             return copy_as_dtype(array, root.dtype)
-        return copy_as_dtype(array, dtypes.real_of(self.dtype))  # which a complex root takes too
+        return copy_as_dtype(array, dtypes.real_of(self.dtype))  # a complex root takes real ones too
 
 
 @dataclass
 class _Forward:
-    """The forward values over some `names`, computed by NumPy when an incoming gradient first depends on them."""
+    """The forward values over `names`, computed by NumPy at the first use."""
 
     case: Case
     names: Mapping[str, Any]
 
     @cached_property
     def values(self) -> dict[str, Any]:
-        """Every name's value. Raises TensorError."""
         return graph_values(self.case, self.names)
 
     def value(self, root: str) -> np.ndarray | None:
-        """The tensor of a root, which may be a part such as `m[0]`; None if there is none."""
+        """Return the tensor of a root, which may be a part such as `m[0]`."""
         try:
             value = tensor_value(self.values, root)
         except LookupError:
@@ -306,6 +315,6 @@ class _Forward:
 
 
 def leaves_in_file_order(case: Case) -> list[tuple[str, Value]]:
-    """Inputs and constants as they stand in the file: each may use those above it, of either section."""
+    """Return inputs and constants in file order: each may use those above it."""
     leaves = [*case.inputs.items(), *case.constants.items()]
     return sorted(leaves, key=lambda item: (item[1].place.line, item[1].place.column))

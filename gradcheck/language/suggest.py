@@ -1,4 +1,4 @@
-"""Did you mean …: the known word nearest to one that is not."""
+"""The known word that is nearest to a misspelt one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LONGEST = 60
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The known word that `word` was probably meant to be, or an empty text."""
+    """Return the known word that `word` probably means, or ""."""
     if len(word) > _LONGEST:
         return ""
     from difflib import get_close_matches  # here, since most words are known
@@ -22,6 +22,6 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
-    """As a hint: `did you mean 'keepdim'?`, or `otherwise` where nothing is near."""
+    """Return the hint `did you mean 'keepdim'?`, or `otherwise`."""
     found = nearest(word, known)
     return Hint(f"did you mean '{found}'?", word, found) if found else otherwise

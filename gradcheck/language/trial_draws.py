@@ -1,17 +1,16 @@
-"""What a trial draws: other sizes and other numbers, at which a case's claims are verified again.
+"""The draws of a trial: other sizes and numbers, to verify claims again.
 
 A trial draws afresh what the case says symbolically, and keeps the rest:
 
-- a creator, as in `x: randn(n, 3)`, gives other numbers, from the stream of its name, the trial and the attempt: in the
-  second of three trials some are tiny and some large, in the third some are integers and zeros (`Spread`);
-- a size that values, `shapes` or the graph are written with gives another. Over three trials each is once 1, since
-  broadcasting hides there, and once more than 7, and each two of them are once equal and once different;
-- a literal that has a shape in `shapes` gives other numbers in the new size, and with it a literal incoming gradient;
-- any other literal keeps its numbers, unless it is `moved`.
+- A creator, as in `x: randn(n, 3)`, gives other numbers, from the stream of its name, the trial and the attempt. In the
+  second of three trials some are tiny and some large, in the third some are integers and zeros (`Spread`).
+- A size that values, `shapes` or the graph use gives another. Over three trials each is once 1, since broadcasting
+  hides there, and once more than 7, and each two of them are once equal and once different.
+- A literal with an entry in `shapes` gives other numbers in the new size, and so does its literal incoming gradient.
+- Any other literal keeps its numbers, unless a `Variation` moves it.
 
-Where what was drawn does not fit the graph, `sampling.draw` is asked for another attempt: every other one draws
-ordinary numbers, from `FIRST_OWN_SIZE_ATTEMPT` on half of the sizes are the case's own, and at `LAST_ATTEMPT` all of
-them.
+If a draw does not fit the graph, `sampling.draw` makes another attempt. Every other one draws ordinary numbers, from
+`FIRST_OWN_SIZE_ATTEMPT` on half of the sizes are the case's own, and at `LAST_ATTEMPT` all of them.
 """
 
 from __future__ import annotations
@@ -29,43 +28,45 @@ from gradcheck.language.expr.nodes import Attribute, Call, Expr, Name
 from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.random_streams import RANDOM_OPS, stream
 
-#: The sizes that are drawn where nothing else is said, and those that one trial draws beyond them.
+#: The default range of sizes, and the sizes that one trial draws beyond it.
 BOUNDS, LARGE = (1, 7), (8, 10)
 _PRIMES = (2, 3, 5, 7)
 _OTHERS = (4, 6)
 FIRST_OWN_SIZE_ATTEMPT, LAST_ATTEMPT = 6, 14
 
-#: How far apart the numbers of a normal creator are: as they come, from tiny to large, or with integers and zeros.
+#: The spread of normal numbers: as drawn, from tiny to large, or with integers and zeros.
 Spread = Literal["ordinary", "scales", "integers"]
 _SPREADS: tuple[Spread, ...] = ("ordinary", "scales", "integers")
-#: How far literals are moved.
+#: The range in which literals move.
 LiteralChange = Literal["near", "anywhere", "ordinary"]
 
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """What else is drawn anew, though the file writes it out: its literal inputs, its incoming gradients; and how."""
+    """Written numbers to redraw: literal inputs and incoming gradients."""
 
     literals: LiteralChange | None = None
     incoming: bool = False
-    #: What all that is drawn is made to be besides: sorted, equal.
+    #: The structure of all draws, such as sorted or equal.
     structure: Structure | None = None
 
 
-#: Only what the file leaves open is drawn.
+#: Draw only what the file leaves open.
 NO_VARIATION = Variation()
 
 
 def trials(case: Case, count: int | None = None) -> range:
-    """The trials to verify the case with, `count` instead of its own number: none unless `generalize` applies and
-    something changes."""
+    """Return the trials of a case, by its own number or `count`.
+
+    There are none unless `generalize` applies and something varies.
+    """
     if case.generalize is None or not can_vary_in_trials(case):
         return range(0)
     return range(case.generalize.trials if count is None else count)
 
 
 def can_vary_in_trials(case: Case) -> bool:
-    """Whether a trial differs from the case itself in anything."""
+    """Return whether a trial differs from the case itself in anything."""
     if case.shapes or symbolic_sizes(case):
         return True
     steps = [value for step in case.steps for value in (*step.roots.values(), *step.inputs.values())]
@@ -77,8 +78,10 @@ def can_vary_in_trials(case: Case) -> bool:
 
 
 def symbolic_sizes(case: Case) -> list[str]:
-    """The sizes that a trial draws: the words of `shapes`, and the `dims` that values, shapes or the graph are written
-    with."""
+    """Return the sizes that a trial draws.
+
+    These are the words of `shapes`, and the `dims` that values, shapes or the graph use.
+    """
     used = _used_in(_value_expressions(case)) | _used_in(claim.expr for claim in case.graph.values())
     for shape in case.shapes.values():
         if isinstance(shape, tuple):
@@ -91,7 +94,7 @@ def symbolic_sizes(case: Case) -> list[str]:
 
 
 def graph_sizes(case: Case) -> list[str]:
-    """Those of them that no value and no shape is written with: an exponent, or what a sum is divided by."""
+    """Return the symbolic sizes that only the graph uses, such as exponents."""
     used = _used_in(_value_expressions(case))
     named = {size for shape in case.shapes.values() if isinstance(shape, tuple) for size in shape}
     return [word for word in symbolic_sizes(case) if word not in used and word not in named]
@@ -109,7 +112,7 @@ def _used_in(written: Iterable[Expr]) -> set[str]:
 
 
 def trial_sizes(case: Case, seed: int, trial: int, attempt: int = 0, held: Collection[str] = ()) -> dict[str, int]:
-    """Every size in trial `trial`; the symbolic ones are drawn, for another `attempt` others. `held` stay."""
+    """Return every size in a trial; symbolic ones are drawn, except `held`."""
     sizes = {**case.symbol_sizes, **case.dims}
     words = [word for word in symbolic_sizes(case) if word not in held]
     if not words or attempt >= LAST_ATTEMPT:
@@ -135,13 +138,13 @@ def trial_sizes(case: Case, seed: int, trial: int, attempt: int = 0, held: Colle
 def _equal_sizes(
     generator: np.random.Generator, bounds: Mapping[str, tuple[int, int]], stated: Mapping[str, tuple[int, int]]
 ) -> dict[str, int]:
-    """The same size for all words, above 7, or what is nearest to it within the bounds that are stated for a word."""
-    size = int(generator.choice(range(LARGE[0], LARGE[1] + 1, 2)))  # even, since most others are odd
+    """Return one size above 7 for all words, or the nearest within bounds."""
+    size = int(generator.choice(range(LARGE[0], LARGE[1] + 1, 2)))  # even, since most of the others are odd
     return {word: min(max(size, stated[word][0]), stated[word][1]) if word in stated else size for word in bounds}
 
 
 def _size_order(seed: int, trial: int) -> list[int]:
-    """Which sizes come first: the primes in an order of their own in each trial, so that no word keeps its size."""
+    """Return the sizes by preference; primes rotate, so that sizes change."""
     order = _shuffled(stream(seed, "sizes"))
     primes = order[: len(_PRIMES)]
     return primes[trial:] + primes[:trial] + order[len(_PRIMES) :]
@@ -154,8 +157,10 @@ def _shuffled(generator: np.random.Generator) -> list[int]:
 def _distinct_sizes(
     generator: np.random.Generator, bounds: Mapping[str, tuple[int, int]], order: list[int], avoided: Mapping[str, int]
 ) -> dict[str, int]:
-    """A size for each word: the first in `order` that is free and within its bounds, or else any that is free; the one
-    that is `avoided` only where there is no other."""
+    """Return a size for each word, distinct if bounds allow.
+
+    The first free size in `order` within its bounds wins; an `avoided` one only if there is no other.
+    """
     drawn: dict[str, int] = {}
     taken: set[int] = set()
     for word, (low, high) in bounds.items():
@@ -183,8 +188,10 @@ def _mixed_size(generator: np.random.Generator, low: int, high: int) -> int:
 
 
 def redraw_literal(array: np.ndarray, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
-    """Other numbers in place of those of a literal: standard normal ones, complex with variance 1; integers and
-    booleans from their own range."""
+    """Return other numbers for a literal.
+
+    Floats are standard normal, complex ones with variance 1. Integers and booleans stay in their range.
+    """
     if array.dtype.kind in "biu":
         if not array.size:
             return np.zeros(shape, array.dtype)
@@ -196,11 +203,10 @@ def redraw_literal(array: np.ndarray, shape: tuple[int, ...], generator: np.rand
 
 
 def move_numbers(array: np.ndarray, generator: np.random.Generator, reach: LiteralChange) -> np.ndarray:
-    """Numbers in place of those of a literal, at which a graph may be defined where it is at these.
+    """Return moved numbers of a literal, at which a graph may be defined too.
 
-    Near them, they have the same signs, and a zero becomes one that is small beside the others; what is symmetric
-    stays so. Anywhere, they have other signs and sizes, up to three times the largest, and no structure is kept;
-    ordinary ones are so about 1, whatever those are.
+    `near` keeps signs and symmetry, and makes a zero small beside the others. `anywhere` changes signs and sizes, up to
+    three times the largest. `ordinary` numbers are about 1.
     """
     if array.dtype.kind in "biu" or not array.size:
         return array
@@ -219,8 +225,11 @@ def move_numbers(array: np.ndarray, generator: np.random.Generator, reach: Liter
 
 
 def is_fixed_incoming(case: Case, incoming: Value | None) -> bool:
-    """Whether an incoming gradient has no freedom of its own: it is written out, 1, or made of creators such as `ones`
-    and of sizes. What is made of random numbers, or of tensors' values, states its structure."""
+    """Return whether an incoming gradient has no freedom of its own.
+
+    It is then written out, 1, or made of sizes and creators such as `ones`. One made of random numbers, or of tensors'
+    values, states its structure.
+    """
     if incoming is None or incoming.expr is None:
         return True
     if not RANDOM_OPS.isdisjoint(ops_in(incoming.expr)):
@@ -231,18 +240,21 @@ def is_fixed_incoming(case: Case, incoming: Value | None) -> bool:
         if isinstance(node, Name) and node.name not in case.dims and node.name not in case.symbol_sizes:
             return False
         is_like = isinstance(node, Call) and node.op.endswith("_like")
-        if not isinstance(node, Attribute):  # of shapes alone
+        if not isinstance(node, Attribute):  # uses shapes alone
             waiting += node.children[1:] if is_like else node.children
     return True
 
 
 def moves_literals(case: Case) -> bool:
-    """Whether numbers that the file writes out for its inputs would be `moved`."""
+    """Return whether a variation would move literal inputs."""
     return any(value.expr is None and name not in case.shapes for name, value in case.inputs.items())
 
 
 def inner_roots(case: Case) -> set[str]:
-    """Roots that others are made of. A formula cannot speak of their own incoming gradients apart from what arrives."""
+    """Return roots that other roots use.
+
+    A formula cannot tell their own incoming gradient from what arrives.
+    """
     roots = {root.partition("[")[0] for step in case.steps for root in step.roots}
     made_of, inner = set(roots), set[str]()
     for name, claim in reversed(list(case.graph.items())):
@@ -254,19 +266,19 @@ def inner_roots(case: Case) -> set[str]:
 
 
 def mentions_root_gradient(case: Case, claim: Expr) -> bool:
-    """Whether a claim is made of the gradient of a root, directly or by steps of the derivation."""
+    """Return whether a claim uses the gradient of a root, by steps too."""
     roots = {root for step in case.steps for root in step.roots}
     return not roots.isdisjoint(case.gradients_in(claim))
 
 
 def mentions_inner_gradient(case: Case, claim: Expr) -> bool:
-    """Whether a claim is made of a gradient that a backward pass computes, directly or by steps of the derivation."""
+    """Return whether a claim uses a computed gradient, by steps too."""
     roots = {root for step in case.steps for root in step.roots}
     return bool(case.gradients_in(claim) - roots)
 
 
 def needs_varied_incoming(case: Case) -> bool:
-    """Whether some general claim must hold for other incoming gradients than the file writes out."""
+    """Return whether a claim must hold for other incoming gradients."""
     listed = [claims for section in (case.formulas, case.wrong_formulas) for claims in section.values()]
     claims = [claim for several in (*listed, case.checks) for claim in several]
     rigid = any(is_fixed_incoming(case, value) for step in case.steps for value in step.roots.values())
@@ -274,12 +286,15 @@ def needs_varied_incoming(case: Case) -> bool:
 
 
 def trial_spread(trial: int | None, attempt: int) -> Spread:
-    """How far apart the numbers of a trial are: ordinary ones in every other attempt."""
+    """Return the spread of a trial; every other attempt is ordinary."""
     return "ordinary" if trial is None or attempt % 2 else _SPREADS[trial % 3]
 
 
 def apply_spread(array: np.ndarray, generator: np.random.Generator, spread: Spread) -> np.ndarray:
-    """Standard normal numbers, of which half become tiny or large, or a third integers, zero among them."""
+    """Return standard normal numbers with a spread.
+
+    `scales` makes half of them tiny or large, `integers` a third of them integers.
+    """
     if spread == "ordinary":
         return array
     if spread == "scales":

@@ -1,4 +1,4 @@
-"""What a run would refuse of a case, as far as that is known without running it: its values, which need no graph."""
+"""Errors in the values of a case that need neither run nor graph."""
 
 from __future__ import annotations
 
@@ -18,12 +18,15 @@ from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.problem import DrawSettings
 from gradcheck.language.sampling import Sampler, leaves_in_file_order
 
-#: A tensor of more elements is not made to look at what depends on it.
+#: Larger tensors are not made for this check.
 MOST_ELEMENTS = 100_000
 
 
 def find_value_errors(case: Case) -> list[InvalidCase]:
-    """The errors in what the case says of leaves, incoming gradients and known numbers, by what a run would say."""
+    """Return the errors of leaves, incoming gradients and known numbers.
+
+    The messages are those of a run.
+    """
     try:
         return _find_value_errors(case)
     except Exception as error:
@@ -38,7 +41,7 @@ def _find_value_errors(case: Case) -> list[InvalidCase]:
 
 
 def _values(case: Case, sampler: Sampler) -> Iterator[tuple[Value, Callable[[], object]]]:
-    """Every value that is an expression, with what makes it; a leaf is then known to those below it."""
+    """Yield every value with its maker; a leaf is then known to later ones."""
 
     def leaf(key: str, name: str, value: Value) -> Callable[[], object]:
         def make() -> None:
@@ -60,7 +63,6 @@ def _values(case: Case, sampler: Sampler) -> Iterator[tuple[Value, Callable[[], 
 
 
 def _value_expressions(case: Case) -> Iterator[Expr]:
-    """The expressions among all values."""
     stated = [case.values, case.expected]
     for step in case.steps:
         stated += [step.inputs, step.roots, step.values, step.expected]
@@ -69,7 +71,7 @@ def _value_expressions(case: Case) -> Iterator[Expr]:
 
 
 def _is_plainly_drawn(value: Value, dims: Mapping[str, int]) -> bool:
-    """Whether it is `randn(n, 3)` of so few numbers that a run makes it, whichever they are: none need be drawn."""
+    """Return whether a value is a small `randn(n, 3)`, which needs no draw."""
     call = value.expr
     if not isinstance(call, Call) or call.op not in ("randn", "rand") or call.kwargs or value.dtype:
         return False
@@ -87,7 +89,7 @@ def _stated(
 
 
 def _value_error(value: Value, make: Callable[[], object]) -> InvalidCase | None:
-    """What making it raises; nothing where it is only too large for here, or stands on what is."""
+    """Return the error of making a value; None if it is only too large here."""
     try:
         make()
     except InvalidCase as error:

@@ -1,6 +1,6 @@
-"""The cookbook: gradients that people look up, found by what they are gradients of, whatever its tensors are called.
+"""The cookbook: known gradients, found by expression, whatever its names.
 
-`normal_form` makes one key of all spellings of an expression; `entries` reads the index of the cases in
-`cases/cookbook/`, which is installed with the package, and looks a key up in it; `shapes` guesses the shapes of an
-expression's tensors where there is no entry, so that its gradient can be derived.
+`expression_key` makes one key for all spellings of an expression. `cookbook_entries` reads the index of the cases in
+`cases/cookbook/`, which the package ships, and looks a key up. `case_from_expression` guesses shapes for an expression
+without an entry, so that its gradient can be derived.
 """

@@ -1,8 +1,7 @@
-"""A case of an expression alone: shapes for its tensors that go together, as different as they can be, and numbers for
-which it is defined.
+"""A case from an expression alone: its tensors' shapes and numbers.
 
-Every dimension begins with a size of its own. Part by part, in the order in which they are computed, those sizes are
-made equal without which a part cannot be computed: as few as possible. Nothing here knows what an op asks for.
+Every dimension begins with a size of its own. Part by part, in order of computation, as few sizes as possible are made
+equal until the part can be computed. No rule about a single op is needed.
 """
 
 from __future__ import annotations
@@ -20,25 +19,25 @@ from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.expr.traverse import free_names, gradient_names, postorder
 from gradcheck.language.loader import load_text
 
-#: What sizes are called, and the sizes: primes, of which none is a product of others. There are no more than these.
+#: Names of sizes, and the sizes: primes, so that none is a product of others.
 _WORDS = "nmkpqrstuv"
 _SIZES = tuple(n for n in range(2, 230) if all(n % d for d in range(2, n)))
-#: Sizes that an op may ask for by itself, as a vector product does.
+#: Sizes that an op may require, as a cross product does.
 _ASKED = ("3", "2", "4")
-#: So many ways to give names dimensions are tried, and so many of equal sizes for a part.
+#: The most ranks tried, and the most sizes made equal for a part.
 _WAYS, _MERGES = 60, 3
-#: What numbers are drawn from, the first for which the result is finite: of any tensor, and of a square matrix.
+#: Creators, tried until the result is finite; the last one is for a definite matrix.
 _DRAWN = ("randn({sizes})", "uniform(0.2, 0.8, [{sizes}])", "uniform(1.5, 3, [{sizes}])")
 _DEFINITE = "diag(uniform(1, 2, [{size}])) + 0.1 * ones({sizes})"
 
-#: By its name, what each of a tensor's dimensions is called.
+#: The names of each tensor's dimensions.
 Shapes = dict[str, tuple[str, ...]]
 
 
 def case_from_expression(text: str, expr: Expr, given: Mapping[str, Sequence[str]]) -> Case:
-    """A case whose graph is this expression, its tensors having the shapes that are given, or others that go together.
+    """Return a case whose graph is this expression.
 
-    Raises UsageError where there are none.
+    Its tensors have the given shapes, or others that fit. Raises UsageError if none fit.
     """
     names = ", ".join(free_names(expr))
     if not names or gradient_names(expr):
@@ -66,7 +65,10 @@ def _creator(shape: Sequence[str], drawn: str) -> str:
 
 
 def _finite(text: str, root: str) -> Case | None:
-    """The case, from its root; with an incoming gradient unless that is one number."""
+    """Return the case of a text if its result is finite.
+
+    It gets an incoming gradient unless the result is one number.
+    """
     from gradcheck.language.sampling import draw
 
     (case, *_), errors = load_text(text, "cookbook")
@@ -88,7 +90,7 @@ def _finite(text: str, root: str) -> Case | None:
 
 
 def _shapes(expr: Expr, given: Mapping[str, Sequence[str]]) -> Shapes | None:
-    """The shapes of the first ranks for which there are some."""
+    """Return shapes of the first ranks that fit."""
     for ranks in _ranks(expr, given):
         taken = {*ranks, *(word for shape in given.values() for word in shape)}
         free = (word for word in chain(_WORDS, (f"d{i}" for i in count())) if word not in taken)
@@ -100,7 +102,7 @@ def _shapes(expr: Expr, given: Mapping[str, Sequence[str]]) -> Shapes | None:
 
 
 def _ranks(expr: Expr, given: Mapping[str, Sequence[str]]) -> Iterator[dict[str, int]]:
-    """Capital letters are matrices, others vectors; or vectors are numbers, or matrices, or more."""
+    """Yield ranks: capital letters as matrices and others as vectors first."""
     names = list(free_names(expr))
     choices = [
         (len(given[name]),) if name in given else (2, 3, 1, 0) if name[:1].isupper() else (1, 0, 2, 3) for name in names
@@ -110,7 +112,7 @@ def _ranks(expr: Expr, given: Mapping[str, Sequence[str]]) -> Iterator[dict[str,
 
 
 def _choices_by_total(counts: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """One of so many choices for each, the numbers of the choices being small in all; none is made before its turn."""
+    """Yield one choice for each count, by the total of their numbers, lazily."""
     for total in range(sum(counts) - len(counts) + 1):
         picked = map(Counter, combinations_with_replacement(range(len(counts)), total))
         yield from sorted(
@@ -141,13 +143,13 @@ def _compatible_shapes(expr: Expr, shapes: Shapes) -> Shapes | None:
 
 
 def _literal_sizes(part: Expr) -> list[str]:
-    """Sizes that may be meant by what is written out, as in `layer_norm(x, (5,))`."""
+    """Return sizes written in a part, as in `layer_norm(x, (5,))`."""
     values = (node.value for node in part.walk() if isinstance(node, Literal))
     return list(dict.fromkeys(str(v) for v in values if isinstance(v, int) and 1 < v < 100))
 
 
 def _merged(shapes: Shapes, words: Sequence[str], written: Sequence[str] = ()) -> Iterator[Shapes]:
-    """With sizes made equal, to one another or to one that is written: two of them, then more."""
+    """Yield the shapes with one size, then more, made equal to others."""
     pairs = [*combinations(words, 2), *product(written, reversed(words))]
     for number in range(1, _MERGES + 1):
         for chosen in combinations(pairs, number) if len(pairs) ** number < 4000 else ():
@@ -158,7 +160,7 @@ def _merged(shapes: Shapes, words: Sequence[str], written: Sequence[str] = ()) -
 
 
 def _fits(part: Call, shapes: Shapes, sizes: Mapping[str, int]) -> bool:
-    """Whether a part of an expression can be computed; the trace of what is not square is none."""
+    """Return whether a part can be computed; a trace needs a square matrix."""
     names = {name: np.full([sizes[word] for word in shape], 0.5) for name, shape in shapes.items()}
     for name, array in names.items():
         names[name] = array + np.arange(array.size).reshape(array.shape) % 7 / 11

@@ -1,7 +1,7 @@
-"""The cookbook's entries, as the package has them, and the one that an expression is an instance of.
+"""Entries of the cookbook, and the lookup of an expression.
 
-`entries.json` is made of `cases/cookbook/` by `python -m benchmarks.cookbook`, an entry a line; nothing here reads a
-case file, so that an entry is found where the package alone is installed.
+`python -m benchmarks.cookbook` writes `entries.json` from `cases/cookbook/`, one entry a line. This module reads no
+case files, so it works where only the package is installed.
 """
 
 from __future__ import annotations
@@ -23,25 +23,27 @@ from gradcheck.language.expr.traverse import free_names, gradient_names, ops_in,
 #: A matrix in a sentence: a capital letter alone, which is no article at its beginning.
 _MATRIX = re.compile(r"(?<![\w'])(?:[B-Z]|(?<!^)(?<!\. )A)(?![\w'])")
 INDEX = Path(__file__).parent / "entries.json"
-#: An expression of which more is written out than this is no entry.
+#: Larger expressions are no entries.
 _MOST = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """A formula that is wrong, and what is wrong with it."""
+    """A wrong formula, and the reason."""
 
     tensor: str
     formula: str
     why: str = ""
-    counterexample: str = ""  # of what is printed somewhere
+    counterexample: str = ""  # to a published formula
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A case of the cookbook: what is computed, its gradients, and what they are often mistaken for. `incoming` are the
-    roots whose gradient comes in; `proved` the tensors whose formulas are all proved for all values; `keys` what the
-    graph is found by, each with its names in order."""
+    """A case of the cookbook: a graph, its gradients, and common mistakes.
+
+    `incoming` are roots with an incoming gradient, `proved` the tensors whose formulas are all proved, `keys` the keys
+    of the graph, each with its names in order.
+    """
 
     name: str
     theme: str
@@ -59,16 +61,16 @@ class Entry:
 
     @property
     def id(self) -> str:
-        """The id of the case, in a checkout."""
+        """The id of the case in a checkout."""
         return f"cases/cookbook/{self.theme}.yaml::{self.name}"
 
     def with_names(self, names: Mapping[str, str]) -> Entry:
-        """The same of tensors with these names; what stands in their way gets a name of its own."""
+        """Return the entry with these names; clashing names get new ones."""
         return _renamed(self, {**_fresh_names(self, set(names.values())), **names})
 
 
 def entries(text: str | None = None) -> tuple[Entry, ...]:
-    """All entries, in the order of the files."""
+    """Return all entries in the order of the files."""
     return _shipped() if text is None else tuple(map(_entry, json.loads(text)))
 
 
@@ -84,8 +86,10 @@ def _entry(data: Mapping[str, Any]) -> Entry:
 
 
 def find_instances(expr: Expr) -> list[tuple[Entry, Mapping[str, str]]]:
-    """The entries that an expression is an instance of, with what it calls each of their tensors: first those in which
-    capital letters are matrices and others are not, and those with gradients for more of them."""
+    """Return the entries of an expression, with its names for their tensors.
+
+    First come those whose ranks match the names' convention, and those with more gradients.
+    """
     asked = {key.text: key.names for key in _keys(expr, conventional_ranks(expr))}
     found: list[tuple[Entry, Mapping[str, str]]] = []
     for entry in entries():
@@ -97,13 +101,13 @@ def find_instances(expr: Expr) -> list[tuple[Entry, Mapping[str, str]]]:
 
 
 def _count_unusual_ranks(entry: Entry, names: Mapping[str, str]) -> int:
-    """How many tensors have other ranks than their names suggest."""
+    """Return the number of tensors whose ranks their names do not suggest."""
     matrices = {name: entry.shapes[name].count(",") == 1 for name in names if name in entry.shapes}
     return sum(names[name][:1].isupper() != is_matrix for name, is_matrix in matrices.items())
 
 
 def search_by_words(words: str) -> list[Entry]:
-    """The entries that have all these words in their names, themes or sources; those with them in the name first."""
+    """Return the entries with all these words, those in the name first."""
     asked = words.lower().split()
 
     def has(text: str) -> bool:
@@ -114,7 +118,7 @@ def search_by_words(words: str) -> list[Entry]:
 
 
 def similar_entries(expr: Expr, most: int = 3) -> list[Entry]:
-    """Entries that are made of nearly the same ops."""
+    """Return entries with nearly the same ops."""
     asked = set(ops_in(expr))
 
     def likeness(entry: Entry) -> float:
@@ -128,8 +132,10 @@ def similar_entries(expr: Expr, most: int = 3) -> list[Entry]:
 def keys_of(
     graph: Mapping[str, Expr], spellings: Sequence[Expr], ranks: Mapping[str, int], leaves: Container[str] = ()
 ) -> list[ExpressionKey]:
-    """What these spellings of a graph's root are found by, its tensors having these ranks, or those that their names
-    suggest; also with `leaves`, entries of the graph, for tensors."""
+    """Return the keys of some spellings of a graph's root.
+
+    Ranks that are not given follow from names. Entries among `leaves` are also taken as tensors.
+    """
     found: list[ExpressionKey] = []
     for kept in ((), leaves):
         written: dict[str, Expr] = {}
@@ -151,7 +157,7 @@ def _keys(expr: Expr, ranks: Mapping[str, int]) -> Iterator[ExpressionKey]:
 
 
 def _fresh_names(entry: Entry, taken: set[str]) -> dict[str, str]:
-    """Other names for what has one that is wanted elsewhere."""
+    """Return new names for those that are taken."""
     own = [*entry.shapes, *entry.graph, *entry.let]
     used, found = {*taken, *own}, dict[str, str]()
     for name in own:
@@ -188,7 +194,7 @@ def _renamed(entry: Entry, names: Mapping[str, str]) -> Entry:
 
 
 def _rename_in(expr: Expr, names: Mapping[str, str]) -> Expr:
-    """The expression with other names, those of gradients too."""
+    """Return the expression with other names, in gradients too."""
     if not any(name in names for name in (*free_names(expr), *gradient_names(expr))):
         return expr
 

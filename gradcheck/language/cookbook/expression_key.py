@@ -1,8 +1,8 @@
-"""One key for all spellings of an expression: up to the names of its tensors, the order in which what commutes is
-written, transposes, and the factor at which a trace begins.
+"""One key for all spellings of an expression.
 
-Two expressions with one key are the same function of tensors of the ranks that were assumed; that the same function
-has one key in all its spellings is not claimed.
+Spellings differ in names, in the order of commuting parts, in transposes, and in the first factor of a trace. Two
+expressions with one key are the same function of tensors of the assumed ranks. Two spellings of one function may still
+have two keys.
 """
 
 from __future__ import annotations
@@ -17,19 +17,22 @@ from gradcheck.language.cookbook.ranks import Ranks, Tree
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.traverse import free_names
 
-#: Of an expression with more parts there is no key, and of more orders of its names only so many are tried.
+#: The most parts of an expression with a key, and the most orders of its names that are tried.
 MOST_PARTS, MOST_ORDERS = 400, 720
 
 
 class ExpressionKey(NamedTuple):
-    """What an expression is called, and its names in the order in which the key counts them."""
+    """The key of an expression, and its names in the order of the key."""
 
     text: str
     names: tuple[str, ...]
 
 
 def key_of(expr: Expr, ranks: Ranks) -> ExpressionKey | None:
-    """The key of an expression whose names have these ranks, None where it is too long to be looked up."""
+    """Return the key of an expression, or None if it is too long.
+
+    `ranks` are those of its names.
+    """
     if sum(1 for _ in expr.walk()) > MOST_PARTS:
         return None
     tree = normal_form(expr, ranks)
@@ -39,12 +42,15 @@ def key_of(expr: Expr, ranks: Ranks) -> ExpressionKey | None:
 
 
 def conventional_ranks(expr: Expr) -> Ranks:
-    """The ranks that names have by convention: capital letters are matrices, others vectors."""
+    """Return conventional ranks: 2 for capital letters, 1 for others."""
     return {name: 2 if name[:1].isupper() else 1 for name in free_names(expr)}
 
 
 def _orders(tree: Tree, expr: Expr) -> Iterator[tuple[str, ...]]:
-    """Orders of the names, one of which has the least text: those alike in where they stand in every order."""
+    """Yield orders of the names, one of which gives the least text.
+
+    Names with the same uses are tried in every order.
+    """
     names = list(free_names(expr))
     alike: dict[str, list[str]] = {}
     for name in names:
@@ -58,16 +64,16 @@ def _orders(tree: Tree, expr: Expr) -> Iterator[tuple[str, ...]]:
 
 
 def _key_text(tree: Tree, names: Mapping[str, str]) -> str:
-    """The text of a normal form, the least of those that say the same."""
+    """Return the least text of a normal form."""
     kind, *parts = tree
     if kind == "name":
         return names.get(str(parts[0]), str(parts[0]))
     written = [_key_text(part, names) if isinstance(part, tuple) else str(part) for part in parts]
     if kind in ("add", "mul"):
         return f"{kind}({','.join(sorted(written))})"
-    if kind == "even":  # of either sign
+    if kind == "even":  # with either sign
         return f"pow({min(written[:2])},{written[2]})"
-    if kind in ("trace", "scalar"):  # of a chain, and of the same transposed
+    if kind in ("trace", "scalar"):  # of a chain and of its transpose
         half = len(written) // 2
         ways = [written[:half], written[half:]]
         if kind == "trace":

@@ -1,7 +1,7 @@
-"""The normal form of an expression, as a tree of tuples: a kind and its parts.
+"""The normal form of an expression: a tree of tuples of kinds and parts.
 
-Differences are sums, quotients powers, what is written by one op of torch is written out, transposes stand at names.
-What depends on a rank (the transpose of a vector, a sum of products as a trace) is done where ranks are known.
+Differences become sums, quotients powers, composed ops are expanded, and transposes stand at names. Rules that depend
+on a rank (the transpose of a vector, a sum of products as a trace) apply if ranks are known.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gradcheck.language.expr.nodes import Call, Expr, Literal, Name
 from gradcheck.language.expr.traverse import fold
 
 ONE, MINUS, _TWO, _HALF = (("number", number) for number in (1.0, -1.0, 2.0, 0.5))
-#: What an op is called here, where torch has several words.
+#: The names of ops with several names in torch.
 _ALIASES = {
     **dict.fromkeys(("mm", "mv", "dot", "inner", "linalg.vecdot", "vdot"), "matmul"),
     **dict.fromkeys(("t", "mT", "H", "mH"), "T"),
@@ -30,7 +30,7 @@ _ALIASES = {
 
 
 def normal_form(expr: Expr, ranks: Ranks) -> Tree:
-    """The normal form of an expression whose names have these ranks."""
+    """Return the normal form of an expression with these ranks of names."""
     return fold(expr, lambda node, parts: _normalize_node(node, parts, ranks))
 
 
@@ -53,7 +53,7 @@ def _fits(op: str, parts: list[Tree]) -> bool:
 
 
 def _call(node: Call, op: str, parts: list[Tree]) -> Tree:
-    """A call of an op that is left as it is, its arguments by name, without those that are the defaults."""
+    """Return the call of another op, arguments by name and defaults left out."""
     given = list(zip([None] * len(node.args) + [name for name, _ in node.kwargs], parts, strict=True))
     entry = lookup(node.op)
     if entry is None or entry.variadic is not None:
@@ -71,7 +71,7 @@ def _call(node: Call, op: str, parts: list[Tree]) -> Tree:
 
 
 def _nonnegative_dim(dim: Tree, tensor: Tree) -> Tree:
-    """A dimension, counted from the front where it is known how many there are."""
+    """Return a dimension counted from the front, if the rank is known."""
     ranked = rank(tensor)
     return ("number", dim[1] + ranked) if dim[0] == "number" and dim[1] < 0 and ranked is not None else dim
 
@@ -85,7 +85,7 @@ def _literal(value: Any) -> Tree:
 
 
 def add(*terms: Tree) -> Tree:
-    """A sum, flat."""
+    """Return a flat sum."""
     flat = [part for term in terms for part in (term[1:] if term[0] == "add" else (term,))]
     number = sum(term[1] for term in flat if term[0] == "number")
     rest = [term for term in flat if term[0] != "number"]
@@ -95,7 +95,7 @@ def add(*terms: Tree) -> Tree:
 
 
 def mul(*factors: Tree) -> Tree:
-    """An elementwise product, flat; its numbers in one, and powers of the same thing added up."""
+    """Return a flat elementwise product with one number, powers collected."""
     number, powers = 1.0, dict[Tree, Any]()
     for factor in (part for one in factors for part in (one[1:] if one[0] == "mul" else (one,))):
         base, exponent = factor[1:] if factor[0] == "pow" and factor[2][0] == "number" else (factor, ("number", 1.0))
@@ -110,7 +110,7 @@ def mul(*factors: Tree) -> Tree:
 
 
 def power(base: Tree, exponent: Tree) -> Tree:
-    """A power; that of a product is a product of powers where the exponent is an integer."""
+    """Return a power; an integer power of a product is expanded."""
     if exponent == ONE:
         return base
     if exponent[0] != "number":
@@ -124,13 +124,13 @@ def power(base: Tree, exponent: Tree) -> Tree:
         return mul(*(power(part, exponent) for part in base[1:]))
     if base[0] == "pow" and base[2][0] == "number" and whole:
         return power(base[1], ("number", base[2][1] * exponent[1]))
-    if base[0] == "add" and whole and exponent[1] % 2 == 0:  # either sign of what is raised
+    if base[0] == "add" and whole and exponent[1] % 2 == 0:  # with either sign of the base
         return ("even", base, add(*(mul(MINUS, term) for term in base[1:])), exponent)
     return ("pow", base, exponent)
 
 
 def coefficient(tree: Tree) -> tuple[float, Tree]:
-    """The number by which it is multiplied, and the rest."""
+    """Return the numeric factor and the rest."""
     if tree[0] != "mul":
         return 1.0, tree
     number = next((part[1] for part in tree[1:] if part[0] == "number"), 1.0)
@@ -141,7 +141,7 @@ def coefficient(tree: Tree) -> tuple[float, Tree]:
 
 
 def transpose(tree: Tree) -> Tree:
-    """Its transpose, written at names."""
+    """Return the transpose, moved to names."""
     kind, *parts = tree
     if rank(tree) in (0, 1):
         return tree
@@ -159,7 +159,10 @@ def transpose(tree: Tree) -> Tree:
 
 
 def chain(*factors: Tree) -> Tree:
-    """A matrix product, flat, its numbers in front; from vector to vector it is a number, whichever way it is read."""
+    """Return a flat matrix product with its numbers in front.
+
+    One from vector to vector is a number, whichever way it is read.
+    """
     number, flat = 1.0, list[Tree]()
     for factor in factors:
         one, rest = coefficient(factor)
@@ -174,12 +177,12 @@ def chain(*factors: Tree) -> Tree:
 
 
 def _is_square(*factors: Tree) -> bool:
-    """Whether they are a sum and itself, of which the sign does not count."""
+    """Return whether both factors are one sum, whose sign does not matter."""
     return len(factors) == 2 and factors[0] == factors[1] and factors[0][0] == "add"
 
 
 def trace(tree: Tree) -> Tree:
-    """The trace, term by term: of a product with everything that has the same."""
+    """Return the trace, term by term, with the transposed product."""
     if tree[0] == "add":
         return add(*(trace(term) for term in tree[1:]))
     number, rest = coefficient(tree)
@@ -190,7 +193,10 @@ def trace(tree: Tree) -> Tree:
 
 
 def total(tree: Tree) -> Tree:
-    """The sum of all elements: of a product of two vectors their matrix product, of two matrices a trace."""
+    """Return the sum of all elements.
+
+    That of a product of vectors is a matrix product, of matrices a trace.
+    """
     if tree[0] == "add" and len({rank(term) for term in tree[1:]}) == 1 and rank(tree) is not None:
         return add(*(total(term) for term in tree[1:]))
     number, rest = coefficient(tree)
@@ -213,7 +219,7 @@ def mean(tree: Tree) -> Tree:
 
 
 def logarithm(tree: Tree) -> Tree:
-    """The logarithm; of a determinant, that of its size; of a sum of exponentials torch's word for it."""
+    """Return the logarithm, with torch's names for common compositions."""
     if tree[0] == "sum" and tree[1][0] == "exp" and rank(tree[1]) == 1:
         return ("logsumexp", ("=", "input", tree[1][1]), ("=", "dim", ("number", 0.0)))
     return ("log", tree[1]) if tree[0] == "abs" and tree[1][0] == "det" else ("log", tree)
@@ -240,11 +246,11 @@ def _of_one(op: str, tree: Tree) -> Tree:
 
 
 def _of_untransposed(kind: str) -> Callable[[Tree], Tree]:
-    """Of what a transpose does not change."""
+    """Return the rule of an op that a transpose does not change."""
     return lambda tree: (kind, tree[1] if tree[0] == "T" else tree)
 
 
-#: How an op is written here.
+#: The rules by op.
 _RULES: dict[str, Callable[..., Tree | None]] = {
     "add": add,
     "mul": mul,
@@ -277,7 +283,7 @@ _RULES: dict[str, Callable[..., Tree | None]] = {
     "mse_loss": lambda a, b: mean(power(add(a, mul(MINUS, b)), _TWO)),
     **{op: partial(_of_one, op) for op in ELEMENTWISE - {"log"}},
 }
-#: How many tensors and numbers these take; others one.
+#: The number of arguments of these; others take one.
 _COUNTS = {
     **dict.fromkeys(("add", "mul", "pow", "sub", "div", "matmul", "getitem"), 2),
     **dict.fromkeys(("linalg.matrix_power", "linalg.solve", "mse_loss"), 2),

@@ -1,4 +1,4 @@
-"""The parts of a normal form, and how many dimensions they have."""
+"""Normal forms as trees, and their ranks."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 #: `("name", "x")`, `("number", 2.0)`, else an op and its parts.
 Tree = tuple[Any, ...]
-#: How many dimensions a name has, as far as that is known.
+#: The ranks of names, as far as known.
 Ranks = Mapping[str, int]
-#: Elementwise functions of one tensor: their rank is its rank, and a transpose passes through.
+#: Elementwise functions of one tensor: a transpose passes through, and the rank stays.
 ELEMENTWISE = frozenset(
     {
         *("abs", "sin", "cos", "tan", "exp", "log", "sinh", "cosh", "tanh", "sigmoid", "relu", "erf", "sign"),
@@ -19,7 +19,7 @@ ELEMENTWISE = frozenset(
 
 
 def rank(tree: Tree) -> int | None:
-    """How many dimensions it has, None where that is not known."""
+    """Return the number of dimensions, or None if unknown."""
     kind, *parts = tree
     if kind in ("number", "trace", "scalar", "det"):
         return 0

@@ -1,6 +1,6 @@
-"""The value of an expression: each op goes to a host (NumPy, an engine's tensors), all else is plain Python.
+"""The value of an expression, with its ops applied by a host.
 
-It knows ops by the table and hosts by two methods, never whose tensors they are. `evaluate` compiles an
-expression and runs it, `host` applies its ops, `budget` refuses results that are too large before they are made, and
-`scalars` does the arithmetic of sizes. Whoever wants to see or change what is computed writes another `host.Host`.
+A host is NumPy, or an engine with its own tensors. `evaluate` compiles an expression and runs it. `host` applies ops.
+`result_size` rejects too large results before they are computed. `scalar_arithmetic` computes sizes. To see or change
+the computation, write another `host.Host`.
 """

@@ -1,15 +1,15 @@
-"""Which dtypes torch takes as an argument, where it does not take all: ops that have no kernel for complex numbers or
-booleans, indices that must be of one kind of integer.
+"""The dtypes that torch takes for an argument, where it does not take all.
 
-As in `argument_kinds`, hosts are asked for nothing, so that what is refused is told in the same words for all.
+Some ops have no kernel for complex numbers or booleans, and some indices must be of one integer dtype. As in
+`argument_kinds`, the errors have the same words for every host.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-#: A letter for each dtype: booleans, small integers with and without sign, int32, int64, bfloat16, float16, other
-#: floats, complex numbers.
+#: A letter for each dtype: booleans, small signed and unsigned integers, int32, int64, bfloat16, float16, other floats,
+#: complex numbers.
 _LETTERS = {
     **dict.fromkeys(("int8", "int16"), "i"),
     **dict.fromkeys(("float32", "float64"), "f"),
@@ -81,25 +81,27 @@ _TAKEN = {
 
 
 def accepted_dtypes(op: str, parameter: str) -> str:
-    """A letter for each dtype that torch takes as this parameter; empty where it takes all, or refuses some itself."""
+    """Return letters of the dtypes of a parameter, or "" for all."""
     return _TAKEN.get(f"{op}.{parameter}", "")
 
 
 def dtype_name(value: Any) -> str:
-    """A tensor's dtype, or a dtype itself, by its name."""
+    """Return the name of a dtype, or of a tensor's dtype."""
     return str(getattr(value, "dtype", value)).removeprefix("torch.")
 
 
 def is_accepted(value: Any, letters: str) -> bool:
-    """Whether a tensor, whosoever it is, has one of these dtypes, or one that nobody knows."""
+    """Return whether a tensor of any host has one of these dtypes.
+
+    An unknown dtype is accepted.
+    """
     return _LETTERS.get(dtype_name(value), letters) in letters
 
 
 def describe_dtypes(letters: str) -> str:
-    """These dtypes, for a sentence."""
     return _WORDS[letters]
 
 
 def conversion_hint(value: Any) -> str:
-    """What to write for a tensor that is not taken."""
+    """Return a hint that converts a tensor of a wrong dtype."""
     return _HINTS.get(_LETTERS.get(dtype_name(value), ""), "")

@@ -1,8 +1,7 @@
-"""What torch takes as each argument of an op: a tensor, a number, True or False, a list of tensors, a dtype, a word.
+"""The kinds of arguments that torch takes: tensor, number, flag, list, …
 
-A parameter's name decides, which torch gives to the same thing everywhere, or its default; the few ops that differ are
-listed. Hosts are asked for nothing: an argument of the wrong kind is refused before any of them sees it, in words that
-are the same for all.
+A parameter's name, which torch uses consistently, or its default decides; the few exceptions are listed. An argument of
+a wrong kind is rejected before any host sees it, in the same words for all.
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ _ANYTHING = "anything"
 
 
 class CallArgument(NamedTuple):
-    """One of a call's arguments: where it is given, for which parameter, and of what kind torch takes it."""
+    """An argument of a call: its place, its parameter, its kind and dtypes."""
 
     place: int
     parameter: Parameter
     kind: str
-    dtypes: str  # a letter for each that a tensor there may have (see `argument_dtypes`); empty where all are taken
+    dtypes: str  # letters of `argument_dtypes`; empty if all are taken
 
 
-#: Kinds by the parameter's name, where no default tells; a flag has a default that is one.
+#: Kinds by the parameter's name.
 _NAMES = """
 tensor: input A B a b x y x1 x2 input1 input2 anchor positive negative target mat mat1 mat2 vec vec1 vec2 batch1 batch2
 tensor: tensor1 tensor2 weight bias query key attn_mask mask running_mean running_var pos_weight other
@@ -47,7 +46,7 @@ dtype: dtype
 _BY_NAME = {
     name: kind for kind, names in (line.split(": ") for line in _NAMES.split("\n") if line) for name in names.split()
 }
-#: Those of single ops, by `op.parameter`; where anything may stand, the op itself decides.
+#: Kinds by `op.parameter`; "anything" leaves the check to the op.
 _OPS = """
 tensor: scaled_dot_product_attention.value index_add.source index_add.index gather.index scatter.index scatter_add.index
 tensor: scatter_add.src index_select.index take.index lerp.end isclose.other where.condition
@@ -82,12 +81,12 @@ word: cdist.compute_mode
 _BY_OP = {
     name: kind for kind, names in (line.split(": ") for line in _OPS.split("\n") if line) for name in names.split()
 }
-#: Elementwise ops whose first operand may be a number beside a tensor.
+#: Elementwise ops whose first operand may be a number.
 _NUMBER_FIRST = frozenset({"xlogy", "special.xlog1py", "special.zeta", "float_power", *ARITHMETIC})
-#: Those whose second operand is a tensor, too.
+#: Elementwise ops whose second operand is a tensor too.
 _PAIRS = "maximum minimum fmax fmin atan2 hypot logaddexp logaddexp2 logical_and logical_or logical_xor"
 _OF_TENSORS = frozenset(_PAIRS.split())
-#: Where torch does not take the None that is the default here.
+#: Parameters that torch does not take None for, though it is the default here.
 _NEVER_NONE = frozenset(
     {"max.dim", "min.dim", "prod.dim", "squeeze.dim", "logsumexp.dim", "eye.m", "arange.end"}
     | {f"{op}.unbiased" for op in ("var", "std", "var_mean", "std_mean")}
@@ -101,14 +100,14 @@ _NEVER_NONE = frozenset(
     }
     | {f"_batch_norm_with_update.{part}" for part in ("running_mean", "running_var")}
 )
-#: What may be another tensor where it is not named: `max(x, y)`, but not `max(x, dim=y)`.
+#: Parameters that may be a tensor by position alone: `max(x, y)`, but not `max(x, dim=y)`.
 _NO_TENSOR_BY_NAME = frozenset({"max.dim", "min.dim"})
 #: Parameters that are both tensors or both numbers.
 _ALIKE = {"clamp": ("min", "max")}
 
 
 def kinds_of(op: Op, positional: int, keys: tuple[str, ...]) -> tuple[CallArgument, ...]:
-    """The arguments of such a call that torch takes as one kind alone."""
+    """Return the arguments of such a call that have one kind alone."""
     return tuple(_kinds(op, positional, keys))
 
 
@@ -141,7 +140,7 @@ def _kind(op: Op, place: int, parameter: Parameter) -> str:
     return _annotated(op, parameter) or _BY_NAME.get(parameter.name, _ANYTHING)
 
 
-#: What an entry's own annotation says, of families that load when asked for, which say it throughout.
+#: Kinds by annotation, for families that load on demand, which are annotated throughout.
 _ANNOTATIONS = {"int": "integer", "float": "real", "bool": "flag", "str": "word"}
 
 
@@ -157,7 +156,7 @@ def _takes_tensors_alone(op: Op, place: int) -> bool:
 
 
 def check_kinds(op: Op, kinds: tuple[CallArgument, ...], given: list[Any]) -> None:
-    """Refuse an argument of another kind than torch takes. Raises ArgumentError."""
+    """Raise ArgumentError for an argument of a wrong kind or dtype."""
     for place, parameter, kind, dtypes in kinds:
         value = given[place]
         if value is None and f"{op.name}.{parameter.name}" in _NEVER_NONE:
@@ -278,7 +277,7 @@ def _describe_value(value: Any) -> str:
 
 
 def holds_tensor(value: Any) -> bool:
-    """Whether it is a tensor, or holds one."""
+    """Return whether a value is a tensor, or holds one."""
     return any(map(holds_tensor, value)) if isinstance(value, (list, tuple)) else hasattr(value, "dtype")
 
 
@@ -292,7 +291,7 @@ def _instead_of_list(value: Any) -> str:
     return "" if holds_tensor(value) else scalar_arithmetic.tensor_hint(value)
 
 
-#: Which side of `clamp` a number beside a tensor stands for.
+#: The bound of `clamp` for a number beside a tensor.
 _BOUNDS = {**dict.fromkeys(("max", "maximum", "fmax"), "min"), **dict.fromkeys(("min", "minimum", "fmin"), "max")}
 
 
@@ -303,7 +302,7 @@ def _instead_of_number(op: Op, parameter: Parameter, value: Any) -> str:
 
 
 def number_hint(name: str, number: Any, tensor: str) -> str:
-    """What to write for an op between a number and a tensor, of which torch takes tensors alone."""
+    """Return a hint for an op that takes tensors alone, given a number."""
     bound = _BOUNDS.get(name)
     if bound is None:
         return f"write full_like({tensor}, {number!r}) for {number!r}"

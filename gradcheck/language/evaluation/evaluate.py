@@ -1,6 +1,6 @@
-"""The value of an expression: ops go to a host (NumPy, an engine's tensors), all else is plain Python.
+"""The value of an expression: a host applies ops, plain Python the rest.
 
-It is compiled to a flat list of instructions for a stack, so that its evaluation neither recurses nor dawdles.
+An expression is compiled to a flat list of stack instructions, so that evaluation is fast and not recursive.
 """
 
 from __future__ import annotations
@@ -19,18 +19,22 @@ from gradcheck.language.expr.torch_names import constant
 from gradcheck.language.expr.traverse import postorder
 from gradcheck.language.suggest import did_you_mean
 
-#: A kind of node; its op, name, constant or form; and how many values it takes from the stack, to push one.
+#: A kind of node; its op, name, constant or form; and the number of values it takes from the stack.
 Instruction: TypeAlias = tuple[type[Expr], Any, int]
 Program: TypeAlias = tuple[Instruction, ...]
 
 
 _CACHE_SIZE = 20_000
-#: By identity: hashing an expression would cost as much as compiling it. The expression is kept, so its id is its own.
+#: By identity, since hashing an expression costs as much as compiling it. The expression is kept so that its id stays
+#: its own.
 _cache: dict[int, tuple[Expr, Program]] = {}
 
 
 def program(expr: Expr) -> Program:
-    """The instructions of an expression, kept for the next time. Raises InvalidCase for an op that does not exist."""
+    """Return the cached instructions of an expression.
+
+    Raises InvalidCase for an unknown op.
+    """
     known = _cache.get(id(expr))
     if known is not None:
         return known[1]
@@ -67,11 +71,11 @@ def evaluate(
     *,
     max_elements: int | None = MAX_ELEMENTS,
 ) -> Any:
-    """The value of `expr`, where `names` holds what its names stand for, and `gradients` what `grad(name)` does.
+    """Return the value of `expr`.
 
-    Raises InvalidCase for a name that means nothing, and TensorErrors: TooLarge before a tensor of more than
-    `max_elements` elements is made, and whatever the ops raise. None for what was evaluated before, on arguments of the
-    same kinds and shapes.
+    `names` maps names to values, `gradients` maps `name` to the value of `grad(name)`. TooLarge is raised before a
+    tensor of more than `max_elements` elements is made. None skips this check, for expressions already evaluated on
+    arguments of the same kinds and shapes. Raises InvalidCase for an unknown name, and the TensorErrors of ops.
     """
     stack: list[Any] = []
     push, pop = stack.append, stack.pop
@@ -101,7 +105,10 @@ _instructions: dict[tuple[type[Expr], tuple[Any, ...]], Instruction] = {}
 
 
 def evaluate_node(node: Expr, parts: list[Any], *, max_elements: int = MAX_ELEMENTS) -> Any:
-    """The value of a node whose children have the values `parts`. Raises what `evaluate` does."""
+    """Return the value of a node whose children have the values `parts`.
+
+    Raises as `evaluate` does.
+    """
     key = (type(node), node.label)
     known = _instructions.get(key)
     if known is None:
@@ -119,7 +126,10 @@ def run_instruction(
     *,
     max_elements: int | None = MAX_ELEMENTS,
 ) -> Any:
-    """What one instruction makes of the values that it takes. Raises what `evaluate` does."""
+    """Return the value of one instruction.
+
+    Raises as `evaluate` does.
+    """
     kind, what, _ = instruction
     if kind is Call:
         if what.is_infix:
@@ -133,7 +143,7 @@ def run_instruction(
 
 
 def _evaluate_other(kind: type[Expr], what: Any, parts: list[Any], host: Host) -> Any:
-    """What neither an op nor a name makes: a sequence, a slice, an attribute or a dtype."""
+    """Return a sequence, an attribute, a dtype or a slice."""
     if kind is Sequence:
         return tuple(parts) if what else parts
     if kind is Attribute:
@@ -152,7 +162,10 @@ def _take(stack: list[Any], count: int) -> list[Any]:
 
 
 def _attribute(value: Any, name: str) -> Any:
-    """`x.shape` and its like; `len` of a shape too. Raises ArgumentError."""
+    """Return `x.shape` and its like; `len` of a shape too.
+
+    Raises ArgumentError.
+    """
     if name == "len" and isinstance(value, (tuple, list)):
         return len(value)
     if not hasattr(value, "dtype"):

@@ -1,4 +1,4 @@
-"""Who applies the ops of an expression, and how: tensors go to the host, plain values stay plain."""
+"""Application of ops: tensors go to the host, plain values stay plain."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from gradcheck.language.evaluation.scalar_arithmetic import ARITHMETIC, PLAIN_TY
 
 
 class Host(Protocol):
-    """Whoever applies ops: to arrays, or to its own tensors."""
+    """An object that applies ops, to arrays or to its own tensors."""
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The op's result; several outputs as a tuple."""
+        """Return the op's result, several outputs as a tuple."""
         ...
 
     def dtype(self, name: str) -> Any:
-        """The host's own dtype of that torch name."""
+        """Return the host's dtype of that torch name."""
         ...
 
 
 class NumPy:
-    """Ops as they are: NumPy arrays stay arrays, and gradcheck's tensors record themselves."""
+    """Ops on NumPy arrays, or on gradcheck's tensors, which record themselves."""
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return op(*args, **kwargs)
@@ -41,26 +41,29 @@ NUMPY = NumPy()
 
 _OPERATORS = frozenset({*ARITHMETIC, "neg", "bitwise_not"})
 _NOT_PLAIN: Any = object()
-#: What ops raise that are given what makes no sense to them.
+#: The exceptions of ops on senseless arguments.
 OP_ERRORS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RuntimeError)
 _NO_TENSORS = frozenset({*PLAIN_TYPES, str, list, tuple, type(None)})
 
 
 class OpCall(NamedTuple):
-    """An op with what is known of its call beforehand."""
+    """An op, and the facts about a call of it that no value changes."""
 
     op: Op
     positional_count: int
     keys: tuple[str, ...]
-    is_operator: bool  # it is written as an operator, which plain values have too
-    is_infix: bool  # as one between two operands
-    needs_size_check: bool  # its result may be larger than its arguments, or torch does not take all dtypes of these
-    needs_tensor: bool  # it makes no tensor of numbers alone, as `zeros` does
-    kinds: tuple[CallArgument, ...]  # those of its arguments that torch takes as one kind of value alone
+    is_operator: bool  # written as an operator, which plain values have too
+    is_infix: bool  # an operator between two operands
+    needs_size_check: bool  # the result may be larger than the arguments, or dtypes matter
+    needs_tensor: bool  # unlike `zeros`, it needs a tensor
+    kinds: tuple[CallArgument, ...]  # arguments of one kind alone
 
     @classmethod
     def of(cls, name: str, positional: int, keys: tuple[str, ...]) -> OpCall:
-        """What is known of a call of the op of this name. Raises InvalidCase where there is none."""
+        """Return the facts about a call of an op.
+
+        Raises InvalidCase for an unknown op.
+        """
         op = lookup(name)
         if op is None:
             raise InvalidCase(f"there is no op '{name}'")
@@ -81,7 +84,7 @@ class OpCall(NamedTuple):
 
 
 def apply_operator(call: OpCall, a: Any, b: Any, host: Host, limit: int | None) -> Any:
-    """What an operator makes of two operands."""
+    """Return the result of an operator on two operands."""
     if type(a) in PLAIN_TYPES and type(b) in PLAIN_TYPES:
         return scalar_arithmetic.binary(call.op.name, a, b)
     with_tensor = hasattr(a, "dtype") or hasattr(b, "dtype")
@@ -90,7 +93,10 @@ def apply_operator(call: OpCall, a: Any, b: Any, host: Host, limit: int | None) 
 
 
 def _is_result_size_known(a: Any, b: Any) -> bool:
-    """Whether a result of both is as large as they are: of tensors of one shape, of one tensor and a number."""
+    """Return whether the result is as large as an operand.
+
+    This holds for tensors of one shape, and for a tensor and a number.
+    """
     if type(b) in PLAIN_TYPES:
         return hasattr(a, "dtype")
     if type(a) in PLAIN_TYPES:
@@ -99,8 +105,10 @@ def _is_result_size_known(a: Any, b: Any) -> bool:
 
 
 def apply(call: OpCall, given: list[Any], host: Host, limit: int | None) -> Any:
-    """The result of an op; `given` are its positional arguments and then its keyword arguments. Without a limit it is
-    known that they are of its kinds, and how large it is."""
+    """Return the result of an op on positional, then keyword arguments.
+
+    With `limit=None`, kinds and sizes are already checked.
+    """
     op = call.op
     args, kwargs = _split_arguments(call, given)
     of_tensor = not args or (type(args[0]) not in _NO_TENSORS and hasattr(args[0], "dtype"))
@@ -114,7 +122,10 @@ def apply(call: OpCall, given: list[Any], host: Host, limit: int | None) -> Any:
 
 
 def check(call: OpCall, given: list[Any], limit: int) -> None:
-    """Refuse what `operate` and `apply` do not let an op of tensors have. Raises ArgumentError, TooLarge."""
+    """Check arguments as `apply` does.
+
+    Raises ArgumentError or TooLarge.
+    """
     if call.needs_size_check and not (call.is_infix and _is_result_size_known(*given)):
         _check(call, given, *_split_arguments(call, given), limit)
 
@@ -136,17 +147,20 @@ def _call_host(host: Host, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]
         return host.call(op, args, kwargs)
     except GradcheckError:
         raise
-    except ValueError as error:  # of an op that is composed of NumPy's own
+    except ValueError as error:  # of a composed NumPy op
         if "core dimension" in str(error) or "broadcast" in str(error):
             raise ShapeMismatch(op.mismatch(args, error)) from error
         raise ArgumentError(f"{op.name}: {error}", hint=f"its signature is {op.signature}") from error
-    except OP_ERRORS as error:  # what ops trip over when arguments make no sense, such as `2` for a tensor
+    except OP_ERRORS as error:  # from senseless arguments, such as `2` for a tensor
         told = ArgumentError(_op_error_message(op, (*args, *kwargs.values()), error), hint=_hint(op, args))
         raise lacking(op.name, error) or told from error
 
 
 def _op_error_message(op: Op, args: tuple[Any, ...], error: Exception) -> str:
-    """What an op has tripped over: mostly what is no tensor in a tensor's place."""
+    """Return the message of an op's exception.
+
+    Mostly something else stands in the place of a tensor.
+    """
     if isinstance(error, AttributeError):
         wrong = next((arg for arg in args if f"'{type(arg).__name__}' object" in str(error)), _NOT_PLAIN)
         if wrong is not _NOT_PLAIN:
@@ -162,7 +176,7 @@ def _hint(op: Op, args: tuple[Any, ...]) -> str:
 
 
 def _apply_plain(call: OpCall, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The result where no tensor takes part, or `_NOT_PLAIN` where it needs the host after all."""
+    """Return the result without a tensor, or `_NOT_PLAIN` if a host is needed."""
     op = call.op
     if op.name == "getitem" and isinstance(args[0], (tuple, list)):
         return scalar_arithmetic.index(args[0], args[1])

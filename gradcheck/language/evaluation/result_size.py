@@ -1,4 +1,7 @@
-"""How large an op's result will be, asked before it is computed, so that no case can exhaust the machine."""
+"""The size of an op's result, checked before it is computed.
+
+So no case can exhaust the machine.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,16 @@ from gradcheck.autograd.op import Op
 from gradcheck.errors import ArgumentError, TooLarge
 
 MAX_ELEMENTS = 10**8
-#: NumPy broadcasts no more.
+#: NumPy's limit for broadcasting.
 MAX_DIMENSIONS = 32
-#: Numbers that nobody reads; larger ones have more digits than Python writes out.
+#: Larger numbers are not written out; Python limits the digits.
 _UNCOUNTED = 10**18
-#: What makes more of its arguments than the square of their sizes.
+#: Ops whose result may exceed the square of their arguments' sizes.
 _STEEP = frozenset({"combinations"})
 
 
 def shape_of(value: Any) -> tuple[int, ...] | None:
-    """The shape of a tensor, whosoever it is; None for what is none."""
+    """Return the shape of a tensor of any host, None for other values."""
     if not hasattr(value, "dtype"):  # NumPy's dtypes have a shape as well
         return None
     shape = getattr(value, "shape", None)
@@ -29,7 +32,7 @@ def shape_of(value: Any) -> tuple[int, ...] | None:
 def check(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> None:
     """Raise TooLarge if the result would have more than `limit` elements."""
     bound = _size_bound((*args, *kwargs.values()) if kwargs else args, limit)
-    if bound * bound <= limit and op.name not in _STEEP:  # no other op squares more than that; `eye` comes near
+    if bound * bound <= limit and op.name not in _STEEP:  # no other op exceeds that
         return
     count = _declared_elements(op, args, kwargs, limit) if op.elements is not None else _estimated(op, args, kwargs)
     if count > limit:
@@ -37,7 +40,7 @@ def check(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], limit: int) -> 
 
 
 def too_large(op: str, count: int, limit: int) -> TooLarge:
-    """The error of an op that would make a tensor of so many elements."""
+    """Return the error of an op that would make so many elements."""
     said = f"{count:,}" if count <= _UNCOUNTED else "more than 10^18"
     error = TooLarge(f"{op} would make a tensor of {said} elements, where {limit:,} are allowed")
     error.op, error.elements = op, count
@@ -45,8 +48,11 @@ def too_large(op: str, count: int, limit: int) -> TooLarge:
 
 
 def _size_bound(args: tuple[Any, ...] | list[Any], limit: int) -> int:
-    """The product of all sizes and integers among the arguments; `limit + 1` where it is larger, or where an argument
-    says too little: a float, as in `arange(0, 1, 1e-12)`, or integers inside a tensor, as `one_hot` looks at."""
+    """Return the product of all sizes and integers among the arguments.
+
+    Returns `limit + 1` if it is larger, or if an argument tells too little: a float, as in `arange(0, 1, 1e-12)`, or
+    integers inside a tensor, as for `one_hot`.
+    """
     found = 1
     for arg in args:
         kind = type(arg)
@@ -72,7 +78,7 @@ _IMMATERIAL = frozenset({bool, str, slice, type(None), type(...)})
 
 
 def _is_floating(dtype: Any) -> bool:
-    """Whether a NumPy or a torch dtype is one of floats."""
+    """Return whether a NumPy or torch dtype is floating."""
     kind = getattr(dtype, "kind", None)
     return bool(dtype.is_floating_point) if kind is None else kind in "fV"
 
@@ -96,7 +102,10 @@ def _places_of_sizes(op: Op) -> tuple[int, ...]:
 
 
 def _check_sizes(op: Op, sizes: list[Any] | tuple[Any, ...]) -> None:
-    """Refuse texts and lists, which Python multiplies too, in `tile(x, 'a', 10 ** 9)`; and too many sizes."""
+    """Raise for texts and lists as sizes, and for too many sizes.
+
+    Python multiplies these too, in `tile(x, 'a', 10 ** 9)`.
+    """
     if len(sizes) > MAX_DIMENSIONS and all(isinstance(size, int) for size in sizes):
         raise TooLarge(f"{op.name} would make a tensor of more than {MAX_DIMENSIONS} dimensions")
     wrong = next((size for size in sizes if isinstance(size, (str, list, tuple))), None)
@@ -107,8 +116,10 @@ def _check_sizes(op: Op, sizes: list[Any] | tuple[Any, ...]) -> None:
 
 
 def _estimated(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
-    """What comes of the arguments' shapes if they are broadcast, or joined where they stand in a list. Over a dimension
-    without elements there is something to add up, too: `sum(x, 0)` of a shape of [0, n] has n elements."""
+    """Return the elements of the shapes broadcast, or joined if listed.
+
+    A dimension without elements counts as 1: `sum(x, 0)` of shape [0, n] has n elements.
+    """
     shapes: list[tuple[int, ...]] = []
     for arg in (*args, *kwargs.values()):
         parts = arg if isinstance(arg, (list, tuple)) else (arg,)
@@ -123,7 +134,7 @@ def _estimated(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> int:
 
 
 def _broadcast(shapes: list[tuple[int, ...]]) -> int:
-    """The number of elements of these shapes broadcast to one; 0 where they cannot be."""
+    """Return the number of elements of broadcast shapes, 0 on mismatch."""
     longest = max(map(len, shapes))
     count = 1
     for sizes in zip(*[(1,) * (longest - len(shape)) + shape for shape in shapes], strict=True):

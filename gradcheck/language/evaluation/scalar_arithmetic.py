@@ -1,6 +1,6 @@
-"""Arithmetic on what is no tensor: sizes, shapes and other plain Python values, within bounds.
+"""Arithmetic on sizes, shapes and other plain values, within bounds.
 
-A size stays an integer (`n // 2`), a result beyond 64 bits is refused before it is computed, and a list is no tensor.
+A size stays an integer (`n // 2`), results beyond 64 bits raise before they are computed, and a list is no tensor.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 from gradcheck.autograd.op import Op
 from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOutOfRange, TooLarge
 
-#: Exactly these: NumPy's own scalars are arrays without dimensions.
+#: Exact types, since NumPy's scalars are arrays without dimensions.
 PLAIN_TYPES = frozenset({int, float, bool, complex})
 
 _BITS = 64
 _LONGEST = 64  # entries of a shape
-_FARTHEST = 2**62  # where a slice may begin or end: beyond every tensor, but an integer that torch takes
+_FARTHEST = 2**62  # bound of a slice: beyond every tensor, but within torch's integers
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "add": operator.add,
@@ -53,7 +53,10 @@ _EQUALITY = frozenset({"eq", "ne"})
 
 
 def binary(name: str, a: Any, b: Any) -> Any:
-    """`a + b` and its like on plain numbers. Raises DomainError, DtypeMismatch, TooLarge."""
+    """Return `a + b` and its like.
+
+    Raises DomainError, DtypeMismatch or TooLarge.
+    """
     if name == "pow" and type(a) is int and type(b) is int and b > 0 and (abs(a).bit_length() - 1) * b >= _BITS:
         raise TooLarge(f"{a} ** {b} does not fit in {_BITS} bits", hint="write the base as a float")
     try:
@@ -67,7 +70,7 @@ def binary(name: str, a: Any, b: Any) -> Any:
 
 
 def unary(name: str, a: Any) -> Any:
-    """`-a` and `~a` on a plain number."""
+    """Return `-a` or `~a`."""
     if name == "neg":
         return -a
     if type(a) is bool:
@@ -78,7 +81,7 @@ def unary(name: str, a: Any) -> Any:
 
 
 def sequence_operator(name: str, a: Any, b: Any) -> Any:
-    """Operators on shapes, dtypes and texts: `x.shape == y.shape`, `x.shape[:-1] + (1,)`."""
+    """Return `x.shape == y.shape`, `x.shape[:-1] + (1,)` and their like."""
     if name in _EQUALITY:
         a, b = (tuple(v) if isinstance(v, list) else v for v in (a, b))
         try:
@@ -93,7 +96,7 @@ def sequence_operator(name: str, a: Any, b: Any) -> Any:
 
 
 def elementwise(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """An elementwise op on plain numbers alone, such as `sqrt(2)`, in double precision; a plain number again."""
+    """Return an elementwise op such as `sqrt(2)` in double precision."""
     raised = [_as_array(arg, op.floating) if i < len(op.rules) else arg for i, arg in enumerate(args)]
     result = op(*raised, **kwargs)
     if result.size != 1:
@@ -104,14 +107,17 @@ def elementwise(op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def min_or_max(name: str, args: tuple[Any, ...]) -> Any:
-    """`max(n, m)` of sizes."""
+    """Return `max(n, m)` or `min(n, m)` of sizes."""
     if complex in map(type, args):
         raise DtypeMismatch(f"{name} is not defined between complex numbers")
     return max(args) if name == "max" else min(args)
 
 
 def index(sequence: Any, key: Any) -> Any:
-    """`x.shape[0]`, or a part of what an op returned. Raises IndexOutOfRange, DtypeMismatch."""
+    """Return an item of a shape, or of an op's results.
+
+    Raises IndexOutOfRange or DtypeMismatch.
+    """
     if not isinstance(key, (int, slice)) or type(key) is bool:
         raise DtypeMismatch(
             f"{len(sequence)} values in a row are indexed by one integer or slice, not {describe_kind(key)}"
@@ -125,7 +131,7 @@ def index(sequence: Any, key: Any) -> Any:
 
 
 def slice_bound(value: Any) -> int | None:
-    """A slice's start, stop or step as an integer."""
+    """Return a slice's start, stop or step as an integer."""
     if value is None or (type(value) is int and abs(value) < _FARTHEST):
         return value
     try:
@@ -151,11 +157,11 @@ def _is_shape(value: Any) -> bool:
 
 
 def describe_kind(value: Any) -> str:
-    """What a value is, in words."""
+    """Return the kind of a value in words."""
     name = type(value).__name__
     return _KINDS.get(type(value), "a dtype" if name.lower().endswith("dtype") else f"a {name}")
 
 
 def tensor_hint(*values: Any) -> str:
-    """What to write in place of a list."""
+    """Return a hint for a list in the place of a tensor, or ""."""
     return "a list becomes a tensor by tensor([1, 2])" if any(isinstance(v, list) for v in values) else ""

@@ -1,4 +1,7 @@
-"""Arguments that torch calls by another name in one form of a function than in another: `scatter(x, 0, i, value=2)`."""
+"""Arguments with another name in one form of a function than in another.
+
+For example `scatter(x, 0, i, value=2)`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import TypeAlias
 
 from gradcheck.autograd.op import Op
 
-#: What torch calls an argument in one of its forms, where it has another name in another; and its place.
+#: Other names of an argument, and its place.
 _BY_PLACE = {
     "split": {"split_size": 1},
     "tensor_split": {"indices": 1},
@@ -19,7 +22,7 @@ Placed: TypeAlias = list[tuple[ast.expr, int]]
 
 
 def place_arguments(op: Op, args: Placed, keywords: list[ast.keyword], depth: int) -> tuple[Placed, list[ast.keyword]]:
-    """The arguments by place and by name, where one that has several names goes to its place."""
+    """Return positional and keyword arguments, renamed ones at their places."""
     named = {keyword.arg: keyword for keyword in keywords}
     place = next((place for name, place in _BY_PLACE.get(op.name, {}).items() if name in named), None)
     names = [parameter.name for parameter in op.parameters[:place]]

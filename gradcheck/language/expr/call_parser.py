@@ -1,4 +1,4 @@
-"""What is called in an expression: an op by one of its names, as a function or as a method, or a special form.
+"""Calls in an expression: ops, methods and special forms.
 
 Special forms are no ops: `grad(x)`, `len(x.shape)`, `x.size(0)`, `x.double()`, `slice(1, 3)`. A further one is a reader
 here, and an entry in `FUNCTIONS` or `METHODS`.
@@ -32,12 +32,12 @@ from gradcheck.language.suggest import did_you_mean
 
 
 class NoSuchOp(InvalidCase):
-    """What is called is no op; it may be a tensor of the case."""
+    """A call of a name that is no op, but may be a tensor of the case."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """A call that is to be read: `node` in its `source`, so many brackets deep."""
+    """A call to parse: `node` in its `source`, `depth` brackets deep."""
 
     source: Source
     node: ast.Call
@@ -45,15 +45,18 @@ class CallSite:
 
     @property
     def at(self) -> int:
-        """Where it begins in the text."""
+        """The position of its first character."""
         return self.source.at(self.node)
 
     def error(self, message: str, hint: str = "", at: ast.expr | None = None) -> InvalidCase:
-        """An error at the call's beginning, or at that of one of its arguments."""
+        """Return an error at the call's beginning, or at that of an argument."""
         return self.source.error(self.source.at(at or self.node), message, hint)
 
     def arguments(self, counts: tuple[int, ...], usage: str) -> list[ast.expr]:
-        """Its arguments. Raises InvalidCase unless there are as many as one of `counts`, and no keywords."""
+        """Return the arguments.
+
+        Raises InvalidCase for keywords, and for a number that is not in `counts`.
+        """
         if self.node.keywords or len(self.node.args) not in counts:
             raise self.error("wrong arguments", f"it is written {usage}")
         return self.node.args
@@ -78,13 +81,13 @@ def _no_grad(site: CallSite) -> ParsePlan:
 
 
 def _read_len(site: CallSite, name: str) -> ParsePlan:
-    """`len(x)` and `numel(x)`."""
+    """Parse `len(x)` and `numel(x)`."""
     (arg,) = site.arguments((1,), f"{name}(x)")
     return [(arg, site.depth + 1)], lambda parts: Attribute(parts[0], name, at=site.at)
 
 
 def _slice(site: CallSite) -> ParsePlan:
-    """`slice(1, None)` is what `1:` is inside an index; an op that takes an index is called with it."""
+    """Parse `slice(1, None)`, which is `1:` inside an index."""
     args = site.arguments((1, 2, 3), "slice(stop), slice(start, stop) or slice(start, stop, step)")
 
     def build(parts: list[Expr]) -> Expr:
@@ -108,7 +111,7 @@ def _float(site: CallSite) -> ParsePlan:
 
 
 def _complex(site: CallSite) -> ParsePlan | None:
-    """`complex(1, 2)` is a number; anything else is the op of that name."""
+    """Parse `complex(1, 2)` as a number; other arguments call the op."""
     numbers = [signed_number(arg) for arg in site.node.args]
     real = [number for number in numbers if isinstance(number, (int, float))]
     if site.node.keywords or len(numbers) != 2 or len(real) != 2:
@@ -117,7 +120,7 @@ def _complex(site: CallSite) -> ParsePlan | None:
 
 
 def _size(site: CallSite, owner: ast.expr) -> ParsePlan:
-    """`x.size(0)` is `x.shape[0]`."""
+    """Parse `x.size(0)` as `x.shape[0]`."""
     keywords = [keyword for keyword in site.node.keywords if keyword.arg == "dim"]
     args = [*site.node.args, *(keyword.value for keyword in keywords)]
     if len(args) > 1 or len(keywords) < len(site.node.keywords):
@@ -131,18 +134,18 @@ def _size(site: CallSite, owner: ast.expr) -> ParsePlan:
 
 
 def _attribute(site: CallSite, owner: ast.expr, name: str, usage: str) -> ParsePlan:
-    """`x.dim()` is `x.ndim`."""
+    """Parse `x.dim()` as `x.ndim`."""
     site.arguments((0,), usage)
     return [(owner, site.depth)], lambda parts: Attribute(parts[0], name, at=site.at)
 
 
 def _cast(site: CallSite, owner: ast.expr, name: str) -> ParsePlan:
-    """`x.double()` is `x.to(torch.float64)`."""
+    """Parse `x.double()` as `x.to(torch.float64)`."""
     site.arguments((0,), f"x.to(torch.{name})")
     return [(owner, site.depth)], lambda parts: Call("to", (parts[0], Dtype(name, at=site.at)), at=site.at)
 
 
-#: How to read `name(…)`.
+#: The readers of `name(…)`.
 FUNCTIONS: dict[str, Callable[[CallSite], ParsePlan | None]] = {
     "grad": _grad,
     "no_grad": _no_grad,
@@ -152,7 +155,7 @@ FUNCTIONS: dict[str, Callable[[CallSite], ParsePlan | None]] = {
     "float": _float,
     "complex": _complex,
 }
-#: How to read `owner.name(…)`.
+#: The readers of `owner.name(…)`.
 METHODS: dict[str, Callable[[CallSite, ast.expr], ParsePlan]] = {
     "size": _size,
     "dim": partial(_attribute, name="ndim", usage="x.dim()"),
@@ -162,12 +165,15 @@ METHODS: dict[str, Callable[[CallSite, ast.expr], ParsePlan]] = {
 }
 
 
-#: Who would call a tensor so?
+#: Names that no tensor has.
 _NO_TENSORS = frozenset({"torch", "math", *NUMPY_LIKE_NAMES})
 
 
 def plan_call(site: CallSite) -> ParsePlan:
-    """How to read a call. Raises InvalidCase where nothing of that name can be called, or not with these keywords."""
+    """Return the plan of a call.
+
+    Raises InvalidCase for an unknown name or keyword.
+    """
     node, func = site.node, site.node.func
     if isinstance(func, ast.Name):
         read = FUNCTIONS.get(func.id)
@@ -187,7 +193,7 @@ def plan_call(site: CallSite) -> ParsePlan:
 
 
 def _layer_hint(func: ast.expr) -> str:
-    """`nn.ReLU()(x)` makes a layer and calls it."""
+    """Return a hint for `nn.ReLU()(x)`, which makes a layer and calls it."""
     if isinstance(func, (ast.Constant, ast.BinOp)):
         return "an operator is missing: a product is written * by elements, @ of matrices"
     made = func.func if isinstance(func, ast.Call) else func
@@ -197,7 +203,7 @@ def _layer_hint(func: ast.expr) -> str:
 
 
 def _reads_as_method(node: ast.Call, owner: str, name: str) -> bool:
-    """Whether `F.sum(0)` can only be meant for a tensor called F: the function would lack its tensor."""
+    """Return whether `F.sum(0)` means a tensor F: the function lacks its tensor."""
     op = lookup(name)
     if op is None:
         return name in METHODS
@@ -227,7 +233,7 @@ def _function(site: CallSite, namespace: str, name: str) -> ParsePlan:
 
 
 def _foreign_hint(name: str, called: str) -> str:
-    """How an op of another library is written here, where torch has another name for it."""
+    """Return a hint for an op by its name in another library."""
     written = FOREIGN_OPS.get(name) or FOREIGN_OPS.get(name.lower(), "")
     if not written or lookup(name):
         return ""
@@ -236,7 +242,7 @@ def _foreign_hint(name: str, called: str) -> str:
 
 
 def _replacement_hint(name: str, written: str) -> str:
-    """What to write for a word that torch or Python has and the language has not; ops are `written` so."""
+    """Return a hint for a word that torch or Python has; `written` shows ops."""
     plain = name.rstrip("_")
     if name in REPLACEMENT_HINTS or plain == name or not lookup(plain):
         return REPLACEMENT_HINTS.get(name, "")
@@ -244,7 +250,7 @@ def _replacement_hint(name: str, written: str) -> str:
 
 
 def _op_hint(namespace: str, name: str, called: str) -> str:
-    """What an op may be called instead: `called` is the name with all that stands before it."""
+    """Return a hint for an unknown op, `called` with its namespace."""
     if namespace and (found := lookup(name) or lookup(snake_case(name))):
         return Hint(f"write {found.name}(…)", called, found.name)
     if name in PROPERTIES:
@@ -276,7 +282,7 @@ def _method(site: CallSite, func: ast.Attribute) -> ParsePlan:
 
 
 def snake_case(name: str) -> str:
-    """`log_softmax` for `LogSoftmax`, `relu` for `ReLU`: an op's name for a layer's."""
+    """Return the op's name for a layer's: `log_softmax` for `LogSoftmax`."""
     words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name)
     joined = "_".join(words).lower()
     return joined if lookup(joined) else name.lower()
@@ -310,11 +316,11 @@ def _keyword(site: CallSite, op: Op, keyword: ast.keyword) -> str:
     return name
 
 
-#: Words for what torch calls `dim`.
+#: Other words for `dim`.
 _DIMS = frozenset(("axes", "dims", "dimension", "dimensions", "ax", "d", "along"))
-#: Ops that torch lets keep a dimension only where they are told which.
+#: Ops that keep a dimension only if it is named.
 _DIM_FIRST = frozenset({"max", "min", "prod", "sum", "mean"})
-#: What to write for an op that is given one argument more than torch takes.
+#: Hints for ops with a wrong number of arguments, by op and number; 3 stands for more too.
 _OF_TWO = {"log": "write log(x) / log(2), log2(x) or log10(x)", "exp": "write 2 ** x"}
 #: What to write for one that is given more.
 _OF_MANY = {"transpose": "all dimensions in another order are x.permute(0, 2, 1)"}

@@ -1,7 +1,7 @@
-"""What occurs more than once in formulas: found as one object, and written once, as the steps of a derivation.
+"""Common parts of formulas: found as one object, written as named steps.
 
-A gradient uses its cotangent, and the values of the forward pass, again and again; without names for them, the text of
-a formula would grow exponentially with the depth of an expression.
+A gradient uses its cotangent, and forward values, many times. Without names for them, the text of a formula would grow
+exponentially with the depth of an expression.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import NamedTuple
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Name
 from gradcheck.language.expr.traverse import fold, with_children
 
-#: A part of fewer nodes is no clearer for having a name; one that occurs `MANY_USES` may have only `FEW`.
+#: The least nodes of a part with a name; fewer suffice after `MANY_USES` uses.
 MIN_STEP_NODES, MANY_USES, MIN_MANY_USES_NODES = 8, 3, 3
 
 
 class InternPool:
-    """Expressions in which equal parts are one object ("hash consing"), so that they compare by identity.
+    """Expressions in which equal parts are one object ("hash consing").
 
-    `parts` are the different ones, children before parents. Linear in their number.
+    `parts` are the distinct ones, children before parents. Linear in their number.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class InternPool:
         self._known: dict[int, tuple[Expr, Expr]] = {}
 
     def intern(self, root: Expr) -> Expr:
-        """The one expression that is equal to this."""
+        """Return the one expression that equals this one."""
         return fold(root, self._intern_node, self._known)
 
     def _intern_node(self, node: Expr, children: list[Expr]) -> Expr:
@@ -41,7 +41,7 @@ class InternPool:
         return self._by_content[key]
 
     def tree_sizes(self) -> dict[int, int]:
-        """How many nodes each part has as a tree, by its id."""
+        """Return the number of nodes of each part as a tree, by id."""
         found: dict[int, int] = {}
         for part in self.parts:
             found[id(part)] = 1 + sum(found[id(child)] for child in part.children)
@@ -49,16 +49,17 @@ class InternPool:
 
 
 class Derivation(NamedTuple):
-    """Steps in order (a case's `let`), each of which may use those above it, and formulas that use them."""
+    """Steps in order (a case's `let`) and formulas that use them."""
 
     let: dict[str, Expr]
     formulas: dict[str, Expr]
 
 
 def extract_steps(formulas: Mapping[str, Expr], taken: Collection[str] = (), least: int = MIN_STEP_NODES) -> Derivation:
-    """The same formulas, with steps for all parts of at least `least` nodes that occur more than once, or `MANY_USES`.
+    """Return the formulas with steps for repeated parts of many nodes.
 
-    Steps are named `t1`, `t2`, … where those names are not `taken`.
+    A part of at least `least` nodes becomes a step if it occurs twice, a smaller one if it occurs `MANY_USES` times.
+    Steps are named `t1`, `t2`, …, except names in `taken`.
     """
     pool = InternPool()
     roots = {name: pool.intern(formula) for name, formula in formulas.items()}
@@ -77,8 +78,10 @@ def extract_steps(formulas: Mapping[str, Expr], taken: Collection[str] = (), lea
 
 
 def _steps(pool: InternPool, roots: list[Expr], least: int) -> set[int]:
-    """The ids of parts that get a name. How often one would be written is known once what it is a part of is: from the
-    largest parts down."""
+    """Return the ids of the parts to name.
+
+    The uses of a part follow from those of its parents, so the largest parts come first.
+    """
     found: set[int] = set()
     sizes = pool.tree_sizes()
     times = Counter(map(id, roots))
@@ -92,11 +95,11 @@ def _steps(pool: InternPool, roots: list[Expr], least: int) -> set[int]:
 
 
 def _is_number(part: Call) -> bool:
-    """Whether it is made of sizes of shapes and plain numbers alone."""
+    """Return whether a part uses sizes and plain numbers alone."""
     return part.op == "getitem" and isinstance(part.args[0], Attribute)
 
 
 def tree_sizes(formulas: Mapping[str, Expr]) -> dict[str, int]:
-    """How many nodes each formula has as a tree, the way it is printed; found without walking over all of them."""
+    """Return the number of nodes of each formula as a tree, in linear time."""
     known: dict[int, tuple[Expr, int]] = {}
     return {name: fold(formula, lambda _, parts: 1 + sum(parts), known) for name, formula in formulas.items()}

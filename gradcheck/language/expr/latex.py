@@ -1,4 +1,4 @@
-"""From an Expr to LaTeX, for a paper or a notebook: the whole grammar, with mathematics' own signs where it has them.
+"""An Expr to LaTeX, with mathematical signs, for a paper or a notebook.
 
 `A @ B` is AB, `x * y` between tensors the elementwise product, `x / y` a fraction, `grad(x)` the gradient for x.
 """
@@ -11,9 +11,9 @@ import re
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.printer import ATOM, INFIX, SUM, UNARY, Piece, Spelling, commas, render, to_text
 
-#: How strongly the other kinds of node bind, on the printer's scale.
+#: The precedence of other kinds of node, on the printer's scale.
 _COMPARISON, _PRODUCT, _POWER = 1, 6, 8
-#: The signs of operators; those that Python has none for bind like a matrix product.
+#: The signs of operators; those that Python lacks bind like a matrix product.
 _SIGNS = {
     "lt": "<",
     "le": r"\le",
@@ -49,7 +49,7 @@ _WORDS = {
     "special.i1": "I_1",
     "sign": r"\operatorname{sgn}",
 }
-#: Of one operand: what stands before and after it, how strongly it must bind, how strongly the whole does.
+#: Ops of one operand: text before and after, and the precedence of the operand and the whole.
 _SINGLE = {
     "neg": ("-", "", UNARY, UNARY),
     "bitwise_not": (r"\lnot ", "", UNARY, UNARY),
@@ -74,12 +74,15 @@ _GREEK = re.compile(
 
 
 def to_latex(expr: Expr) -> str:
-    """The LaTeX of an expression, to stand between dollar signs."""
+    """Return the LaTeX of an expression, to stand between dollar signs."""
     return render(expr, _spell, r"\left(", r"\right)")
 
 
 def name_to_latex(name: str) -> str:
-    """A name: one letter in italics, a Greek one as that letter, `w1` with an index, a word upright."""
+    """Return a name in LaTeX.
+
+    One letter is italic, a Greek name is that letter, `w1` has an index, and a word is upright.
+    """
     base, bracket, index = name.partition("[")
     if bracket:
         return f"{name_to_latex(base)}_{{[{index[:-1]}]}}"

@@ -1,6 +1,6 @@
-"""Parts of several results by torch's names for them: `sort(x).values` is `sort(x)[0]`.
+"""Results by torch's names for them: `sort(x).values` is `sort(x)[0]`.
 
-What is named is told by the op that is called, so that no attribute of anything is ever looked up.
+The called op decides, so no attribute of an object is ever looked up.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from typing import NamedTuple
 from gradcheck.autograd.parts import BY_DIMENSION, PARTS
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal
 
-#: Attributes that are no parts.
+#: Attributes that are no results.
 _ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "numel", "len"})
 
 
 def result_attributes(expr: Expr) -> Iterator[Attribute]:
-    """The parts that are called by a name, of what has a name itself."""
+    """Yield the results by name of expressions that have a name."""
     return (node for node in expr.walk() if isinstance(node, Attribute) and node.name not in _ATTRIBUTES)
 
 
 class NoSuchResult(NamedTuple):
-    """Why there is no part of this name, and what to write."""
+    """The error of an unknown result, and a hint."""
 
     message: str
     hint: str
 
 
 def named_result(result: Expr, made: Expr, name: str, at: int = 0) -> Call | NoSuchResult:
-    """The part of `result` that is called `name`; `made` is the call that it comes from."""
+    """Return the result `name` of `result`, which the call `made` returned."""
     names = PARTS.get(made.op) if isinstance(made, Call) else None
     if not isinstance(made, Call) or names is None:
         several = "sort(x), max(x, dim=1), linalg.svd(x) and the like give parts"
@@ -41,6 +41,6 @@ def named_result(result: Expr, made: Expr, name: str, at: int = 0) -> Call | NoS
 
 
 def _has_dimension(call: Call) -> bool:
-    """Whether a dimension stands where another tensor might."""
+    """Return whether a dimension stands where a tensor may."""
     second = call.args[1] if len(call.args) > 1 else None
     return "dim" in dict(call.kwargs) or (isinstance(second, Literal) and type(second.value) is int)

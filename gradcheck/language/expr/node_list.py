@@ -1,4 +1,4 @@
-"""An expression as a list of its nodes, and back: for what goes over it by recursion, as pickle does."""
+"""An expression as a list of its nodes, for recursive code such as pickle."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from typing import Any, TypeAlias
 
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
 
-#: A node, children before parents: its kind, what it says itself, and of how many children; or which of the nodes
-#: before it stands here once more.
+#: Children before parents: a node's kind, its own fields and its number of children; or the number of an earlier node
+#: that occurs again.
 NodeList: TypeAlias = "list[tuple[type[Expr], tuple[Any, ...], int] | int]"
 
 
 def to_node_list(root: Expr, shares: bool = True) -> NodeList:
-    """Return the nodes of an expression. One that occurs twice comes twice unless it `shares`: then equal expressions
-    may have different lists."""
+    """Return the nodes of an expression.
+
+    If it `shares`, a repeated node is listed once; then equal expressions may have different lists.
+    """
     found: NodeList = []
     numbers: dict[int, int] = {}
     todo: list[tuple[Expr, bool]] = [(root, False)]
@@ -32,7 +34,7 @@ def to_node_list(root: Expr, shares: bool = True) -> NodeList:
 
 
 def from_node_list(flat: NodeList) -> Expr:
-    """Return the expression of a list that `flattened` has made."""
+    """Return the expression of a list from `to_node_list`."""
     made: list[Expr] = []
     stack: list[Expr] = []
     for what in flat:

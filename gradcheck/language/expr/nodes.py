@@ -1,6 +1,6 @@
-"""Expr: an expression of the case language as an immutable tree. It knows text, never arrays' values.
+"""Expr: an expression of the case language as an immutable tree.
 
-Nothing here recurses, so that a sum of a thousand terms is compared, hashed and printed like any other.
+It knows text, never the values of arrays. Nothing here recurses, so a sum of a thousand terms works like any other.
 """
 
 from __future__ import annotations
@@ -14,27 +14,32 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Expr:
-    """The base of all expressions. `at` is the column, from 0, in the text it was parsed from; it takes no part in
-    equality."""
+    """The base of all expressions.
+
+    `at` is its column, from 0, in the parsed text; equality ignores it.
+    """
 
     at: int = field(default=0, kw_only=True)
 
     @property
     def children(self) -> tuple[Expr, ...]:
-        """The expressions right below, in reading order."""
+        """The direct subexpressions in reading order."""
         return ()
 
     @property
     def label(self) -> tuple[Any, ...]:
-        """All else that it says; the labels in `walk`'s order determine the tree."""
+        """The other fields; the labels in the order of `walk` determine the tree."""
         return ()
 
     def rebuild(self, children: abc.Sequence[Expr]) -> Expr:
-        """The same kind of node over other children, as many as it has. See `traverse.with_children`."""
+        """Return this kind of node over as many other children.
+
+        See `traverse.with_children`.
+        """
         raise TypeError(f"{type(self).__name__} has no children")
 
     def walk(self) -> abc.Iterator[Expr]:
-        """It and everything below it in reading order, parents first; what occurs twice comes twice."""
+        """Yield all nodes in reading order, parents first, repeated ones each time."""
         stack = [self]
         while stack:
             node = stack.pop()
@@ -51,7 +56,7 @@ class Expr:
         return hash(tuple((type(node), node.label) for node in self.walk()))
 
     def __repr__(self) -> str:
-        """Every part by its kind and label, in reading order; `printer.to_text` writes it as a person would."""
+        """Return all kinds and labels in reading order; `to_text` prints nicely."""
         return " ".join(f"{type(node).__name__}({', '.join(map(repr, node.label))})" for node in self.walk())
 
 
@@ -63,13 +68,13 @@ class Literal(Expr):
 
     @property
     def label(self) -> tuple[Any, ...]:
-        """By type and spelling: 1 is not 1.0, -0.0 is not 0.0, and nan is nan."""
+        """Type and spelling: 1 is not 1.0, -0.0 is not 0.0, and nan is nan."""
         return (type(self.value), repr(self.value))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Named(Expr):
-    """What is determined by one name."""
+    """An expression that is one name."""
 
     name: str
 
@@ -80,8 +85,10 @@ class Named(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Name(Named):
-    """A name of the case (an input, a constant, a graph entry, a size, an intermediate step), or, where the case has
-    none such, a word of the language: `pi`, `float64`."""
+    """A name of the case: a tensor, a size, a step.
+
+    If the case has none such, it is a word of the language: `pi`, `float64`.
+    """
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -91,12 +98,12 @@ class Dtype(Named):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Gradient(Named):
-    """`grad(p)`, or `grad(m[0])`: the gradient that the backward pass leaves in `p`, in `m[0]`."""
+    """`grad(p)` or `grad(m[0])`: the gradient of `p`, of `m[0]`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Attribute(Expr):
-    """`x.shape`, `x.ndim`, `x.dtype`, `x.numel()` or `len(x)`. (`x.T` and its like are calls of ops.)"""
+    """`x.shape`, `x.ndim`, `x.dtype`, `x.numel()` or `len(x)`; `x.T` is a call."""
 
     value: Expr
     name: str
@@ -155,7 +162,10 @@ class Slice(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Call(Expr):
-    """An op applied to arguments. Operators, methods, indexing and `x.T` are calls too: `a @ b` is `matmul(a, b)`."""
+    """An op applied to arguments.
+
+    Operators, methods, indexing and `x.T` are calls too: `a @ b` is `matmul(a, b)`.
+    """
 
     op: str
     args: tuple[Expr, ...]

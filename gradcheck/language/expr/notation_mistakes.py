@@ -1,5 +1,8 @@
-"""What people write who think in mathematics, LaTeX, Matlab or another library: found in an expression that cannot be
-read, and told as it is written here. A further habit is a line in `HABITS`, or in `SIGNS` if it is one character."""
+"""Notation of mathematics, LaTeX, Matlab or other libraries, and hints.
+
+It is searched in an expression that cannot be parsed. A further habit is a line in `HABITS`, a single character one in
+`SIGNS`.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,17 @@ from gradcheck.errors import Hint
 
 
 class NotationMistake(NamedTuple):
-    """What stands `at` characters into a text, what is said of it, and what to write: a `Hint` where one thing alone
-    can be meant."""
+    """A mistake `at` a position of a text, and a hint.
+
+    The hint is a `Hint` if only one correction is possible.
+    """
 
     at: int
     message: str
     hint: str
 
 
-#: Characters that an editor or a paper puts in the place of others.
+#: Characters that editors and papers use in place of others.
 SIGNS: dict[str, str] = {
     **dict.fromkeys("“”„‟«»", '"'),
     **dict.fromkeys("‘’‚‛`´", "'"),
@@ -43,7 +48,7 @@ SIGNS: dict[str, str] = {
 }
 #: Characters that stand for a function.
 _FUNCTIONS = {"√": "sqrt(x)", "∑": "x.sum()", "∏": "x.prod()", "∂": "grad(x)", "∇": "grad(x)", "‖": "linalg.norm(x)"}
-#: LaTeX's words, and how they are written here.
+#: LaTeX's words, and their spelling here.
 _LATEX = {
     "sigma": "sigmoid(x)",
     "sum": "x.sum()",
@@ -67,19 +72,19 @@ _LATEX = {
 _MISSING = "an operator is missing: a product is written * by elements, @ of matrices"
 _MISSING_INSIDE = "a comma is missing, or an operator: a product is written * by elements, @ of matrices"
 _STATEMENTS = frozenset({"assert", "return", "let", "var", "def", "const", "print"})
-#: Whatever stands in closed quotation marks, unless the first ends a word, as Matlab's transpose does.
+#: Text in closed quotation marks, unless the first ends a word, as Matlab's transpose does.
 _QUOTED = r"(?<![\w)\]])(['\"]).*?\1"
 _WORDS = frozenset(
     ["and", "or", "not", "in", "is", "if", "else", "for", "lambda", "await", "async", "None", "True", "False"]
 )
 
-#: A habit: what it looks like, compiled when an expression is wrong, and what is said of what matched. A word is looked
-#: at from its beginning alone, so that a long one takes no longer than its length.
+#: A habit: a pattern and its message. Patterns match a word from its beginning alone, so that long words cost linear
+#: time.
 _Habit = tuple[str, Callable[[re.Match[str]], NotationMistake | None]]
 
 
 def find_notation_mistake(text: str) -> NotationMistake | None:
-    """The first thing in a text, which is no expression, that is known as a habit from elsewhere."""
+    """Return the first known habit in a text that is no expression."""
     plain = re.sub(_QUOTED, lambda found: "0" * len(found[0]), text)
     found = [slip for pattern, tell in HABITS for match in re.finditer(pattern, plain) if (slip := tell(match))]
     return min(found, key=lambda slip: slip.at, default=None)
@@ -135,7 +140,7 @@ def _missing_operator(found: re.Match[str]) -> NotationMistake | None:
 
 
 def _stuck(found: re.Match[str]) -> NotationMistake | None:
-    """`2X`, `0.5x`; exponents such as `1e` are no product."""
+    """Report `2X` and `0.5x`; exponents such as `1e` are no product."""
     number, word = found[1], found[2]
     if word.lower() in ("e", "j") or (word[0] in "eExXoObBjJ" and word[1:].isdigit()):
         return None

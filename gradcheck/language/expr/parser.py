@@ -1,7 +1,7 @@
-"""From an expression's text to an Expr: Python's own parser reads it, and nothing but the language's own comes through.
+"""Text to an Expr: Python parses it, and only the language's nodes pass.
 
-For each kind of node there is a plan: which parts are read first, and what is made of them. The stack is our own, so
-that no text is too deep, and Python never evaluates any of it.
+Each kind of node has a plan: the parts to read first, and a function that builds the node. The stack is explicit, so no
+text is too deep. Python never evaluates the text.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ COMPARISONS: dict[type[ast.AST], str] = {
 UNARY: dict[type[ast.AST], str] = {ast.USub: "neg", ast.Invert: "bitwise_not"}
 
 _WHOLE = "ops work on whole tensors: (x * x).sum(), not sum(a * a for a in x)"
-#: What Python has and the language has not: how it is called, and what to write instead.
+#: Python syntax that the language lacks: its name, and a hint.
 UNSUPPORTED_SYNTAX: dict[type[ast.AST], tuple[str, str]] = {
     ast.Lambda: ("a lambda", "write the formula itself where it is used, or give it a name in `graph`"),
     ast.ListComp: ("a comprehension", _WHOLE),
@@ -96,16 +96,19 @@ UNSUPPORTED_SYNTAX: dict[type[ast.AST], tuple[str, str]] = {
 
 
 def parse(text: str, place: Place | None = None, *, max_length: int = MAX_LENGTH) -> Expr:
-    """Read one expression. `place` is where its first character stands.
+    """Return the expression of a text, whose first character is at `place`.
 
-    Raises InvalidCase, placed at the offending part.
+    Raises InvalidCase at the mistake.
     """
     return _parse(Source(text, place), max_length, None)
 
 
 def parse_with_spans(text: str) -> tuple[Expr, dict[int, tuple[int, int]]]:
-    """An expression, and by the ids of its parts where each begins and ends in the text, brackets around it left out.
-    A part that is not written as such (the shape in `x.size(0)`) has no span. Raises InvalidCase."""
+    """Return an expression, and the spans of its parts in the text, by id.
+
+    Spans exclude surrounding brackets. A part that is not written as such (the shape in `x.size(0)`) has none. Raises
+    InvalidCase.
+    """
     found: dict[int, tuple[int, int]] = {}
     return _parse(Source(text), MAX_LENGTH, found), found
 
@@ -115,7 +118,7 @@ def _parse(source: Source, max_length: int, found: dict[int, tuple[int, int]] | 
     done: list[Expr] = []
     while todo:
         node, depth, build, count = todo.pop()
-        if build is not None:  # its parts are the last that were done
+        if build is not None:  # its parts are the last ones done
             start = len(done) - count
             parts = done[start:]
             del done[start:]
@@ -177,7 +180,7 @@ def _attribute(source: Source, node: ast.Attribute, depth: int) -> ParsePlan:
 
 
 def _build_part(source: Source, node: ast.Attribute, parts: list[Expr]) -> Expr:
-    """A part of what is called right here; of what has a name, which the case knows, it is found with that."""
+    """Return a result by its name; the loader resolves those of a case's names."""
     (owner,), at = parts, source.at(node)
     if isinstance(owner, Name):
         return Attribute(owner, node.attr, at=at)
@@ -217,7 +220,7 @@ def _binary(source: Source, node: ast.BinOp, depth: int) -> ParsePlan:
 
 
 def _complex_literal(node: ast.BinOp) -> complex | None:
-    """`1 + 2j` as one number. The parts are put together, not added, so that their signs of zero survive."""
+    """Return `1 + 2j` as one number, which keeps the parts' signed zeros."""
     right = node.right
     if not isinstance(right, ast.Constant) or not isinstance(right.value, complex):
         return None
@@ -259,7 +262,7 @@ def _subscript(source: Source, node: ast.Subscript, depth: int) -> ParsePlan:
 
 
 def _slice(source: Source, node: ast.Slice, depth: int) -> ParsePlan:
-    """Python's grammar has it inside an index alone."""
+    """Parse a slice, which Python allows inside an index alone."""
     bounds, at = (node.lower, node.upper, node.step), source.at(node)
 
     def build(parts: list[Expr]) -> Expr:

@@ -1,4 +1,4 @@
-"""From an Expr back to text, as a person would write it; `parse(to_text(e)) == e`, and no brackets but the needed."""
+"""An Expr to text with the least brackets; `parse(to_text(e)) == e`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gradcheck.language.expr.call_parser import FUNCTIONS
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.syntax import is_number
 
-#: How strongly sums, signs and names bind; the other operators' strengths stand in the table.
+#: The precedence of sums, signs and names; those of the other operators are in the table.
 SUM, UNARY, ATOM = 5, 7, 9
 
 
 class Infix(NamedTuple):
-    """Python's operator of an op: how strongly it binds, and how strongly its left and right operands must."""
+    """Python's operator of an op, with its precedence and its operands'."""
 
     sign: str
     precedence: int
@@ -38,19 +38,22 @@ INFIX: dict[str, Infix] = {
 }
 PREFIX = {"neg": "-", "bitwise_not": "~"}
 
-#: Text as it stands, or an expression and how strongly it must bind to need no brackets.
+#: Text, or an expression and the precedence that it needs to stand without brackets.
 Piece: TypeAlias = str | tuple[Expr, int]
-#: How strongly a node binds, and its pieces.
+#: A node's precedence and its pieces.
 Spelling: TypeAlias = tuple[int, list[Piece]]
 
 
 def to_text(expr: Expr) -> str:
-    """The text of an expression."""
+    """Return the text of an expression."""
     return render(expr, spell, "(", ")")
 
 
 def render(expr: Expr, spell: Callable[[Expr], Spelling], opening: str, closing: str) -> str:
-    """An expression in some notation: `spell` spells one node of it, and brackets are added where they are needed."""
+    """Return the text of an expression in the notation of `spell`.
+
+    `spell` returns the pieces of one node; brackets are added where needed.
+    """
     out: list[str] = []
     stack: list[Piece] = [(expr, 0)]
     while stack:
@@ -65,7 +68,7 @@ def render(expr: Expr, spell: Callable[[Expr], Spelling], opening: str, closing:
 
 
 def commas(items: Iterable[Expr]) -> list[Piece]:
-    """Expressions in a row."""
+    """Return the pieces of expressions with commas between them."""
     pieces: list[Piece] = []
     for item in items:
         pieces += [", ", (item, 0)]
@@ -101,7 +104,7 @@ def spell(expr: Expr) -> Spelling:
 
 
 def _owner(value: Expr) -> Piece:
-    """What stands before a dot: a number needs brackets there."""
+    """Return the piece before a dot, where a number needs brackets."""
     return (value, ATOM + 1) if isinstance(value, Literal) else (value, ATOM)
 
 
@@ -122,7 +125,10 @@ def _spell_call(call: Call) -> Spelling:
 
 
 def _spell_function(call: Call) -> list[Piece]:
-    """`sum(x, dim=0)`; where the name alone means something else, `x.float()` or `torch.complex(x, y)`."""
+    """Return `sum(x, dim=0)`.
+
+    A name with another meaning needs `x.float()` or `torch.complex(x, y)`.
+    """
     op, args = call.op, call.args
     before: list[Piece] = [f"{op}("]
     if op in FUNCTIONS:
@@ -148,7 +154,7 @@ def _spell_index(index: Expr) -> list[Piece]:
 
 
 def spell_entry(entry: Expr) -> list[Piece]:
-    """One part of an index, where a slice is written with colons."""
+    """Return the pieces of a part of an index, where slices have colons."""
     if not isinstance(entry, Slice):
         return [(entry, 0)]
     bounds = (entry.start, entry.stop, entry.step)
@@ -157,12 +163,12 @@ def spell_entry(entry: Expr) -> list[Piece]:
 
 
 def _is_plain_number(expr: Expr) -> bool:
-    """Whether a sign before it would be read as part of it: `2`, `2j`, `torch.inf`."""
+    """Return whether a sign before it would become part of the number."""
     return isinstance(expr, Literal) and is_number(expr.value) and _spell_literal(expr.value)[0] == ATOM
 
 
 def _is_complex_sum(op: str, left: Expr, right: Expr) -> bool:
-    """Whether the operator would be read as part of a number: `1 + 2j`."""
+    """Return whether the operator would become part of a number: `1 + 2j`."""
     real = isinstance(left, Literal) and is_number(left.value) and not isinstance(left.value, complex)
     imaginary = isinstance(right, Literal) and isinstance(right.value, complex) and _is_plain_number(right)
     return op in ("add", "sub") and real and imaginary
@@ -189,7 +195,10 @@ def _spell_real(value: float) -> str:
 
 
 def _spell_complex(value: complex) -> Spelling:
-    """`2j`, `-2j` (whose real part is -0.0), `1 + 2j`; `complex(torch.inf, 2.0)` where a part is not finite."""
+    """Return `2j`, `1 + 2j`, or `complex(torch.inf, 2.0)` if not finite.
+
+    The real part of `-2j` is -0.0.
+    """
     real, imag = value.real, value.imag
     if not (math.isfinite(real) and math.isfinite(imag)):
         return ATOM, [f"complex({_spell_real(real)}, {_spell_real(imag)})"]

@@ -1,4 +1,4 @@
-"""The text of one expression as Python's syntax tree: what is refused beforehand, and where in a file errors stand."""
+"""The text of an expression as Python's syntax tree, with places of errors."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ MAX_NESTING = 100
 MAX_INTEGER = 2**63
 
 Number: TypeAlias = int | float | complex
-#: What makes an Expr of the parts of a node, once these are read.
+#: A function that builds an Expr of a node's parts.
 Build: TypeAlias = Callable[[list[Expr]], Expr]
-#: How to read a node: its parts, each with its depth, and what makes an Expr of them.
+#: The plan of a node: its parts with their depths, and the function that builds it.
 ParsePlan: TypeAlias = tuple[list[tuple[ast.expr, int]], Build]
 
 _SPLIT_HINT = "give its parts names, in `graph` or `let`"
 
-#: Texts (also unfinished ones), and what is looked at outside of them.
+#: Quoted texts (also unfinished ones), and the signs that count outside of them.
 _TOKEN = re.compile(
     r"'''(?:\\.|[^\\])*?(?:'''|\Z)|\"\"\"(?:\\.|[^\\])*?(?:\"\"\"|\Z)"
     r"|'(?:\\.|[^'\\])*(?:'|\Z)|\"(?:\\.|[^\"\\])*(?:\"|\Z)|[()\[\]{}#,]",
@@ -37,12 +37,12 @@ _OPENS = {opening: closing for closing, opening in _CLOSES.items()}
 _OPERATORS, _PART = frozenset("+-*/@%<>=&|~"), re.compile(r"\w+|\S")
 _ROW = re.compile(r"[-+\d.eE]+(?:\s*,\s*[-+\d.eE]+)+")
 _BLANKS = str.maketrans(dict.fromkeys("\n\r\t\f\v", " "))
-#: What makes Python's parser warn, on standard error: an odd escape, a keyword right after a number.
+#: Text at which Python's parser warns on standard error: odd escapes, keywords right after numbers.
 _WARNS = re.compile(r"\\|\d[a-z]")
 
 
 class Unbalanced(InvalidCase):
-    """Brackets that do not match: those of an expression that a comma has cut off, or the author's own."""
+    """Brackets that do not match: a mistake, or the cut of a comma in YAML."""
 
 
 class Source:
@@ -57,29 +57,32 @@ class Source:
         self._plain = text.isascii()
 
     def error(self, at: int, message: str, hint: str = "") -> InvalidCase:
-        """An error that stands `at` characters into the text."""
+        """Return an error `at` a position of the text."""
         return InvalidCase(message, place=self.place_of(at), hint=hint)
 
     def place_of(self, at: int) -> Place:
-        """The place of a character."""
+        """Return the place of a character."""
         return Place(self.place.file, self.place.line, self.place.column + max(at, 0))
 
     def offset(self, column: int) -> int:
-        """Where in the text a column of its syntax tree is; Python counts UTF-8 bytes there."""
+        """Return the position of a column of the syntax tree, in UTF-8 bytes."""
         if not self._plain:
             column = len(self.text.lstrip(" ").encode()[:column].decode(errors="ignore"))
         return column + self._indent
 
     def at(self, node: ast.expr | ast.keyword) -> int:
-        """Where a node begins."""
+        """Return the position of a node."""
         return self.offset(node.col_offset)
 
     def name_at(self, node: ast.expr, name: str) -> int:
-        """Where the name at a node's end starts: `sum`, in `x.sum`."""
+        """Return the position of the name that ends a node: `sum` in `x.sum`."""
         return self.offset(node.end_col_offset or 0) - len(name)
 
     def tree(self, max_length: int = MAX_LENGTH) -> ast.expr:
-        """The syntax tree. Raises InvalidCase for a text that is too long, too deep, or no expression."""
+        """Return the syntax tree.
+
+        Raises InvalidCase for a text that is too long, too deep, or no expression.
+        """
         if len(self.text) > max_length:
             message = f"an expression of {len(self.text):,} characters, where {max_length:,} are allowed"
             raise self.error(0, message, _SPLIT_HINT)
@@ -102,7 +105,7 @@ class Source:
             return ast.parse(text, mode="eval")
 
     def _syntax_error(self, error: SyntaxError) -> InvalidCase:
-        if error.msg.startswith("Exceeds the limit"):  # of digits that Python converts; it has no other way to say so
+        if error.msg.startswith("Exceeds the limit"):  # of digits; Python has no other way to say so
             return self.error(self._indent, "an integer that does not fit in 64 bits", "write it as a float: 1e20")
         slip = find_notation_mistake(self.text)
         if slip is not None:
@@ -116,7 +119,7 @@ class Source:
         return self.error(at, f"not an expression: {error.msg}", self._near(at))
 
     def _near(self, at: int) -> str:
-        """What stands where Python's parser has given up."""
+        """Return a hint with the text where Python's parser stopped."""
         if self.text[:at].rstrip()[-1:] in _OPERATORS and self.text[at : at + 1] in _OPERATORS:
             return f"two operators in a row, '{self.text[:at].rstrip()[-1]}' and '{self.text[at]}'"
         found = _PART.match(self.text, at)
@@ -160,7 +163,7 @@ class Source:
 
 
 def dotted_name(node: ast.expr) -> str:
-    """`torch.linalg`, where that is what stands there; else an empty text. Three words are the most that matter."""
+    """Return a name such as `torch.linalg`, or ""; three words at most."""
     words: list[str] = []
     for _ in range(3):
         if isinstance(node, ast.Name):
@@ -173,7 +176,7 @@ def dotted_name(node: ast.expr) -> str:
 
 
 def unsigned_number(node: ast.expr) -> Number | None:
-    """The number that stands there as such, without a sign: `2`, `2j`, `torch.inf`; else None."""
+    """Return the number of a node without a sign: `2`, `2j`, `torch.inf`."""
     if isinstance(node, ast.Constant):
         return node.value if is_number(node.value) and fits_64_bits(node.value) else None
     known = namespace_constant(dotted_name(node.value), node.attr) if isinstance(node, ast.Attribute) else None
@@ -181,7 +184,7 @@ def unsigned_number(node: ast.expr) -> Number | None:
 
 
 def signed_number(node: ast.expr) -> Number | None:
-    """The same, with or without a minus."""
+    """Return the number of a node, with or without a minus."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         value = unsigned_number(node.operand)
         return None if value is None else -value
@@ -189,12 +192,12 @@ def signed_number(node: ast.expr) -> Number | None:
 
 
 def is_number(value: object) -> TypeGuard[Number]:
-    """Whether it is a Python number, and no boolean."""
+    """Return whether a value is a Python number and no boolean."""
     return isinstance(value, (int, float, complex)) and not isinstance(value, bool)
 
 
 def fits_64_bits(value: object) -> bool:
-    """Whether a literal is no integer too large for 64 bits, and no float that overflowed to infinity."""
+    """Return whether a literal fits 64 bits, and did not overflow to infinity."""
     if isinstance(value, int):
         return value <= MAX_INTEGER
     return not isinstance(value, (float, complex)) or cmath.isfinite(value)

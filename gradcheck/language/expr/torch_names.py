@@ -1,4 +1,4 @@
-"""What words mean that are not a case's own: torch's names of ops, numbers and dtypes."""
+"""Words that are not a case's own: torch's ops, numbers and dtypes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from gradcheck.autograd.op import Op, lookup
 from gradcheck.language.expr.nodes import Dtype, Expr, Literal
 
 NUMBERS = {"inf": math.inf, "nan": math.nan, "pi": math.pi, "e": math.e}
-#: Python's own words, which torch takes for dtypes: `x.to(float)`.
+#: Python's types, which torch takes for dtypes: `x.to(float)`.
 _PYTHON_DTYPES = {"float": "float64", "int": "int64", "complex": "complex128"}
 
-#: What to write for words of torch and Python that the language does not have.
+#: Hints for words of torch and Python that the language does not have.
 REPLACEMENT_HINTS = {
     **dict.fromkeys(("allclose", "equal"), "write x == y: in `checks` it holds within the tolerance"),
     "empty": "write zeros(…)",
@@ -45,7 +45,7 @@ _SPARSE = "sparse layouts are not in the language: write the tensor itself"
 _INTEGERS = "what it gives are integers, without a gradient: write them out under `constants`"
 _DRAWN = "it is random: draw it under `inputs` or `constants`, so that every engine gets the same numbers"
 _UNPUBLISHED = "it is no part of torch's documented interface"
-#: What torch has and the language has not: why, and what to write instead.
+#: Hints for ops of torch that the language does not have.
 REPLACEMENT_HINTS |= {
     **dict.fromkeys(("bernoulli", "poisson", "binomial", "multinomial"), _DRAWN),
     "gumbel_softmax": "it is random: draw the noise under `constants`, and write softmax((x + noise) / tau, dim=-1)",
@@ -122,7 +122,7 @@ REPLACEMENT_HINTS |= {
     "dequantize": "quantized numbers are not in the language",
 }
 
-#: Where torch keeps functions, to the prefixes that their names have in the op table.
+#: Namespaces of functions, and the prefixes of their names in the op table.
 NAMESPACES = {
     **dict.fromkeys(("torch", "torch.nn.functional", "nn.functional", "F", "math"), ("",)),
     **dict.fromkeys(("torch.linalg", "linalg"), ("linalg.",)),
@@ -130,16 +130,16 @@ NAMESPACES = {
     **dict.fromkeys(("torch.fft", "fft"), ("fft.",)),
     **dict.fromkeys(("torch.masked", "masked"), ("masked.",)),
 }
-#: Where a function may stand that has the name of a method: `F.unfold(x, 2)`, and `x.unfold(0, 2, 1)`.
+#: Namespaces of functions that share a name with a method: `F.unfold(x, 2)`, `x.unfold(0, 2, 1)`.
 _FUNCTIONAL = "nn.functional."
 _FUNCTIONALS = frozenset({"torch.nn.functional", "nn.functional", "F"})
-#: Names of NumPy and its like, whose functions are not the language's.
+#: NumPy and similar libraries, whose functions are not the language's.
 NUMPY_LIKE_NAMES = frozenset({"np", "numpy", "jnp", "tf", "jax", "scipy", "keras"})
-#: Where torch and its like keep layers.
+#: Namespaces of layers.
 LAYERS = frozenset({"nn", "torch.nn", "K"})
-#: The same, and what may as well be a tensor's name.
+#: Names of libraries, some of which may be a tensor's name.
 LIBRARIES = NUMPY_LIKE_NAMES | {"K", "nn", "torch", "F", "sp", "math", "linalg", "mx"}
-#: What they call an op that torch calls otherwise, and how it is written here.
+#: Names of ops in other libraries, and their spelling here.
 FOREIGN_OPS = {
     **dict.fromkeys(("array", "asarray", "constant", "convert_to_tensor", "Variable"), "tensor([…])"),
     **dict.fromkeys(("gaussian", "random_normal", "standard_normal", "truncated_normal"), "randn(3, 4)"),
@@ -200,7 +200,7 @@ FOREIGN_OPS = {
 
 
 def find_op(namespace: str, name: str) -> Op | None:
-    """The op that `namespace.name` calls, or None; `name` alone where the namespace is empty."""
+    """Return the op that `namespace.name`, or a bare `name`, calls, or None."""
     prefixes = NAMESPACES.get(namespace, ()) if namespace else ("",)
     for prefix in (_FUNCTIONAL, *prefixes) if namespace in _FUNCTIONALS else prefixes:
         found = lookup(prefix + name)
@@ -210,7 +210,7 @@ def find_op(namespace: str, name: str) -> Op | None:
 
 
 def constant(name: str) -> Literal | Dtype | None:
-    """What a bare word means where the case has no such name: `pi`, `float64`; None if it means nothing."""
+    """Return the constant of a bare word, such as `pi` or `float64`, or None."""
     if name in NUMBERS:
         return Literal(NUMBERS[name])
     found = _PYTHON_DTYPES.get(name) or torch_dtype(name)
@@ -218,12 +218,12 @@ def constant(name: str) -> Literal | Dtype | None:
 
 
 def torch_dtype(name: str) -> str:
-    """The name of the dtype that torch calls `torch.name`, or an empty text."""
+    """Return the name of the dtype `torch.name`, or ""."""
     return name if name in dtypes.BY_NAME else dtypes.ALIASES.get(name, "")
 
 
 def namespace_constant(namespace: str, name: str) -> Expr | None:
-    """What `torch.inf`, `math.pi` or `torch.float64` means; None if nothing."""
+    """Return the constant `torch.inf`, `math.pi` or `torch.float64`, or None."""
     if namespace in ("torch", "math") and name in NUMBERS:
         return Literal(NUMBERS[name])
     found = torch_dtype(name) if namespace == "torch" else ""
@@ -231,5 +231,5 @@ def namespace_constant(namespace: str, name: str) -> Expr | None:
 
 
 def is_usable(name: str) -> bool:
-    """Whether an expression can refer to this name at all."""
+    """Return whether an expression can refer to this name."""
     return name.isidentifier() and not iskeyword(name) and unicodedata.normalize("NFKC", name) == name

@@ -1,6 +1,6 @@
-"""Making something of expressions: folded, rewritten, and what names they mention. (`Expr.walk` goes over them.)
+"""Folding, rewriting and mentions of expressions.
 
-Nothing here recurses, so that a sum of ten thousand terms is handled like any other.
+Nothing here recurses, so a sum of ten thousand terms works like any other.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import NamedTuple, TypeVar
 from gradcheck.language.expr.nodes import Call, Expr, Gradient, Name
 
 R = TypeVar("R")
-#: What is known of so many expressions at most, by identity; they are kept, so an id is its expression's own.
+#: The most cached expressions, by identity; the cache keeps them, so that ids stay their own.
 _KEPT = 4096
 
 
 def postorder(root: Expr) -> Iterator[Expr]:
-    """The nodes of `root.walk()` with children before parents: the order in which they are computed."""
+    """Yield the nodes of `root.walk()`, children before parents."""
     found: list[Expr] = []
     stack = [root]
     while stack:
@@ -28,7 +28,7 @@ def postorder(root: Expr) -> Iterator[Expr]:
 
 
 def distinct_nodes(*roots: Expr) -> Iterator[Expr]:
-    """The objects that expressions are made of, each once, however often it occurs."""
+    """Yield each object of the expressions once."""
     seen: set[int] = set()
     stack = list(roots)
     while stack:
@@ -40,7 +40,7 @@ def distinct_nodes(*roots: Expr) -> Iterator[Expr]:
 
 
 def use_counts(roots: Sequence[Expr]) -> Counter[int]:
-    """By its id, how many parts of some formulas use each part of them; a root is used once more."""
+    """Return the uses of each part by id; a root has one use more."""
     found = Counter(map(id, roots))
     for node in distinct_nodes(*roots):
         found.update(map(id, node.children))
@@ -48,18 +48,17 @@ def use_counts(roots: Sequence[Expr]) -> Counter[int]:
 
 
 def with_children(node: Expr, children: Sequence[Expr]) -> Expr:
-    """The same kind of node over these children; the node itself, if it has just these already."""
+    """Return the node over these children, itself if they are its own."""
     if all(new is old for new, old in zip(children, node.children, strict=True)):
         return node
     return node.rebuild(children)
 
 
 def fold(root: Expr, combine: Callable[[Expr, list[R]], R], known: dict[int, tuple[Expr, R]] | None = None) -> R:
-    """What `combine(node, results of its children)` makes of the root, computed from the leaves up.
+    """Return `combine(node, results of its children)` for the root.
 
-    Each object is combined once, however often it occurs, so the work is linear in the number of different objects.
-    `known` carries results from one call to the next: by a node's id the node, which keeps the id its own, and what
-    was made of it; a node that is already there is not looked into.
+    Each object is combined once, so the work is linear in the number of objects. `known` carries results between calls:
+    by a node's id, the node (so that the id stays its own) and its result. A known node is not entered.
     """
     done = {} if known is None else known
     stack = [root]
@@ -76,26 +75,26 @@ def fold(root: Expr, combine: Callable[[Expr, list[R]], R], known: dict[int, tup
 
 
 def rewrite(root: Expr, change: Callable[[Expr], Expr]) -> Expr:
-    """The expression with `change` applied to every node from the leaves up, to each object once.
+    """Return the expression with `change` applied to every node, leaves first.
 
-    `change` is given a node whose children are changed already, and returns it or what stands in its place. Where
-    nothing changes, the root itself comes back.
+    `change` gets a node with changed children, and returns it or a replacement. Each object changes once. If nothing
+    changes, the root itself is returned.
     """
     return fold(root, lambda node, children: change(with_children(node, children)))
 
 
 def substitute(root: Expr, written: Mapping[str, Expr]) -> Expr:
-    """The expression with what is written in place of names."""
+    """Return the expression with expressions in place of names."""
     return rewrite(root, lambda node: written.get(node.name, node) if isinstance(node, Name) else node)
 
 
 def replace_part(root: Expr, old: Expr, new: Expr) -> Expr:
-    """The expression with one of its parts, told by identity, replaced; `old` is not looked into."""
+    """Return the expression with one part, by identity, replaced."""
     return fold(root, with_children, {id(old): (old, new)})
 
 
 class Mentions(NamedTuple):
-    """What an expression mentions, in reading order."""
+    """The names, gradients and ops in an expression, in reading order."""
 
     names: dict[str, int]
     gradients: dict[str, int]
@@ -106,7 +105,7 @@ _mentioned: dict[int, tuple[Expr, Mentions]] = {}
 
 
 def mentions(expr: Expr) -> Mentions:
-    """All that an expression mentions, looked for once. `grad(p)` mentions the gradient of `p`, and not the name."""
+    """Return the cached mentions; `grad(p)` does not mention the name `p`."""
     known = _mentioned.get(id(expr))
     if known is not None:
         return known[1]
@@ -125,15 +124,15 @@ def mentions(expr: Expr) -> Mentions:
 
 
 def free_names(expr: Expr) -> dict[str, int]:
-    """The names that it uses."""
+    """Return the names that an expression uses."""
     return mentions(expr).names
 
 
 def gradient_names(expr: Expr) -> dict[str, int]:
-    """The names in its `grad(…)`s."""
+    """Return the names in its `grad(…)`s."""
     return mentions(expr).gradients
 
 
 def ops_in(expr: Expr) -> dict[str, int]:
-    """The ops that it applies."""
+    """Return the ops that it applies."""
     return mentions(expr).ops

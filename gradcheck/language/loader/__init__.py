@@ -1,13 +1,14 @@
-"""From case files to Cases: YAML with a position for everything, read and checked to the last name.
+"""Case files to Cases: YAML in which every value has a place.
 
-A path goes through these in turn: `files` finds the files and reads their bytes, `text` decodes them and divides them
-into documents, `compose` makes of each a `Document` that knows the place of everything, `validate` holds it against the
-`model`, and `build` makes the Case, with `values`, `expressions` and `shapes` for what stands in it. A new key of case
-files is a field in `model`, and what becomes of it in `build`.
+A path goes through these modules in turn. `case_files` finds the files and reads their bytes. `yaml_text` decodes them
+and divides them into documents. `compose` makes of each a `yaml_document.Document`, which knows the place of every
+value. `validate` checks it against the `model`. `case_builder` makes the Case, with `value_reader`, `expression_reader`
+and `symbolic_shapes` for its parts. A new key of case files is a field in `case` and a key in `model`, and one that
+needs reading a line in `case_builder`.
 
-Nothing here computes a tensor or knows an engine. Every mistake is an `InvalidCase` with its place; reading goes on
-after it, so that all of a file's mistakes are told at once. An exception that nobody foresaw is a `Crash`, an error of
-its file as well.
+Nothing here computes a tensor or knows an engine. Every mistake is an `InvalidCase` with its place. Reading goes on
+after it, so that one run reports all mistakes of a file. An unexpected exception is a `Crash`, which is an error of its
+file.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _HOMES = {"Limits": "yaml_document", "load": "case_files", "load_text": "case_fi
 
 
 def __getattr__(name: str) -> Any:
-    """What is asked for is imported then: the schema of case files takes no YAML."""
+    """Import an attribute at its first use: the schema needs no YAML."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,4 +1,4 @@
-"""Arrays of what a file writes out: a number, nested lists of numbers, complex ones as text."""
+"""Arrays from literals: numbers, nested lists, complex numbers as text."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from gradcheck.language.evaluation.result_size import MAX_DIMENSIONS
 from gradcheck.language.loader.yaml_document import BROKEN, describe
 
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
+_NUMBERS = frozenset({int, float, bool, str})
 
 
 class ListError(Exception):
-    """A list that is no tensor: what is wrong, where in it, and what to try."""
+    """A list that is no tensor: the mistake, its indices, and a hint."""
 
     def __init__(self, message: str, indices: tuple[int, ...], hint: str = "") -> None:
         super().__init__(message)
@@ -25,9 +26,10 @@ class ListError(Exception):
 
 
 def to_array(data: Any) -> np.ndarray:
-    """The array that nested lists of numbers, or one number, stand for: float64, int64, bool or complex128.
+    """Return the array of a number or of nested lists.
 
-    Integers beyond 64 bits come out as floats. Linear in the list's size and never recursive. Raises ListError.
+    Its dtype is float64, int64, bool or complex128; integers beyond 64 bits become floats. Linear in the list's size
+    and not recursive. Raises ListError.
     """
     shape, flat = _flatten(data)
     kinds = set(map(type, flat))
@@ -44,7 +46,7 @@ def to_array(data: Any) -> np.ndarray:
 
 
 def _flatten(data: Any) -> tuple[tuple[int, ...], list[Any]]:
-    """The shape, and the numbers in order. The first item of each level says how long the others must be."""
+    """Return the shape and the flat numbers; first items set the lengths."""
     shape: list[int] = []
     level = [data]
     while type(level[0]) is list:
@@ -65,9 +67,6 @@ def _flatten(data: Any) -> tuple[tuple[int, ...], list[Any]]:
             hint = "not a number is written .nan" if item is None else ""
             raise ListError(f"{describe(item)} is not a number", _indices(position, tuple(shape)), hint)
     return tuple(shape), level
-
-
-_NUMBERS = frozenset({int, float, bool, str})
 
 
 def _ragged(level: list[Any], row: int, shape: tuple[int, ...]) -> ListError:
@@ -98,7 +97,7 @@ def _complex(text: str, indices: tuple[int, ...]) -> complex:
 
 
 def _text_hint(text: str) -> str:
-    """What was probably meant by text where a number belongs."""
+    """Guess what text in the place of a number was meant to be."""
     if text.lower() in ("yes", "no", "on", "off"):
         return "booleans are true and false"
     if ";" in text:
@@ -119,7 +118,7 @@ def _text_hint(text: str) -> str:
 
 
 def has_broken(data: Any) -> bool:
-    """Whether something in nested lists could not be read."""
+    """Return whether nested lists hold a value that could not be read."""
     level = [data]
     while level:
         if any(item is BROKEN for item in level):
@@ -129,7 +128,10 @@ def has_broken(data: Any) -> bool:
 
 
 def cast(array: np.ndarray, name: str) -> np.ndarray:
-    """`array` in the dtype of that name. Raises ListError where a number does not fit, naming the first."""
+    """Return the array in the named dtype.
+
+    Raises ListError for the first number that does not fit.
+    """
     dtype = dtypes.BY_NAME[name]
     if array.dtype.kind == "c" and dtype.kind != "c":
         index = tuple(int(i) for i in np.argwhere(array.imag)[0]) if array.imag.any() else (0,) * array.ndim

@@ -1,4 +1,4 @@
-"""From a checked document to a Case: everything said is read, and held against everything else that is said."""
+"""A checked document to a Case, each part checked against the others."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ from gradcheck.language.loader.xfail_reader import expected_failure
 from gradcheck.language.loader.yaml_document import Document, Limits, Path, path_text
 from gradcheck.language.suggest import did_you_mean
 
-#: What may be claimed about: anything has a value, but only these have gradients.
+#: Every tensor has a value, but only the differentiable ones have gradients.
 _TENSORS = ("inputs", "constants", "graph")
 _DIFFERENTIABLE = ("inputs", "graph")
 Names: TypeAlias = set[str]
 
 
 def build_case(document: Document, file: str, name: str, limits: Limits) -> tuple[Case | None, list[InvalidCase]]:
-    """The case that a document describes, and no errors; or None, and all of them. `name` is its default name."""
+    """Return the Case of a document, or None and all its errors.
+
+    `name` is its default name.
+    """
     checked = check(document)
     if not isinstance(document.data, dict):
         return None, checked.errors
@@ -37,7 +40,7 @@ def build_case(document: Document, file: str, name: str, limits: Limits) -> tupl
 
 
 class _CaseReader:
-    """Reads one case; whatever is wrong becomes an error of the scope's, and reading goes on."""
+    """Reads one case; its mistakes become errors of the scope."""
 
     def __init__(self, document: Document, checked: ValidationResult, limits: Limits) -> None:
         self.document, self.checked = document, checked
@@ -55,12 +58,12 @@ class _CaseReader:
         self.known = {*self.tensors, *said.let}
 
     def _known_above(self) -> dict[str, set[str]]:
-        """For each entry that code stands for, the names that it may use."""
+        """Map each entry that has implementations to the names that it may use."""
         entries = {name: at for at, name in enumerate(self.model.graph) if name in self.model.implementations}
         return {name: {*self.leaves, *islice(self.model.graph, at)} for name, at in entries.items()}
 
     def _refuse_misplaced(self) -> None:
-        """Keys of the case itself among the entries of a section: their indentation is wrong."""
+        """Report keys of the case that are indented into a section."""
         for section in ("inputs", "constants", "graph", "let", "formulas", "expected"):
             entries = getattr(self.model, section)
             for name in [name for name, data in entries.items() if is_misplaced(name, data)]:
@@ -70,7 +73,7 @@ class _CaseReader:
                 self.checked.possibly_defined.update(map(str, entries.pop(name)))
 
     def case(self, file: str, name: str) -> Case:
-        """The case, as far as it can be read; it is whole if there are no errors."""
+        """Return the case; it is complete if there are no errors."""
         said = self.model
         self._require()
         self._check_name()
@@ -102,7 +105,7 @@ class _CaseReader:
         )
 
     def _require(self) -> None:
-        """`inputs` and `graph` must be there, and have entries."""
+        """Report a missing or empty `inputs` or `graph`."""
         for section, example in (("inputs", "'x: [1, 2, 3]'"), ("graph", "'loss: (x * x).sum()'")):
             if getattr(self.model, section) or section in self.checked.broken | self.checked.intended_keys:
                 continue
@@ -120,7 +123,10 @@ class _CaseReader:
     # Tensors ------------------------------------------------------------------------------------
 
     def _leaf_values(self) -> tuple[dict[str, Value], dict[str, Value]]:
-        """Inputs and constants, in the file's order: each may use those above it, of either section."""
+        """Read inputs and constants in file order.
+
+        Each may use those above it, of either section.
+        """
         read: dict[str, dict[str, Value]] = {"inputs": {}, "constants": {}}
         names = set(self.sizes)
         for section in self.document.data:
@@ -185,7 +191,7 @@ class _CaseReader:
         )
 
     def _roots(self, path: Path, said: Mapping[str, Any]) -> dict[str, Value | None]:
-        """The roots, each with its incoming gradient, None where it is left out."""
+        """Read the roots with their incoming gradients, None where left out."""
         return {
             name: None if data is None else self.values.read(at, data, self.tensors)
             for name, at, data in self._entries_for_tensors(path, said, _TENSORS, "the root")
@@ -209,7 +215,7 @@ class _CaseReader:
         return _readable({name: self.values.read(at, data, self.leaves, random=False) for name, at, data in entries})
 
     def _expected(self, path: Path, said: Mapping[str, Any]) -> dict[str, Value | None]:
-        """Known gradients. That a constant has none may be said too."""
+        """Read known gradients; null says that a tensor has none."""
         read: dict[str, Value | None] = {}
         for name, data in said.items():
             at = (*path, name)
@@ -231,22 +237,23 @@ class _CaseReader:
         return read
 
     def _derivation(self, tensor: str, path: Path, data: Any) -> Claim | None:
-        """A formula for the tensor's gradient, of which it may not speak itself."""
+        """Read a formula for a tensor's gradient, which it may not use."""
         claim = self.expressions.read(path, data, self.known, gradients=True)
         if claim is None or not self.circular.report_if_circular(tensor, path, claim):
             return claim
         return None
 
     def _checks(self, path: Path, said: list[Any]) -> tuple[Claim, ...]:
-        """The expressions of a list."""
         claims = [self.expressions.read((*path, i), data, self.known, gradients=True) for i, data in enumerate(said)]
         return tuple(claim for claim in claims if claim is not None)
 
     def _entries_for_tensors(
         self, path: Path, said: Mapping[str, Any], sections: tuple[str, ...], what: str
     ) -> Iterator[tuple[str, Path, Any]]:
-        """The entries whose key names a tensor of these sections: the name, the way there, what it says. What a comma
-        has cut off the entry before is no entry; that one has been told."""
+        """Yield name, path and data of the entries that name tensors.
+
+        A comma of YAML's flow style can cut an entry in two. The rest is not yielded, since the cut itself is an error.
+        """
         before: Any = None
         for name, data in said.items():
             is_rest = data is None and isinstance(before, str) and before.count("(") > before.count(")")
@@ -274,7 +281,7 @@ class _CaseReader:
         return Generalize(trials=said.trials, dims=bounds) if enabled else None
 
     def _places(self) -> dict[str, Place]:
-        """Where each key stands: `backward`, `expected.x`."""
+        """Map keys such as `backward` and `expected.x` to their places."""
         places = self.document.key_places(())
         for section in ("expected", "values", "xfail"):
             if section in places and isinstance(self.document.data.get(section), dict):
@@ -284,7 +291,7 @@ class _CaseReader:
 
 
 def _are_numbers(data: list[Any]) -> bool:
-    """Whether a list is a tensor's, and not one of expressions."""
+    """Return whether a list holds a tensor's numbers, not expressions."""
     return len(data) > 1 and all(isinstance(one, (int, float, list)) and not isinstance(one, bool) for one in data)
 
 

@@ -1,4 +1,4 @@
-"""From the paths a user gives, or the text of a file, to cases and errors."""
+"""Paths and texts of files to cases and errors."""
 
 from __future__ import annotations
 
@@ -23,23 +23,26 @@ from gradcheck.language.suggest import did_you_mean, nearest
 from gradcheck.safe_files import FileTooLarge, NotRegular, read_regular
 
 SUFFIXES = (".yaml", ".yml")
-#: Characters of a message, or of a hint.
+#: The most characters of a message, or of a hint.
 _LONGEST = 300
 _DRAW = "draw large tensors, as in 'x: randn(1000, 1000)'"
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A file to read, by the name that its cases get their ids from; `name` selects one of them."""
+    """A file to read.
+
+    `file` is the name in the ids of its cases; `name` selects one of them.
+    """
 
     file: str
     name: str | None = None
 
 
 def discover(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Target | InvalidCase]:
-    """Every case file at or below the paths, in order and once, or why there is none.
+    """Yield every case file at or below the paths, once and in order.
 
-    Hidden directories are left out, and links to directories are not followed.
+    A path without a case file yields an error. Hidden folders are left out; links to folders are not followed.
     """
     paths = list(paths)
     if len(paths) == 1:
@@ -57,8 +60,10 @@ def discover(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Target | Inval
 
 
 def split_id(path: str) -> tuple[str, str | None]:
-    """`FILE::NAME` in two; no name where the whole is a path. Either part may hold a `::` itself: the file is the
-    shortest that is there."""
+    """Split `FILE::NAME`; the name is None if the whole is a path.
+
+    Either part may hold a `::` itself: the file is the shortest one that exists.
+    """
     if "::" not in path or os.path.lexists(path):
         return path, None
     parts = path.split("::")
@@ -92,7 +97,7 @@ def _targets(path: str) -> Iterator[Target | InvalidCase]:
 
 
 def _below(directory: str) -> Iterator[Target | InvalidCase]:
-    """The case files below a directory, sorted by their path, and the folders that cannot be read."""
+    """Yield the case files below a folder by path; first unreadable folders."""
     found: list[str] = []
     errors: list[InvalidCase] = []
 
@@ -109,7 +114,10 @@ def _below(directory: str) -> Iterator[Target | InvalidCase]:
 
 
 def read(file: str, limits: Limits) -> bytes:
-    """The bytes of a regular file. Raises InvalidCase where there is none, or too large a one."""
+    """Return the bytes of a regular file.
+
+    Raises InvalidCase if there is none, or if it is too large.
+    """
     try:
         if file != STDIN:
             return read_regular(file, limits.bytes)
@@ -125,7 +133,7 @@ def read(file: str, limits: Limits) -> bytes:
 
 
 def unreadable(file: str, error: OSError | ValueError) -> InvalidCase:
-    """Why a path cannot be read, and which was probably meant."""
+    """Return the error of a path that cannot be read, with a near path."""
     if not isinstance(error, FileNotFoundError):
         reason = (error.strerror if isinstance(error, OSError) else str(error)) or "unknown reason"
         return InvalidCase(f"cannot be read: {reason[0].lower()}{reason[1:]}", place=Place(file))
@@ -207,7 +215,7 @@ def load_text(text: str, file: str, limits: Limits = DEFAULT_LIMITS) -> tuple[li
 
 
 def _load_document(composer: Composer, text: str, first: int, name: str) -> tuple[Case | None, list[InvalidCase]]:
-    """Return the case of a document that begins on line `first`, or its errors."""
+    """Return the case of a document that begins on line `first`, or errors."""
     composer.errors = []
     place = Place(composer.file, first, 1)
     try:
@@ -225,7 +233,7 @@ def _load_document(composer: Composer, text: str, first: int, name: str) -> tupl
 
 @contextmanager
 def _garbage_collection_off() -> Iterator[None]:
-    """Without looking for cyclic garbage, which takes half the time: cases are trees, and there is none."""
+    """Stop garbage collection, which takes half the time: no case has cycles."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -238,11 +246,11 @@ def _garbage_collection_off() -> Iterator[None]:
 def _selected_case(
     target: Target, cases: list[Case], errors: list[InvalidCase]
 ) -> tuple[list[Case], list[InvalidCase]]:
-    """Those that the target names, and what is wrong as far as that is its business."""
+    """Return the case that the target names, and the errors that concern it."""
     if target.name is None:
         return cases, errors
     named = [case for case in cases if case.name == target.name]
-    if named or errors:  # what is wrong with the file's other cases is not asked for
+    if named or errors:  # errors of other cases do not concern this one
         return named, [] if named else errors
     known = [case.name for case in cases]
     hint = did_you_mean(target.name, known, f"its cases are {', '.join(known[:10])}")
@@ -250,7 +258,7 @@ def _selected_case(
 
 
 def _first_errors(errors: list[InvalidCase], most: int) -> list[InvalidCase]:
-    """The errors by position, of very many the first, and how many more there are."""
+    """Return the first errors by place, and the number of the others."""
     for error in errors:
         _shorten(error)
     if len(errors) <= 1:
@@ -263,7 +271,7 @@ def _first_errors(errors: list[InvalidCase], most: int) -> list[InvalidCase]:
 
 
 def _shorten(error: InvalidCase) -> None:
-    """Cut what an error quotes of the file: names and values may be as long as anything."""
+    """Shorten the quotations in an error."""
     if len(error.message) > _LONGEST:
         error.message = shorten(error.message, _LONGEST)
     if len(hint := error.hint) > _LONGEST:

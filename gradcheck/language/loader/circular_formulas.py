@@ -1,4 +1,4 @@
-"""Circular formulas, such as `x: grad(x)`, which hold whatever the gradient is."""
+"""Circular formulas, such as `x: grad(x)`, which always hold."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CircularityChecker:
         self.scope, self.graph, self.reached = scope, graph, step_gradients(let)
 
     def report_if_circular(self, tensor: str, path: Path, claim: Claim) -> bool:
-        """Return whether a formula uses the gradient that it claims, and add the error."""
+        """Report a formula that uses the gradient it claims; return if it does."""
         at = gradient_names(claim.expr).get(tensor)
         names = free_names(claim.expr)
         steps = [name for name in names if tensor in self.reached.get(name, ())]

@@ -1,4 +1,7 @@
-"""From YAML's event stream to a Document, strictly: no anchors, aliases, tags, merge keys or duplicate keys."""
+"""YAML's event stream to a Document.
+
+It rejects anchors, aliases, tags, merge keys and duplicate keys.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ from gradcheck.language.loader.yaml_text import resolve
 
 
 class PythonParser(Reader, Scanner, EventParser):
-    """The parser in Python alone, for a PyYAML that was built without libyaml: about twenty times as slow."""
+    """PyYAML's parser in Python, for builds without libyaml; 20 times slower."""
 
     def __init__(self, text: str) -> None:
         Reader.__init__(self, text)
@@ -42,7 +45,7 @@ if yaml.__with_libyaml__:
 
     Parser = vars(cyaml)["CParser"]
 
-#: Stands for a key whose value is not kept, since the key is wrong.
+#: Stands for a wrong key, whose value is dropped.
 _DROPPED = object()
 _STARTS = frozenset({MappingStartEvent, SequenceStartEvent})
 _ENDS = frozenset({MappingEndEvent, SequenceEndEvent})
@@ -50,17 +53,20 @@ _NODES = frozenset({ScalarEvent, AliasEvent, *_STARTS})
 
 
 class Composer:
-    """Builds the document of one piece of a file. `errors` are those after which it could go on."""
+    """Builds the documents of one file; after `errors` it could go on."""
 
     def __init__(self, file: str, limits: Limits) -> None:
         self.file = file
         self.limits = limits
         self.errors: list[InvalidCase] = []
-        self.lists: dict[int, NumberList] = {}  # of numbers, by where they begin, that have not come yet
+        self.lists: dict[int, NumberList] = {}  # lists of numbers that are still ahead, by position
         self.values = 0  # in all the documents of the file so far
 
     def compose(self, text: str, first: int) -> Document | None:
-        """The document that `text`, which begins on line `first`, holds; None if it is empty. Raises InvalidCase."""
+        """Return the document in `text`, which begins on line `first`.
+
+        Returns None for an empty text. Raises InvalidCase.
+        """
         self.first = first
         self.incomplete = False
         self.reported: Counter[str] = Counter()
@@ -76,7 +82,10 @@ class Composer:
         return Document(self.file, text, first, data, root, broken=bool(self.errors), incomplete=self.incomplete)
 
     def _compose_fast(self, text: str) -> tuple[Any, PositionNode | None] | None:
-        """The same with lists of numbers read at once; None where there are none, or anything is wrong."""
+        """Compose with lists of numbers read in one piece.
+
+        Returns None if there is no such list, or if anything is wrong.
+        """
         self.lists = find_lists(text)
         if not self.lists:
             return None
@@ -92,7 +101,7 @@ class Composer:
         return found
 
     def _build(self, parser: Any) -> tuple[Any, PositionNode | None]:
-        """The loop over the events, with its own stack: nothing recursive, however deep the nesting."""
+        """Read all events with an explicit stack, since nesting may be deep."""
         next_event = parser.get_event
         top: list[Any] = []
         spots: list[PositionNode] = []
@@ -130,7 +139,10 @@ class Composer:
         return (top[0], spots[0]) if spots else (None, None)
 
     def _value(self, event: Any, kind: type, depth: int) -> tuple[Any, PositionNode]:
-        """The value that begins with an event, a container still empty, and its spot. Raises InvalidCase."""
+        """Return a value and its position; a container is still empty.
+
+        Raises InvalidCase.
+        """
         mark = event.start_mark
         value: Any = BROKEN
         if event.anchor is not None or event.tag is not None:
@@ -151,7 +163,7 @@ class Composer:
         return ([], PositionTree(mark, None, [])) if kind is SequenceStartEvent else (value, mark)
 
     def _list_at(self, mark: Mark, depth: int) -> NumberList | None:
-        """The list of numbers that a quoted text stands for, unless it may be beyond the limits."""
+        """Return the list of numbers that a quoted text replaced, within limits."""
         known = self.lists.get(mark.index)
         if known is None:
             return None
@@ -172,7 +184,10 @@ class Composer:
             return BROKEN
 
     def _key(self, event: Any, kind: type, keys: dict[str, Mark]) -> Any:
-        """The key that an event stands for, or `_DROPPED` with an error noted. Raises InvalidCase."""
+        """Return the key of an event, or `_DROPPED` after an error.
+
+        Raises InvalidCase.
+        """
         mark = event.start_mark
         if event.anchor is not None or event.tag is not None:
             self._refuse_decoration(event, kind)
@@ -204,20 +219,23 @@ class Composer:
             self._report_forbidden("tags", written, event.start_mark, _BANG)
 
     def _report_forbidden(self, what: str, found: str, mark: Mark, hint: str) -> None:
-        """Tell of a part of YAML that is not allowed: the first few of one kind, a file full of them needs no more."""
+        """Report a forbidden part of YAML, the first few times for each kind."""
         self.reported[what] += 1
         if self.reported[what] <= _MAX_REPORTED:
             self._note(f"{what} are not allowed, found '{found}'", mark, hint)
 
     def _note(self, message: str, mark: Mark, hint: str = "") -> None:
-        """Tell an error after which reading goes on."""
+        """Add an error after which reading goes on."""
         self.errors.append(self._error(message, mark, hint))
 
     def _error(self, message: str, mark: Any, hint: str = "") -> InvalidCase:
         return InvalidCase(message, place=Place(self.file, mark.line + self.first, mark.column + 1), hint=hint)
 
     def _slips(self, text: str, error: yaml.YAMLError) -> list[InvalidCase]:
-        """The slips that are probably behind what the parser says; none behind a nesting that is merely too deep."""
+        """Return the mistakes that probably caused a parser's error.
+
+        There are none behind a nesting that is too deep.
+        """
         if _TOO_DEEP in str(error):
             return []
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
@@ -231,7 +249,7 @@ class Composer:
         return errors
 
     def _syntax_error(self, error: yaml.YAMLError) -> InvalidCase:
-        """What the parser says, which has no kinds of error but its words, with a hint where these are known."""
+        """Return the parser's error, with a hint if its words are known."""
         if not isinstance(error, yaml.MarkedYAMLError):
             return InvalidCase(f"this is not valid YAML: {error}", place=Place(self.file, self.first, 1))
         problem = error.problem or error.context or "it cannot be read"
@@ -251,9 +269,9 @@ _STAR = "write the value out; text that begins with * needs quotes"
 _AMPERSAND = "write the value out where it is needed; text that begins with & needs quotes"
 _BANG = "text that begins with ! needs quotes"
 _TOO_MANY = "draw large tensors, as in 'x: randn(1000, 1000)'"
-#: What a libyaml that has a limit of its own says, which reads ahead and may come to it before the events do.
+#: The message of a libyaml with a depth limit of its own, which may come before ours.
 _TOO_DEEP = "maximum nesting depth"
-#: What to try, by a part of what libyaml and PyYAML say.
+#: Hints by a part of the messages of libyaml and PyYAML.
 _SYNTAX_HINTS = {
     "mapping values are not allowed": "text that holds ': ' needs quotes, and keys of one mapping the same indentation",
     "cannot start any token": "indent with spaces, and put quotes around text that begins with @, ` or %",

@@ -1,4 +1,7 @@
-"""Gradients written into the text of a case file, under `expected`: comments and layout stay as they are."""
+"""Insertion of `expected` gradients into a case file.
+
+Comments and layout stay.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,18 @@ from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode
 from gradcheck.language.case import Edit, apply_edits
 from gradcheck.language.loader.yaml_text import documents
 
-#: Behind the last of these that there is, `expected` is put where there is none.
+#: A new `expected` goes behind the last of these sections.
 _BEFORE = ("inputs", "constants", "graph", "backward", "steps", "values")
-#: A line is no longer than this where rows can be parted.
+#: Rows go on lines of their own where a line would be longer than this.
 _WIDTH = 100
 
 
 def insert_expected(text: str, line: int, values: Mapping[str, str]) -> str:
-    """The file's text with these values in the document that has something on a line, from 1. Each value is text of
-    YAML's flow style; rows of a matrix may be put on lines of their own. Raises ValueError where there is no such
-    document."""
+    """Return the file's text with these values in one document.
+
+    `line`, from 1, is a line of that document. Values are text in YAML's flow style. Raises ValueError if no document
+    has that line.
+    """
     start = -1
     for piece, first in documents(text):
         if first > line:
@@ -59,7 +64,7 @@ def _edited(piece: str, values: Mapping[str, str]) -> str:
 
 
 def _inserted(piece: str, root: MappingNode, known: Mapping[str, Node], values: Mapping[str, str]) -> str:
-    """With an `expected` of its own."""
+    """Return the document with a new `expected` section."""
     if root.flow_style:
         at = root.end_mark.index - 1
         return Edit(at, at, f", expected: {{{_flow(values, False)}}}").apply_to(piece)
@@ -77,7 +82,7 @@ def _entries(mapping: MappingNode) -> dict[str, Node]:
 
 
 def _replaced(key: Node, node: Node, value: str) -> Edit:
-    """Where a value stands, and what to write instead; of a list with an item a line, that goes behind the key."""
+    """Return the edit that replaces a value; a block list goes behind its key."""
     if isinstance(node, CollectionNode) and not node.flow_style:
         begin, column = int(key.end_mark.index) + 1, int(key.end_mark.column) + 2
         return Edit(begin, _end(node), f" {_break_rows(value, column)}")
@@ -85,7 +90,10 @@ def _replaced(key: Node, node: Node, value: str) -> Edit:
 
 
 def _end(node: Node) -> int:
-    """Where it ends: of a block collection, which for YAML goes on to whatever is next, where its last part does."""
+    """Return the end of a node.
+
+    YAML ends a block collection only at the next token; here it ends with its last part.
+    """
     while isinstance(node, CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         node = last[1] if isinstance(last, tuple) else last
@@ -93,8 +101,8 @@ def _end(node: Node) -> int:
 
 
 def _line_end(piece: str, at: int) -> int:
-    """Behind the line, its comment included."""
-    if piece[at - 1 : at] == "\n":  # a text in a block has its own
+    """Return the end of the line at `at`, its comment included."""
+    if piece[at - 1 : at] == "\n":  # a block scalar includes its line break
         return at
     end = piece.find("\n", at)
     return len(piece) if end < 0 else end + 1
@@ -111,7 +119,7 @@ def _block(values: Mapping[str, str], indent: int, piece: str, at: int) -> str:
 
 
 def _break_rows(value: str, column: int) -> str:
-    """A row a line, where one line would be too long."""
+    """Put each row on a line of its own if one line is too long."""
     if column + len(value) <= _WIDTH or "], [" not in value:
         return value
     return value.replace("], [", "],\n" + " " * (column + 1) + "[")

@@ -1,4 +1,4 @@
-"""The expressions of a case: read, and every name in them held against what is known where they stand."""
+"""Expressions of a case: parsed, and checked for their names."""
 
 from __future__ import annotations
 
@@ -27,9 +27,13 @@ from gradcheck.language.loader.name_scope import (
     known_names_hint,
     tensor_of_gradient_name,
 )
-from gradcheck.language.loader.named_results import NamedResultResolver
-from gradcheck.language.loader.oversized_creators import oversized_creators
-from gradcheck.language.loader.parsed_expression import ParsedExpression, parse_cached, partial_arithmetic
+from gradcheck.language.loader.parsed_expression import (
+    ParsedExpression,
+    oversized_creators,
+    parse_cached,
+    partial_arithmetic,
+    resolve_named_results,
+)
 from gradcheck.language.loader.yaml_document import BROKEN, Path, describe, path_text
 from gradcheck.language.random_streams import RANDOM_OPS
 from gradcheck.language.suggest import nearest
@@ -38,16 +42,14 @@ _FLOW_HINT = 'in YAML\'s flow style a comma ends the entry, so an expression the
 #: The names that an expression may use.
 Names: TypeAlias = Collection[str]
 
-#: Sections whose entries are tensors.
+#: Sections whose entries are tensors, each of which may use those above it.
 TENSORS = frozenset({"inputs", "constants", "graph", "let"})
-#: Sections whose entries may use those above them.
-_ORDERED = frozenset({"inputs", "constants", "graph", "let"})
 
 
 class ExpressionReader:
-    """Reads the expressions of one case. What is wrong with them becomes an error of its `scope`.
+    """Reads the expressions of one case; mistakes are errors of its `scope`.
 
-    `elements` is how many a tensor may have.
+    `elements` is the most that a tensor may have.
     """
 
     def __init__(self, scope: NameScope, elements: int) -> None:
@@ -57,9 +59,9 @@ class ExpressionReader:
     def read(
         self, path: Path, data: Any, names: Names, *, gradients: bool = False, random: bool = False
     ) -> Claim | None:
-        """The expression at `path`, which may use these names; None, with an error, if it is wrong.
+        """Return the expression at `path`; None, with errors, if it is wrong.
 
-        It may speak of `gradients`, and draw at `random`, only where that is said.
+        It may use `names`, and only if so stated `gradients` and `random` creators.
         """
         if data is BROKEN:
             return None
@@ -77,9 +79,8 @@ class ExpressionReader:
             hint = error.hint
             name = text[error.place.column - 1 :].partition("(")[0].strip()
             if isinstance(error, NoSuchOp) and self.scope.defined.get(name) in TENSORS:
-                self.scope.add_error(
-                    f"'{name}' is a tensor, and is not called", place, f"write {name}[0], or {name} * x"
-                )
+                message = f"'{name}' is a tensor, and is not called"
+                self.scope.add_error(message, place, f"write {name}[0], or {name} * x")
                 return None
             if isinstance(hint, Hint) and hint.place:
                 hint = Hint(hint, hint.old, hint.new, self.document.locate(path, text, hint.place.column - 1))
@@ -88,9 +89,8 @@ class ExpressionReader:
         site = _Site(self, path, text, gradients)
         good = [name in names or site.resolves(name, at, names) for name, at in read.mentions.names.items()]
         good += [site.has_gradient(name, at, gradients) for name, at in read.mentions.gradients.items()]
-        good += [
-            random or site.report_random_op(name, at) for name, at in read.mentions.ops.items() if name in RANDOM_OPS
-        ]
+        random_ops = [] if random else [pair for pair in read.mentions.ops.items() if pair[0] in RANDOM_OPS]
+        good += [site.report_random_op(name, at) for name, at in random_ops]
         good.append(not read.creators or site.are_affordable(read))
         good.append(not gradients or "gradient" not in read.mentions.ops or site.is_qualified_gradient())
         good += [site.has_tensor_operands(call) for call in read.extremes]
@@ -98,27 +98,30 @@ class ExpressionReader:
             good += [site.has_value(call) for call in partial_arithmetic(read.expr, self.scope.sizes)]
         expr: Expr | None = read.expr
         if read.parts:
-            expr = NamedResultResolver(self.scope).resolve(read.expr, read.parts, site.report_missing_result)
+            expr = resolve_named_results(read, self.scope, site.report_missing_result)
         if expr is None or not all(good):
             return None
         return Claim(text, expr, self.document.text_place(path), self.document.is_verbatim(path, text))
 
 
-#: What the gradient that comes in is called elsewhere.
+#: Other names for the incoming gradient.
 _INCOMING = frozenset(["grad_output", "grad_out", "dout", "upstream", "upstream_grad", "gout", "g", "dL", "incoming"])
-#: What may be meant as a gradient, and is an op of that name.
+#: The op `gradient`, which may be meant as `grad`.
 _BARE_GRADIENT = re.compile(r"(?<![.\w])gradient\s*\(")
-#: What stands before the name of a gradient's tensor.
+#: The text before the name in grad(name).
 _GRAD = re.compile(r"(?:torch\.)?grad\s*\(\s*")
 
 
 class _Site(NamedTuple):
-    """Where an expression stands: questions about what it mentions, `at` a column. Each "no" comes with an error."""
+    """A place of an expression, and checks of its mentions.
+
+    `at` is a column. A check that returns False has added an error.
+    """
 
     expressions: ExpressionReader
     path: Path
     text: str
-    gradients: bool = False  # whether it may speak of them
+    gradients: bool = False  # it may use grad(…)
 
     @property
     def scope(self) -> NameScope:
@@ -128,7 +131,7 @@ class _Site(NamedTuple):
         return self.scope.document.locate(self.path, self.text, at)
 
     def resolves(self, name: str, at: int, names: Names) -> bool:
-        """Whether a name that is not among `names` is a word of the language."""
+        """Return whether a name outside `names` is a word of the language."""
         scope, path = self.scope, self.path
         section = scope.defined.get(name)
         if section is None and (constant(name) is not None or name in scope.possibly_defined):
@@ -141,19 +144,19 @@ class _Site(NamedTuple):
         elif path == (section, name):
             hint = "a graph has no cycles; give the result a name of its own"
             scope.add_error(f"'{name}' is used in its own definition", place, hint)
-        elif path[0] in _ORDERED and section in (path[0], "inputs", "constants"):
+        elif path[0] in TENSORS and section in (path[0], "inputs", "constants"):
             hint = self._cycle(str(path[1]), name) or "a line may use the names above it; move it up"
             scope.add_error(f"'{name}' is defined below, on line {scope.line(name)}", place, hint)
         else:
-            scope.add_error(
-                f"'{name}' is {SECTION_KINDS[section]}, which is not known here",
-                place,
-                known_names_hint(self._visible(names)),
-            )
+            message = f"'{name}' is {SECTION_KINDS[section]}, which is not known here"
+            scope.add_error(message, place, known_names_hint(self._visible(names)))
         return False
 
     def _unknown(self, name: str, place: Place, names: Names) -> None:
-        """Add the error that a name is unknown: a size, a gradient as a hand writes it, a word of another library."""
+        """Add the error of an unknown name.
+
+        The hints know sizes, names of gradients, and words of other libraries.
+        """
         scope = self.scope
         if name in scope.missing:
             return
@@ -171,12 +174,11 @@ class _Site(NamedTuple):
             return
         quotient = re.search(rf"\b{re.escape(name)}\s*/\s*d_?(\w+)", self.text)
         if re.search(rf"\bd\w*\s*/\s*{re.escape(name)}\b", self.text):
-            return  # the denominator of dL/dx, told with the numerator
-        tensor = tensor_of_gradient_name(
-            name, [one for one in scope.defined if scope.defined[one] in ("inputs", "graph")]
-        )
+            return  # the denominator of dL/dx, which is reported with the numerator
+        differentiable = [one for one, section in scope.defined.items() if section in ("inputs", "graph")]
+        tensor = tensor_of_gradient_name(name, differentiable)
         hint = scope.suggestion(name, visible)
-        if quotient and self.gradients and scope.defined.get(quotient[1]) in ("inputs", "graph"):
+        if quotient and self.gradients and quotient[1] in differentiable:
             hint = Hint(f"did you mean grad({quotient[1]})?", quotient[0], f"grad({quotient[1]})")
         elif tensor and self.gradients:
             hint = Hint(f"did you mean grad({tensor})?", name, f"grad({tensor})")
@@ -197,11 +199,11 @@ class _Site(NamedTuple):
         scope.add_error(f"the name '{name}' is unknown", place, hint)
 
     def _visible(self, names: Names) -> list[str]:
-        """The first of these names, as the file orders them."""
+        """Return the first of these names, in file order."""
         return list(islice((name for name in self.scope.defined if name in names), MOST_COMPARED))
 
     def _cycle(self, user: str, used: str) -> str:
-        """How `used` comes to depend on its user in turn, if it does."""
+        """Return a hint if `used` depends on its user in turn, else ""."""
         scope = self.scope
         if len(scope.errors) >= MOST_HINTS:
             return ""
@@ -220,14 +222,14 @@ class _Site(NamedTuple):
         return ""
 
     def report_missing_result(self, node: Attribute, why: NoSuchResult) -> None:
-        """Refuse a part that is none."""
+        """Report a result that the op does not have."""
         place = self.place(self.text.index(node.name, node.at + len(getattr(node.value, "name", ""))))
         is_op = lookup(node.name) is not None
         hint = Hint(f"call it: .{node.name}()", node.name, f"{node.name}()") if is_op else why.hint
         self.scope.add_error(why.message, place, hint)
 
     def has_gradient(self, name: str, at: int, allowed: bool) -> bool:
-        """Whether `grad(name)` means something here."""
+        """Return whether the case has a gradient `grad(name)` here."""
         sections = ("inputs", "graph")
         if not allowed:
             hint = "grad(…) stands in `formulas`, `wrong_formulas`, `let` and `checks`"
@@ -241,20 +243,20 @@ class _Site(NamedTuple):
         )
 
     def report_random_op(self, name: str, at: int) -> bool:
-        """Refuse a random creator."""
+        """Report a random creator."""
         hint = "draw it under `inputs` or `constants`, so that every engine gets the same numbers"
         self.scope.add_error(f"'{name}' draws random numbers", self.place(at), hint)
         return False
 
     def are_affordable(self, read: ParsedExpression) -> bool:
-        """Whether the creators whose sizes are known already stay within the element budget."""
+        """Return whether creators of known sizes stay within the element limit."""
         before = len(self.scope.errors)
         for call, error in oversized_creators(read.expr, read.creators, self.scope.sizes, self.expressions.elements):
             self.scope.add_error(error.message, self.place(call.at), error.hint)
         return len(self.scope.errors) == before
 
     def has_tensor_operands(self, call: Call) -> bool:
-        """Whether `max(0, x)` is about sizes: of a tensor, torch takes no number there."""
+        """Return False for `max(0, x)` of a tensor, where torch takes no number."""
         scope = self.scope
         for number, other in (call.args, call.args[::-1]):
             plain = isinstance(number, Literal) and isinstance(number.value, (int, float))
@@ -273,7 +275,7 @@ class _Site(NamedTuple):
         return True
 
     def is_qualified_gradient(self) -> bool:
-        """Whether a claim that has the op `gradient` in it says that it is torch's."""
+        """Return whether the op `gradient` is written as torch's."""
         found = _BARE_GRADIENT.search(self.text)
         if found is not None:
             hint = Hint("write grad(x); differences of neighbours are torch.gradient(x)", found[0], "grad(")
@@ -281,7 +283,7 @@ class _Site(NamedTuple):
         return found is None
 
     def has_value(self, call: Call) -> bool:
-        """Whether arithmetic among sizes comes to something: no division by zero, nothing beyond 64 bits."""
+        """Return whether arithmetic over sizes is defined and fits 64 bits."""
         try:
             evaluate(call, self.scope.sizes)
         except TensorError as error:
@@ -291,7 +293,7 @@ class _Site(NamedTuple):
 
 
 def _tensors_in(expr: Expr) -> Iterator[str]:
-    """The names whose values it is made of: not those of which it asks the shape alone."""
+    """Yield the names whose values an expression uses, not only their shapes."""
     stack = [expr]
     while stack:
         node = stack.pop()
@@ -302,7 +304,7 @@ def _tensors_in(expr: Expr) -> Iterator[str]:
 
 
 def clamp_for(op: str, number: Expr, tensor: Expr) -> tuple[Expr, ...]:
-    """What is written for the larger, or the smaller, of a number and a tensor."""
+    """Return spellings of the larger, or smaller, of a number and a tensor."""
     is_lower = op in ("max", "maximum", "fmax")
     clamped = Call("clamp", (tensor,), (("min" if is_lower else "max", number),))
     return (Call("relu", (tensor,)), clamped) if is_lower and number == Literal(0) else (clamped,)

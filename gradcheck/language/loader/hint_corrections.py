@@ -1,4 +1,7 @@
-"""What hints propose, written into a file's text: comments and layout stay; what does not mend its error is left."""
+"""Corrections from hints, applied to the text of a file.
+
+Comments and layout stay. A correction that does not remove its error is left out.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,10 @@ from gradcheck.language.loader.case_files import load_text
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What stands at a place of a file, and what was meant. `error` is the message of what it mends, where a look at
-    the file alone tells whether it does."""
+    """A text at a place of a file, and its replacement.
+
+    `error` is the message of the error to remove, if validating the file shows it.
+    """
 
     place: Place
     old: str
@@ -22,14 +27,17 @@ class Correction:
 
 
 def correction_from_hint(hint: str, place: Place, error: str = "") -> Correction | None:
-    """The correction that a hint proposes for an error at a place; None where it names none."""
+    """Return the correction that a hint proposes for an error, if any."""
     if not isinstance(hint, Hint) or not hint.old or hint.old == hint.new:
         return None
     return Correction(hint.place or place, hint.old, hint.new, error)
 
 
 def apply_corrections(text: str, corrections: Iterable[Correction]) -> tuple[str, list[Correction]]:
-    """The text with those corrections that it has a place for, and these; of two that overlap, the first."""
+    """Return the text with the corrections that fit, and these corrections.
+
+    Of two that overlap, the first is applied.
+    """
     lines = text.split("\n")
     starts = [0]
     for line in lines:
@@ -48,11 +56,15 @@ def apply_corrections(text: str, corrections: Iterable[Correction]) -> tuple[str
 
 
 def apply_verified_corrections(text: str, file: str, corrections: Iterable[Correction]) -> tuple[str, list[Correction]]:
-    """The text with those corrections after which the error that they are about is gone, and no other in its place;
-    each is tried on its own. Those without an error are not looked at."""
+    """Return the text with the corrections that work, and these corrections.
+
+    Each is tried alone. One that leaves its error, or causes another in its place, or names none, is left out.
+    """
     taken: list[Correction] = []
     errors = load_text(text, file)[1]
-    for one in sorted(corrections, key=lambda one: one.place, reverse=True):  # so that the others' places stay
+    for one in sorted(
+        corrections, key=lambda one: one.place, reverse=True
+    ):  # from the end, so that the other places stay valid
         candidate, made = apply_corrections(text, [one])
         if not made or not one.error:
             continue
@@ -64,7 +76,7 @@ def apply_verified_corrections(text: str, file: str, corrections: Iterable[Corre
 
 
 def _is_worse(before: list[InvalidCase], after: list[InvalidCase], one: Correction) -> bool:
-    """Whether the error is still there, or another is where the correction is. It may bring others to light."""
+    """Return whether the error stays, or another stands at the correction."""
     start, end = one.place.column, one.place.column + len(one.new)
     here = any(e.place.line == one.place.line and start <= e.place.column < end for e in after)
     same = sum(error.message == one.error for error in after) >= sum(error.message == one.error for error in before)

@@ -1,4 +1,7 @@
-"""`implementations`: which code claims to compute which entry of the graph. Nothing is imported or run here."""
+"""The section `implementations`: code that computes entries of the graph.
+
+Nothing is imported or run here.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +23,15 @@ _HINT = "write FILE.py:NAME, the file beside this one, or module:NAME"
 
 
 class ImplementationReader:
-    """Reads the implementations of one case. What is wrong with them becomes an error of the scope's."""
+    """Reads the implementations of one case; mistakes are errors of the scope."""
 
     def __init__(self, expressions: ExpressionReader, above: Mapping[str, Collection[str]]) -> None:
-        """`above` holds for each entry of the graph the names that it may use."""
+        """Take the names that each graph entry may use as `above`."""
         self.expressions, self.above = expressions, above
         self.scope = expressions.scope
 
     def read(self, said: Mapping[str, Any]) -> tuple[Implementation, ...]:
-        """All of them, in the file's order."""
+        """Return all implementations in file order."""
         found: list[Implementation | None] = []
         for entry, data in said.items():
             path = ("implementations", entry)

@@ -56,7 +56,7 @@ def _names(value: Any) -> Any:
 
 
 def _generalize(value: Any) -> Any:
-    """Expand `generalize: true` to `generalize: {}`; `case_builder` handles `false`."""
+    """Expand `generalize: true` to `generalize: {}`; the builder sees `false`."""
     return {} if isinstance(value, bool) else value
 
 
@@ -133,7 +133,7 @@ class Xfail(SchemaRecord):
 
 
 class Case(SchemaRecord):
-    """A graph of tensors, where its backward pass starts, and what must be true of the gradients."""
+    """A graph of tensors, its backward pass, and claims about its gradients."""
 
     name: str = key(WORD, "Default: the file's stem. Unique within the file.", ["chain of four matrices"], str)
     description: str = key(Text(), "What the case shows.", ["A sum over a product, with respect to each factor."], str)

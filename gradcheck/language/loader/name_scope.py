@@ -1,4 +1,4 @@
-"""The names of a case: what each is, whether an expression can use it, and who may refer to whom."""
+"""The names of a case: their sections, their use, hints for unknown ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradcheck.language.expr.torch_names import is_usable
 from gradcheck.language.loader.yaml_document import Document, Path, shorten
 from gradcheck.language.suggest import did_you_mean
 
-#: What a name of each section is, in words.
+#: Names of each section, in words.
 SECTION_KINDS = {
     "dims": "a size",
     "shapes": "a size",
@@ -23,40 +23,40 @@ SECTION_KINDS = {
     "graph": "a tensor of the graph",
     "let": "an intermediate step",
 }
-#: Hints cost more than errors: how many errors get one, and how many names are looked at for it.
+#: Hints cost more than errors: the most errors with a hint, and the most names compared for one.
 MOST_HINTS, MOST_COMPARED = 50, 500
-#: YAML's words, as expressions have them.
+#: YAML's words, as expressions spell them.
 _WRITTEN = {"true": "True", "false": "False", "null": "None", "yes": "True", "no": "False", "nil": "None"}
-#: Sizes that a hint gives as an example.
+#: Example sizes in hints.
 _SIZES = (4, 3, 5, 2, 6, 7, 8, 9)
-#: What a hand writes for the gradient of Z: dZ, d_Z, grad_Z, Z_grad, gZ, dL_dZ, deltaZ.
+#: Common names for the gradient of Z: dZ, d_Z, grad_Z, Z_grad, gZ, dL_dZ, deltaZ.
 _OF_TENSOR = re.compile(r"(?:dL_d|dloss_d|d_|d|grad_|grad|g_|delta_|delta)(\w+)|(\w+?)_?(?:grad|bar)")
 _PART = re.compile(r"(\w+)\[\d{1,4}\]")
 
 
 @dataclass(slots=True)
 class NameScope:
-    """All the names of one case. What is wrong with their use becomes one of the `errors`."""
+    """All names of one case; mistakes in their use become `errors`."""
 
     document: Document
     errors: list[InvalidCase]
     possibly_defined: set[
         str
     ]  # names that an error may have kept from being defined: that they are unknown is no error
-    sizes: Mapping[str, int]  # those of `dims`
-    defined: dict[str, str] = field(default_factory=dict)  # every name, and the section that defines it
-    reported_unknown: set[str] = field(default_factory=set)  # names that are told to be unknown
+    sizes: Mapping[str, int]  # the sizes in `dims`
+    defined: dict[str, str] = field(default_factory=dict)  # each name's section
+    reported_unknown: set[str] = field(default_factory=set)  # names already reported as unknown
     _missing_sizes_error: InvalidCase | None = None
-    missing: dict[str, Place] = field(default_factory=dict)  # sizes that are nowhere given, and where they are used
+    missing: dict[str, Place] = field(default_factory=dict)  # undefined sizes, and the place of their first use
 
     def add_error(self, message: str, at: Place | Path, hint: str = "", *, key: bool = False) -> None:
-        """Add an error, at a place or at the value to which a path leads; with `key` at the key that ends the path."""
+        """Add an error at a place, or at the value (`key`: the key) of a path."""
         if not isinstance(at, Place):
             at = self.document.key_place(at) if key else self.document.place(at)
         self.errors.append(InvalidCase(message, place=at, hint=hint))
 
     def define(self, section: str, names: Iterable[str]) -> None:
-        """Enter the names of a section. One that is taken already keeps its first meaning."""
+        """Add the names of a section; a name that is taken keeps its section."""
         for name in names:
             if not is_usable(name):
                 self.possibly_defined.update((name, name.partition(":")[0]))
@@ -69,15 +69,15 @@ class NameScope:
                 self.add_error(f"the name '{name}' is defined twice", (section, name), where, key=True)
 
     def line(self, name: str) -> int:
-        """The line on which a name is defined."""
         return self.document.key_place((self.defined[name], name)).line
 
     def check_reference(
         self, path: Path, sections: Collection[str], what: str, name: str = "", place: Place | None = None
     ) -> bool:
-        """Whether a name belongs to one of these sections, or is a part such as `m[0]` of one; if not, an error.
+        """Return whether a name belongs to these sections; report it if not.
 
-        The name is the key that ends `path`, or else `name`, which stands at `path` or at `place`.
+        The name is the key that ends `path`, or else `name`, which stands at `path` or at `place`. A part such as
+        `m[0]` counts as its entry.
         """
         name = name or str(path[-1])
         section = self.defined.get(name)
@@ -101,7 +101,7 @@ class NameScope:
         return False
 
     def add_missing_size(self, name: str, place: Place) -> None:
-        """Add the error that a size is nowhere given; one for all of them, where the first is used."""
+        """Report an undefined size; all of them share one error."""
         self.missing.setdefault(name, place)
         names = list(self.missing)
         if len(names) > len(_SIZES):
@@ -117,7 +117,10 @@ class NameScope:
         self._missing_sizes_error.message, self._missing_sizes_error.hint = message, hint
 
     def suggestion(self, name: str, known: Collection[str]) -> str:
-        """What was meant by a name that is unknown, or what there is. Of very many errors, only the first say so."""
+        """Return a hint for an unknown name: a near one, or the known names.
+
+        Only the first of many errors get one.
+        """
         if len(self.errors) >= MOST_HINTS:
             return ""
         if name in _WRITTEN:
@@ -135,28 +138,28 @@ class NameScope:
 
 
 def tensor_of_gradient_name(name: str, tensors: Collection[str]) -> str:
-    """The tensor whose gradient a name such as `dZ` stands for; empty where it is none of these."""
+    """Return the tensor whose gradient a name such as `dZ` means, or ""."""
     found = _OF_TENSOR.fullmatch(name)
     tensor = (found[1] or found[2]) if found else ""
     return tensor if tensor in tensors else ""
 
 
 def _tensor_of_gradient_text(name: str, tensors: Collection[str]) -> str:
-    """The tensor of `grad(x)`, `x.grad` or `dL/dx`, written where its name alone belongs."""
+    """Return the tensor of `grad(x)`, `x.grad` or `dL/dx` as a name, or ""."""
     found = re.fullmatch(r"grad\((\w+)\)|(\w+)\.grad|[d∂]\w*\s*/\s*[d∂](\w+)", name)
     tensor = (found[1] or found[2] or found[3]) if found else ""
     return tensor if tensor in tensors else ""
 
 
 def known_names_hint(names: list[str]) -> str:
-    """The first of some names, as a hint."""
+    """Return a hint that lists the first known names."""
     if not names:
         return ""
     return f"known here: {', '.join(names[:12])}{', …' if len(names) > 12 else ''}"
 
 
 def _better_name(name: str) -> str:
-    """Why a name is bad, and a better one."""
+    """Return a hint with a valid name for an invalid one."""
     if iskeyword(name):
         return f"it is a word of Python's; try '{name}_'"
     normal = unicodedata.normalize("NFKC", name)

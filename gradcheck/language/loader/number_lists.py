@@ -1,8 +1,8 @@
-"""Lists of nothing but numbers, read at once: to YAML's parser each number is an event, which takes ten times as long.
+"""Lists of numbers, read in one piece.
 
-In the text that the parser is given, quotation marks stand in place of the outer brackets of such a list, so that it
-comes as one text, and everything else where it was. What looks like a list and is none, being part of a comment or of a
-text, does not come so: then the file's own text is parsed.
+YAML's parser takes ten times as long, since it makes an event of each number. Here quotation marks replace the outer
+brackets of such a list, so that the parser reads it as one text and all positions stay. If a comment or a text only
+looks like a list, no such text comes, and the unchanged file is parsed.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 from gradcheck.language.loader.yaml_document import Mark, PositionNode, PositionTree
 
-#: How a list begins, behind the key that it is the value of.
+#: The beginning of a list that is the value of a key.
 _BEGINNING = ": ["
 _FIRST = frozenset("[-0123456789 \n")
-#: A list of numbers that JSON writes as YAML does; what may be no float64, and lists of none, are left to the parser.
+#: Numbers that JSON and YAML write alike; numbers beyond float64 and empty lists are left to the parser.
 _NUMBERS = re.compile(r"[-+.,eE0-9 \n\[\]]*")
 _LARGE = re.compile(r"[eE][-+]?[0-9]{3}")
 _LONGEST = 100
@@ -26,7 +26,7 @@ _decode = JSONDecoder().raw_decode
 
 
 class NumberList(NamedTuple):
-    """A list, how many values it is of, itself and the lists in it included, how deep they are, and its own text."""
+    """A list, its number of values (inner lists included), its depth and text."""
 
     data: list[Any]
     values: int
@@ -35,7 +35,7 @@ class NumberList(NamedTuple):
 
 
 def find_lists(text: str) -> dict[int, NumberList]:
-    """The lists of numbers that there seem to be, by where they begin."""
+    """Return the apparent lists of numbers by position."""
     found: dict[int, NumberList] = {}
     at = text.find(_BEGINNING)
     while at >= 0:
@@ -52,14 +52,14 @@ def find_lists(text: str) -> dict[int, NumberList]:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether every number is surely a float64, and every list holds something."""
+    """Return whether every number fits float64, and no list is empty."""
     if _EMPTY.search(text) or max(map(len, text.split(","))) > _LONGEST:
         return False
     return not ("e" in text or "E" in text) or not _LARGE.search(text)
 
 
 def _depth(data: Any) -> int:
-    """How deep lists stand in the first of each; where others are deeper, they are no tensor."""
+    """Return the depth along first items; deeper items make it no tensor."""
     depth = 0
     while type(data) is list:
         data, depth = data[0], depth + 1
@@ -67,7 +67,7 @@ def _depth(data: Any) -> int:
 
 
 def quoted(text: str, lists: dict[int, NumberList]) -> str:
-    """The text with each of these lists between quotation marks in place of its brackets."""
+    """Return the text with quotation marks for the lists' outer brackets."""
     pieces, done = [], 0
     for start, one in lists.items():
         pieces += [text[done:start], '"', one.text[1:-1], '"']
@@ -76,7 +76,7 @@ def quoted(text: str, lists: dict[int, NumberList]) -> str:
 
 
 class ListMark:
-    """Where something begins, from 0."""
+    """A position, counted from 0."""
 
     __slots__ = ("column", "index", "line")
 
@@ -85,7 +85,7 @@ class ListMark:
 
 
 class NumberPositions(PositionTree):
-    """The positions in a list of numbers, which are found when they are asked for: where something is wrong."""
+    """Positions in a list of numbers, computed when an error needs them."""
 
     __slots__ = ("_text",)
 
@@ -100,7 +100,7 @@ class NumberPositions(PositionTree):
 
 
 def _positions(text: str, mark: Mark) -> list[PositionNode]:
-    """Those of the items of a list that begins at a mark."""
+    """Return the positions of the items of a list that begins at a mark."""
     top = PositionTree(mark, None, [])
     stack = [top]
     line, line_start, done = mark.line, mark.index - mark.column, 0

@@ -1,6 +1,6 @@
-"""The JSON Schema of a case, made from the model: what editors check, explain and complete.
+"""The JSON Schema of a case for editors, made from the model.
 
-`gradcheck.schema.json` is what it comes to; a test holds the two together.
+A test compares it with `gradcheck.schema.json`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, get_args
 from gradcheck.autograd import dtypes
 from gradcheck.language.loader.model import Case, Dtype
 
-#: Ops that are written `x.T` alone.
+#: Ops that are written as attributes, `x.T`.
 _ATTRIBUTES = ("T", "H", "mT", "mH")
 _LIST = {
     "type": "array",
@@ -21,7 +21,7 @@ _EXPRESSION_TEXT = "An expression over creators, sizes and the names above: rand
 
 _RTOL, _ATOL = "Relative to each element.", "Absolute, as in NumPy; 0 unless given."
 
-#: What the model only names, since it is read elsewhere.
+#: Definitions that the model only names.
 DEFINITIONS: dict[str, Any] = {
     "List": {**_LIST, "description": "Nested lists of numbers (complex ones as '1+2j'), or of booleans."},
     "Value": {
@@ -134,7 +134,7 @@ DEFINITIONS: dict[str, Any] = {
 
 
 def schema() -> dict[str, Any]:
-    """The schema of one YAML document of a case file."""
+    """Return the schema of one YAML document of a case file."""
     made = Case.schema()
     records = Case.records_below().values()
     known = {record.__name__: {"title": record.__name__, **record.schema()} for record in records}
@@ -151,7 +151,7 @@ def schema() -> dict[str, Any]:
 
 
 def calls() -> list[str]:
-    """Every op as it is called, `softmax(input, dim)`: what an editor offers where an expression stands."""
+    """Return every op as it is called, such as `softmax(input, dim)`."""
     from gradcheck.autograd.op import whole_table
 
     return [

@@ -22,7 +22,7 @@ Usage: TypeAlias = tuple[str, str]
 
 
 class Violation(NamedTuple):
-    """One violation of a type: its path, the value found, and what is allowed."""
+    """A violation of a type: its path, the value found, the limits."""
 
     what: What
     at: KeyPath

@@ -1,4 +1,4 @@
-"""`shapes`: which words stand for the sizes of a literal, and whether they agree with one another."""
+"""The section `shapes`: symbolic sizes of literals, and their agreement."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from gradcheck.language.loader.expression_reader import ExpressionReader
 from gradcheck.language.loader.validate import AllNames
 from gradcheck.language.loader.yaml_document import BROKEN, describe
 
-#: Sizes in a row, in round brackets or none.
+#: Sizes in a row, with or without round brackets.
 _ROW = re.compile(r"\(?\s*(\w+\s*(?:,\s*\w+\s*)*,?)\)?")
 Shape = tuple[str | int, ...] | Expr
-#: The sizes of these are written out, or one list; those of the others are one argument, at this position.
+#: Creators whose arguments are the sizes or one list, and the position of the list of sizes in others.
 _WRITTEN_OUT = frozenset({"randn", "rand", "zeros", "ones", "eye"})
 _SIZE_AT = {"uniform": 2, "randint": 2, "full": 0, "normal": 2}
 
 
 class SymbolicShapes:
-    """The shapes of one case, and their `words`."""
+    """The shapes of one case, and their `symbols`."""
 
     def __init__(self, expressions: ExpressionReader, said: Mapping[str, Any]) -> None:
         self.expressions, self.scope = expressions, expressions.scope
@@ -65,7 +65,7 @@ class SymbolicShapes:
         return False
 
     def resolve_sizes(self, values: Mapping[str, Value]) -> dict[str, int]:
-        """The sizes that the words have in the file's own literals; errors where they disagree."""
+        """Return the sizes of the symbols in the literals; report disagreement."""
         sizes: dict[str, tuple[int, str]] = {word: (size, "dims") for word, size in self.dims.items()}
         for name, shape in self.shapes.items():
             value = values.get(name)
@@ -111,10 +111,9 @@ def _words(shape: Shape) -> set[str]:
 
 
 def creator_sizes(expr: Expr) -> tuple[str | int, ...] | None:
-    """The sizes of the creator that a shape's expression is, where they are all words and integers.
+    """Return the sizes of a shape's creator if all are words and integers.
 
-    Only those of the outermost creator are the tensor's own; an expression around creators (`rand(n, n) + 1`) is
-    looked into for the first.
+    For an expression around creators (`rand(n, n) + 1`), the first creator counts.
     """
     for node in expr.walk():
         if isinstance(node, Call):

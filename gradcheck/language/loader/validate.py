@@ -1,4 +1,4 @@
-"""A document against the model: every mistake, each at its exact place and in words that help."""
+"""Validation of a document against the model, each mistake at its place."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CASE_KEYS = tuple(model.Case.keys)
 #: The keys of the records below a case, by the key that they stand under.
 _KEYS_BELOW = {name: tuple(record.keys) for name, record in model.Case.records_below().items()}
 _DEFINING = frozenset({"dims", "inputs", "constants", "graph", "let", "shapes"})
-#: What other tools, and people, call a key.
+#: Synonyms of keys, from other tools and habits.
 _SYNONYMS: dict[str, tuple[str, ...]] = {
     word: tuple(meant.split())
     for meant, words in {
@@ -38,39 +38,39 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
     }.items()
     for word in words.split()
 }
-#: Of very many errors, only the first get a hint, which costs more than the error.
+#: Only the first errors get a hint, which costs more than the error.
 _MOST_HINTS = 50
 _CASE = RecordType(model.Case)
-#: What a document comes to of which nothing can be kept.
+#: The model of an invalid document.
 _EMPTY = model.Case()
 
 
 def is_misplaced(name: str, data: Any) -> bool:
-    """Whether an entry of a section is a whole section."""
+    """Return whether an entry of a section is itself a section."""
     return name in _CASE_KEYS and isinstance(data, dict) and bool(data) and not data.keys() & {"values", "shape"}
 
 
 class AllNames(set[str]):
-    """A set of names that nothing is missing from."""
+    """A set that contains every name."""
 
     def __contains__(self, name: object) -> bool:
         return True
 
 
 class ValidationResult:
-    """What passed: the `model`, whatever was wrong left out; and what may be missing because of that."""
+    """The valid part of a document as `model`, and the errors."""
 
     def __init__(self) -> None:
         self.model = _EMPTY
         self.errors: list[InvalidCase] = []
-        self.possibly_defined: set[str] = set()  # names that an error may have kept from being defined
-        #: The top-level keys, and the beginnings of paths, below which something was wrong.
+        self.possibly_defined: set[str] = set()  # names that errors may hide
+        #: Top-level keys, and beginnings of paths, that hold a mistake.
         self.broken: set[Any] = set()
-        self.intended_keys: set[str] = set()  # the top-level keys that unknown ones were probably meant to be
+        self.intended_keys: set[str] = set()  # top-level keys that unknown keys probably mean
 
 
 def check(document: Document) -> ValidationResult:
-    """Validate `document`, leaving out of it what is wrong so that the rest can be checked further."""
+    """Validate `document`, and remove its invalid parts."""
     checked = ValidationResult()
     if document.incomplete:
         checked.possibly_defined = AllNames()
@@ -91,11 +91,11 @@ def check(document: Document) -> ValidationResult:
 
 
 def _remove_invalid(data: dict[str, Any], loc: tuple[str | int, ...], checked: ValidationResult) -> None:
-    """Remove the innermost key of a mapping on the way to `loc`, and excuse the names it would have defined."""
+    """Remove the innermost key on the way to `loc`, and note its names."""
     checked.broken.update((str(loc[0]), loc[:2]))
     steps = data.get("steps")
     if loc[0] == "steps" and len(loc) == 2 and isinstance(steps, list) and isinstance(loc[1], int):
-        steps[loc[1]] = {"forward": {}}  # the others keep their numbers
+        steps[loc[1]] = {"forward": {}}  # so that the other steps keep their numbers
         return
     owner: dict[Any, Any] = data
     key = loc[0]
@@ -115,16 +115,16 @@ def _remove_invalid(data: dict[str, Any], loc: tuple[str | int, ...], checked: V
 
 
 class _Explanation:
-    """What one validation found, in our words. The known keys are listed once."""
+    """The errors of one validation; it lists the known keys once."""
 
     def __init__(self, document: Document, checked: ValidationResult) -> None:
         self.document, self.checked = document, checked
-        self.hints = _MOST_HINTS  # how many more may be given
+        self.hints = _MOST_HINTS  # how many more hints may be given
         self.empty = {key: value for key, value in document.data.items() if value is None}
         self.is_listed = False
 
     def explain(self, odd: list[Violation]) -> None:
-        """Add the errors to the checked, less those whose value's own error is already told."""
+        """Add the errors, unless the value itself could not be read."""
         for one in odd:
             if one.found is not BROKEN:
                 self.checked.errors.append(self._error(one))
@@ -160,7 +160,10 @@ class _Explanation:
         return InvalidCase(f"{path_text(loc)} takes {what}, not {shown}", place=self.document.place(loc), hint=hint)
 
     def _slip(self, loc: tuple[str | int, ...], found: Any, what: str) -> InvalidCase | None:
-        """A colon that lacks its space, or is none: in a text where a mapping belongs, or in a key without a value."""
+        """Return the error of a missing space or colon, if that explains it.
+
+        This applies to a text in the place of a mapping, and to a key without a value.
+        """
         place = None
         if what == _MAPPING[0] and isinstance(found, str):
             lines = self.document.lines_of(loc, found)
@@ -179,7 +182,7 @@ class _Explanation:
         return InvalidCase(slip.message, place=place, hint=slip.hint)
 
     def _unknown_key(self, loc: tuple[str | int, ...]) -> InvalidCase:
-        """The error for the key that ends `loc`, which the model does not have there."""
+        """Return the error of the unknown key that ends `loc`."""
         key, is_top = str(loc[-1]), len(loc) == 1
         known = _CASE_KEYS if is_top else _KEYS_BELOW[str(loc[0])]
         meant = _SYNONYMS.get(key.lower(), ()) if is_top else ()
@@ -205,7 +208,7 @@ class _Explanation:
         return InvalidCase(f"unknown key '{shorten(key, 40)}'", place=self.document.key_place(loc), hint=hint)
 
     def _empty_above(self, key: str) -> str:
-        """The section without entries right above a top-level key, if there is one."""
+        """Return the empty section right above a top-level key, or ""."""
         if not self.empty or self.hints <= 0:
             return ""
         keys = list(self.document.data)
@@ -214,12 +217,15 @@ class _Explanation:
         return section if section in _DEFINING and self.empty.get(section, 0) is None else ""
 
     def _sections_in(self, key: str) -> list[str]:
-        """The case's own keys below one that is none."""
+        """Return the keys of a case below an unknown key."""
         value = self.document.data.get(key)
         return [name for name in value if name in _CASE_KEYS] if isinstance(value, dict) else []
 
     def _synonym_hint(self, key: str, meant: tuple[str, ...]) -> str:
-        """The keys that a word of other libraries stands for; of formulas and numbers, which it is."""
+        """Return a hint with the keys that a synonym means.
+
+        The values tell formulas from known gradients.
+        """
         self.checked.intended_keys.update(meant)
         if key.lower() in ("rtol", "atol", "trials"):
             return f"write {meant[0]}: {{{key.lower()}: {self.document.data[key]}}}"
@@ -236,14 +242,14 @@ class _Explanation:
 
 
 def _truth(found: str) -> str:
-    """`false` for `no`, for `False` in quotes, and for what is nearly it."""
+    """Return a hint for a misspelt `true` or `false`, or ""."""
     word = {"no": "false", "off": "false", "yes": "true", "on": "true"}.get(found.lower())
     word = word or nearest(found.lower(), ("true", "false"))
     return Hint(f"did you mean {word}?", found, word) if word else ""
 
 
 def _choice(found: str, known: tuple[str, ...]) -> str:
-    """A word for one that is none of the known: spelled otherwise, as torch has it, or in full."""
+    """Return a hint for a word that is none of the known."""
     word = found.removeprefix("torch.").removeprefix("np.").lower()
     word = word if word in (*known, "float") else dtypes.ALIASES.get(word, word)
     close = word if word in known else nearest(word, known)
@@ -252,7 +258,7 @@ def _choice(found: str, known: tuple[str, ...]) -> str:
 
 
 def _expectation(odd: Violation) -> tuple[str, str]:
-    """What is taken there, and what to try."""
+    """Return the expected values in words, and a hint."""
     if odd.usage is not None and odd.what in (*_TYPES, "pattern"):
         return odd.usage
     if odd.what == "choice":
@@ -273,7 +279,7 @@ def _counted(number: int) -> str:
 
 _LIST = ("a list", "write [first, second], or each item on a line of its own after '- '")
 _MAPPING = ("a mapping", "write 'name: value', each on a line of its own")
-#: What is taken where another type stands.
+#: Expected values by the kind of violation.
 _TYPES = {
     "text": ("text", "put it in quotes"),
     "integer": ("an integer", ""),

@@ -1,4 +1,4 @@
-"""Values in their places: which forms and dtypes an input, a constant, a claim may have; and `tolerance`."""
+"""Values: forms and dtypes of inputs, constants, claims; and `tolerance`."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ class ValueReader:
 
     def __init__(self, expressions: ExpressionReader, dtype: str) -> None:
         self.expressions, self.document = expressions, expressions.document
-        self.dtype = dtype  # the case's
+        self.dtype = dtype  # the dtype of the case
 
     def read(self, path: Path, data: Any, names: Names, *, leaf: bool = False, random: bool = True) -> Value | None:
-        """The value at `path`, whose text may use `names`; None, with errors, if it is wrong.
+        """Return the value at `path`, whose text may use `names`.
 
-        A `leaf` requires a gradient, and takes the case's dtype unless it states one.
+        Returns None, with errors, if it is wrong. A `leaf` requires a gradient, and takes the case's dtype unless it
+        states one.
         """
         try:
             if isinstance(data, dict):
@@ -65,7 +66,7 @@ class ValueReader:
         return Value(array=array, dtype=dtype, place=self.document.place(path))
 
     def _shape_hint(self, data: Any) -> str:
-        """What to write where a list says which sizes a tensor has, in place of its numbers."""
+        """Return a hint for a list that holds sizes instead of numbers, or ""."""
         if type(data) is not list or any(type(size) not in (int, str) for size in data):
             return ""
         words = {size for size in data if type(size) is str}
@@ -74,13 +75,13 @@ class ValueReader:
         return f"a tensor of this shape is an expression: randn({', '.join(map(str, data))})"
 
     def _check_fit(self, array: np.ndarray, dtype: str, leaf: bool) -> None:
-        """Raises ListError where a number does not fit the dtype that it will have."""
+        """Raise ListError for a number that does not fit its final dtype."""
         target = dtype or (self.dtype if leaf or array.dtype.kind == "f" else "")
         if target and target != "complex128" and (target != "float64" or array.dtype.kind == "c"):
             cast(array, target)
 
     def _read_mapping(self, path: Path, data: dict[str, Any], names: Names, leaf: bool, random: bool) -> Value | None:
-        """`{values: …, shape: …, dtype: …}`."""
+        """Read `{values: …, shape: …, dtype: …}`."""
         for key in data:
             if key not in _FORM_KEYS:
                 hint = did_you_mean(key, _FORM_KEYS, "a value is a number, a list, text, or {values, shape, dtype}")
@@ -148,7 +149,7 @@ _TOLERANCE_KEYS = ("rtol", "atol")
 def read_tolerances(
     scope: NameScope, said: Mapping[str, Any]
 ) -> tuple[dict[str, StatedTolerance], StatedTolerance | None]:
-    """What holds for claims, by tensor ("" for all others), and what for engines."""
+    """Return the tolerances of claims by tensor (or ""), and that of engines."""
     claims: dict[str, StatedTolerance] = {}
     engines = None
     common = {key: value for key, value in said.items() if not isinstance(value, dict)}
@@ -166,7 +167,7 @@ def read_tolerances(
 
 
 def read_tolerance(scope: NameScope, path: Path, said: Mapping[str, Any]) -> StatedTolerance:
-    """`{rtol, atol}` at a path; what is wrong with it is an error of the scope's."""
+    """Return the tolerance `{rtol, atol}` at a path."""
     numbers = {}
     for key, value in said.items():
         if key not in _TOLERANCE_KEYS:

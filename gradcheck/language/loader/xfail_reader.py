@@ -1,4 +1,4 @@
-"""`xfail`: that a case must fail, in which of its claims alone, and until when."""
+"""The key `xfail`: an expected failure, its claims and its last day."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _TENSORS = ("inputs", "constants", "graph")
 
 
 def expected_failure(scope: NameScope, said: model.Case) -> ExpectedFailure | None:
-    """What a case says of it. A name that no claim can have and a day that there is not are errors of the scope's."""
+    """Return the expected failure of a case.
+
+    Reports a name that no claim can have, and a day that does not exist.
+    """
     if said.xfail is None:
         return None
     only = tuple(" ".join(name.split()) for name in said.xfail.only)
@@ -30,7 +33,7 @@ def expected_failure(scope: NameScope, said: model.Case) -> ExpectedFailure | No
 
 
 def _check(scope: NameScope, path: Path, name: str) -> None:
-    """That a claim may be called so: `formula of b`, `b`, `check`."""
+    """Report a name, such as `formula of b`, that no claim can have."""
     kind, of, tensor = name.partition(" of ")
     if of and kind.replace(" ", "_") not in XFAIL_CLAIMS:
         hint = did_you_mean(kind, XFAIL_CLAIMS, f"there are {', '.join(XFAIL_CLAIMS)}")
@@ -40,7 +43,7 @@ def _check(scope: NameScope, path: Path, name: str) -> None:
 
 
 def _texts(said: model.Case) -> Iterator[Any]:
-    """Everything that is claimed in an expression."""
+    """Yield the texts of all claims."""
     yield from said.checks
     for step in said.steps:
         yield from step.checks

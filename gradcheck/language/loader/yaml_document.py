@@ -1,4 +1,4 @@
-"""What a YAML document holds: plain data, the position of every key and value, and how errors name them."""
+"""A YAML document: plain data, positions of its values, and error texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradcheck.errors import Place
 
 
 class Mark(Protocol):
-    """Where something begins, from 0; PyYAML's own record of it."""
+    """A position, counted from 0; PyYAML's own record."""
 
     index: int
     line: int
@@ -19,14 +19,14 @@ class Mark(Protocol):
 
 @dataclass(slots=True, eq=False)
 class PositionTree:
-    """The positions below a mapping (`keys` holds those of its keys) or a list (`keys` is None)."""
+    """The positions below a mapping, or below a list (`keys` is None)."""
 
     mark: Mark
     keys: dict[str, Mark] | None
     children: Any
 
     def child(self, part: str | int) -> PositionNode | None:
-        """The position below a key or an index; None if there is none."""
+        """Return the position below a key or an index, or None."""
         if self.keys is not None:
             return cast("PositionNode | None", self.children.get(part))
         return self.children[part] if isinstance(part, int) and part < len(self.children) else None
@@ -36,7 +36,7 @@ PositionNode: TypeAlias = "Mark | PositionTree"
 
 
 class Broken:
-    """Stands for a value that could not be read and whose error is already told."""
+    """Marker for a value that could not be read, and has its error already."""
 
     def __repr__(self) -> str:
         return "BROKEN"
@@ -44,7 +44,7 @@ class Broken:
 
 BROKEN = Broken()
 
-#: The way to a value: keys of mappings and indices of lists.
+#: The path to a value: keys of mappings and indices of lists.
 Path: TypeAlias = Sequence["str | int"]
 
 
@@ -52,7 +52,7 @@ Path: TypeAlias = Sequence["str | int"]
 class Document:
     """One YAML document: its plain `data`, and the place of everything in it.
 
-    Mappings are dicts with text keys, in the file's order; lists are lists; scalars are str, int, float, bool, None.
+    Mappings are dicts with text keys, in the file's order; lists are lists; scalars are str, int, float, bool or None.
     """
 
     file: str
@@ -60,33 +60,36 @@ class Document:
     first: int  # the line of the file on which `text` begins, from 1
     data: Any
     root: PositionNode
-    broken: bool = False  # whether BROKEN may stand somewhere in `data`
-    incomplete: bool = False  # whether keys were left out of it
+    broken: bool = False  # `data` may hold BROKEN
+    incomplete: bool = False  # `data` lacks keys
 
     def place(self, path: Path = ()) -> Place:
-        """Where the value at `path` begins, or the nearest one above that is there."""
+        """Return the place of the value at `path`, or of the nearest one above."""
         return self._at(self._mark(path))
 
     def key_place(self, path: Path) -> Place:
-        """Where the key that ends `path` stands; for an item of a list, the item."""
+        """Return the place of the key that ends `path`, or of the list item."""
         parent = self._walk(path[:-1])
         keys = parent.keys if isinstance(parent, PositionTree) else None
         return self._at(keys[path[-1]]) if keys and path[-1] in keys else self.place(path)
 
     def key_places(self, path: Path) -> dict[str, Place]:
-        """Where each key of the mapping at `path` stands."""
+        """Return the place of each key of the mapping at `path`."""
         spot = self._walk(path)
         return (
             {key: self._at(mark) for key, mark in (spot.keys or {}).items()} if isinstance(spot, PositionTree) else {}
         )
 
     def text_place(self, path: Path) -> Place:
-        """Where the text at `path` itself begins: behind a quotation mark."""
+        """Return the place of the text at `path`, after a quotation mark."""
         mark = self._mark(path)
         return Place(self.file, mark.line + self.first, mark.column + 1 + (self.text[mark.index] in "'\""))
 
     def locate(self, path: Path, text: str, offset: int) -> Place:
-        """Where the character at `offset` of `text`, the value at `path`, stands; text over several lines too."""
+        """Return the place of a character of `text`, the value at `path`.
+
+        `offset` counts from 0. The text may span several lines.
+        """
         mark, start = self._mark(path), self.text_place(path)
         begin = mark.index + (start.column - mark.column - 1)
         if self.text.startswith(text, begin):
@@ -101,7 +104,7 @@ class Document:
         return Place(self.file, self.first + self.text.count("\n", 0, begin), begin - line_start + 1)
 
     def lines_of(self, path: Path, text: str) -> list[str]:
-        """The lines of the file on which the text at `path` stands, the first from where it begins."""
+        """Return the lines of the text at `path`, the first from its beginning."""
         left, lines = len("".join(text.split())), []
         for line in self.text[self._mark(path).index :].split("\n"):
             if left <= 0:
@@ -111,12 +114,15 @@ class Document:
         return lines or [text]
 
     def is_verbatim(self, path: Path, text: str) -> bool:
-        """Whether the value at `path` stands in the file as it is read: on one line, and without escapes."""
+        """Return whether the value at `path` stands in the file as it is read.
+
+        It then stands on one line, without escapes.
+        """
         mark = self._mark(path)
         return self.text.startswith(text, mark.index + (self.text[mark.index] in "'\""))
 
     def is_cut(self, path: Path, text: str) -> bool:
-        """Whether a comma of YAML's flow style ends the value at `path`."""
+        """Return whether a comma of YAML's flow style ends the value at `path`."""
         mark = self._mark(path)
         return self.text[mark.index + len(text) :].lstrip()[:1] in (",", "}", "]") and self.is_verbatim(path, text)
 
@@ -138,7 +144,7 @@ class Document:
 
 
 def path_text(path: Iterable[str | int]) -> str:
-    """The way to a value as a person writes it: `steps[0].expected.x`, in quotes."""
+    """Return a path as a person writes it, quoted: `steps[0].expected.x`."""
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
@@ -146,7 +152,7 @@ def path_text(path: Iterable[str | int]) -> str:
 
 
 def describe(value: Any) -> str:
-    """What stands there, in a few words."""
+    """Return a short description of a value."""
     if value is None:
         return "nothing (null)"
     if isinstance(value, bool):
@@ -160,19 +166,22 @@ def describe(value: Any) -> str:
 
 
 def shorten(text: str, length: int) -> str:
-    """The text, cut to so many characters."""
+    """Return the text, cut to `length` characters."""
     return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`numbers` counts the values that one file writes out, `elements` those of one tensor."""
+    """The limits of one file.
+
+    `numbers` counts the values that a file writes out, `elements` those of one tensor.
+    """
 
     bytes: int = 10_000_000
     depth: int = 100
     numbers: int = 100_000
     elements: int = 100_000_000
-    #: Errors shown of one file; the last says how many more there are.
+    #: Errors shown for one file; the last one gives the number of the others.
     errors: int = 100
 
 

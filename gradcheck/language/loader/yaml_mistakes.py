@@ -1,7 +1,7 @@
-"""Where a text that is no YAML went wrong: its lines are looked at one by one; a parser sees it only further down.
+"""Mistakes in a text that is no YAML, found line by line.
 
-A parser says where it could not go on; the slip is often a line above: a bracket that is open, an `=` for a colon. A
-further kind of slip is a function in `LINE_CHECKS`.
+A parser reports where it gave up. The mistake is often a line above, such as an open bracket or `=` for a colon. A
+further kind of mistake is a function in `LINE_CHECKS`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from gradcheck.errors import Hint, Place
-from gradcheck.language.expr import notation_mistakes as expressions
+from gradcheck.language.expr.notation_mistakes import find_notation_mistake
+from gradcheck.language.loader.yaml_document import shorten
 
 
 class YamlMistake(NamedTuple):
-    """What stands in a line and a column of a text, both from 0; so does the place of its hint, where that has one."""
+    """A mistake at a line and a column, both from 0, as in its hint's place."""
 
     line: int
     column: int
@@ -24,7 +25,7 @@ class YamlMistake(NamedTuple):
 
 
 class YamlLine(NamedTuple):
-    """A line that is neither empty nor a comment, with the number it has, and the one before it."""
+    """A line that is neither empty nor a comment, and the one above it."""
 
     number: int
     text: str
@@ -32,24 +33,24 @@ class YamlLine(NamedTuple):
 
     @property
     def indent(self) -> int:
-        """How far it is indented."""
+        """The number of spaces that indent it."""
         return len(self.text) - len(self.text.lstrip(" "))
 
     @property
     def key(self) -> str:
-        """The key that it begins with; empty where there is none."""
+        """The key that it begins with, or ""."""
         found = _ENTRY.match(self.text)
         return found["key"] if found else ""
 
     @property
     def value(self) -> tuple[int, str]:
-        """The column of what stands behind its key, and that."""
+        """The column and the text of the value after its key."""
         found = _ENTRY.match(self.text)
         return (found.start("value"), found["value"] or "") if found else (self.indent, "")
 
     @property
     def item(self) -> tuple[int, str]:
-        """The column of what it says as an item of a list, or as a whole, and that."""
+        """The column and the text of the line as a list item."""
         text = re.sub(r"^\s*(?:- +)*", "", self.text)
         return len(self.text) - len(text), text
 
@@ -59,16 +60,17 @@ _ENTRY = re.compile(
 )
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _BLOCK = re.compile(r"[|>][-+0-9]*\s*$")
-#: How many lines above the place where a parser gave up are looked at for all but brackets.
+#: All checks but that of brackets look at so many lines above the parser's position.
 _NEAR = 500
 _PAIRS = {"{": "}", "[": "]"}
-_STARTS = {"@": "needs quotes", "`": "needs quotes", "%": "needs quotes", "*": "needs quotes", "&": "needs quotes"}
-_QUOTE = "text that begins with {} needs quotes"
+_STARTS = ("@", "`", "%", "*", "&")
 
 
 def find_yaml_mistakes(text: str, until: int) -> list[YamlMistake]:
-    """The slips that probably keep a text from being YAML, which a parser gave up on in line `until`: the last above
-    it, and those right above that."""
+    """Return the mistakes that probably stopped a parser in line `until`.
+
+    These are the last mistake above that line, and those right above it.
+    """
     found: list[YamlMistake] = []
     goes_on = False
     for line in _lines(text, until, max(0, until - _NEAR)):
@@ -81,15 +83,15 @@ def find_yaml_mistakes(text: str, until: int) -> list[YamlMistake]:
 
 
 def find_mistake_in_text(text: str) -> YamlMistake | None:
-    """The slip in a text that stands where a mapping should: `d:3`, `L = x.sum()`; its line is 0."""
+    """Return the mistake in a text that stands for a mapping: `d:3`, `L = x`."""
     line = YamlLine(0, text, None)
     return _no_space(line) or _equals(line)
 
 
 def _lines(text: str, until: int, start: int = 0) -> Iterator[YamlLine]:
-    """Those from a line to another, less what stands in block scalars."""
+    """Yield the lines of a range, block scalars left out."""
     above: YamlLine | None = None
-    block = -1  # how far the key of a block scalar is indented
+    block = -1  # the indentation of a block scalar's key
     for number, line in enumerate(text.split("\n")[start : until + 1], start):
         indent = line[: len(line) - len(line.lstrip())]
         if not line.strip() or (line.lstrip().startswith("#") and "\t" not in indent):
@@ -114,7 +116,7 @@ def _tab(line: YamlLine) -> YamlMistake | None:
 
 
 def _parting(line: YamlLine) -> YamlMistake | None:
-    """What parts documents elsewhere."""
+    """Find a line that divides documents in other formats."""
     found = re.fullmatch(r"(--|-{4,}|={3,}|\*{3,}|_{3,})\s*", line.text)
     if found is None:
         return None
@@ -125,10 +127,7 @@ def _equals(line: YamlLine) -> YamlMistake | None:
     found = re.match(r"\s*(?:- +)*(\w+)(\s*)=(?!=)\s*(\S.*)?", line.text)
     if found is None:
         return None
-    hint = Hint(f"a name is followed by a colon: {found[1]}: {_short(found[3] or '')}", "=", ":")
-    if found[2]:
-        hint = Hint(hint, found[2] + "=", ":")
-        return YamlMistake(line.number, found.end(1), f"'=' behind the name '{found[1]}'", hint)
+    hint = Hint(f"a name is followed by a colon: {found[1]}: {_short(found[3] or '')}", found[2] + "=", ":")
     return YamlMistake(line.number, found.end(1), f"'=' behind the name '{found[1]}'", hint)
 
 
@@ -141,7 +140,7 @@ def _no_space(line: YamlLine) -> YamlMistake | None:
 
 
 def _no_name(line: YamlLine) -> YamlMistake | None:
-    """A call that stands as a statement, between lines that have names: `loss.backward()`."""
+    """Find a call that stands as a statement, such as `loss.backward()`."""
     above, found = line.above, re.match(r"\s*+((\w++)[\w.]*+\(.*\))\s*$", line.text)
     if found is None or above is None or not above.key or line.indent != above.indent:
         return None
@@ -152,7 +151,7 @@ def _no_name(line: YamlLine) -> YamlMistake | None:
 
 
 def _no_colon(line: YamlLine) -> YamlMistake | None:
-    """A line without a colon, between lines that have one."""
+    """Find a line without a colon between lines that have one."""
     found = re.match(r"\s*(\w+)(?:[ \t]+(\S.*))?$", line.text)
     above = line.above
     if found is None or (above is not None and not above.key and not found[2]):
@@ -167,14 +166,13 @@ def _no_colon(line: YamlLine) -> YamlMistake | None:
 
 
 def _start(line: YamlLine) -> YamlMistake | None:
-    """A value that begins with what means something to YAML."""
+    """Find a value whose first character is YAML syntax."""
     column, value = line.value
     if value[:1] == "|" and not _BLOCK.match(value):
-        bars = expressions.find_notation_mistake(value)
+        bars = find_notation_mistake(value)
         return YamlMistake(line.number, column + bars.at, bars.message, bars.hint) if bars else None
-    if value[:1] in _STARTS and value[:1]:
-        quoted = "'" + value.rstrip().replace("'", "''") + "'"
-        hint = Hint(_QUOTE.format(value[0]), value.rstrip(), quoted)
+    if value.startswith(_STARTS):
+        hint = _quote_hint(f"text that begins with {value[0]} needs quotes", value)
         return YamlMistake(line.number, column, f"YAML reads '{value[0]}' at the beginning as its own", hint)
     return None
 
@@ -191,13 +189,12 @@ def _second_colon(line: YamlLine) -> YamlMistake | None:
         rest = value[found.end() :].strip().partition(")")[0].partition(",")[0]
         hint = Hint(f"write {keyword[1]}={rest}", found[0], "=")
         return YamlMistake(line.number, column + found.start(), "a keyword has '=', not ':'", hint)
-    quoted = "'" + value.rstrip().replace("'", "''") + "'"
-    hint = Hint("text that holds ': ' needs quotes", value.rstrip(), quoted, Place("", line.number, column))
+    hint = _quote_hint("text that holds ': ' needs quotes", value, Place("", line.number, column))
     return YamlMistake(line.number, column + found.start(), "a second colon in one line", hint)
 
 
 def _text_after_list(line: YamlLine) -> YamlMistake | None:
-    """`[1, 2].T`, `[1,, 2]`: a list of YAML's that is none."""
+    """Find a malformed list, such as `[1, 2].T` or `[1,, 2]`."""
     column, value = line.value
     if value[:1] not in _PAIRS:
         return None
@@ -215,25 +212,23 @@ def _text_after_list(line: YamlLine) -> YamlMistake | None:
                 return YamlMistake(line.number, column + at + 1, f"'{rest[0]}' closes nothing", hint)
             if rest.startswith(("//", "%", "--", ";")):
                 at += 1 + len(value[at + 1 :]) - len(value[at + 1 :].lstrip())
-                return YamlMistake(
-                    line.number, column + at, f"{rest[:2].strip()} begins no comment", "a comment begins with #"
-                )
-            quoted = "'" + value.rstrip().replace("'", "''") + "'"
-            hint = Hint(f"an expression that begins with {value[0]} needs quotes", value.rstrip(), quoted,
-                        Place("", line.number, column))  # fmt: skip
+                message = f"{rest[:2].strip()} begins no comment"
+                return YamlMistake(line.number, column + at, message, "a comment begins with #")
+            message = f"an expression that begins with {value[0]} needs quotes"
+            hint = _quote_hint(message, value, Place("", line.number, column))
             return YamlMistake(line.number, column + at + 1, f"text stands behind the closing {mark}", hint)
     return None
 
 
 def _wrong_indentation(line: YamlLine) -> YamlMistake | None:
-    """A key that is deeper than the one above, which has a value; or between the levels that there are."""
+    """Find a key that is indented too deep, or between the open levels."""
     above = line.above
     if not line.key or above is None or line.indent == above.indent:
         return None
     if line.indent > above.indent and above.key and above.value[1]:
         message = f"'{line.key}' is indented deeper than '{above.key}' above, which has a value already"
         hint = Hint("keys of one mapping have the same indentation", " " * line.indent, " " * above.indent)
-        return YamlMistake(line.number, 0, message, hint)._replace(column=line.indent)
+        return YamlMistake(line.number, line.indent, message, hint)
     levels: list[int] = []  # of the mappings that are open
     one: YamlLine | None = above
     while one is not None:
@@ -262,8 +257,7 @@ LINE_CHECKS: tuple[Callable[[YamlLine], YamlMistake | None], ...] = (
 
 
 def _unclosed_bracket(text: str, until: int) -> YamlMistake | None:
-    """The bracket or quotation mark that a value begins with, and that a line which begins with a key of the same
-    indentation or less finds open."""
+    """Find a bracket or quotation mark that is open at the next key."""
     lines = text.split("\n")
     for line in _lines(text, until):
         column, value = line.value if line.key else line.item
@@ -291,7 +285,7 @@ def _unclosed_bracket(text: str, until: int) -> YamlMistake | None:
 
 
 def _brackets(text: str, line: int, column: int, opened: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """What is open after a text, which begins in this line and column; each with its place."""
+    """Return the brackets and quotation marks open after a text, with places."""
     found = list(opened)
     for at, mark in enumerate(text):
         if found and found[-1][2] in "'\"":
@@ -307,5 +301,10 @@ def _brackets(text: str, line: int, column: int, opened: list[tuple[int, int, st
 
 
 def _short(text: str) -> str:
-    text = text.strip()
-    return text if len(text) <= 24 else f"{text[:23]}…"
+    return shorten(text.strip(), 24)
+
+
+def _quote_hint(message: str, value: str, place: Place | None = None) -> Hint:
+    text = value.rstrip()
+    quoted = "'" + text.replace("'", "''") + "'"
+    return Hint(message, text, quoted, place)

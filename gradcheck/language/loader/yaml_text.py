@@ -1,6 +1,6 @@
-"""The text of a YAML file: decoded, divided into documents, and what its plain scalars mean.
+"""The text of a YAML file: decoding, documents and plain scalars.
 
-Scalars are those of the YAML 1.2 core schema: `no` and `1:30` are text, `1e-3` a number, `0o17` fifteen
+Scalars are those of the YAML 1.2 core schema: `no` and `1:30` are text, `1e-3` is a number, `0o17` is fifteen
 (https://yaml.org/spec/1.2.2/#103-core-schema).
 """
 
@@ -14,23 +14,26 @@ from typing import TypeAlias
 
 from gradcheck.errors import InvalidCase, Place
 
-#: Everything that ASCII text may hold, and every byte of a longer character.
+#: The allowed ASCII characters, and every byte of a longer character.
 _ALLOWED = bytes([9, 10, 13, *range(0x20, 0x7F), *range(0x80, 0x100)])
-#: Not allowed in YAML, or line breaks by YAML 1.1 alone: an editor would count other lines.
+#: Characters that YAML forbids, or that break lines in YAML 1.1 alone: an editor would count other lines.
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-#: What other encodings begin with; those of UTF-16 begin UTF-32 as well.
+#: The first bytes of other encodings; those of UTF-16 begin UTF-32 too.
 _OTHER_ENCODINGS = (
     ("UTF-32", (b"\xff\xfe\x00\x00", b"\x00\x00\xfe\xff")),
     ("UTF-16", (b"\xff\xfe", b"\xfe\xff")),
 )
-#: A marker in the first column always divides documents, whatever stands around it.
+#: A marker in the first column always divides documents.
 _MARKER = re.compile(r"^(?:---|\.\.\.)(?=[ \t\n]|\Z)", re.MULTILINE)
 _COMMENTS = re.compile(r"(?:[ \t]*(?:#[^\n]*)?(?:\n|\Z))*\Z")
 _DIRECTIVES = re.compile(r"(?:(?:%[^\n]*|[ \t]*(?:#[^\n]*)?)(?:\n|\Z))*\Z")
 
 
 def decode(raw: bytes, file: str) -> str:
-    """The text of a file, with `\\n` as its line break. Raises InvalidCase."""
+    """Return the text of a file with unified line breaks.
+
+    Raises InvalidCase.
+    """
     if raw.startswith(b"\xef\xbb\xbf"):
         raw = raw[3:]
     for name, starts in _OTHER_ENCODINGS:
@@ -66,11 +69,11 @@ def _place(file: str, before: str) -> Place:
 
 
 def documents(text: str) -> Iterator[tuple[str, int]]:
-    """The text of each document and the line it begins on; empty documents left out.
+    """Yield the text and first line of each document that is not empty.
 
-    Divided before they are parsed, so that a syntax error in one cannot touch another.
+    They are divided before they are parsed, so that a syntax error affects one document.
     """
-    start = None  # where the directives of the next document begin
+    start = None  # beginning of the next document's directives
     line, counted = 1, 0
     for begin, end in _pieces(text):
         dashed = text.startswith("---", begin)
@@ -89,7 +92,7 @@ def documents(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Where the parts between the markers begin and end; each begins with its marker."""
+    """Yield the bounds of the parts, each of which begins with its marker."""
     begin = 0
     if "---" in text or "..." in text:
         for marker in _MARKER.finditer(text):
@@ -113,14 +116,17 @@ _NUMBER_STARTS = frozenset("0123456789+-.")
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _OTHER_BASE = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-#: Below the length at which Python refuses to convert.
+#: Below the number of digits that Python converts.
 _LONGEST = 1000
 _LONG = 19
 _LARGEST = int(sys.float_info.max)
 
 
 def resolve(text: str) -> Scalar:
-    """The value of a plain scalar. Raises OverflowError for a number that no float64 can hold."""
+    """Return the value of a plain scalar.
+
+    Raises OverflowError for a number beyond float64.
+    """
     if text[:1] not in _NUMBER_STARTS:
         return _WORDS.get(text, text)
     if len(text) < _LONG and text.isdigit() and text.isascii():
@@ -142,7 +148,10 @@ def _number(text: str) -> Scalar:
 
 
 def _integer(text: str, digits: str, base: int) -> int:
-    """The integer that these digits of a scalar mean. Raises OverflowError, as for floats."""
+    """Return the integer that the digits of a scalar mean.
+
+    Raises OverflowError as for floats.
+    """
     if len(text) > _LONGEST:
         raise OverflowError(f"the number {_short(text)} has {len(text):,} digits")
     value = int(digits, base)
