@@ -49,7 +49,7 @@ def conventional_ranks(expr: Expr) -> Ranks:
 def _orders(tree: Tree, expr: Expr) -> Iterator[tuple[str, ...]]:
     """Yield orders of the names, one of which gives the least text.
 
-    Names with the same uses are tried in every order.
+    Names with equal uses are tried in every order.
     """
     names = list(free_names(expr))
     alike: dict[str, list[str]] = {}

@@ -181,12 +181,10 @@ def plan_call(site: CallSite) -> ParsePlan:
     if not isinstance(func, ast.Attribute):
         raise site.error("only a function or a method can be called", _layer_hint(func))
     owner = dotted_name(func.value)
-    if owner.partition(".")[0] in NUMPY_LIKE_NAMES or (owner in LAYERS and lookup(func.attr) is None):
-        if "." in owner or not _reads_as_method(node, owner, func.attr):
-            return _function(site, owner, func.attr)
-    elif owner in NAMESPACES:
-        if owner == "torch" and func.attr == "numel" and node.args:
-            return _read_len(site, "numel")
+    if owner == "torch" and func.attr == "numel" and node.args:
+        return _read_len(site, "numel")
+    is_foreign = owner.partition(".")[0] in NUMPY_LIKE_NAMES or (owner in LAYERS and lookup(func.attr) is None)
+    if is_foreign or owner in NAMESPACES:
         if "." in owner or not _reads_as_method(node, owner, func.attr):
             return _function(site, owner, func.attr)
     return _method(site, func)
@@ -203,7 +201,7 @@ def _layer_hint(func: ast.expr) -> str:
 
 
 def _reads_as_method(node: ast.Call, owner: str, name: str) -> bool:
-    """Return whether `F.sum(0)` means a tensor F: the function lacks its tensor."""
+    """Return whether `F.sum(0)` means a tensor F, as the function needs one."""
     op = lookup(name)
     if op is None:
         return name in METHODS
@@ -344,8 +342,8 @@ def _build(site: CallSite, op: Op, keys: tuple[str, ...], parts: list[Expr]) -> 
     try:
         op.bind(args, dict(kwargs))
     except ArgumentError as error:
-        instead = _OF_ONE if len(parts) == 1 else _OF_TWO if len(parts) == 2 else _OF_MANY
-        raise site.error(error.message, instead.get(op.name, error.hint)) from None
+        hint = _USAGE_HINTS.get((op.name, min(len(parts), 3)), error.hint)
+        raise site.error(error.message, hint) from None
     if op.name in ("sort", "argsort") and positional > 1 and "stable" in keys:
         raise site.error(f"{op.name} takes dim by its name beside stable", f"write {op.name}(x, dim=0, stable=True)")
     if op.name in _DIM_FIRST and positional == 1 and "keepdim" in keys and "dim" not in keys:

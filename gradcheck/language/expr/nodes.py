@@ -39,7 +39,7 @@ class Expr:
         raise TypeError(f"{type(self).__name__} has no children")
 
     def walk(self) -> abc.Iterator[Expr]:
-        """Yield all nodes in reading order, parents first, repeated ones each time."""
+        """Yield all nodes in reading order, parents first, repeats included."""
         stack = [self]
         while stack:
             node = stack.pop()
@@ -103,7 +103,7 @@ class Gradient(Named):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Attribute(Expr):
-    """`x.shape`, `x.ndim`, `x.dtype`, `x.numel()` or `len(x)`; `x.T` is a call."""
+    """`x.shape`, `x.ndim`, `x.dtype`, `x.numel()`, `len(x)`; `x.T` is a call."""
 
     value: Expr
     name: str

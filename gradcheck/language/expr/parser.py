@@ -180,7 +180,7 @@ def _attribute(source: Source, node: ast.Attribute, depth: int) -> ParsePlan:
 
 
 def _build_part(source: Source, node: ast.Attribute, parts: list[Expr]) -> Expr:
-    """Return a result by its name; the loader resolves those of a case's names."""
+    """Return a result by its name; the loader resolves names of the case."""
     (owner,), at = parts, source.at(node)
     if isinstance(owner, Name):
         return Attribute(owner, node.attr, at=at)

@@ -1,4 +1,4 @@
-"""The text of an expression as Python's syntax tree, with places of errors."""
+"""The text of an expression as Python's syntax tree; places of errors."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ _FUNCTIONALS = frozenset({"torch.nn.functional", "nn.functional", "F"})
 NUMPY_LIKE_NAMES = frozenset({"np", "numpy", "jnp", "tf", "jax", "scipy", "keras"})
 #: Namespaces of layers.
 LAYERS = frozenset({"nn", "torch.nn", "K"})
-#: Names of libraries, some of which may be a tensor's name.
+#: Names of libraries, some of them also names of tensors.
 LIBRARIES = NUMPY_LIKE_NAMES | {"K", "nn", "torch", "F", "sp", "math", "linalg", "mx"}
 #: Names of ops in other libraries, and their spelling here.
 FOREIGN_OPS = {

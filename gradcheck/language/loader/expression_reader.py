@@ -42,7 +42,7 @@ _FLOW_HINT = 'in YAML\'s flow style a comma ends the entry, so an expression the
 #: The names that an expression may use.
 Names: TypeAlias = Collection[str]
 
-#: Sections whose entries are tensors, each of which may use those above it.
+#: Sections of tensors; each entry may use those above it.
 TENSORS = frozenset({"inputs", "constants", "graph", "let"})
 
 

@@ -92,7 +92,7 @@ def documents(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of the parts, each of which begins with its marker."""
+    """Yield the bounds of the parts; each part begins with its marker."""
     begin = 0
     if "---" in text or "..." in text:
         for marker in _MARKER.finditer(text):

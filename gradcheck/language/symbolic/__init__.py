@@ -1,5 +1,5 @@
-"""Gradients as formulas: the ops' own rules, called on tensors that know how they are written.
+"""Gradients as formulas: gradient rules applied to symbolic tensors.
 
-`formula` are these tensors and their sizes, `derive` the reverse sweep over them, `simplify` makes what comes out
-short. Whether a formula is right is for others to say: nothing here compares gradients.
+`formula` holds these tensors and their sizes, `symbolic_gradients` runs the reverse sweep over them, and `simplify`
+shortens the result. Nothing here checks a formula against a gradient.
 """

@@ -1,7 +1,7 @@
-"""Values that know how they are written: a gradient rule that is called on them yields a formula.
+"""Symbolic tensors and sizes, on which a gradient rule yields a formula.
 
-A `Formula` is a tensor with its expression. Its `shape` holds sizes that know theirs too, so that what a rule computes
-from `x.shape[0]` holds for other sizes as well.
+A `Formula` is a tensor with its expression. Its `shape` holds symbolic sizes, so that a rule's results from
+`x.shape[0]` hold for other sizes as well.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from gradcheck.language.evaluation.scalar_arithmetic import ARITHMETIC
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Literal, Sequence, Slice
 from gradcheck.language.expr.printer import to_text
 
-#: An array that no name stands for is written out if it has no more elements than this.
+#: Larger arrays without a name are not written out.
 MAX_WRITTEN_OUT = 256
 
 
 class Formula(Node):
-    """A tensor's values, `data`, and the expression `expr` that they are the value of.
+    """A tensor's values, `data`, with their expression `expr`.
 
-    A node as a Tensor is one: the reverse sweep runs over formulas too.
+    It is a node, as a Tensor is, so that the reverse sweep runs over formulas.
     """
 
     __slots__ = ("_shape", "expr")
@@ -40,11 +40,11 @@ class Formula(Node):
 
     @property
     def shape(self) -> Shape:
-        """The sizes, each of which knows that it is `x.shape[i]`."""
+        """The sizes, each with the expression `x.shape[i]`."""
         return self._shape or Shape(self.data.shape, Attribute(self.expr, "shape"))
 
     def set_expr(self, expr: Expr) -> None:
-        """From now on, write it so: it has been given a name."""
+        """Replace the expression, since the tensor now has a name."""
         self.expr, self._shape = expr, None
 
     def __repr__(self) -> str:
@@ -52,7 +52,10 @@ class Formula(Node):
 
     @classmethod
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Formula:
-        """The op on the formulas' values, written as a call of it. Raises what the op raises, and Unsupported."""
+        """Return the op's result with its call as the expression.
+
+        Raises as the op does, and Unsupported.
+        """
         formula = Formula(op.compute([numeric_value(arg) for arg in args]), call_expr(op, args))
         data = formula.data
         if op.elementwise:  # the shape of an operand that was not broadcast is shorter to write
@@ -72,7 +75,7 @@ def _operator(op: str, *, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         if not isinstance(other, (int, float)):
             return NotImplemented
-        if op == "mul" and type(other) is int and other == 1:  # as `math.prod` begins
+        if op == "mul" and type(other) is int and other == 1:  # the first step of `math.prod`
             return self
         return arithmetic(op, other, self) if reflected else arithmetic(op, self, other)
 
@@ -84,10 +87,10 @@ def _reflected(op: str) -> Callable[[Any, Any], Any]:
 
 
 class SymbolicNumber:
-    """A number that knows its expression. Arithmetic with it gives another; comparisons give plain truth."""
+    """A number with its expression; arithmetic keeps it, comparison does not."""
 
     expr: Expr
-    # NumPy's scalars have these too: whatever has them is no plain number, and evaluation leaves it to the host.
+    # Attributes of NumPy's scalars, so that evaluation leaves these numbers to the host.
     dtype: np.dtype = np.dtype(np.int64)
     shape = ()
 
@@ -107,21 +110,21 @@ class SymbolicNumber:
         return Formula.__apply_op__(op, args)
 
 
-class SymbolicInteger(SymbolicNumber, int):  # type: ignore[misc]  # int's own ** takes a modulus
-    """A size, or an integer made of sizes."""
+class SymbolicInteger(SymbolicNumber, int):  # type: ignore[misc]  # int has another signature of **
+    """A size, or an integer computed from sizes."""
 
-    #: The shape that it is an entry of.
+    #: The shape that holds it.
     owner_shape: Shape | None = None
 
 
 class SymbolicFloat(SymbolicNumber, float):  # type: ignore[misc]  # as of int
-    """A float made of sizes, such as `1 / x.shape[0]`."""
+    """A float computed from sizes, such as `1 / x.shape[0]`."""
 
     dtype = np.dtype(np.float64)
 
 
 class Shape(tuple):
-    """A shape that knows whose it is: `expr` is `x.shape`."""
+    """A shape with its expression, `x.shape`."""
 
     expr: Expr
 
@@ -135,7 +138,7 @@ class Shape(tuple):
 
 
 def symbolic_number(value: Any, expr: Expr) -> Any:
-    """A number that is written `expr`; truth values and complex numbers stay as they are."""
+    """Return a number with an expression; bool and complex stay plain."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return value
     number: Any = SymbolicInteger(value) if isinstance(value, int) else SymbolicFloat(value)
@@ -144,7 +147,7 @@ def symbolic_number(value: Any, expr: Expr) -> Any:
 
 
 def arithmetic(op: str, left: Any, right: Any) -> Any:
-    """`left + right` and its like on numbers of which one is written."""
+    """Return `left + right` and its like on symbolic or plain numbers."""
     return symbolic_number(
         ARITHMETIC[op](numeric_value(left), numeric_value(right)), Call(op, (to_expr(left), to_expr(right)))
     )
@@ -154,7 +157,7 @@ def arithmetic(op: str, left: Any, right: Any) -> Any:
 
 
 def numeric_value(value: Any) -> Any:
-    """An argument with arrays for formulas, and plain numbers for those that are written."""
+    """Return an argument with arrays and plain numbers for symbolic ones."""
     if isinstance(value, Formula):
         return value.data
     if isinstance(value, SymbolicNumber):
@@ -168,13 +171,17 @@ def numeric_value(value: Any) -> Any:
 
 
 def call_expr(op: Op, args: tuple[Any, ...]) -> Call:
-    """How the op's call with these arguments, all of its parameters in order, is written: what is a default is left
-    out, what follows that is given by keyword."""
+    """Return the call of an op with all its parameters in order.
+
+    Defaults are left out; parameters after a gap are keywords.
+    """
     positional: list[Expr] = []
     keywords: list[tuple[str, Expr]] = []
     keeps = any(parameter.name == "keepdim" and arg is True for parameter, arg in zip(op.parameters, args, strict=True))
     for position, (parameter, arg) in enumerate(zip(op.parameters, args, strict=True)):
-        if _is_default(parameter, arg) and not (keeps and parameter.name == "dim"):  # torch keeps only what it is told
+        if _is_default(parameter, arg) and not (
+            keeps and parameter.name == "dim"
+        ):  # torch keeps a dimension only if it is named
             continue
         if keywords or parameter.keyword_only or len(positional) < position:
             keywords.append((parameter.name, to_expr(arg)))
@@ -192,7 +199,10 @@ def _is_default(parameter: Parameter, arg: Any) -> bool:
 
 
 def to_expr(value: Any) -> Expr:
-    """How an argument of an op is written. Raises Unsupported for an array too large to be written out."""
+    """Return the expression of an op's argument.
+
+    Raises Unsupported for an array that is too large to write out.
+    """
     if isinstance(value, (Formula, Shape, SymbolicNumber)):
         return value.expr
     if isinstance(value, (tuple, list)):
@@ -209,7 +219,7 @@ def to_expr(value: Any) -> Expr:
 
 
 def _shape_expr(sizes: tuple[Any, ...] | list[Any]) -> Expr | None:
-    """How these sizes are written as one, `x.shape`; None if they are not all of a tensor's, in their order."""
+    """Return `x.shape` for all sizes of a tensor in order, else None."""
     shape = getattr(sizes[0], "owner_shape", None) if sizes else None
     if shape is None or len(shape) != len(sizes) or any(a is not b for a, b in zip(shape, sizes, strict=True)):
         return None

@@ -1,7 +1,7 @@
-"""A case's gradients as formulas: the reverse sweep, run on how tensors are written instead of on their numbers.
+"""Gradients of a case as formulas, by a reverse sweep over expressions.
 
-What comes out is text of the case language. It is printed, pasted into `formulas:`, parsed back; evaluated, it is equal
-to the core's gradient bit for bit.
+The result is text of the case language: it can be printed, pasted into `formulas:` and parsed. Evaluated, it equals the
+core's gradient bit for bit.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from gradcheck.language.symbolic.formula import (
     to_expr,
 )
 
-#: A formula of more nodes than this, written out, helps nobody.
+#: Larger formulas are not useful when written out.
 MAX_NODES = 20_000
 
 
 def derive_gradients(problem: Problem, *, expand: bool = False, most: int | None = MAX_NODES) -> dict[str, Expr]:
-    """The gradient of every tensor that the last backward pass reaches, by name; parts of a tuple are `m[0]`, `m[1]`.
+    """Return the gradient of every tensor that the last pass reaches, by name.
 
-    A formula speaks of the tensor's children by their own gradients, `grad(child)`; with `expand` of names and of the
-    roots' incoming gradients alone. Raises what the forward pass raises, and Unsupported where a gradient cannot be
-    written down: where its formula has more than `most` parts as a tree, too. With None it may have any number; what it
-    holds twice is one object, and `sharing.share` gives it a name.
+    Parts of a tuple are `m[0]`, `m[1]`. A formula uses the gradients of the tensor's children, `grad(child)`; with
+    `expand`, names and the roots' incoming gradients alone. With `most=None` a formula may have any number of nodes;
+    its repeated parts are one object, which `extract_steps` can name. Raises as the forward pass does, and Unsupported
+    for a formula that cannot be written or has more than `most` nodes.
     """
     passes = [i for i, s in enumerate(problem.case.steps) if s.action == "backward"]
     if not passes:
@@ -63,22 +63,25 @@ def derive_gradients(problem: Problem, *, expand: bool = False, most: int | None
 
 
 def definitions(problem: Problem) -> dict[str, Expr]:
-    """What each entry of the graph that is one tensor stands for, by the names above it, in ops that have rules."""
+    """Return the expressions of all one-tensor entries, in ops with rules."""
     with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
         return _Graph(problem).definitions
 
 
-#: What last digits decide.
+#: Ops whose result rounding decides.
 _EQUAL = frozenset(("eq", "ne"))
-#: Ops that hand numbers on as they are.
+#: Ops that move elements without computing.
 _MOVING = frozenset(
     ("reshape", "view", "unsqueeze", "squeeze", "movedim", "transpose", "permute", "t", "mT", "getitem")
 )
 
 
 def _inline_compared_values(formulas: Mapping[str, Expr], graph: Mapping[str, Claim]) -> dict[str, Expr]:
-    """The formulas with nothing compared for equality that is computed twice, by an engine and by the formula: at
-    `exp(x) == y`, where y is `amax(exp(x))`, last digits would decide. Linear in the number of different objects."""
+    """Return the formulas, values compared for equality recomputed.
+
+    The engine and the formula may differ in the last digits, which would decide `exp(x) == y` with `y: amax(exp(x))`.
+    Linear in the number of distinct objects.
+    """
     done: dict[int, tuple[Expr, tuple[Expr, bool]]] = {}
     defined: dict[int, tuple[Expr, Expr]] = {}
 
@@ -88,7 +91,7 @@ def _inline_compared_values(formulas: Mapping[str, Expr], graph: Mapping[str, Cl
         return with_children(node, children)
 
     def combine(node: Expr, parts: list[tuple[Expr, bool]]) -> tuple[Expr, bool]:
-        """The node, and whether it is computed from what the case names, not only taken from it."""
+        """Return the node, and whether it is computed, not only moved."""
         children, computed = [part for part, _ in parts], any(is_computed for _, is_computed in parts)
         if isinstance(node, Call) and node.op in _EQUAL and computed:
             children = [fold(child, define, defined) for child in children]
@@ -98,7 +101,7 @@ def _inline_compared_values(formulas: Mapping[str, Expr], graph: Mapping[str, Cl
 
 
 class _FormulaHost:
-    """The host on which expressions evaluate to formulas."""
+    """The host that evaluates expressions to formulas."""
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         are_numbers = all(isinstance(arg, (int, float)) for arg in args)
@@ -108,8 +111,8 @@ class _FormulaHost:
             return args[0][args[1]]
         result = op(*args, **kwargs)
         if args and result is args[0] and type(result) is Formula and result.requires_grad:
-            return TABLE["mul"](result, 1)  # as the core does: a tensor of its own, with a gradient of its own
-        if isinstance(result, np.ndarray):  # made of no tensor, as `ones(2, 3)` is
+            return TABLE["mul"](result, 1)  # as in the core, a new tensor with its own gradient
+        if isinstance(result, np.ndarray):  # from no tensor, such as `ones(2, 3)`
             return Formula(result, call_expr(op, op.bind(args, kwargs)))
         if isinstance(result, tuple) and any(isinstance(part, np.ndarray) for part in result):
             return _wrap_constant_results(result, call_expr(op, op.bind(args, kwargs)))
@@ -120,7 +123,7 @@ class _FormulaHost:
 
 
 def _wrap_constant_results(parts: tuple[Any, ...], whole: Expr) -> tuple[Any, ...]:
-    """Several tensors of one op, of which some are made of no tensor, as how often each place is swapped."""
+    """Return an op's results, constant ones as formulas."""
     return tuple(
         Formula(part, Call("getitem", (whole, Literal(index)))) if isinstance(part, np.ndarray) else part
         for index, part in enumerate(parts)
@@ -128,14 +131,14 @@ def _wrap_constant_results(parts: tuple[Any, ...], whole: Expr) -> tuple[Any, ..
 
 
 def _of_numbers(op: Op, args: tuple[Any, ...]) -> Any:
-    """What expressions compute from sizes are numbers, not tensors."""
+    """Return the result of an op on sizes, which is a number and no tensor."""
     if op.name in ARITHMETIC and len(args) == 2:
         return arithmetic(op.name, *args)
     return symbolic_number(np.asarray(op(*map(numeric_value, args))).item(), call_expr(op, op.bind(args, {})))
 
 
 class _Graph:
-    """The forward pass: every named tensor as a formula that is written by its name."""
+    """The forward pass: every named tensor as a formula with its name."""
 
     def __init__(self, problem: Problem) -> None:
         self.tensors: dict[str, Formula] = {}
@@ -156,7 +159,7 @@ class _Graph:
                     formula.set_expr(expr)
 
     def _note(self, name: str, formula: Formula) -> bool:
-        """Whether this is the formula's first name."""
+        """Store a tensor, and return whether it had no name before."""
         self.tensors[name] = formula
         return self.names.setdefault(formula, name) == name
 
@@ -189,8 +192,11 @@ def _differentiate(graph: _Graph, seeds: Mapping[str, np.ndarray | None], expand
 
 
 def _seed(name: str, root: Formula, seed: np.ndarray | None, is_below: bool) -> Formula:
-    """The incoming gradient: 1, or what the case gives. That has no other name than `grad(root)`, and must be written
-    out for a root below another, where it is only a part of the gradient."""
+    """Return the incoming gradient: 1, or the one that the case gives.
+
+    That has no other name than `grad(root)`. A root below another is written out, since there it is only a part of the
+    gradient.
+    """
     if not root.requires_grad:
         raise NoGradRequired(f"a backward pass from {name}, which requires no gradient")
     if seed is not None:
@@ -202,7 +208,7 @@ def _seed(name: str, root: Formula, seed: np.ndarray | None, is_below: bool) -> 
 
 
 def _cotangent_shares(tensor: Formula, gradient: Formula) -> list[tuple[Formula, Formula]]:
-    """What each creator receives, one entry for each use, by the op's rules; of half precision by way of float32."""
+    """Return each creator's share for each use; halves computed in float32."""
     if tensor.dtype not in dtypes.HALVES:
         return shares(tensor, gradient, tensor, tensor.arguments)
     found = shares(tensor, _to_float32(gradient), _to_float32(tensor), _to_float32(tensor.arguments))

@@ -1,5 +1,7 @@
-"""Formulas without brackets that a person would not write: `2 * (A.T @ e)` as `2 * A.T @ e`, `-(A @ x)` as `-A @ x`,
-`A @ (x / n)` as `A @ x / n`."""
+"""Removal of brackets that a person would not write.
+
+For example `2 * (A.T @ e)` becomes `2 * A.T @ e`, `-(A @ x)` becomes `-A @ x`, and `A @ (x / n)` becomes `A @ x / n`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from gradcheck.language.symbolic.simplify.product import is_call
 
 
 def drop_brackets(formulas: Mapping[str, Expr], know: PartProperties) -> dict[str, Expr]:
-    """The same formulas. Products that several parts have in common are left whole, that they can have a name."""
+    """Return the formulas with fewer brackets; shared products stay whole."""
     roots = {name: know.pool.intern(formula) for name, formula in formulas.items()}
     times = use_counts(list(roots.values()))
 
@@ -41,7 +43,7 @@ def drop_brackets(formulas: Mapping[str, Expr], know: PartProperties) -> dict[st
 
 
 def _scaled(product: Expr, change: Callable[[Expr], Expr]) -> Expr | None:
-    """A product of matrices, or one over a number, with its first factor changed; None for other things."""
+    """Return a matrix product, perhaps over a number, with a new first factor."""
     if is_call(product, "div", 2) and is_call(product.args[0], "matmul", 2):
         above = _scaled(product.args[0], change)
         return None if above is None else Call("div", (above, product.args[1]))
@@ -58,12 +60,12 @@ def _scaled(product: Expr, change: Callable[[Expr], Expr]) -> Expr | None:
 
 
 def _is_before(factor: Expr, other: Expr, know: PartProperties) -> bool:
-    """Whether a factor is one number, and the one before it is not."""
+    """Return whether a factor is one number, and the factor before it is not."""
     return know.ndim(factor) == 0 and not know.is_scalar(other)
 
 
 def _scalar_first(scalar: Expr, product: Expr) -> Expr:
-    """`s * x`, and `2 * s * x` for a product that begins with a number."""
+    """Return `s * x`, or `2 * s * x` if the product begins with a number."""
     if is_call(product, "mul", 2) and isinstance(product.args[0], Literal):
         return Call("mul", (Call("mul", (product.args[0], scalar)), product.args[1]))
     return Call("mul", (scalar, product))

@@ -1,19 +1,18 @@
-"""Labels, integers that the case has as constants: which of them count, and one of them as a row of zeros and a one."""
+"""Class labels, which are constant integers, and their one-hot rows."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Literal, Sequence
-from gradcheck.language.symbolic.simplify.named_functions import is_product
 from gradcheck.language.symbolic.simplify.part_properties import PartProperties
-from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
+from gradcheck.language.symbolic.simplify.product import Product, integer, is_call, is_product, keyword_dim
 
 _COMPARISONS = frozenset({"ne", "eq", "lt", "le", "gt", "ge"})
 
 
 def _is_always_true(node: Expr, know: PartProperties) -> bool:
-    """Whether it compares integers with a number, and is true of all of them."""
+    """Return whether a node compares integers with a number and is all true."""
     if not isinstance(node, Call) or node.op not in _COMPARISONS or len(node.args) != 2:
         return False
     dtype, values = know.dtype(node.args[0]), know.values(node)
@@ -23,7 +22,7 @@ def _is_always_true(node: Expr, know: PartProperties) -> bool:
 
 
 def drop_ignored_label(node: Expr, know: PartProperties) -> Expr | None:
-    """`where(t != -100, t, 0)` as `t`, where no label is -100."""
+    """Rewrite `where(t != -100, t, 0)` as `t` if no label is -100."""
     if not is_call(node, "where", 3) or not _is_always_true(node.args[0], know):
         return None
     chosen = node.args[1]
@@ -33,7 +32,7 @@ def drop_ignored_label(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def number_of_labels(node: Expr, know: PartProperties) -> Expr | None:
-    """`x / sum(to(t != -100, torch.float64))` as `x / t.numel()`, where no label is -100."""
+    """Rewrite `x / sum(to(t != -100, d))` as `x / t.numel()`, without a -100."""
     if not is_product(node):
         return None
     product = Product.of(node)
@@ -43,21 +42,19 @@ def number_of_labels(node: Expr, know: PartProperties) -> Expr | None:
         if not isinstance(below.args[0].args[1], Dtype) or not _is_always_true(below.args[0].args[0], know):
             continue
         labels = below.args[0].args[0].children[0]
-        size = Attribute(labels, "numel")
+        size: Expr = Attribute(labels, "numel")
         if know.ndim(labels) == 1:
-            return _over(product, below, Call("getitem", (Attribute(labels, "shape"), Literal(0))))
-        return _over(product, below, size)
+            size = Call("getitem", (Attribute(labels, "shape"), Literal(0)))
+        product.divisors.pop(id(below))
+        return Call("div", (product.render(), size))
     return None
 
 
-def _over(product: Product, old: Expr, new: Expr) -> Expr:
-    """The product with another divisor."""
-    product.divisors.pop(id(old))
-    return Call("div", (product.render(), new))
-
-
 def scatter_as_one_hot(node: Expr, know: PartProperties) -> Expr | None:
-    """`scatter_add(zeros_like(Z), 1, unsqueeze(t, dim=1), u)`, a number for each row, as `one_hot(t, m) * u`."""
+    """Rewrite a scattered number for each row as `one_hot(t, m) * u`.
+
+    Before, it is `scatter_add(zeros_like(Z), 1, unsqueeze(t, dim=1), u)`.
+    """
     if not is_call(node, "scatter_add", 4) or not is_call(node.args[0], "zeros_like", 1):
         return None
     target, dim, index, source = node.args[0].args[0], integer(node.args[1]), node.args[2], node.args[3]
@@ -74,7 +71,10 @@ def scatter_as_one_hot(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def gather_as_one_hot(node: Expr, know: PartProperties) -> Expr | None:
-    """`index_adjoint(u, (i, t), L.shape)`, i counting the rows, as `one_hot(t, m) * unsqueeze(u, dim=1)`."""
+    """Rewrite an index adjoint as `one_hot(t, m) * unsqueeze(u, dim=1)`.
+
+    Before, it is `index_adjoint(u, (i, t), L.shape)`, where i counts the rows.
+    """
     if not is_call(node, "index_adjoint", 3) or not isinstance(node.args[1], Sequence) or know.ndim(node) != 2:
         return None
     if len(node.args[1].items) != 2:
@@ -89,35 +89,27 @@ def gather_as_one_hot(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _is_arange(values: object, shape: tuple[int, ...]) -> bool:
-    """Whether it is 0, 1, 2, … up to the number of rows."""
     return isinstance(values, np.ndarray) and np.array_equal(values, np.arange(shape[0]))
 
 
 def sum_of_a_row(node: Expr, know: PartProperties) -> Expr | None:
-    """`sum(one_hot(t, m) * u, dim=1, keepdim=True)` as `u`: a row has one 1."""
+    """Rewrite `sum(one_hot(t, m) * u, dim=1, keepdim=True)` as `u`."""
     if not isinstance(node, Call) or node.op != "sum" or len(node.args) != 1:
         return None
-    total = know.shapes(node)
+    dtype = know.dtype(node)
     product = Product.of(node.args[0])
     rows = [factor for factor, times in product.factors.values() if times == 1 and _is_rows(factor, node, know)]
-    if total is None or len(rows) != 1 or len(product.factors) + len(product.divisors) < 2:
+    if dtype is None or len(rows) != 1 or len(product.factors) + len(product.divisors) < 2:
         return None
     rest = product.replace_factor(rows[0], None)
     ones = Call("ones_like", (Call("sum", (rows[0],), node.kwargs),))
-    return Call("mul", (rest.render(), Call("to", (ones, Dtype(_dtype_name(node, know))))))
-
-
-def _dtype_name(node: Expr, know: PartProperties) -> str:
-    dtype = know.dtype(node)
-    assert dtype is not None
-    return dtype.name
+    return Call("mul", (rest.render(), Call("to", (ones, Dtype(dtype.name)))))
 
 
 def _is_rows(factor: Expr, node: Call, know: PartProperties) -> bool:
-    """Whether it is one_hot, and just its rows are what is added up."""
-    given = dict(node.kwargs)
-    dim, ndim = integer(given["dim"]) if "dim" in given else None, know.ndim(factor)
-    if dim is None or ndim is None or "keepdim" not in given:
+    """Return whether a factor is one_hot, summed over its rows."""
+    dim, ndim = keyword_dim(node), know.ndim(factor)
+    if dim is None or ndim is None or "keepdim" not in dict(node.kwargs):
         return False
     if is_call(factor, "one_hot", 2):
         return dim % ndim == ndim - 1
@@ -127,7 +119,7 @@ def _is_rows(factor: Expr, node: Call, know: PartProperties) -> bool:
 
 
 def spread_number(node: Expr, know: PartProperties) -> Expr | None:
-    """`reshape(expand(s, a), b)` of one number as `expand(s, b)`."""
+    """Rewrite `reshape(expand(s, a), b)` of one number as `expand(s, b)`."""
     if not isinstance(node, Call) or node.op != "reshape" or len(node.args) != 2:
         return None
     inner = node.args[0]
@@ -137,7 +129,7 @@ def spread_number(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def empty_shape(node: Expr, know: PartProperties) -> Expr | None:
-    """`expand(s, ())` is s."""
+    """Rewrite `expand(s, ())` as s."""
     if is_call(node, "expand", 2) and isinstance(node.args[1], Sequence) and not node.args[1].items:
         return node.args[0]
     return None

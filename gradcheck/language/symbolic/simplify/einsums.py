@@ -1,5 +1,7 @@
-"""Einstein's sums, of which the gradients of einsum are made, as a person writes them: as products of matrices and
-vectors, without operands that are ones."""
+"""Sums by einsum as products of matrices and vectors, without ones.
+
+The gradients of einsum are such sums.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ _EQUATION = re.compile(r"\s*([A-Za-z,]*)\s*->\s*([A-Za-z]*)\s*")
 
 
 def without_ones(node: Expr, know: PartProperties) -> Expr | None:
-    """`einsum('ij,ij->i', ones_like(x), y)` as `einsum('ij->i', y)`: of ones, only the labels matter."""
+    """Rewrite `einsum('ij,ij->i', ones_like(x), y)` as `einsum('ij->i', y)`."""
     read = _read(node, know)
     if read is None or len(read[0]) < 2:
         return None
@@ -27,7 +29,7 @@ def without_ones(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def products_by_name(node: Expr, know: PartProperties) -> Expr | None:
-    """`einsum('ij,jk->ik', a, b)` as `a @ b`, `einsum('ij->ji', a)` as `a.T`."""
+    """Rewrite `einsum('ij,jk->ik', a, b)` as `a @ b`, `'ij->ji'` as `a.T`."""
     read = _read(node, know)
     if read is None:
         return None
@@ -38,8 +40,10 @@ def products_by_name(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _read(node: Expr, know: PartProperties) -> tuple[list[str], tuple[Expr, ...], str] | None:
-    """The labels of each operand, the operands and the result's labels; None where a label stands twice in one, or has
-    two sizes, as where one is 1."""
+    """Return the labels of each operand, the operands and the result's labels.
+
+    Returns None if a label occurs twice in an operand, or has two sizes.
+    """
     if not isinstance(node, Call) or node.op != "einsum" or node.kwargs or len(node.args) < 2:
         return None
     equation, *operands = node.args
@@ -74,7 +78,7 @@ def _of_one(labels: str, operand: Expr, output: str) -> Expr | None:
 
 
 def _of_two(terms: list[str], operands: tuple[Expr, ...], output: str) -> Expr | None:
-    """A product of two: of matrices, of batches of them, of vectors; outer, inner, or by elements."""
+    """Return the product of two: of matrices, batches, vectors, or elements."""
     first, second = terms
     if first == second == output:
         return Call("mul", operands)

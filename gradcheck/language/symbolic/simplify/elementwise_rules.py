@@ -1,8 +1,8 @@
-"""Rules about elementwise ops: products, conjugates, casts, and operands that broadcast by themselves.
+"""Rules about elementwise ops: products, conjugates, casts, broadcasting.
 
-A product has one form, a number first, then the factors in their order, then what divides them: `grad(o) * 0.5 * 5 *
-(2 * (x + 1))` becomes `5 * grad(o) * (x + 1)`. Elementwise products commute and associate, up to rounding. Nothing is
-cancelled: `x / x` is not 1 where x is 0.
+A product has one form: a number, then the factors in order, then the divisors. `grad(o) * 0.5 * 5 * (2 * (x + 1))`
+becomes `5 * grad(o) * (x + 1)`. Elementwise products commute and associate, up to rounding. Nothing cancels, since `x /
+x` is not 1 where x is 0.
 """
 
 from __future__ import annotations
@@ -11,16 +11,23 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import lookup
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Literal, Name
 from gradcheck.language.symbolic.simplify.part_properties import PartProperties
-from gradcheck.language.symbolic.simplify.product import Product, drop_expansions, integer, is_call, without_broadcast
+from gradcheck.language.symbolic.simplify.product import (
+    Product,
+    drop_expansions,
+    integer,
+    is_call,
+    is_product,
+    without_broadcast,
+)
 
-#: Ops that `conj` can be moved through, into every tensor among the arguments.
+#: Ops through which `conj` moves, into every tensor among the arguments.
 _CONJUGABLE = frozenset(
     {"add", "sub", "mul", "div", "neg", "matmul", "T", "mT", "sum", "expand", "unsqueeze", "squeeze"}
 )
 
 
 def conjugate_of_a_real(node: Expr, know: PartProperties) -> Expr | None:
-    """`conj(x)` is x where x is real, or was until it was cast."""
+    """Rewrite `conj(x)` as x if x is real, or was before a cast."""
     if not is_call(node, "conj", 1):
         return None
     inner = node.args[0]
@@ -29,7 +36,7 @@ def conjugate_of_a_real(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def push_conjugate_in(node: Expr, know: PartProperties) -> Expr | None:
-    """`conj(conj(g) @ b.T)` is `g @ conj(b).T`, where a conjugate inside is undone by it."""
+    """Rewrite `conj(conj(g) @ b.T)` as `g @ conj(b).T`."""
     if not is_call(node, "conj", 1):
         return None
     inner = node.args[0]
@@ -40,7 +47,7 @@ def push_conjugate_in(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _has_conjugate(node: Expr) -> bool:
-    """Whether a conjugate stands below, with nothing between that it cannot pass."""
+    """Return whether a conjugate below can move up to this node."""
     stack = list(node.children)
     while stack:
         part = stack.pop()
@@ -52,15 +59,17 @@ def _has_conjugate(node: Expr) -> bool:
 
 
 def cast_to_itself(node: Expr, know: PartProperties) -> Expr | None:
-    """`x.to(torch.float32)` of a float32 tensor is x."""
+    """Rewrite `x.to(torch.float32)` of a float32 tensor as x."""
     if not is_call(node, "to", 2) or not isinstance(node.args[1], Dtype):
         return None
     return node.args[0] if know.dtype(node.args[0]) == dtypes.BY_NAME[node.args[1].name] else None
 
 
 def cast_of_a_half(node: Expr, know: PartProperties) -> Expr | None:
-    """Half precision raised to single, computed and rounded: as every op does by itself. Of several ops each then
-    rounds, where they did once together."""
+    """Drop float32 steps around ops in half precision, which round anyway.
+
+    Several ops then round each, instead of once together.
+    """
     if not is_call(node, "to", 2) or not isinstance(node.args[1], Dtype):
         return None
     root, half = node.args[0], node.args[1]
@@ -74,13 +83,13 @@ def cast_of_a_half(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _rounded(arg: Expr, half: Dtype, know: PartProperties) -> Expr:
-    """A floating tensor in half precision, by a cast of its own; anything else as it is."""
+    """Return a floating tensor cast to half precision, others unchanged."""
     dtype = know.dtype(arg)
     return Call("to", (arg, half)) if dtype is not None and dtypes.is_differentiable(dtype) else arg
 
 
 def drop_operand_expansion(node: Expr, know: PartProperties) -> Expr | None:
-    """An operand of `where` and its like that is expanded to what the others make of it anyway."""
+    """Drop the expansion of an operand that broadcasts anyway, as in `where`."""
     entry = lookup(node.op) if isinstance(node, Call) else None
     if not isinstance(node, Call) or entry is None or not entry.elementwise or node.kwargs or len(node.args) < 2:
         return None
@@ -96,8 +105,7 @@ def drop_operand_expansion(node: Expr, know: PartProperties) -> Expr | None:
 
 #: Ops that cast integers beside real numbers.
 _PROMOTING = frozenset({"add", "sub", "mul", "div"})
-_OPS = frozenset({"mul", "div", "neg"})
-#: Linear ops, and how many of their arguments a number can be taken out of.
+#: Linear ops, and the number of arguments from which a number can move out.
 _LINEAR = {
     **dict.fromkeys(("matmul", "outer"), 2),
     **dict.fromkeys(("sum", "mean", "T", "mT", "unsqueeze", "squeeze", "reshape", "flip"), 1),
@@ -108,13 +116,9 @@ _LINEAR = {
 _MOVES = frozenset({"unsqueeze", "squeeze", "reshape", "flip"})
 
 
-def _is_product(node: Expr) -> bool:
-    return isinstance(node, Call) and node.op in _OPS and not node.kwargs
-
-
 def normal_product(node: Expr, know: PartProperties) -> Expr | None:
-    """The product's one form, without factors of ones where broadcasting serves."""
-    if not _is_product(node):
+    """Return a product in its form, without ones that broadcasting makes."""
+    if not is_product(node):
         return None
     total = know.shapes(node)
     whole = Product.of(node)
@@ -131,11 +135,12 @@ def normal_product(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _in_its_dtype(found: Product, whole: Product, node: Expr, know: PartProperties) -> Product:
-    """The product with a cast of its integers, where what has cancelled was all that was real: `k * x / x`."""
+    """Cast integers if the real factors have cancelled: `k * x / x`."""
     dtype = know.dtype(node)
     if len(found.factors) == len(whole.factors) or dtype is None or not dtypes.is_differentiable(dtype):
         return found
-    if any(dtypes.is_differentiable(known) for base, _ in _parts(found) if (known := know.dtype(base)) is not None):
+    left = (*found.factors.values(), *found.divisors.values())
+    if any(dtypes.is_differentiable(known) for base, _ in left if (known := know.dtype(base)) is not None):
         return found
     for factor, times in found.factors.values():
         if times == 1 and know.shapes(factor) is not None:
@@ -143,12 +148,8 @@ def _in_its_dtype(found: Product, whole: Product, node: Expr, know: PartProperti
     return found
 
 
-def _parts(product: Product) -> list[tuple[Expr, int]]:
-    return [*product.factors.values(), *product.divisors.values()]
-
-
 def drop_promoting_cast(node: Expr, know: PartProperties) -> Expr | None:
-    """`p - to(k, torch.float64)` of integers as `p - k`: they are cast by themselves."""
+    """Rewrite `p - to(k, torch.float64)` of integers as `p - k`."""
     if not isinstance(node, Call) or node.op not in _PROMOTING or len(node.args) != 2:
         return None
     for index, arg in enumerate(node.args):
@@ -163,9 +164,8 @@ def drop_promoting_cast(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def lift_expand(node: Expr, know: PartProperties) -> Expr | None:
-    """`expand(g, s) * 2` as `expand(g * 2, s)`, where nothing else has the full shape: so whoever uses it can do
-    without."""
-    if not _is_product(node):
+    """Rewrite `expand(g, s) * 2` as `expand(g * 2, s)`, to drop it further up."""
+    if not is_product(node):
         return None
     product = Product.of(node)
     if product.number == 1 and len(product.factors) + len(product.divisors) == 1:
@@ -177,7 +177,7 @@ def lift_expand(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def expanded_one(node: Expr, know: PartProperties) -> Expr | None:
-    """A number, given as so many times one, expanded to the shape of x: `10 * ones_like(x)`."""
+    """Rewrite a number expanded to the shape of x as `10 * ones_like(x)`."""
     if not isinstance(node, Call) or node.op != "expand" or len(node.args) != 2:
         return None
     size = node.args[1]
@@ -189,7 +189,7 @@ def expanded_one(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def pull_number_out(node: Expr, know: PartProperties) -> Expr | None:
-    """`sum(-2 * x)` as `-2 * sum(x)`, and so with all that is linear."""
+    """Rewrite `sum(-2 * x)` as `-2 * sum(x)`, and so for linear ops."""
     if not isinstance(node, Call) or node.op not in _LINEAR:
         return None
     for index, arg in enumerate(node.args[: _LINEAR[node.op]]):
@@ -202,8 +202,10 @@ def pull_number_out(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def pull_scalar_out(node: Expr, know: PartProperties) -> Expr | None:
-    """`A @ (s * x)` as `s * (A @ x)`, where s is a tensor of one number, and so with all that is linear; also for a
-    size, where elements only change places."""
+    """Rewrite `A @ (s * x)` as `s * (A @ x)` for a one-element tensor s.
+
+    This holds for linear ops. If elements only move, s may also be a size.
+    """
     if not isinstance(node, Call) or node.op not in _LINEAR:
         return None
     for index, arg in enumerate(node.args[: _LINEAR[node.op]]):
@@ -224,7 +226,7 @@ def _can_be_pulled_out(factor: Expr, node: Call, know: PartProperties) -> bool:
 
 
 def sizes_as_numel(node: Expr, know: PartProperties) -> Expr | None:
-    """`x.shape[0] * x.shape[1]`, all of them, as `x.numel()`; and so `n * m`, where x has so many elements."""
+    """Rewrite `x.shape[0] * x.shape[1]`, or `n * m`, as `x.numel()`."""
     if not is_call(node, "mul", 2) or not know.is_number(node):
         return None
     product = Product.of(node)
@@ -242,7 +244,7 @@ def sizes_as_numel(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def size_of(node: Expr) -> tuple[Expr, int] | None:
-    """x and 0 of `x.shape[0]`."""
+    """Return x and 0 of `x.shape[0]`."""
     if not is_call(node, "getitem", 2):
         return None
     shape, index = node.args[0], integer(node.args[1])
@@ -251,8 +253,8 @@ def size_of(node: Expr) -> tuple[Expr, int] | None:
 
 
 def outer_product(node: Expr, know: PartProperties) -> Expr | None:
-    """A column times a row, `unsqueeze(u, -1) * v`, as `outer(u, v)`."""
-    if not _is_product(node) or know.ndim(node) != 2:
+    """Rewrite a column times a row, `unsqueeze(u, -1) * v`, as `outer(u, v)`."""
+    if not is_product(node) or know.ndim(node) != 2:
         return None
     product = Product.of(node)
     for factor, times in product.factors.values():
@@ -269,14 +271,14 @@ def outer_product(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _unsqueezed(node: Expr, dims: tuple[int, int], know: PartProperties) -> Expr | None:
-    """u of `unsqueeze(u, -1)`, a vector that is given another dimension, one of these."""
+    """Return u of `unsqueeze(u, -1)`, a vector, if the dimension is in `dims`."""
     if not isinstance(node, Call) or node.op != "unsqueeze" or know.ndim(node.args[0]) != 1:
         return None
     return node.args[0] if integer(node.children[-1]) in dims else None
 
 
 def _row(node: Expr, know: PartProperties) -> Expr | None:
-    """What varies along the last dimension alone; None for what varies along the first."""
+    """Return a factor that varies along the last dimension alone, else None."""
     if isinstance(node, Call) and node.op == "unsqueeze" and integer(node.children[-1]) is not None:
         return _unsqueezed(node, (-2, 0), know)
     return node if (know.ndim(node) or 0) < 2 else None

@@ -1,12 +1,11 @@
-"""What terms of a sum have in common, taken out: `x @ A + A @ x` as `(A + A.T) @ x`, `a / n - b / n` as `(a - b) / n`.
+"""Common factors of terms: `x @ A + A @ x` as `(A + A.T) @ x`.
 
-Terms are grouped by what they begin or end with, in one pass over them; a group is taken only where the sum is then
-shorter, and what is left inside is simplified in turn.
+Terms are grouped by their first or last factor, in one pass. A group is used only if the sum gets shorter; the inner
+sum is simplified in turn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -22,13 +21,16 @@ from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 from gradcheck.language.symbolic.simplify.product import Product, is_call
 from gradcheck.language.symbolic.simplify.sums import Terms, is_sum, render_sum, signed_terms
 
-#: A sum of more terms than this is left as it is.
+#: Longer sums stay unchanged.
 _MOST = 32
 
 
 class _Linear(NamedTuple):
-    """A term that is a chain times numbers: where it stands, these numbers, what they multiply, as a chain. That of
-    `outer(u, v)` is u's, which ends with a vector, and v's, which begins with one; `split` links are u's."""
+    """A term: numbers times a factor that is a chain, and its place.
+
+    The chain of `outer(u, v)` is that of u, which ends with a vector, and that of v, which begins with one; the first
+    `split` links are u's.
+    """
 
     place: int
     scalars: Product
@@ -37,7 +39,7 @@ class _Linear(NamedTuple):
     split: int = 0
 
     def written(self, chain: Chain, split: int, know: PartProperties) -> Expr:
-        """A part of the chain; a vector as a column or a row, whichever is shorter."""
+        """Return a part of the chain; a vector as the shorter of column and row."""
         if not self.split or not 0 < split < len(chain):
             is_vector = know.ndim(chain[-1].base) == 1
             ways = [chain_expr(chain), chain_expr_from_vector(chain)] if is_vector else [chain_expr(chain)]
@@ -46,7 +48,7 @@ class _Linear(NamedTuple):
 
 
 def terms_of(node: Expr) -> Terms | None:
-    """The terms of a sum; None for other things, and for long sums."""
+    """Return the terms of a sum, or None for others and for long sums."""
     if not is_sum(node):
         return None
     parts = signed_terms(node, lambda part: False, _MOST)
@@ -63,13 +65,16 @@ def terms_of(node: Expr) -> Terms | None:
 
 
 def common_matrix(node: Expr, know: PartProperties) -> Expr | None:
-    """`B.T @ X + C @ X` as `(B.T + C) @ X`, `x @ A + A @ x` as `(A + A.T) @ x`, `outer(u, v) + outer(w, v)` as
-    `outer(u + w, v)`; equal products are added up."""
+    """Rewrite `B.T @ X + C @ X` as `(B.T + C) @ X`, and add equal products.
+
+    Also `x @ A + A @ x` as `(A + A.T) @ x`, and `outer(u, v) + outer(w, v)` as `outer(u + w, v)`.
+    """
     terms = terms_of(node)
     if terms is None or know.ndim(node) not in (1, 2):
         return None
     linear = [found for place, term in enumerate(terms) if (found := _linear(place, term, know)) is not None]
-    for links, join in ((_whole, _joined_whole), (_last, _joined_last), (_first, _joined_first)):
+    ways = ((slice(None), _joined_whole), (slice(-1, None), _joined_last), (slice(1), _joined_first))
+    for links, join in ways:
         for group in _groups(linear, links, know):
             made = _with_group(terms, group, join(group, know))
             if know.cost(made) < know.cost(node):
@@ -78,7 +83,7 @@ def common_matrix(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _linear(place: int, term: Product, know: PartProperties) -> _Linear | None:
-    """The term as a chain, a vector that comes out as a column."""
+    """Return a term as a chain, a vector as a column."""
     tensors = [pair for pair in term.factors.values() if not know.is_scalar(pair[0])]
     if len(tensors) != 1 or tensors[0][1] != 1 or any(not know.is_scalar(base) for base, _ in term.divisors.values()):
         return None
@@ -93,31 +98,20 @@ def _linear(place: int, term: Product, know: PartProperties) -> _Linear | None:
 
 
 def _column(node: Expr, know: PartProperties) -> Chain | None:
-    """The chain, with the vector last where it has one."""
+    """Return the chain, with its vector last."""
     chain = chain_of(node, know)
     if chain is not None and know.ndim(chain[-1].base) == 2 and know.ndim(chain[0].base) == 1:
         return transposed_chain(chain, know)
     return chain
 
 
-def _whole(one: _Linear) -> Chain:
-    return one.chain
-
-
-def _last(one: _Linear) -> Chain:
-    return one.chain[-1:]
-
-
-def _first(one: _Linear) -> Chain:
-    return one.chain[:1]
-
-
-def _groups(linear: list[_Linear], links: Callable[[_Linear], Chain], know: PartProperties) -> list[list[_Linear]]:
-    """Those with the same numbers and these links, two or more, together."""
+def _groups(linear: list[_Linear], links: slice, know: PartProperties) -> list[list[_Linear]]:
+    """Return groups of two or more with the same numbers and links."""
     found: dict[object, list[_Linear]] = {}
     for one in linear:
         scalars = know.pool.intern(one.scalars.with_number(1).render())
-        key = (id(scalars), bool(one.split), one.split if links is _whole else 0, *(link.key for link in links(one)))
+        split = one.split if links == slice(None) else 0
+        key = (id(scalars), bool(one.split), split, *(link.key for link in one.chain[links]))
         found.setdefault(key, []).append(one)
     return [group for group in found.values() if len(group) > 1]
 
@@ -145,12 +139,9 @@ def _added(parts: list[tuple[Fraction, Expr]]) -> Expr:
 
 
 def _with_group(terms: Terms, group: list[_Linear], joined: Expr) -> Expr:
-    """The sum with one term for those of a group."""
+    """Return the sum with one term for those of a group."""
     scalars = group[0].scalars.with_number(1)
-    new = Product.of(joined)
-    for into, more in ((new.factors, scalars.factors), (new.divisors, scalars.divisors)):
-        into.update(more)
-    return _replace_terms(terms, [one.place for one in group], new)
+    return _replace_terms(terms, [one.place for one in group], Product.of(joined).times(scalars))
 
 
 def _replace_terms(terms: Terms, places: list[int], new: Product) -> Expr:
@@ -160,7 +151,7 @@ def _replace_terms(terms: Terms, places: list[int], new: Product) -> Expr:
 
 
 def common_transpose(node: Expr, know: PartProperties) -> Expr | None:
-    """`(A @ X).T + (X @ A).T` as `(A @ X + X @ A).T`."""
+    """Rewrite `(A @ X).T + (X @ A).T` as `(A @ X + X @ A).T`."""
     terms = terms_of(node)
     if terms is None or know.ndim(node) != 2:
         return None
@@ -180,7 +171,10 @@ def common_transpose(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def common_factor(node: Expr, know: PartProperties) -> Expr | None:
-    """`2 * a + 2 * c * w` as `2 * (a + c * w)`, `a / n - b / n` as `(a - b) / n`, `r * a - r * b` as `r * (a - b)`."""
+    """Rewrite `2 * a + 2 * c * w` as `2 * (a + c * w)`.
+
+    Also `a / n - b / n` as `(a - b) / n`, and `r * a - r * b` as `r * (a - b)`.
+    """
     terms = terms_of(node)
     if terms is None or know.shapes(node) is None:
         return None
@@ -201,7 +195,7 @@ def common_factor(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _factor_out(terms: Terms, places: list[int]) -> Expr:
-    """The sum with all that terms at these places share as a factor of them."""
+    """Return the sum with the common factors of these terms taken out."""
     group = [terms[place] for place in places]
     common = Product()
     for of, into in (("factors", common.factors), ("divisors", common.divisors)):
@@ -214,31 +208,17 @@ def _factor_out(terms: Terms, places: list[int]) -> Expr:
         common.number = numbers.pop()
     if all(term.number < 0 for term in group):
         common.number = -common.number
-    inner = render_sum([_divide_term(term, common) for term in group])
+    inner = render_sum([term.without(common) for term in group])
     product = Call("mul", (Product(common.number, common.factors).render(), inner))
     whole = Product.of(product if common.factors or common.number != 1 else inner)
-    for key, (base, times) in common.divisors.items():
-        known = whole.divisors.get(key, (base, 0))[1]
-        whole.divisors[key] = (base, known + times)
-    return _replace_terms(terms, places, whole)
-
-
-def _divide_term(term: Product, common: Product) -> Product:
-    """A term without what is taken out of it."""
-
-    def without(side: str) -> dict[int, tuple[Expr, int]]:
-        gone = getattr(common, side)
-        left = {key: (base, times - gone.get(key, (base, 0))[1]) for key, (base, times) in getattr(term, side).items()}
-        return {key: pair for key, pair in left.items() if pair[1]}
-
-    return Product(term.number / common.number, without("factors"), without("divisors"))
+    return _replace_terms(terms, places, whole.times(Product(divisors=common.divisors)))
 
 
 # The logistic function ----------------------------------------------------------------------------
 
 
 def sigmoid_complement(node: Expr, know: PartProperties) -> Expr | None:
-    """`1 - t - sigmoid(-z)` as `sigmoid(z) - t`."""
+    """Rewrite `1 - t - sigmoid(-z)` as `sigmoid(z) - t`."""
     terms = terms_of(node)
     if terms is None:
         return None

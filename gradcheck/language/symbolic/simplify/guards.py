@@ -1,8 +1,8 @@
-"""What gradient rules guard against zeros: `where(n == 0, 0, g / where(n == 0, 1, n))`, and what of it can go.
+"""Guards of gradient rules against zeros, and their removal.
 
-Inside the last operand of `where(c, a, b)` the condition c is false, and n is not 0. A factor that is 0 wherever the
-guard says 0 needs no guard. Where a guard is left out though something is divided by n, formulas hold where n is not
-0: `Facts.nonzero` keeps it, and whoever shows the formula says so.
+A guard is `where(n == 0, 0, g / where(n == 0, 1, n))`. Inside the last operand of `where(c, a, b)`, c is false and n is
+not 0. A factor that is 0 where the guard is needs no guard. If a guard is dropped though something is divided by n, the
+formula holds only where n is not 0: `PartProperties.assumed_nonzero` records that for the reports.
 """
 
 from __future__ import annotations
@@ -10,18 +10,17 @@ from __future__ import annotations
 from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.expr.traverse import distinct_nodes, fold, with_children
 from gradcheck.language.symbolic.simplify.part_properties import PartProperties
-from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
+from gradcheck.language.symbolic.simplify.product import Product, integer, is_call, is_product
 
-#: A guarded expression of more operations than this is left as it is.
+#: Longer guarded expressions stay unchanged.
 _LONGEST = 60
 _FLIPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
-_PRODUCTS = frozenset({"mul", "div", "neg"})
-#: What gives an element another place, and no other value.
+#: Ops that move elements without changing them.
 _MOVES = frozenset({"unsqueeze", "squeeze", "expand", "reshape"})
 
 
 def guard_in_a_guard(node: Expr, know: PartProperties) -> Expr | None:
-    """`where(c, a, g / where(c, 1, n))` as `where(c, a, g / n)`."""
+    """Rewrite `where(c, a, g / where(c, 1, n))` as `where(c, a, g / n)`."""
     if not is_call(node, "where", 3) or know.op_count(node.args[2]) > _LONGEST:
         return None
     condition, chosen, other = node.args
@@ -36,20 +35,15 @@ def guard_in_a_guard(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def divided_in_a_guard(node: Expr, know: PartProperties) -> Expr | None:
-    """`where(n == 0, 0, n * g / n)` as `where(n == 0, 0, g)`."""
+    """Rewrite `where(n == 0, 0, n * g / n)` as `where(n == 0, 0, g)`."""
     guarded = _guarded(node)
     if guarded is None:
         return None
     size, inner = guarded
     product = Product.of(inner)
-    over, under = product.factors.get(id(size)), product.divisors.get(id(size))
-    if over is None or under is None:
+    if id(size) not in product.factors or id(size) not in product.divisors:
         return None
-    for side, times in ((product.factors, over[1]), (product.divisors, under[1])):
-        left = times - min(over[1], under[1])
-        side.pop(id(size))
-        if left:
-            side[id(size)] = (size, left)
+    product = product.cancel(lambda base: base is size)
     if not product.factors:
         ones = Call("ones_like", (size,))
         product.factors[id(ones)] = (ones, 1)
@@ -57,7 +51,7 @@ def divided_in_a_guard(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _guarded(node: Expr) -> tuple[Expr, Expr] | None:
-    """n and b of `where(n == 0, 0, b)`."""
+    """Return n and b of `where(n == 0, 0, b)`."""
     if not is_call(node, "where", 3) or integer(node.args[1]) != 0 or not is_call(node.args[0], "eq", 2):
         return None
     size, zero = node.args[0].args
@@ -67,7 +61,10 @@ def _guarded(node: Expr) -> tuple[Expr, Expr] | None:
 
 
 def bound_in_a_guard(node: Expr, know: PartProperties) -> Expr | None:
-    """`where(n == 0, 0, where(n >= c, a, 0) / n)`, for c above 0, as `where(n >= c, a / n, 0)`."""
+    """Merge the guard of a bound: `where(n >= c, a / n, 0)` for c above 0.
+
+    Before, it is `where(n == 0, 0, where(n >= c, a, 0) / n)`.
+    """
     guarded = _guarded(node)
     if guarded is None:
         return None
@@ -82,7 +79,7 @@ def bound_in_a_guard(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def clamp_in_a_bound(node: Expr, know: PartProperties) -> Expr | None:
-    """`where(n >= c, g / clamp(n, c), 0)` as `where(n >= c, g / n, 0)`."""
+    """Rewrite `where(n >= c, g / clamp(n, c), 0)` with `g / n`."""
     bound = _bound(node)
     if bound is None or know.op_count(node.children[1]) > _LONGEST:
         return None
@@ -98,7 +95,7 @@ def clamp_in_a_bound(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _bound(node: Expr) -> tuple[Expr, float] | None:
-    """n and c of `where(n >= c, a, 0)`, for a number c."""
+    """Return n and c of `where(n >= c, a, 0)`, for a number c."""
     if not is_call(node, "where", 3) or integer(node.args[2]) != 0 or not is_call(node.args[0], "ge", 2):
         return None
     size, least = node.args[0].args
@@ -107,9 +104,11 @@ def _bound(node: Expr) -> tuple[Expr, float] | None:
 
 
 def guard_of_a_factor(node: Expr, know: PartProperties) -> Expr | None:
-    """`x * where(n == 0, 0, g)`, n being the norm of x, as `x * g`: where n is 0, so is x. If g divides by n, that is
-    not 0 where n is; then the formula holds elsewhere alone."""
-    if not isinstance(node, Call) or node.op not in _PRODUCTS:
+    """Rewrite `x * where(n == 0, 0, g)` as `x * g` if n is the norm of x.
+
+    Where n is 0, so is x. If g divides by n, the formula then holds only where n is not 0.
+    """
+    if not is_product(node):
         return None
     product = Product.of(node)
     for factor, times in product.factors.values():
@@ -122,7 +121,7 @@ def guard_of_a_factor(node: Expr, know: PartProperties) -> Expr | None:
             continue
         below = [base for base, _ in Product.of(inner).divisors.values() if _vanishing(base, know) == vanishing]
         if below and (know.keeps_guards or any(is_call(part, "where", 3) for part in distinct_nodes(inner))):
-            continue  # nor where there are further pieces: near 0 they matter
+            continue  # further pieces matter near 0
         made = know.pool.intern(product.replace_factor(factor, inner).render())
         if know.are_equal(node, made):
             know.assumed_nonzero.update((id(base), base) for base in below)
@@ -131,7 +130,7 @@ def guard_of_a_factor(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _vanishes_with(part: Expr, vanishing: tuple[str, Expr], know: PartProperties) -> bool:
-    """Whether a factor is x, whose norm it is, or x less its mean, whose deviation it is."""
+    """Return whether a factor is the x of a norm, or the centred x of a std."""
     op, x = vanishing
     if op == "norm":
         return part is x
@@ -143,7 +142,7 @@ def _vanishes_with(part: Expr, vanishing: tuple[str, Expr], know: PartProperties
 
 
 def _vanishing(size: Expr, know: PartProperties) -> tuple[str, Expr] | None:
-    """What is 0 where this is: x, if it is a norm of x, or x less its mean, if it is a deviation."""
+    """Return the op and x if a node is a norm or a deviation of x."""
     node = size
     while isinstance(node, Call) and node.op in _MOVES:
         node = node.args[0]
@@ -154,7 +153,7 @@ def _vanishing(size: Expr, know: PartProperties) -> tuple[str, Expr] | None:
 
 
 def guard_times_its_value(node: Expr, know: PartProperties) -> Expr | None:
-    """`where(n == 0, 0, n * g)` as `n * g`."""
+    """Rewrite `where(n == 0, 0, n * g)` as `n * g`."""
     guarded = _guarded(node)
     if guarded is None:
         return None
@@ -164,7 +163,7 @@ def guard_times_its_value(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def guard_of_a_relu(node: Expr, know: PartProperties) -> Expr | None:
-    """`where(z <= 0, 0, g * relu(z))` as `g * relu(z)`."""
+    """Rewrite `where(z <= 0, 0, g * relu(z))` as `g * relu(z)`."""
     if not is_call(node, "where", 3) or integer(node.args[1]) != 0:
         return None
     for factor, _ in Product.of(node.args[2]).factors.values():
@@ -177,7 +176,7 @@ def guard_of_a_relu(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def clamp_within_bounds(node: Expr, know: PartProperties) -> Expr | None:
-    """`where((x >= a) & (x <= b), x - clamp(x, a, b), 0)` as zeros: between its bounds, clamp changes nothing."""
+    """Rewrite `x - clamp(x, a, b)` guarded by these bounds as zeros."""
     if not is_call(node, "where", 3) or integer(node.args[2]) != 0 or not is_call(node.args[0], "bitwise_and", 2):
         return None
     low, high = node.args[0].args
@@ -192,7 +191,7 @@ def clamp_within_bounds(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def negative_in_a_guard(node: Expr, know: PartProperties) -> Expr | None:
-    """`where(x > 0, a, exp(where(x < 0, x, 0)))` as `where(x > 0, a, exp(x))`."""
+    """Rewrite `where(x > 0, a, exp(where(x < 0, x, 0)))` with `exp(x)`."""
     if not is_call(node, "where", 3) or not is_call(node.args[0], "gt", 2) or integer(node.args[0].args[1]) != 0:
         return None
     if know.op_count(node.args[2]) > _LONGEST:
@@ -204,14 +203,17 @@ def negative_in_a_guard(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def product_in_a_guard(node: Expr, know: PartProperties) -> Expr | None:
-    """`where(c, 0, 1) * y` as `where(c, 0, y)`, and `where(c, 0, -2 * y)` as `-2 * where(c, 0, y)`."""
+    """Rewrite `where(c, 0, 1) * y` as `where(c, 0, y)`.
+
+    A number moves out: `where(c, 0, -2 * y)` is `-2 * where(c, 0, y)`.
+    """
     if is_call(node, "where", 3) and integer(node.args[1]) == 0:
         product = Product.of(node.args[2])
         if product.number in (0, 1) or not product.factors:
             return None
         inner = Call("where", (*node.args[:2], product.with_number(1).render()))
         return Product.of(inner).with_number(product.number).render()
-    if not isinstance(node, Call) or node.op not in _PRODUCTS:
+    if not is_product(node):
         return None
     product = Product.of(node)
     for factor, times in product.factors.values():
@@ -225,7 +227,7 @@ def product_in_a_guard(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def compared_with_zero(node: Expr, know: PartProperties) -> Expr | None:
-    """`1 - u <= 0` as `u >= 1`: a difference is 0 for equal numbers alone."""
+    """Rewrite `1 - u <= 0` as `u >= 1`."""
     if not isinstance(node, Call) or node.op not in _FLIPPED or len(node.args) != 2 or integer(node.args[1]) != 0:
         return None
     if not is_call(node.args[0], "sub", 2):

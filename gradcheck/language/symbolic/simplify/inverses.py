@@ -1,4 +1,4 @@
-"""Inverses beside what they undo, and cofactors, which are an inverse times a determinant."""
+"""Inverses beside their matrices; cofactors as inverse times determinant."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from gradcheck.language.symbolic.simplify.product import Product, is_call
 
 
 def inverse_undone(node: Expr, know: PartProperties) -> Expr | None:
-    """`inv(S) @ S @ X` as `X`, `inv(X @ X.T) @ X @ X.T @ y` as `y`, `inv(A @ B) @ A` as `inv(B)` of square matrices."""
+    """Rewrite `inv(S) @ S @ X` as `X`.
+
+    Also `inv(X @ X.T) @ X @ X.T @ y` as `y`, and `inv(A @ B) @ A` as `inv(B)` for square matrices.
+    """
     if not is_call(node, "matmul", 2):
         return None
     chain = chain_of(node, know)
@@ -18,7 +21,10 @@ def inverse_undone(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _without_inverses(chain: Chain, know: PartProperties) -> Chain:
-    """The chain less inverses and, right beside them, what they are the inverses of; one factor stays at least."""
+    """Return the chain without inverses beside their matrices.
+
+    At least one factor stays.
+    """
     place = 0
     while place < len(chain):
         shorter = _undone_at(chain, place, know)
@@ -30,7 +36,7 @@ def _without_inverses(chain: Chain, know: PartProperties) -> Chain:
 
 
 def _undone_at(chain: Chain, place: int, know: PartProperties) -> Chain | None:
-    """The chain without the inverse at this place, or with less in it."""
+    """Return the chain without the inverse at this place, or with less in it."""
     link = chain[place]
     undone = chain_of(link.base.args[0], know, link.transposed) if is_call(link.base, "linalg.inv", 1) else None
     if undone is None or len(chain) < 2:
@@ -63,7 +69,7 @@ def _inverse(chain: Chain, know: PartProperties) -> ChainFactor:
 
 
 def cofactors_over_determinant(node: Expr, know: PartProperties) -> Expr | None:
-    """`cofactors(X) / det(X)` as `inv(X).T`: the logarithm of a determinant asks for one that is not 0."""
+    """Rewrite `cofactors(X) / det(X)` as `inv(X).T`; det(X) is not 0 there."""
     if not is_call(node, "div", 2) and not is_call(node, "mul", 2):
         return None
     product = Product.of(node)
@@ -80,7 +86,10 @@ def cofactors_over_determinant(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def cofactors_undone(node: Expr, know: PartProperties) -> Expr | None:
-    """`A.T @ cofactors(A @ X)` as `det(A @ X) * inv(X).T`: shorter, where the determinant is not 0."""
+    """Rewrite `A.T @ cofactors(A @ X)` as `det(A @ X) * inv(X).T`.
+
+    It is shorter, and holds where the determinant is not 0.
+    """
     if not is_call(node, "matmul", 2) or know.keeps_guards:
         return None
     chain = chain_of(node, know)

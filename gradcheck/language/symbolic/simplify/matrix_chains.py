@@ -1,7 +1,7 @@
-"""Products of matrices in a row: transposes at the factors, inverses beside what they undo, powers of one matrix.
+"""Products of matrices in a row: transposes at the factors, and powers.
 
-A chain is its factors from left to right, each with whether it is transposed; vectors stand at its ends alone. Matrix
-products associate, up to rounding; `(a @ b).T` is `b.T @ a.T`. What is made is taken only where it is shorter.
+A chain lists its factors from left to right, each with a transposed flag; vectors stand at its ends alone. Matrix
+products associate, up to rounding, and `(a @ b).T` is `b.T @ a.T`. A result is used only if it is shorter.
 """
 
 from __future__ import annotations
@@ -14,25 +14,24 @@ from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
 
-#: Chains of more factors than this are left as they are.
+#: Longer chains stay unchanged.
 _LONGEST = 64
-#: So many equal matrices in a row are a power.
+#: The least number of equal matrices that become a power.
 _LEAST_POWER = 3
 
 
 class ChainFactor(NamedTuple):
-    """A factor of a chain, an interned expression, and whether it is transposed."""
+    """An interned factor of a chain, and whether it is transposed."""
 
     base: Expr
     transposed: bool
 
     @property
     def key(self) -> tuple[int, bool]:
-        """What tells it from others."""
         return id(self.base), self.transposed
 
     def expr(self) -> Expr:
-        """The factor as it is written."""
+        """Return the factor as an expression."""
         return Call("T", (self.base,)) if self.transposed else self.base
 
 
@@ -40,7 +39,10 @@ Chain = list[ChainFactor]
 
 
 def chain_of(root: Expr, know: PartProperties, transposed: bool = False) -> Chain | None:
-    """The chain that a product of vectors and matrices is, or its transpose; None for batches, and for long ones."""
+    """Return a product of vectors and matrices as a chain, or its transpose.
+
+    Returns None for batches, and for long chains.
+    """
     found: Chain = []
     stack = [(root, transposed)]
     while stack:
@@ -62,17 +64,17 @@ def chain_of(root: Expr, know: PartProperties, transposed: bool = False) -> Chai
 
 
 def _is_column(node: Expr, know: PartProperties) -> bool:
-    """Whether it is a matrix times a vector."""
+    """Return whether a node is a matrix times a vector."""
     return is_call(node, "matmul", 2) and know.ndim(node) == 1 and know.ndim(node.args[0]) == 2
 
 
 def _is_row(node: Expr, know: PartProperties) -> bool:
-    """Whether it is a vector times a matrix."""
+    """Return whether a node is a vector times a matrix."""
     return is_call(node, "matmul", 2) and know.ndim(node) == 1 and know.ndim(node.args[1]) == 2
 
 
 def transposed_chain(chain: Chain, know: PartProperties) -> Chain:
-    """The transpose."""
+    """Return the transposed chain."""
     return [ChainFactor(base, _flag(base, not flag, know)) for base, flag in reversed(chain)]
 
 
@@ -81,7 +83,7 @@ def _flag(base: Expr, flag: bool, know: PartProperties) -> bool:
 
 
 def chain_expr(chain: Chain) -> Expr:
-    """A chain as a product, from the left; equal matrices in a row as a power."""
+    """Return a chain as a product from the left, equal matrices as a power."""
     parts: list[Expr] = []
     for link, group in groupby(chain):
         count = len(list(group))
@@ -94,7 +96,7 @@ def chain_expr(chain: Chain) -> Expr:
 
 
 def chain_expr_from_vector(chain: Chain) -> Expr:
-    """A chain that ends with a vector, without any transpose: `x @ b @ A` for `A.T @ x @ b`."""
+    """Return a chain that ends with a vector as `x @ b @ A`, not `A.T @ x @ b`."""
     found = chain[-1].expr()
     for link in reversed(chain[:-1]):
         found = Call("matmul", (found, link.base) if link.transposed else (link.base, found))
@@ -102,7 +104,10 @@ def chain_expr_from_vector(chain: Chain) -> Expr:
 
 
 def normal_chain(node: Expr, know: PartProperties) -> Expr | None:
-    """`(B @ (B.T @ X.T)).T` as `X @ B @ B.T`, `inv(S) @ S @ X` as `X`, `v @ M.T` as `M @ v`."""
+    """Rewrite a chain as its shortest spelling.
+
+    Examples: `(B @ (B.T @ X.T)).T` as `X @ B @ B.T`, `v @ M.T` as `M @ v`.
+    """
     if not is_call(node, "matmul", 2) and not (is_call(node, "T", 1) and is_call(node.args[0], "matmul", 2)):
         return None
     chain = chain_of(node, know)
@@ -113,7 +118,7 @@ def normal_chain(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _chain_spellings(chain: Chain, know: PartProperties) -> list[Expr]:
-    """As it stands; as the transpose of its transpose; what begins with a vector as what ends with it."""
+    """Return the chain, and the transpose of its transpose if that differs."""
     straight = chain_expr(chain)
     ends = know.ndim(chain[0].base), know.ndim(chain[-1].base)
     if ends == (2, 2):
@@ -125,8 +130,11 @@ def _chain_spellings(chain: Chain, know: PartProperties) -> list[Expr]:
 
 
 def outer_in_a_product(node: Expr, know: PartProperties) -> Expr | None:
-    """`M @ outer(u, v)` as `outer(M @ u, v)`, `outer(u, v) @ M` as `outer(u, v @ M)`, `outer(u, v) @ w` as `(v @ w) *
-    u`."""
+    """Move a matrix into an outer product: `M @ outer(u, v)`.
+
+    It becomes `outer(M @ u, v)`; `outer(u, v) @ M` becomes `outer(u, v @ M)`, and `outer(u, v) @ w` becomes `(v @ w) *
+    u`.
+    """
     if not is_call(node, "matmul", 2):
         return None
     left, right = node.args
@@ -139,14 +147,14 @@ def outer_in_a_product(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def outer_turned(node: Expr, know: PartProperties) -> Expr | None:
-    """`outer(u, v).T` as `outer(v, u)`."""
+    """Rewrite `outer(u, v).T` as `outer(v, u)`."""
     if not is_call(node, "T", 1) or not is_call(node.args[0], "outer", 2):
         return None
     return Call("outer", tuple(reversed(node.args[0].args)))
 
 
 def vectors_multiplied(node: Expr, know: PartProperties) -> Expr | None:
-    """`sum(u * v)` of vectors as `u @ v`."""
+    """Rewrite `sum(u * v)` of vectors as `u @ v`."""
     if not isinstance(node, Call) or node.op != "sum" or len(node.args) != 1 or know.ndim(node) != 0:
         return None
     product = Product.of(node.args[0])

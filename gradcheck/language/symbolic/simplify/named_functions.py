@@ -1,4 +1,4 @@
-"""Functions that have a name: the logistic function, softmax, means, variances, what normalizes, classes as rows."""
+"""Functions with names: the logistic function, softmax, means."""
 
 from __future__ import annotations
 
@@ -8,41 +8,35 @@ import numpy as np
 
 from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.symbolic.simplify.part_properties import PartProperties, Shapes
-from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
+from gradcheck.language.symbolic.simplify.product import Product, integer, is_call, is_product, keyword_dim
 
-_PRODUCTS = frozenset({"mul", "div", "neg"})
 _REDUCTIONS = frozenset({"sum", "mean", "var", "std", "norm", "logsumexp", "amax", "amin", "prod"})
 
 
-def is_product(node: Expr) -> bool:
-    """Whether it is a product, a quotient or a negative."""
-    return isinstance(node, Call) and node.op in _PRODUCTS and not node.kwargs
-
-
-# Names --------------------------------------------------------------------------------------------
-
-
 def norm_by_name(node: Expr, know: PartProperties) -> Expr | None:
-    """`linalg.vector_norm(x)` as `norm(x)`."""
+    """Rewrite `linalg.vector_norm(x)` as `norm(x)`."""
     if not isinstance(node, Call) or node.op != "linalg.vector_norm" or "dtype" in dict(node.kwargs):
         return None
     return Call("norm", node.args, tuple(("p" if name == "ord" else name, value) for name, value in node.kwargs))
 
 
 def kept_dim(node: Expr, know: PartProperties) -> Expr | None:
-    """`unsqueeze(sum(x, dim=1), dim=1)` as `sum(x, dim=1, keepdim=True)`."""
+    """Rewrite `unsqueeze(sum(x, dim=1), dim=1)` with `keepdim=True`."""
     if not isinstance(node, Call) or node.op != "unsqueeze" or not isinstance(node.args[0], Call):
         return None
-    inner, given = node.args[0], dict(node.args[0].kwargs)
-    if inner.op not in _REDUCTIONS or "keepdim" in given or integer(given.get("dim", node)) is None:
+    inner, dim = node.args[0], keyword_dim(node.args[0])
+    if inner.op not in _REDUCTIONS or "keepdim" in dict(inner.kwargs) or dim is None:
         return None
-    if integer(given["dim"]) != integer(node.children[-1]):
+    if dim != integer(node.children[-1]):
         return None
     return Call(inner.op, inner.args, (*inner.kwargs, ("keepdim", Literal(True))))
 
 
 def softmax_by_name(node: Expr, know: PartProperties) -> Expr | None:
-    """`exp(x - logsumexp(x, dim=0))` as `softmax(x, dim=0)`, also where the logarithm has a name."""
+    """Rewrite `exp(x - logsumexp(x, dim=0))` as `softmax(x, dim=0)`.
+
+    The logarithm may have a name.
+    """
     if not is_call(node, "exp", 1) or not is_call(node.args[0], "sub", 2):
         return None
     x, total = node.args[0].args
@@ -58,7 +52,10 @@ def softmax_by_name(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def logistic(node: Expr, know: PartProperties) -> Expr | None:
-    """`exp(u) / (1 + exp(u))` as `sigmoid(u)`, and `1 / (1 + exp(u))` as `sigmoid(-u)`."""
+    """Rewrite `exp(u) / (1 + exp(u))` as `sigmoid(u)`.
+
+    Without the factor, `1 / (1 + exp(u))` is `sigmoid(-u)`.
+    """
     if not is_product(node):
         return None
     product = Product.of(node)
@@ -81,7 +78,7 @@ def logistic(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def exp_times_logistic(node: Expr, know: PartProperties) -> Expr | None:
-    """`exp(u) * sigmoid(-u)` as `sigmoid(u)`."""
+    """Rewrite `exp(u) * sigmoid(-u)` as `sigmoid(u)`."""
     if not is_product(node):
         return None
     product = Product.of(node)
@@ -98,7 +95,7 @@ def exp_times_logistic(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _one_plus_exp(node: Expr) -> Call | None:
-    """`exp(u)` of `1 + exp(u)`."""
+    """Return `exp(u)` of `1 + exp(u)`."""
     if not is_call(node, "add", 2):
         return None
     one = next((part for part in node.args if isinstance(part, Literal) and part.value == 1), None)
@@ -110,7 +107,7 @@ _QUOTIENTS = {("sinh", "cosh"): "tanh", ("sin", "cos"): "tan"}
 
 
 def quotient_by_name(node: Expr, know: PartProperties) -> Expr | None:
-    """`sinh(x) / cosh(x)` as `tanh(x)`."""
+    """Rewrite `sinh(x) / cosh(x)` as `tanh(x)`."""
     if not is_product(node):
         return None
     product = Product.of(node)
@@ -128,7 +125,7 @@ def quotient_by_name(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def mean_by_name(node: Expr, know: PartProperties) -> Expr | None:
-    """`sum(x, dim=0) / n`, n being how many are added up, as `mean(x, dim=0)`."""
+    """Rewrite `sum(x, dim=0) / n` as `mean(x, dim=0)` for n summands."""
     if not is_product(node):
         return None
     product = Product.of(node)
@@ -146,7 +143,7 @@ def mean_by_name(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _added_up(node: Call, know: PartProperties) -> tuple[int, ...] | None:
-    """How many elements each one of a sum is made of, at every point."""
+    """Return the number of summands of each element, at every point."""
     before, after = know.values(node.args[0]), know.values(node)
     if before is None or after is None or before[0].dtype.kind not in "fcV":
         return None
@@ -156,14 +153,14 @@ def _added_up(node: Call, know: PartProperties) -> tuple[int, ...] | None:
 
 
 def factors_out_of_a_sum(node: Expr, know: PartProperties) -> Expr | None:
-    """`sum(x * column, dim=1, keepdim=True)` as `column * sum(x, dim=1, keepdim=True)`."""
+    """Rewrite `sum(x * column, dim=1, keepdim=True)` as `column * sum(…)`."""
     if not isinstance(node, Call) or node.op not in ("sum", "mean") or len(node.args) != 1:
         return None
     product = Product.of(node.args[0])
     total = know.shapes(node)
     kept = dict(node.kwargs).get("keepdim")
     is_kept = isinstance(kept, Literal) and kept.value is True
-    if total is None or not (is_kept or integer(dict(node.kwargs).get("dim", node)) == 0):
+    if total is None or not (is_kept or keyword_dim(node) == 0):
         return None
     outside = Product()
     for side, into in ((product.factors, outside.factors), (product.divisors, outside.divisors)):
@@ -174,13 +171,14 @@ def factors_out_of_a_sum(node: Expr, know: PartProperties) -> Expr | None:
     if not product.factors or not (outside.factors or outside.divisors):
         return None
     inner = Call(node.op, (product.render(),), node.kwargs)
-    return Call("mul", (inner, outside.render())) if outside.factors else Call("div", (inner, _divisors_expr(outside)))
-
-
-def _divisors_expr(product: Product) -> Expr:
-    return Product(Fraction(1), product.divisors).render()
+    if outside.factors:
+        return Call("mul", (inner, outside.render()))
+    return Call("div", (inner, Product(Fraction(1), outside.divisors).render()))
 
 
 def is_broadcast_along(shapes: Shapes | None, total: Shapes) -> bool:
-    """Whether what has these shapes, None for a number, is only broadcast along what is added up to `total`."""
+    """Return whether these shapes only broadcast along the summed dimensions.
+
+    None is the shapes of a number; `total` are those of the sum.
+    """
     return shapes is None or all(np.broadcast_shapes(a, b) == b for a, b in zip(shapes, total, strict=True))

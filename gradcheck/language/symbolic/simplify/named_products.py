@@ -1,26 +1,27 @@
-"""Products that have a name in the case: `x * r` as `y`, where the graph has `y: x * r`."""
+"""Products with a name: `x * r` as `y`, if the graph has `y: x * r`."""
 
 from __future__ import annotations
 
 from gradcheck.language.expr.nodes import Call, Expr
-from gradcheck.language.symbolic.simplify.named_functions import is_product
 from gradcheck.language.symbolic.simplify.part_properties import PartProperties
-from gradcheck.language.symbolic.simplify.product import Factors, Product, is_call
+from gradcheck.language.symbolic.simplify.product import Factors, Product, is_call, is_product
 
 _REDUCTIONS = ("sum", "mean")
 
 
 def dot_by_name(node: Expr, know: PartProperties) -> Expr | None:
-    """`a @ p` as `f`, where the graph has `f: p @ a` of two vectors."""
+    """Rewrite `a @ p` as `f` if the graph has `f: p @ a` of two vectors."""
     if not is_call(node, "matmul", 2) or know.ndim(node) != 0:
         return None
     return know.names.get(id(know.pool.intern(Call("matmul", tuple(reversed(node.args))))))
 
 
 def known_product(node: Expr, know: PartProperties) -> Expr | None:
-    """A product with all factors of one that has a name, by that name; also where one of them stands in a sum that the
-    others, spread along it, are multiplied with: `r * mean(g * x, dim=1, keepdim=True)` as `mean(g * y, dim=1,
-    keepdim=True)`."""
+    """Rewrite a product that holds all factors of a named one by its name.
+
+    One factor may stand in a sum along which the others are broadcast: `r * mean(g * x, dim=1, keepdim=True)` becomes
+    `mean(g * y, dim=1, keepdim=True)`.
+    """
     if not is_product(node):
         return None
     whole = Product.of(node)
@@ -39,7 +40,10 @@ def known_product(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _with_roots(product: Product, known: Product) -> Product:
-    """The product with `sqrt(v) ** 2` for a divisor v, where the known one is divided by that root."""
+    """Return the product with `sqrt(v) ** 2` for a divisor v.
+
+    This applies if the known product is divided by that root.
+    """
     made = Product(product.number, product.factors, dict(product.divisors))
     for key, (base, _) in known.divisors.items():
         if is_call(base, "sqrt", 1) and id(base.args[0]) in made.divisors:
@@ -53,19 +57,13 @@ def _contains(whole: Factors, part: Factors) -> bool:
 
 
 def _divide_out(product: Product, known: Product, factors: Factors, name: Expr) -> Expr:
-    """The product less these factors and the known one's divisors, times the name."""
-    made = Product(product.number / known.number, dict(product.factors), dict(product.divisors))
-    for side, gone in ((made.factors, factors), (made.divisors, known.divisors)):
-        for key, (base, times) in gone.items():
-            left = side.pop(key)[1] - times
-            if left:
-                side[key] = (base, left)
-    made.factors[id(name)] = (name, made.factors.get(id(name), (name, 0))[1] + 1)
-    return made.render()
+    """Return the product with a name for its known factors and divisors."""
+    rest = product.without(Product(known.number, factors, known.divisors))
+    return rest.times(Product(factors={id(name): (name, 1)})).render()
 
 
 def _inside(product: Product, known: Product, missing: Expr, name: Expr, know: PartProperties) -> Expr | None:
-    """Where one factor of the known product stands in a sum."""
+    """Return the product if a sum holds one factor of the known product."""
     rest = {key: pair for key, pair in known.factors.items() if pair[0] is not missing}
     for factor, times in product.factors.values():
         if times != 1 or not isinstance(factor, Call) or factor.op not in _REDUCTIONS or len(factor.args) != 1:

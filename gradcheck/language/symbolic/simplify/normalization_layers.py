@@ -1,4 +1,4 @@
-"""What is centred and divided by its deviation: `layer_norm`, `batch_norm`, and what adds up to nothing in them.
+"""Normalization: `layer_norm`, `batch_norm`, and terms that sum to 0.
 
 With C = `x - mean(x, dim=d, keepdim=True)` and R = `rsqrt(var(x, dim=d, correction=0, keepdim=True) + eps)`, `C * R` is
 normalized; sums of C over d are 0, up to rounding.
@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Sequence
 from gradcheck.language.symbolic.simplify.factoring import terms_of
-from gradcheck.language.symbolic.simplify.named_functions import is_broadcast_along, is_product
+from gradcheck.language.symbolic.simplify.named_functions import is_broadcast_along
 from gradcheck.language.symbolic.simplify.part_properties import PartProperties
-from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
+from gradcheck.language.symbolic.simplify.product import Factors, Product, integer, is_call, is_product, keyword_dim
 from gradcheck.language.symbolic.simplify.sums import render_sum
 
 _REDUCTIONS = ("sum", "mean")
@@ -21,7 +21,7 @@ _EPS = 1e-5
 
 
 class _Scale(NamedTuple):
-    """R: whose deviation, over which dimension, and what is added to the variance."""
+    """The parts of R: its tensor, its dimension, and the added eps."""
 
     of: Expr
     dim: int
@@ -29,24 +29,24 @@ class _Scale(NamedTuple):
 
 
 def dim_from_the_front(node: Expr, know: PartProperties) -> Expr | None:
-    """`sum(x, dim=-1)` of a matrix as `sum(x, dim=1)`."""
+    """Rewrite `sum(x, dim=-1)` of a matrix as `sum(x, dim=1)`."""
     if not isinstance(node, Call) or node.op not in _WITH_DIM:
         return None
-    dim, ndim = integer(dict(node.kwargs).get("dim", node)), know.ndim(node.args[0])
+    dim, ndim = keyword_dim(node), know.ndim(node.args[0])
     if dim is None or dim >= 0 or not ndim:
         return None
     return Call(node.op, node.args, tuple((n, Literal(dim + ndim) if n == "dim" else v) for n, v in node.kwargs))
 
 
 def variance(node: Expr, know: PartProperties) -> Expr | None:
-    """`mean((x - mean(x, dim=0)) ** 2, dim=0)` as `var(x, dim=0, correction=0)`."""
+    """Rewrite `mean((x - mean(x, dim=0)) ** 2, dim=0)` as a `var`."""
     if not isinstance(node, Call) or node.op != "mean" or len(node.args) != 1:
         return None
     given = dict(node.kwargs)
     square = node.args[0]
     if not is_call(square, "square", 1) and not (is_call(square, "pow", 2) and integer(square.args[1]) == 2):
         return None
-    x = _centred(square.children[0], integer(given.get("dim", node)), know)
+    x = _centred(square.children[0], keyword_dim(node), know)
     if x is None or not given.keys() <= {"dim", "keepdim"}:
         return None
     kept = tuple((name, value) for name, value in node.kwargs if name == "keepdim")
@@ -54,7 +54,7 @@ def variance(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _centred(node: Expr, dim: int | None, know: PartProperties) -> Expr | None:
-    """x of `x - mean(x, dim=d)`, kept or spread by broadcasting."""
+    """Return x of `x - mean(x, dim=d)`, kept or broadcast."""
     node = know.definitions.get(id(node), node)
     if dim is None or not is_call(node, "sub", 2):
         return None
@@ -62,12 +62,11 @@ def _centred(node: Expr, dim: int | None, know: PartProperties) -> Expr | None:
     mean = know.definitions.get(id(mean), mean)
     if not isinstance(mean, Call) or mean.op != "mean" or mean.args != (x,):
         return None
-    given = dict(mean.kwargs)
-    return x if integer(given.get("dim", node)) == dim and (dim == 0 or "keepdim" in given) else None
+    return x if keyword_dim(mean) == dim and (dim == 0 or "keepdim" in dict(mean.kwargs)) else None
 
 
 def is_scale(node: Expr, know: PartProperties) -> bool:
-    """Whether it is R, of something that has a name when it is normalized."""
+    """Return whether a node is R, of a tensor whose normalization has a name."""
     scale = _scale(node, know)
     return scale is not None and _normalized_expr(scale, know) is not None
 
@@ -78,15 +77,17 @@ def _scale(node: Expr, know: PartProperties) -> _Scale | None:
     var, eps = node.args[0].args
     if not isinstance(var, Call) or var.op != "var" or not isinstance(eps, Literal):
         return None
-    given = dict(var.kwargs)
-    dim = integer(given.get("dim", node))
+    given, dim = dict(var.kwargs), keyword_dim(var)
     if dim is None or integer(given.get("correction", node)) != 0 or "keepdim" not in given:
         return None
     return _Scale(var.args[0], dim, eps)
 
 
 def normalization_by_name(node: Expr, know: PartProperties) -> Expr | None:
-    """C times R as `layer_norm(x, [m])`, also where C stands in a sum over d that is multiplied by R."""
+    """Rewrite C times R as `layer_norm(x, [m])`.
+
+    C may stand in a sum over d that is multiplied by R.
+    """
     if not is_product(node):
         return None
     product = _with_roots(Product.of(node), know)
@@ -99,12 +100,14 @@ def normalization_by_name(node: Expr, know: PartProperties) -> Expr | None:
         for other, times in product.factors.values():
             new = None if times != 1 else _with_whole(other, scale, whole, know)
             if new is not None:
-                return _remove_once(product.replace_factor(other, new), root).render()
+                made, once = product.replace_factor(other, new), Factors({id(root): (root, 1)})
+                gone = Product(factors=once) if id(root) in made.factors else Product(divisors=once)
+                return made.without(gone).render()
     return None
 
 
 def _with_roots(product: Product, know: PartProperties) -> Product:
-    """The product, divided by `sqrt(v) ** 2` instead of a variance v."""
+    """Return the product with `sqrt(v) ** 2` for a variance v as divisor."""
     for key, (base, times) in list(product.divisors.items()):
         root = Call("sqrt", (base,))
         if _scale(root, know) is not None:
@@ -116,7 +119,7 @@ def _with_roots(product: Product, know: PartProperties) -> Product:
 
 
 def _with_whole(factor: Expr, scale: _Scale, whole: Expr, know: PartProperties) -> Expr | None:
-    """A factor times R: C is normalized, and so is C inside of a sum over d."""
+    """Return a factor times R; it is C, or a sum over d with C inside."""
     if _centred(factor, scale.dim, know) is scale.of:
         return whole
     if not _is_reduction(factor, scale.dim):
@@ -130,25 +133,16 @@ def _with_whole(factor: Expr, scale: _Scale, whole: Expr, know: PartProperties) 
 
 
 def _is_reduction(node: Expr, dim: int) -> bool:
-    """Whether it adds up over one dimension, which is kept."""
+    """Return whether a node sums over one dimension and keeps it."""
     if not isinstance(node, Call) or node.op not in _REDUCTIONS or len(node.args) != 1:
         return False
-    given = dict(node.kwargs)
-    return integer(given.get("dim", node)) == dim and "keepdim" in given
-
-
-def _remove_once(product: Product, factor: Expr) -> Product:
-    side = product.factors if id(factor) in product.factors else product.divisors
-    base, times = side.pop(id(factor))
-    if times > 1:
-        side[id(factor)] = (base, times - 1)
-    return product
+    return keyword_dim(node) == dim and "keepdim" in dict(node.kwargs)
 
 
 def _normalized_expr(scale: _Scale, know: PartProperties) -> Expr | None:
-    """`layer_norm(x, [m])` over the last dimension, `batch_norm(x, None, None, training=True)` over the first."""
+    """Return `layer_norm` for the last dimension, `batch_norm` for the first."""
     ndim = know.ndim(scale.of)
-    eps = () if _is_default(scale.eps) else (("eps", scale.eps),)
+    eps = () if scale.eps == Literal(_EPS) else (("eps", scale.eps),)
     if ndim is not None and scale.dim == ndim - 1:
         size = Call("getitem", (Attribute(scale.of, "shape"), Literal(scale.dim)))
         return know.pool.intern(Call("layer_norm", (scale.of, Sequence((size,))), eps))
@@ -158,13 +152,9 @@ def _normalized_expr(scale: _Scale, know: PartProperties) -> Expr | None:
     return None
 
 
-def _is_default(eps: Expr) -> bool:
-    return isinstance(eps, Literal) and eps.value == _EPS
-
-
 def drop_centred_terms(node: Expr, know: PartProperties) -> Expr | None:
-    """`mean(a - column * C, dim=d, keepdim=True)` as `mean(a, dim=d, keepdim=True)`."""
-    dim = integer(dict(node.kwargs).get("dim", node)) if isinstance(node, Call) else None
+    """Drop terms with C from a mean over d, as `column * C`."""
+    dim = keyword_dim(node) if isinstance(node, Call) else None
     if dim is None or not isinstance(node, Call) or not _is_reduction(node, dim):
         return None
     terms, total = terms_of(node.args[0]), know.shapes(node)
@@ -177,7 +167,7 @@ def drop_centred_terms(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _sums_to_zero(term: Product, dim: int, total: tuple[tuple[int, ...], ...], know: PartProperties) -> bool:
-    """Whether all but one of its factors are spread along d, and that is centred there."""
+    """Return whether a term is C, times factors that broadcast along d."""
     parts = [*term.factors.values(), *term.divisors.values()]
     full = [base for base, _ in parts if not is_broadcast_along(know.shapes(base), total)]
     if len(full) != 1 or id(full[0]) not in term.factors or term.factors[id(full[0])][1] != 1:
@@ -195,7 +185,7 @@ def _is_normalized(node: Expr, dim: int, know: PartProperties) -> bool:
 
 
 def power_of_a_root(node: Expr, know: PartProperties) -> Expr | None:
-    """`rsqrt(v) ** 3` as `v ** -1.5`."""
+    """Rewrite `rsqrt(v) ** 3` as `v ** -1.5`."""
     if not is_product(node) and not is_call(node, "pow", 2):
         return None
     product = Product.of(node)

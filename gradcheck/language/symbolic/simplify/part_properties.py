@@ -1,7 +1,8 @@
-"""What is known of every part of a formula: its values at several points, of several sizes where sizes are symbolic.
+"""Properties of every part of a formula: its values at several points.
 
-A rule asks them for shapes and dtypes, and what it makes of a part must have the same at every point, and the same
-values up to rounding. So no rule can be wrong and go unnoticed, and none relies on a size that is 1 by accident.
+Symbolic sizes differ between points. A rule reads shapes and dtypes here. A result must have the shape, dtype and
+values of the part at every point, up to rounding. So a wrong rule is noticed, and none relies on a size that happens to
+be 1.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from gradcheck.language.expr.common_subexpressions import InternPool
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal, Name
 from gradcheck.language.expr.traverse import distinct_nodes, fold
 
-#: Beyond so many numbers in all, nothing more is known, and nothing more is simplified.
+#: Beyond so many numbers in all, nothing further is evaluated or simplified.
 MAX_NUMBERS = 20_000_000
-#: How much rounding in another order may change, relative to the largest element, by the bytes of a real number.
+#: The effect of another order of rounding, relative to the largest element, by the bytes of a real number.
 _ROUNDING = {8: 1e-9, 4: 1e-4, 2: 0.05}
 
 #: Ops whose result may be small beside their arguments.
@@ -32,13 +33,13 @@ _ADDS_UP = frozenset({"add", "sub", "neg", "sum", "mean", "matmul"})
 
 #: A tensor's shape at each point.
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]
-#: A part's value at each point; None where it has none.
+#: A part's value at each point, or None.
 Values: TypeAlias = tuple[Any, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Names and gradients as a formula sees them."""
+    """The names and gradients that a formula sees at one point."""
 
     names: Mapping[str, Any]
     gradients: Mapping[str, Any]
@@ -46,11 +47,10 @@ class Sample:
 
 
 class PartProperties:
-    """The values of parts, computed when first asked for. Every expression must be interned in `pool`.
+    """The values of parts, computed on demand; parts are interned in `pool`.
 
-    ones, shaped    the names of tensors whose gradient is 1 because a backward pass starts there; and of the tensors
-                    whose shape others may be said to have
-    sizes           the names of sizes that differ from point to point, which other sizes may be called by
+    ones, shaped    the names of tensors whose gradient is 1, as roots; and of tensors whose shape others may refer to
+    sizes           the names of sizes that differ between points, which other sizes may be called by
     """
 
     def __init__(
@@ -67,18 +67,18 @@ class PartProperties:
         self._scales: dict[int, tuple[Expr, tuple[float, ...]]] = {}
         self._weights: dict[int, tuple[Expr, tuple[int, int]]] = {}
         self._numbers = 0
-        #: Whether guards against zeros stay, though formulas would hold elsewhere without.
+        #: Keep guards against zeros, though formulas would hold elsewhere without.
         self.keeps_guards = False
-        #: What the graph takes a logarithm of, or divides by: where it is 0, nothing is claimed.
+        #: Arguments of logarithms and divisors in the graph: where one is 0, nothing is claimed.
         self.nonzero_in_graph: dict[int, Expr] = {}
-        #: By the ids of what has a name, these names; and the names of what requires no gradient.
+        #: The names of named parts, by id; and the names that require no gradient.
         self.names: dict[int, Expr] = {}
         self.constants: frozenset[str] = frozenset()
-        #: Products that have a name.
+        #: Products with a name.
         self.products: list[tuple[Expr, Any]] = []
-        #: What names stand for, where it is an expression: for `f`, `norm(x)`.
+        #: The expressions of names, such as `norm(x)` for `f`.
         self.definitions: dict[int, Expr] = {}
-        #: What formulas divide by where a guard has been left out: they hold where it is not 0.
+        #: Divisors without their guard: formulas hold where these are not 0.
         self.assumed_nonzero: dict[int, Expr] = {}
         self._name_shapes(shaped)
         self._words = {
@@ -101,7 +101,7 @@ class PartProperties:
                     self._sized.setdefault(sizes, (node, dim))
 
     def values(self, node: Expr) -> Values:
-        """The value of an expression at each point; None where it has none."""
+        """Return the value of an expression at each point, or None."""
         return fold(node, self._computed, self._values)
 
     def _computed(self, node: Expr, parts: list[Values]) -> Values:
@@ -125,33 +125,32 @@ class PartProperties:
         return np.asarray(value) if isinstance(value, np.generic) else value
 
     def shapes(self, node: Expr) -> Shapes | None:
-        """The tensor's shape at each point; None for what is no tensor."""
+        """Return the tensor's shape at each point, None for other values."""
         values = self.values(node)
         if values is None or not all(isinstance(value, np.ndarray) for value in values):
             return None
         return tuple(value.shape for value in values)
 
     def ndim(self, node: Expr) -> int | None:
-        """The number of dimensions, if it is the same everywhere."""
+        """Return the number of dimensions if it is the same everywhere."""
         found = {len(shape) for shape in self.shapes(node) or ()}
         return found.pop() if len(found) == 1 else None
 
     def dtype(self, node: Expr) -> np.dtype | None:
-        """The tensor's dtype."""
         values = self.values(node)
         return values[0].dtype if values and isinstance(values[0], np.ndarray) else None
 
     def is_number(self, node: Expr) -> bool:
-        """Whether it is a plain number, such as a size, and no tensor."""
+        """Return whether a node is a plain number, such as a size."""
         return all(type(value) in (int, float) for value in self.values(node) or (None,))
 
     def tensor_of_same_shape(self, node: Expr) -> Name | None:
-        """A tensor of the case that has the shape of this one, at every point."""
+        """Return a tensor of the case that has this shape at every point."""
         shapes = self.shapes(node)
         return None if shapes is None else self._named.get(shapes)
 
     def size_expr(self, node: Expr) -> Expr | None:
-        """A size of the case that is this one everywhere: `n`, or `x.shape[0]`."""
+        """Return a size of the case that equals this one: `n`, or `x.shape[0]`."""
         sizes = self.values(node)
         if sizes is None or sizes in self._words:
             return None if sizes is None else self._words[sizes]
@@ -159,7 +158,7 @@ class PartProperties:
         return found and Call("getitem", (Attribute(found[0], "shape"), Literal(found[1])))
 
     def assumed_divisors(self, root: Expr) -> list[Expr]:
-        """Of what must not be 0 since guards are gone, that by which something is divided in this expression."""
+        """Return the divisors in an expression that are assumed to be nonzero."""
         found: dict[int, Expr] = {}
         for node in distinct_nodes(self.pool.intern(root)) if self.assumed_nonzero else ():
             if isinstance(node, Call) and node.op == "div":
@@ -175,25 +174,27 @@ class PartProperties:
         return isinstance(node, Call) and node.op == "linalg.det"
 
     def is_never_zero(self, node: Expr) -> bool:
-        """Whether it is a size, or 0 only where the graph is undefined."""
+        """Return whether a node is a size, or 0 only outside the graph's domain."""
         return id(node) in self.nonzero_in_graph or self.is_number(node)
 
     def tensor_of_same_count(self, node: Expr) -> Name | None:
-        """A tensor of the case that has so many elements."""
+        """Return a tensor of the case with so many elements."""
         counts = self.values(node)
         return None if counts is None else self._counted.get(counts)
 
     def op_count(self, node: Expr) -> int:
-        """How many operations are written down; a size, as in `x.shape[0]`, is none."""
+        """Return the number of written operations; `x.shape[0]` is none."""
         return self.cost(node)[0]
 
     def cost(self, node: Expr) -> tuple[int, int]:
-        """How many operations are written down, and how many of them are products of matrices."""
+        """Return the numbers of written operations and of matrix products."""
         return fold(self.pool.intern(node), _weight, self._weights)
 
     def is_symmetric(self, node: Expr) -> bool:
-        """Whether it is a matrix that equals its transpose, at every point; of two eigenvectors that is luck with
-        their signs."""
+        """Return whether a node is a symmetric matrix at every point.
+
+        For two eigenvectors, symmetry is a chance of their signs.
+        """
         shapes = self.shapes(node)
         if shapes is None or any(len(shape) != 2 or shape[0] != shape[1] for shape in shapes):
             return False
@@ -203,12 +204,14 @@ class PartProperties:
         return values is None or not any(map(_is_reflection, values))
 
     def is_scalar(self, node: Expr) -> bool:
-        """Whether it is one number: a size, or a tensor without dimensions."""
+        """Return whether a node is a size or a tensor without dimensions."""
         return self.is_number(node) or self.ndim(node) == 0
 
     def are_equal(self, old: Expr, new: Expr) -> bool:
-        """Whether two expressions have one kind, shape, dtype, and values up to rounding, at every point: up to that of
-        what the old one adds up, where it comes to little or nothing."""
+        """Return whether two nodes agree in type, shape, dtype and values.
+
+        Values agree up to rounding at every point. If terms cancel, the rounding is that of the terms.
+        """
         before, after = self.values(old), self.values(new)
         if before is None or after is None:
             return False
@@ -218,7 +221,7 @@ class PartProperties:
         return all(_are_equal(a, b, scale) for a, b, scale in zip(before, after, scales, strict=True))
 
     def _magnitude(self, node: Expr, parts: list[tuple[float, ...]]) -> tuple[float, ...]:
-        """How large a part is at each point, at least; a sum as large as its terms."""
+        """Return a part's magnitude at least; a sum is as large as its terms."""
         values = self.values(node)
         if values is None:
             return (0.0,) * len(self._points)
@@ -229,7 +232,10 @@ class PartProperties:
 
 
 def _is_reflection(value: Any) -> bool:
-    """Whether a symmetric matrix of at most two rows is orthogonal, and no diagonal one."""
+    """Return whether a symmetric matrix of at most two rows is orthogonal.
+
+    A diagonal one is not meant.
+    """
     if not isinstance(value, np.ndarray) or value.shape[0] > 2 or value.dtype.kind not in "fc":
         return False
     wide = dtypes.wide(value)
@@ -259,6 +265,6 @@ def _are_equal(old: Any, new: Any, scale: float = 0.0) -> bool:
 
 
 def _equal(old: Any, new: Any) -> bool:
-    if isinstance(old, (tuple, list)):  # of an op with several results, each an array
+    if isinstance(old, (tuple, list)):  # of an op with several results
         return len(old) == len(new) and all(map(_are_equal, old, new))
     return bool(old == new or (type(old) is float and abs(old - new) <= 1e-12 * abs(old)))

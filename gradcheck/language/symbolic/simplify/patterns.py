@@ -1,4 +1,4 @@
-"""What can be said as `before` and `after`: patterns, and the rule that applies them."""
+"""Rules that are a `before` and an `after`, and their application."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.traverse import rewrite
 from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 
-#: What is written so can be written so: a letter stands for any part, twice the same letter for the same part.
+#: Patterns and replacements: a letter stands for any part, the same letter for the same part.
 PATTERNS = (
     ("x.T.T", "x"),
     ("x.mT.mT", "x"),
@@ -34,19 +34,19 @@ PATTERNS = (
     ("sgn(x)", "sign(x)"),  # of a real x
     ("sign(x) * abs(x)", "x"),
     ("abs(x) * sign(x)", "x"),
-    # Whoever uses an expansion can often do without; so it goes outwards.
+    # Expansions move outwards, where they can often be dropped.
     ("to(expand(x, s), d)", "expand(to(x, d), s)"),
     ("-expand(x, s)", "expand(-x, s)"),
     *((f"{op}(expand(x, s))", f"expand({op}(x), s)") for op in ("conj", "exp", "tanh", "sigmoid", "sin", "cos")),
 )
-#: By what the pattern is a call of, and in which form.
+#: By the label of the pattern.
 _READ: dict[object, list[tuple[Expr, Expr]]] = {}
 for _before, _after in PATTERNS:
     _READ.setdefault(parse(_before).label, []).append((parse(_before), parse(_after)))
 
 
 def by_pattern(node: Expr, know: PartProperties) -> Expr | None:
-    """The first of `PATTERNS` that fits."""
+    """Apply the first of `PATTERNS` that fits."""
     for before, after in _READ.get(node.label, ()):
         found: dict[str, Expr] = {}
         if _fits(before, node, found):
@@ -55,7 +55,7 @@ def by_pattern(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _fits(pattern: Expr, node: Expr, found: dict[str, Expr]) -> bool:
-    """Whether an interned expression is of this form; what each letter stands for is put into `found`."""
+    """Return whether a node fits, and store the parts of the letters."""
     if isinstance(pattern, Name):
         return found.setdefault(pattern.name, node) is node
     if type(pattern) is not type(node) or pattern.label != node.label:
@@ -64,5 +64,4 @@ def _fits(pattern: Expr, node: Expr, found: dict[str, Expr]) -> bool:
 
 
 def _filled(pattern: Expr, found: dict[str, Expr]) -> Expr:
-    """The pattern with what its letters stand for."""
     return rewrite(pattern, lambda part: found[part.name] if isinstance(part, Name) else part)

@@ -1,4 +1,4 @@
-"""Product: a number times factors over divisors, and what of it broadcasting makes superfluous."""
+"""Product: a number times factors over divisors, and its broadcasting."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from gradcheck.autograd import dtypes
 from gradcheck.language.expr.nodes import Call, Expr, Literal, Name
 from gradcheck.language.symbolic.simplify.part_properties import PartProperties, Shapes
 
-#: Numbers with a larger denominator, such as 0.7978845608028654, are left as they are written.
+#: Numbers with larger denominators, such as 0.7978845608028654, stay as written.
 _FINEST = 1024
 _LARGEST = 10**15
-#: By which what adds up to 1 may miss it by rounding.
+#: The rounding error of a sum that is 1.
 _TINY = 1e-12
 _MAX_POWER = 9
 
+_PRODUCTS = frozenset({"mul", "div", "neg"})
 _REDUCTIONS = frozenset({"sum", "mean", "var", "std", "norm", "amax", "amin", "prod"})
 
 _SPREADS = frozenset({"expand", "broadcast_to", "unsqueeze", "reshape"})
 
-#: Interned expressions, each with how often it occurs, by their ids.
+#: Interned expressions and their powers, by id.
 Factors: TypeAlias = dict[int, tuple[Expr, int]]
 
 
@@ -39,7 +40,7 @@ class Product:
 
     @classmethod
     def of(cls, root: Expr) -> Product:
-        """The product that an interned expression is; of anything else, the product of it alone."""
+        """Return the product that an interned expression is, perhaps of itself."""
         found = cls()
         stack = [(root, 1)]
         while stack:
@@ -66,23 +67,37 @@ class Product:
         self.number = product
         return True
 
+    def times(self, other: Product) -> Product:
+        """Return the product of both."""
+        made = Product(self.number * other.number, dict(self.factors), dict(self.divisors))
+        for into, more in ((made.factors, other.factors), (made.divisors, other.divisors)):
+            for part in more.values():
+                _add(into, *part)
+        return made
+
+    def without(self, other: Product) -> Product:
+        """Return the product divided by one whose factors and divisors it has."""
+        made = Product(self.number / other.number, dict(self.factors), dict(self.divisors))
+        for side, gone in ((made.factors, other.factors), (made.divisors, other.divisors)):
+            for key, (base, times) in gone.items():
+                left = side[key][1] - times
+                side[key] = (base, left)
+                if not left:
+                    side.pop(key)
+        return made
+
     def replace_factor(self, old: Expr, new: Expr | None) -> Product:
-        """The same with another factor, or none, for one that occurs once."""
+        """Return the product with a factor of power 1 replaced or removed."""
         made = Product(self.number, {}, dict(self.divisors))
         for key, (factor, times) in self.factors.items():
             if key != id(old):
                 made.factors[key] = (factor, times)
             elif new is not None:
-                inner = Product.of(new)
-                made.number *= inner.number
-                for into, added in ((made.factors, inner.factors), (made.divisors, inner.divisors)):
-                    for part in added.values():
-                        _add(into, *part)
+                made = made.times(Product.of(new))
         return made
 
     def cancel(self, never_zero: Callable[[Expr], bool]) -> Product:
-        """Without what is both multiplied and divided by, where it is never 0: `n * x / n` is x, since no size is 0. A
-        tensor may be, somewhere."""
+        """Cancel factors and divisors that are never 0, such as sizes."""
         made = Product(self.number, dict(self.factors), dict(self.divisors))
         for key in [key for key in self.factors if key in self.divisors and never_zero(self.factors[key][0])]:
             (base, above), (_, below) = made.factors.pop(key), made.divisors.pop(key)
@@ -91,23 +106,23 @@ class Product:
         return made
 
     def with_number(self, number: Fraction | int) -> Product:
-        """The same factors with another number."""
+        """Return the product with another number."""
         return Product(Fraction(number), self.factors, self.divisors)
 
     @property
     def key(self) -> object:
-        """What like terms have alike: the factors and divisors, in any order."""
+        """The factors and divisors in any order; like terms have the same."""
         return tuple(
             frozenset((key, times) for key, (_, times) in side.items()) for side in (self.factors, self.divisors)
         )
 
     def is_ones(self) -> bool:
-        """Whether it is a number times ones of whatever shape."""
+        """Return whether it is a number times ones."""
         factors = [factor for factor, _ in self.factors.values()]
         return bool(factors) and not self.divisors and all(is_call(factor, "ones_like", 1) for factor in factors)
 
     def render(self) -> Expr:
-        """As an expression, numbers first; `1` where nothing is left."""
+        """Return the expression, numbers first; `1` for an empty product."""
         factors = sorted(self.factors.values(), key=lambda pair: not isinstance(pair[0], Literal))
         parts = [_raised(*pair) for pair in factors]
         below = [_raised(*pair) for pair in self.divisors.values()]
@@ -124,12 +139,22 @@ class Product:
 
 
 def is_call(node: Expr, op: str, count: int) -> TypeGuard[Call]:
-    """Whether it is a call of the op with so many arguments, and no others."""
+    """Return whether a node is a call of `op` with `count` arguments alone."""
     return isinstance(node, Call) and node.op == op and len(node.args) == count and not node.kwargs
 
 
+def is_product(node: Expr) -> TypeGuard[Call]:
+    """Return whether a node is a product, a quotient or a negative."""
+    return isinstance(node, Call) and node.op in _PRODUCTS and not node.kwargs
+
+
+def keyword_dim(node: Call) -> int | None:
+    """Return the literal dimension in `dim=1`."""
+    return integer(dict(node.kwargs).get("dim", node))
+
+
 def integer(node: Expr) -> int | None:
-    """The value of a literal integer."""
+    """Return the value of a literal integer, or None."""
     return node.value if isinstance(node, Literal) and type(node.value) is int else None
 
 
@@ -139,7 +164,7 @@ def _add(side: Factors, base: Expr, times: int) -> None:
 
 
 def _exact(node: Expr) -> Fraction | None:
-    """The value of a literal number that can be reckoned with exactly."""
+    """Return the exact value of a literal number."""
     if not isinstance(node, Literal) or isinstance(node.value, bool) or not isinstance(node.value, (int, float)):
         return None
     if not np.isfinite(node.value) or abs(node.value) > _LARGEST:
@@ -149,7 +174,7 @@ def _exact(node: Expr) -> Fraction | None:
 
 
 def _as_literal(number: Fraction) -> Literal | None:
-    """`2`, `0.5`; None for a third, which has no end as a decimal."""
+    """Return `2` or `0.5`, but None for a third, which has no finite decimal."""
     if number.denominator == 1:
         return Literal(number.numerator)
     value = float(number)
@@ -157,7 +182,7 @@ def _as_literal(number: Fraction) -> Literal | None:
 
 
 def _power(node: Expr) -> tuple[Expr, int]:
-    """`x ** 3` as x, three times."""
+    """Return x and 3 of `x ** 3`."""
     times = integer(node.args[1]) if is_call(node, "pow", 2) else None
     return (node.children[0], times) if times is not None and 2 <= times <= _MAX_POWER else (node, 1)
 
@@ -171,16 +196,18 @@ def _raised(base: Expr, times: int) -> Expr:
 
 
 def _multiply_all(parts: list[Expr]) -> Expr:
-    """`a * b * c`, from the left."""
+    """Return `a * b * c`, from the left."""
     return reduce(lambda found, part: Call("mul", (found, part)), parts)
 
 
-# What broadcasting makes superfluous ------------------------------------------------------------
+# Broadcasting ------------------------------------------------------------------------------------
 
 
 def without_broadcast(node: Expr, know: PartProperties) -> tuple[Expr | None, Shapes] | None:
-    """A factor without what broadcasting would do anyway, and its shapes then: `x` of `expand(x, …)`, None (for 1) of
-    `ones_like(x)`; or nothing, if it is as bare as can be."""
+    """Return a factor without its broadcasting, and its shapes then.
+
+    It is `x` for `expand(x, …)`, None (for 1) for `ones_like(x)`. Returns None if there is nothing to drop.
+    """
     shapes = know.shapes(node)
     if shapes is None or not isinstance(node, Call) or not node.args:
         return None
@@ -208,7 +235,7 @@ def without_broadcast(node: Expr, know: PartProperties) -> tuple[Expr | None, Sh
 
 
 def _number_spread(node: Expr, know: PartProperties) -> Expr | None:
-    """The tensor of one number that something is, at every place."""
+    """Return the one-element tensor that a node broadcasts."""
     inner = node
     while isinstance(inner, Call) and inner.op in _SPREADS:
         inner = inner.args[0]
@@ -216,7 +243,7 @@ def _number_spread(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _adds_up_to_one(node: Call, know: PartProperties) -> bool:
-    """Whether it is the sum of each row of `one_hot`, or of constants whose rows add up to 1."""
+    """Return whether a sum is 1: of one-hot rows, or of constants."""
     inner, values = node.args[0], know.values(node)
     inner = inner.args[0] if is_call(inner, "to", 2) else inner
     is_given = isinstance(inner, Name) and inner.name in know.constants
@@ -226,13 +253,13 @@ def _adds_up_to_one(node: Call, know: PartProperties) -> bool:
 
 
 def broadcast(parts: Iterable[Shapes | None], points: int) -> Shapes:
-    """The shapes that operands have together at so many points; None is a number's."""
+    """Return the broadcast shapes of operands; None is a number's."""
     known = [shapes for shapes in parts if shapes is not None]
     return tuple(np.broadcast_shapes(*(shapes[i] for shapes in known)) for i in range(points))
 
 
 def drop_expansions(product: Product, total: Shapes, know: PartProperties, *beside: Shapes) -> Product:
-    """Without expansions that the other factors, or what it is `beside` in a sum, make good."""
+    """Drop expansions that the other factors, or terms `beside`, make anyway."""
     shapes = {key: know.shapes(factor) for key, (factor, _) in (product.factors | product.divisors).items()}
     for key, (factor, times) in list(product.factors.items()):
         simpler = without_broadcast(factor, know) if times == 1 else None

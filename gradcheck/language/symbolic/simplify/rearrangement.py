@@ -1,4 +1,4 @@
-"""Rules about rearranging: what is undone again, what changes nothing, and what is shorter or plainer to write."""
+"""Rules about rearrangement: inverse steps, no-ops, shorter spellings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ _RESHAPES = ("reshape", "view", "expand", "broadcast_to", "sum_to_size", "consta
 
 
 def transpose_by_name(node: Expr, know: PartProperties) -> Expr | None:
-    """`transpose(x, 0, 1)` and `x.mT` of a matrix are `x.T`; of a batch, `transpose(x, -2, -1)` is `x.mT`."""
+    """Rewrite `transpose(x, 0, 1)` and `x.mT` of a matrix as `x.T`.
+
+    For a batch, `transpose(x, -2, -1)` is `x.mT`.
+    """
     if not isinstance(node, Call) or node.op not in ("transpose", "mT"):
         return None
     ndim = know.ndim(node.args[0])
@@ -32,7 +35,7 @@ def transpose_by_name(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def transposed_product(node: Expr, know: PartProperties) -> Expr | None:
-    """`(a.T @ b).T` is `b.T @ a`, where that has fewer transposes."""
+    """Rewrite `(a.T @ b).T` as `b.T @ a`, if that has fewer transposes."""
     if not isinstance(node, Call) or node.op not in _TRANSPOSES or not is_call(node.args[0], "matmul", 2):
         return None
     left, right = node.args[0].args
@@ -47,7 +50,7 @@ def _transposed(node: Expr, op: str) -> Expr:
 
 
 def diagonal_of_a_matrix(node: Expr, know: PartProperties) -> Expr | None:
-    """`diagonal(A.T, dim1=-2, dim2=-1)` as `diagonal(A)`."""
+    """Rewrite `diagonal(A.T, dim1=-2, dim2=-1)` as `diagonal(A)`."""
     if not isinstance(node, Call) or node.op != "diagonal" or know.ndim(node.args[0]) != 2:
         return None
     inner = node.args[0]
@@ -59,7 +62,10 @@ def diagonal_of_a_matrix(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def diagonal_of_a_number(node: Expr, know: PartProperties) -> Expr | None:
-    """`diagonal_scatter(zeros_like(x), -2 * ones_like(v))` as so many times the identity; of a vector as `diag(v)`."""
+    """Rewrite a constant diagonal as a multiple of `eye`, or as `diag(v)`.
+
+    Before, it is `diagonal_scatter(zeros_like(x), -2 * ones_like(v))`.
+    """
     if not is_call(node, "diagonal_scatter", 2) or not is_call(node.args[0], "zeros_like", 1):
         return None
     owner, product = node.args[0].args[0], Product.of(node.args[1])
@@ -74,7 +80,7 @@ def diagonal_of_a_number(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def reshape_to_itself(node: Expr, know: PartProperties) -> Expr | None:
-    """`reshape`, `expand` or `sum_to_size` to the shape that a tensor has already."""
+    """Drop `reshape`, `expand` or `sum_to_size` to the tensor's own shape."""
     if isinstance(node, Call) and node.op in _RESHAPES and node.args:
         shapes = know.shapes(node)
         if shapes is not None and shapes == know.shapes(node.args[0]):
@@ -83,14 +89,17 @@ def reshape_to_itself(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def vector_rearranged(node: Expr, know: PartProperties) -> Expr | None:
-    """`movedim` and `permute` of a vector change nothing."""
+    """Drop `movedim` and `permute` of a vector."""
     if isinstance(node, Call) and node.op in ("movedim", "permute", "transpose") and know.ndim(node.args[0]) == 1:
         return node.args[0]
     return None
 
 
 def squeezed_reduction(node: Expr, know: PartProperties) -> Expr | None:
-    """`squeeze(sum(x, dim=1, keepdim=True), dim=1)` is `sum(x, dim=1)`; and so if it is reshaped to that."""
+    """Rewrite `squeeze(sum(x, dim=1, keepdim=True), dim=1)` without keepdim.
+
+    Also if it is reshaped to that.
+    """
     if not isinstance(node, Call) or node.op not in ("squeeze", "reshape") or not isinstance(node.args[0], Call):
         return None
     inner = node.args[0]
@@ -101,7 +110,7 @@ def squeezed_reduction(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def identity_product(node: Expr, know: PartProperties) -> Expr | None:
-    """A matrix times the identity."""
+    """Drop the identity from a matrix product."""
     if not is_call(node, "matmul", 2):
         return None
     left, right = node.args
@@ -114,14 +123,14 @@ def identity_product(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def gradient_of_a_root(node: Expr, know: PartProperties) -> Expr | None:
-    """Where a backward pass starts from one element, the gradient is 1."""
+    """Rewrite the gradient of a one-element root as ones."""
     if isinstance(node, Gradient) and node.name in know.ones:
         return Call("ones_like", (Name(node.name),))
     return None
 
 
 def shape_of_a_gradient(node: Expr, know: PartProperties) -> Expr | None:
-    """`grad(x).shape` is `x.shape`."""
+    """Rewrite `grad(x).shape` as `x.shape`."""
     if not isinstance(node, Attribute) or node.name != "shape" or not isinstance(node.value, Gradient):
         return None
     entry, indices = split_name(node.value.name)
@@ -132,7 +141,7 @@ def shape_of_a_gradient(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def shape_by_name(node: Expr, know: PartProperties) -> Expr | None:
-    """The shape of an expression as that of a tensor of the case, if there is one that has it at every point."""
+    """Rewrite the shape of an expression as that of a tensor of the case."""
     if not isinstance(node, Attribute) or node.name != "shape" or isinstance(node.value, Name):
         return None
     name = know.tensor_of_same_shape(node.value)
@@ -140,7 +149,7 @@ def shape_by_name(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def like_by_name(node: Expr, know: PartProperties) -> Expr | None:
-    """`zeros_like` of an expression as that of a tensor of the case."""
+    """Rewrite `zeros_like` of an expression as that of a tensor of the case."""
     if not isinstance(node, Call) or node.op not in ("ones_like", "zeros_like") or isinstance(node.args[0], Name):
         return None
     name = know.tensor_of_same_shape(node.args[0])
@@ -148,8 +157,10 @@ def like_by_name(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def size_by_name(node: Expr, know: PartProperties) -> Expr | None:
-    """One size of an expression by its name in the case, or as one of a tensor of the case: `q.shape[0]` for
-    `(q @ k.T).shape[0]`."""
+    """Rewrite a size by its name, or as that of a tensor of the case.
+
+    Example: `q.shape[0]` for `(q @ k.T).shape[0]`.
+    """
     size = size_of(node)
     found = None if size is None else know.size_expr(node)
     return None if found is None or (size and isinstance(size[0], Name) and not isinstance(found, Name)) else found
@@ -159,7 +170,7 @@ def size_by_name(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def sum_over_dims(node: Expr, know: PartProperties) -> Expr | None:
-    """`sum_to_size(g, bias.shape)` as `sum(g, dim=0)`: which dimensions broadcasting had made, told by the shapes."""
+    """Rewrite `sum_to_size(g, bias.shape)` as `sum(g, dim=0)` by the shapes."""
     if not isinstance(node, Call) or node.op != "sum_to_size" or not node.args:
         return None
     before, after = know.shapes(node.args[0]), know.shapes(node)
@@ -179,7 +190,7 @@ def sum_over_dims(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _stretched(before: Shapes, after: Shapes, leading: int) -> list[int]:
-    """The dimensions of the smaller tensor that were stretched from 1."""
+    """Return the dimensions of the smaller tensor that were stretched from 1."""
     count = len(after[0])
     return [d for d in range(count) if any(b[leading + d] != a[d] for b, a in zip(before, after, strict=True))]
 
@@ -194,13 +205,13 @@ def _sum(tensor: Expr, dims: list[int], keepdim: bool) -> Expr:
 
 
 def open_slice(node: Expr, know: PartProperties) -> Expr | None:
-    """`x[0:n]` is `x[:n]`, and `x[1:x.shape[0]]` is `x[1:]`."""
+    """Rewrite `x[0:n]` as `x[:n]`, and `x[1:x.shape[0]]` as `x[1:]`."""
     if not is_call(node, "getitem", 2):
         return None
     index = node.args[1]
     items = index.items if isinstance(index, Sequence) and index.is_tuple else (index,)
     if not all(isinstance(item, Slice) or integer(item) is not None for item in items):
-        return None  # `None` and `...` are about other dimensions than the one at their place
+        return None  # `None` and `...` shift the dimensions
     shapes = know.shapes(node.args[0])
     if shapes is None or any(len(shape) < len(items) for shape in shapes):
         return None
@@ -218,13 +229,13 @@ def _opened(item: Expr, lengths: tuple[int, ...], know: PartProperties) -> Expr:
     return item if start is item.start and stop is item.stop else Slice(start, stop)
 
 
-# How arguments are given ------------------------------------------------------------------------
+# Spelling of arguments -----------------------------------------------------------------------------
 
 _BY_KEYWORD = frozenset({"dim", "keepdim"})
 
 
 def dims_by_keyword(node: Expr, know: PartProperties) -> Expr | None:
-    """`sum(x, -1, True)` as `sum(x, dim=-1, keepdim=True)`."""
+    """Rewrite `sum(x, -1, True)` as `sum(x, dim=-1, keepdim=True)`."""
     entry = lookup(node.op) if isinstance(node, Call) else None
     if not isinstance(node, Call) or entry is None or len(node.args) < 2 or entry.variadic is not None:
         return None
@@ -237,7 +248,7 @@ def dims_by_keyword(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def single_dim(node: Expr, know: PartProperties) -> Expr | None:
-    """`mean(x, dim=(-1,))` as `mean(x, dim=-1)`, `mean(x, dim=None)` as `mean(x)`."""
+    """Rewrite `mean(x, dim=(-1,))` with `dim=-1`, and drop `dim=None`."""
     dims = dict(node.kwargs).get("dim") if isinstance(node, Call) else None
     if isinstance(node, Call) and dims == Literal(None) and len(node.kwargs) == 1:
         return Call(node.op, node.args)
@@ -249,7 +260,7 @@ def single_dim(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def einsum_operands(node: Expr, know: PartProperties) -> Expr | None:
-    """`einsum('ij,j->i', (a, b))` as `einsum('ij,j->i', a, b)`."""
+    """Rewrite `einsum('ij,j->i', (a, b))` as `einsum('ij,j->i', a, b)`."""
     entry = lookup(node.op) if isinstance(node, Call) else None
     if not isinstance(node, Call) or entry is None or entry.variadic is None or entry.sequence is None:
         return None

@@ -1,4 +1,4 @@
-"""All the rules, in order; and the Simplifier, which applies them to each part once."""
+"""The rules in order, and the Simplifier, which applies them to each part."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from gradcheck.language.symbolic.simplify import (
     sums,
 )
 from gradcheck.language.symbolic.simplify.part_properties import PartProperties
-from gradcheck.language.symbolic.simplify.product import Product
+from gradcheck.language.symbolic.simplify.product import Product, is_product
 
 Rule: TypeAlias = Callable[[Expr, PartProperties], Expr | None]
 
-#: In this order; the first that applies decides, and what it makes is simplified in turn.
+#: The first rule that applies decides, and its result is simplified in turn.
 RULES: tuple[Rule, ...] = (
     rearrangement.gradient_of_a_root,
     rearrangement.shape_of_a_gradient,
@@ -112,33 +112,33 @@ RULES: tuple[Rule, ...] = (
     rearrangement.einsum_operands,
 )
 
-#: The rules that leave a sum the terms that somebody gave it.
+#: Rules that keep the terms of a sum.
 RULES_WITHIN_TERMS = tuple(rule for rule in RULES if rule.__module__ not in (multiply_out.__name__, factoring.__name__))
 
-#: More rewrites than this for each part would be a circle among the rules; what is found by then is kept.
+#: More rewrites per part mean a cycle among the rules; the results so far are kept.
 _REWRITES_PER_PART = 60
 
 
-#: Products of more different factors are left as they are: nobody reads them, and each of n gradients has n - 1.
+#: Longer products stay unchanged: they are unreadable, and each of n gradients has n - 1 factors.
 _MOST_FACTORS = 32
 _PRODUCTS = frozenset(("mul", "div", "neg", "matmul"))
 
-#: So many products that have a name are looked for.
+#: The most named products to look for.
 _MOST_NAMED = 16
 
 
 class Simplifier:
-    """Simplifies formulas by the rules, as far as the facts bear them out."""
+    """Simplifies formulas by the rules; properties confirm each step."""
 
     def __init__(self, know: PartProperties, rules: tuple[Rule, ...] = RULES) -> None:
         self.properties, self._rules = know, rules
         self._done: dict[int, Expr] = {}
         self._uses: Counter[int] = Counter()
         self._lengths: dict[int, tuple[Expr, int]] = {}
-        self._rewrites_left = 0  # rewrites
+        self._rewrites_left = 0
 
     def define(self, named: Mapping[str, Expr]) -> None:
-        """What names stand for: from now on, what is written so is called by its name."""
+        """Define names: from now on, their expressions are called by them."""
         for name, expr in named.items():
             node = self.properties.pool.intern(Name(name))
             if self.properties.shapes(node) is None:
@@ -154,18 +154,18 @@ class Simplifier:
             if isinstance(simple, Call) and self.properties.are_equal(node, simple):
                 self.properties.definitions[id(node)] = simple
                 self.properties.names[id(simple)] = node
-                if named_functions.is_product(simple) and len(self.properties.products) < _MOST_NAMED:
+                if is_product(simple) and len(self.properties.products) < _MOST_NAMED:
                     self.properties.products.append((node, Product.of(simple)))
                 self._done[id(given)] = self._done[id(simple)] = node
 
     def simplify(self, formulas: Mapping[str, Expr]) -> dict[str, Expr]:
-        """The formulas, each shorter or as it was."""
+        """Return the formulas, each shorter or unchanged."""
         roots = {name: self.properties.pool.intern(formula) for name, formula in formulas.items()}
         self._count(list(roots.values()))
         return {name: _root(self._simplified(root), self.properties) for name, root in roots.items()}
 
     def _count(self, roots: list[Expr]) -> None:
-        """How many parts, and how many formulas, use each part."""
+        """Count the uses of each part by parts and formulas."""
         found = use_counts(roots)
         self._uses.update(found)
         self._rewrites_left += _REWRITES_PER_PART * len(found)
@@ -174,7 +174,7 @@ class Simplifier:
         return self._uses[id(node)] > 1
 
     def _simplified(self, root: Expr) -> Expr:
-        """The one form of an interned expression: its parts first, then it, then what was made of it."""
+        """Return the normal form of an interned expression, parts first."""
         done = self._done
         stack = [root]
         while stack:
@@ -207,14 +207,14 @@ class Simplifier:
         return self._accepted(node, sums.normal_sum(parts, total, self.properties)) or self._by_rules(node)
 
     def _rewritten(self, node: Expr, children: list[Expr]) -> Expr:
-        """One step: with simplified parts, or else by the first rule that applies; itself if none does."""
+        """Return one step: simplified parts, or else the first rule that applies."""
         rebuilt = self.properties.pool.intern(with_children(node, children))
         if rebuilt is not node or self._rewrites_left <= 0:
             return rebuilt
         return self._by_rules(node)
 
     def _by_rules(self, node: Expr) -> Expr:
-        """What the first rule makes of it that applies; itself if none does."""
+        """Return the result of the first rule that applies, or the node itself."""
         if not isinstance(node, (Call, Attribute, Gradient)) or fold(node, _factors, self._lengths) > _MOST_FACTORS:
             return node
         for rule in self._rules:
@@ -225,7 +225,7 @@ class Simplifier:
         return node
 
     def _accepted(self, node: Expr, made: Expr) -> Expr | None:
-        """What a rule made, if it is something else and as good."""
+        """Return the result of a rule if it is new and equal."""
         new = self.properties.pool.intern(made)
         if new is node or not self.properties.are_equal(node, new):
             return None
@@ -234,12 +234,12 @@ class Simplifier:
 
 
 def _factors(node: Expr, parts: list[int]) -> int:
-    """Of how many factors and divisors a product is written; 1 for anything else."""
+    """Return the number of factors and divisors of a product; else 1."""
     return sum(parts) if isinstance(node, Call) and node.op in _PRODUCTS and not node.kwargs else 1
 
 
 def _nonzero_operands(node: Expr) -> tuple[Expr, ...]:
-    """What must not be 0 for this to be defined."""
+    """Return operands that are nonzero wherever this node is defined."""
     if not isinstance(node, Call):
         return ()
     if node.op in ("log", "log2", "log10", "rsqrt", "reciprocal"):
@@ -248,7 +248,10 @@ def _nonzero_operands(node: Expr) -> tuple[Expr, ...]:
 
 
 def _root(formula: Expr, know: PartProperties) -> Expr:
-    """A formula as a whole may be a number where a part may not: `1` for `ones_like(loss)`."""
+    """Return a whole formula, as `1` for `ones_like(loss)`.
+
+    A part may not be a plain number, since it needs its shape.
+    """
     number = Product.of(formula)
     if number.is_ones() and know.ndim(formula) == 0:
         return Product(number.number).render()

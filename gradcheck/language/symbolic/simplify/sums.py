@@ -1,6 +1,7 @@
-"""Sums in one form: like terms collected, zeros gone, a term without a minus first.
+"""The normal form of sums: like terms collected, zeros dropped.
 
-`grad(y) + grad(y) - 0` becomes `2 * grad(y)`. `x - x` stays: it is not 0 where x is infinite.
+A positive term comes first. `grad(y) + grad(y) - 0` becomes `2 * grad(y)`. `x - x` stays, since it is not 0 where x is
+infinite.
 """
 
 from __future__ import annotations
@@ -12,22 +13,24 @@ from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.symbolic.simplify.part_properties import PartProperties, Shapes
 from gradcheck.language.symbolic.simplify.product import Product, broadcast, drop_expansions, integer, is_call
 
-#: A part of a sum that is used elsewhere too is taken apart only if it has no more terms than this.
+#: A part of a sum that is used elsewhere too is split only if it has no more terms than this.
 _FEW = 8
 
 Terms = list[Product]
 
 
 def is_sum(node: Expr) -> bool:
-    """Whether it is `x + y` or `x - y`."""
+    """Return whether a node is `x + y` or `x - y`."""
     return is_call(node, "add", 2) or is_call(node, "sub", 2)
 
 
 def signed_terms(
     root: Expr, is_shared: Callable[[Expr], bool], most: int | None = None
 ) -> list[tuple[Expr, int]] | None:
-    """What a sum adds up, with signs, down to sums that are shared: those are simplified once, on their own. None where
-    that is more than `most`."""
+    """Return the signed terms of a sum; None for more than `most`.
+
+    A shared sum counts as a term, since it is simplified once on its own.
+    """
     found: list[tuple[Expr, int]] = []
     stack = [(root, 1)]
     while stack:
@@ -43,7 +46,10 @@ def signed_terms(
 
 
 def normal_sum(parts: list[tuple[Expr, int]], total: Shapes | None, know: PartProperties) -> Expr:
-    """The sum of simplified parts, in its one form. `total` is its shape, None for plain numbers."""
+    """Return the normal sum of simplified parts; `total` is its shape.
+
+    It is None for plain numbers.
+    """
     terms = [term for part, sign in parts for term in _terms(part, sign)]
     terms = _collected(terms, total is None)
     terms = _whole_rows(terms, know)
@@ -55,7 +61,7 @@ def normal_sum(parts: list[tuple[Expr, int]], total: Shapes | None, know: PartPr
 
 
 def _terms(part: Expr, sign: int) -> Terms:
-    """A part as terms; a sum that was simplified on its own is taken apart if it is short."""
+    """Return the terms of a part; a short sum among them is split."""
     found = []
     for node, direction in signed_terms(part, lambda node: False, _FEW) or [(part, 1)]:
         term = Product.of(node)
@@ -64,7 +70,7 @@ def _terms(part: Expr, sign: int) -> Terms:
 
 
 def _collected(terms: Terms, numbers: bool) -> Terms:
-    """Like terms as one; those of tensors that cancel stay apart."""
+    """Return like terms as one; tensors that cancel stay apart."""
     known: dict[object, Product] = {}
     found: Terms = []
     for term in terms:
@@ -79,7 +85,7 @@ def _collected(terms: Terms, numbers: bool) -> Terms:
 
 
 def _whole_rows(terms: Terms, know: PartProperties) -> Terms:
-    """`x[0] + x[1] + x[2]`, all that x has, as `sum(x, dim=0)`."""
+    """Rewrite `x[0] + x[1] + x[2]`, all rows of x, as `sum(x, dim=0)`."""
     groups: dict[tuple[int, Fraction], dict[int, Product]] = {}
     owners: dict[int, Expr] = {}
     for term in terms:
@@ -100,7 +106,7 @@ def _whole_rows(terms: Terms, know: PartProperties) -> Terms:
 
 
 def _row(term: Product) -> tuple[Expr, int] | None:
-    """x and 0 of `x[0]`."""
+    """Return x and 0 of `x[0]`."""
     factors = list(term.factors.values())
     if len(factors) != 1 or term.divisors or factors[0][1] != 1:
         return None
@@ -132,7 +138,10 @@ def _shapes(term: Product, total: Shapes, know: PartProperties) -> Shapes:
 
 
 def _slimmed(terms: Terms, total: Shapes, know: PartProperties) -> Terms:
-    """Each term without an expansion that the others make good. Prefix and suffix shapes keep it linear."""
+    """Drop expansions that other terms make anyway, in linear time.
+
+    Shapes of prefixes and suffixes are kept for this.
+    """
     after: list[Shapes] = [((),) * len(total)]
     for term in reversed(terms):
         after.append(broadcast([after[-1], _shapes(term, total, know)], len(total)))
