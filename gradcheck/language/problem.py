@@ -65,10 +65,7 @@ def split_name(tensor: str) -> tuple[str, tuple[int, ...]]:
 
 
 def tensor_value(values: Mapping[str, Any], tensor: str) -> Any:
-    """Return the value of a tensor by name.
-
-    Raises LookupError if there is none.
-    """
+    """Return a tensor's value by name; raise LookupError if there is none."""
     entry, indices = split_name(tensor)
     value = values[entry]
     for index in indices:
@@ -79,10 +76,7 @@ def tensor_value(values: Mapping[str, Any], tensor: str) -> Any:
 
 
 def with_tensor_value(whole: Any, indices: tuple[int, ...], part: Any) -> Any:
-    """Return the value of an entry with one of its tensors replaced.
-
-    Raises LookupError if there is none.
-    """
+    """Return an entry's value, one tensor replaced; raise LookupError."""
     if not indices:
         return part
     if not isinstance(whole, (tuple, list)) or indices[0] >= len(whole):

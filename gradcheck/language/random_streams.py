@@ -59,10 +59,7 @@ def random_directions(arrays: Mapping[str, np.ndarray], generator: np.random.Gen
 
 
 def random_direction(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """Return standard normal numbers in the array's shape and dtype.
-
-    Both parts of a complex array are.
-    """
+    """Return standard normal numbers (complex: both parts) like the array."""
     drawn: Any = generator.standard_normal(array.shape)
     if array.dtype.kind == "c":
         drawn = drawn + 1j * generator.standard_normal(array.shape)

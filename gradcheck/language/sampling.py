@@ -63,10 +63,7 @@ def draw(
 
 
 def claimed_array(problem: Problem, value: Value) -> np.ndarray:
-    """Return the array of a value in `values` or `expected`.
-
-    Raises InvalidCase.
-    """
+    """Return the array of a value in `values` or `expected`."""
     if value.array is not None:
         return np.asarray(value.array)
     assert value.expr is not None

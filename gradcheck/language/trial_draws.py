@@ -56,10 +56,7 @@ NO_VARIATION = Variation()
 
 
 def trials(case: Case, count: int | None = None) -> range:
-    """Return the trials of a case, by its own number or `count`.
-
-    There are none unless `generalize` applies and something varies.
-    """
+    """Return the trials of a case: none unless they apply and vary something."""
     if case.generalize is None or not can_vary_in_trials(case):
         return range(0)
     return range(case.generalize.trials if count is None else count)

@@ -23,10 +23,7 @@ MOST_ELEMENTS = 100_000
 
 
 def find_value_errors(case: Case) -> list[InvalidCase]:
-    """Return the errors of leaves, incoming gradients and known numbers.
-
-    The messages are those of a run.
-    """
+    """Return the errors of a case's values, with the messages of a run."""
     try:
         return _find_value_errors(case)
     except Exception as error:

@@ -65,10 +65,7 @@ def _creator(shape: Sequence[str], drawn: str) -> str:
 
 
 def _finite(text: str, root: str) -> Case | None:
-    """Return the case of a text if its result is finite.
-
-    It gets an incoming gradient unless the result is one number.
-    """
+    """Return the case of a text if its result is finite, else None."""
     from gradcheck.language.sampling import draw
 
     (case, *_), errors = load_text(text, "cookbook")

@@ -29,10 +29,7 @@ class ExpressionKey(NamedTuple):
 
 
 def key_of(expr: Expr, ranks: Ranks) -> ExpressionKey | None:
-    """Return the key of an expression, or None if it is too long.
-
-    `ranks` are those of its names.
-    """
+    """Return the key of an expression with these ranks, None if too long."""
     if sum(1 for _ in expr.walk()) > MOST_PARTS:
         return None
     tree = normal_form(expr, ranks)
@@ -47,10 +44,7 @@ def conventional_ranks(expr: Expr) -> Ranks:
 
 
 def _orders(tree: Tree, expr: Expr) -> Iterator[tuple[str, ...]]:
-    """Yield orders of the names, one of which gives the least text.
-
-    Names with equal uses are tried in every order.
-    """
+    """Yield the orders of names that may give the least text."""
     names = list(free_names(expr))
     alike: dict[str, list[str]] = {}
     for name in names:

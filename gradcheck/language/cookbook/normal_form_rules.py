@@ -159,10 +159,7 @@ def transpose(tree: Tree) -> Tree:
 
 
 def chain(*factors: Tree) -> Tree:
-    """Return a flat matrix product with its numbers in front.
-
-    One from vector to vector is a number, whichever way it is read.
-    """
+    """Return a flat matrix product, numbers first; from vector to vector one."""
     number, flat = 1.0, list[Tree]()
     for factor in factors:
         one, rest = coefficient(factor)
@@ -193,10 +190,7 @@ def trace(tree: Tree) -> Tree:
 
 
 def total(tree: Tree) -> Tree:
-    """Return the sum of all elements.
-
-    That of a product of vectors is a matrix product, of matrices a trace.
-    """
+    """Return the sum of all elements, as a matrix product or trace if it is."""
     if tree[0] == "add" and len({rank(term) for term in tree[1:]}) == 1 and rank(tree) is not None:
         return add(*(total(term) for term in tree[1:]))
     number, rest = coefficient(tree)

@@ -91,10 +91,7 @@ def dtype_name(value: Any) -> str:
 
 
 def is_accepted(value: Any, letters: str) -> bool:
-    """Return whether a tensor of any host has one of these dtypes.
-
-    An unknown dtype is accepted.
-    """
+    """Return whether a tensor has one of these dtypes, or an unknown one."""
     return _LETTERS.get(dtype_name(value), letters) in letters
 
 

@@ -31,10 +31,7 @@ _cache: dict[int, tuple[Expr, Program]] = {}
 
 
 def program(expr: Expr) -> Program:
-    """Return the cached instructions of an expression.
-
-    Raises InvalidCase for an unknown op.
-    """
+    """Return the cached instructions of an expression."""
     known = _cache.get(id(expr))
     if known is not None:
         return known[1]
@@ -105,10 +102,7 @@ _instructions: dict[tuple[type[Expr], tuple[Any, ...]], Instruction] = {}
 
 
 def evaluate_node(node: Expr, parts: list[Any], *, max_elements: int = MAX_ELEMENTS) -> Any:
-    """Return the value of a node whose children have the values `parts`.
-
-    Raises as `evaluate` does.
-    """
+    """Return the value of a node, given those of its children."""
     key = (type(node), node.label)
     known = _instructions.get(key)
     if known is None:
@@ -126,10 +120,7 @@ def run_instruction(
     *,
     max_elements: int | None = MAX_ELEMENTS,
 ) -> Any:
-    """Return the value of one instruction.
-
-    Raises as `evaluate` does.
-    """
+    """Return the value of one instruction."""
     kind, what, _ = instruction
     if kind is Call:
         if what.is_infix:
@@ -162,10 +153,7 @@ def _take(stack: list[Any], count: int) -> list[Any]:
 
 
 def _attribute(value: Any, name: str) -> Any:
-    """Return `x.shape` and its like; `len` of a shape too.
-
-    Raises ArgumentError.
-    """
+    """Return `x.shape` and its like; `len` of a shape too."""
     if name == "len" and isinstance(value, (tuple, list)):
         return len(value)
     if not hasattr(value, "dtype"):

@@ -60,10 +60,7 @@ class OpCall(NamedTuple):
 
     @classmethod
     def of(cls, name: str, positional: int, keys: tuple[str, ...]) -> OpCall:
-        """Return the facts about a call of an op.
-
-        Raises InvalidCase for an unknown op.
-        """
+        """Return the facts about a call of an op; raise InvalidCase if unknown."""
         op = lookup(name)
         if op is None:
             raise InvalidCase(f"there is no op '{name}'")
@@ -93,10 +90,7 @@ def apply_operator(call: OpCall, a: Any, b: Any, host: Host, limit: int | None) 
 
 
 def _is_result_size_known(a: Any, b: Any) -> bool:
-    """Return whether the result is as large as an operand.
-
-    This holds for tensors of one shape, and for a tensor and a number.
-    """
+    """Return whether the result is surely as large as an operand."""
     if type(b) in PLAIN_TYPES:
         return hasattr(a, "dtype")
     if type(a) in PLAIN_TYPES:
@@ -122,10 +116,7 @@ def apply(call: OpCall, given: list[Any], host: Host, limit: int | None) -> Any:
 
 
 def check(call: OpCall, given: list[Any], limit: int) -> None:
-    """Check arguments as `apply` does.
-
-    Raises ArgumentError or TooLarge.
-    """
+    """Check the arguments of an op on tensors as `apply` does."""
     if call.needs_size_check and not (call.is_infix and _is_result_size_known(*given)):
         _check(call, given, *_split_arguments(call, given), limit)
 
@@ -157,10 +148,7 @@ def _call_host(host: Host, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def _op_error_message(op: Op, args: tuple[Any, ...], error: Exception) -> str:
-    """Return the message of an op's exception.
-
-    Mostly something else stands in the place of a tensor.
-    """
+    """Return a message, mostly about another value in a tensor's place."""
     if isinstance(error, AttributeError):
         wrong = next((arg for arg in args if f"'{type(arg).__name__}' object" in str(error)), _NOT_PLAIN)
         if wrong is not _NOT_PLAIN:

@@ -102,10 +102,7 @@ def _places_of_sizes(op: Op) -> tuple[int, ...]:
 
 
 def _check_sizes(op: Op, sizes: list[Any] | tuple[Any, ...]) -> None:
-    """Raise for texts and lists as sizes, and for too many sizes.
-
-    Python multiplies these too, in `tile(x, 'a', 10 ** 9)`.
-    """
+    """Raise for texts and lists, which Python multiplies too, and many sizes."""
     if len(sizes) > MAX_DIMENSIONS and all(isinstance(size, int) for size in sizes):
         raise TooLarge(f"{op.name} would make a tensor of more than {MAX_DIMENSIONS} dimensions")
     wrong = next((size for size in sizes if isinstance(size, (str, list, tuple))), None)

@@ -53,10 +53,7 @@ _EQUALITY = frozenset({"eq", "ne"})
 
 
 def binary(name: str, a: Any, b: Any) -> Any:
-    """Return `a + b` and its like.
-
-    Raises DomainError, DtypeMismatch or TooLarge.
-    """
+    """Return `a + b` and its like."""
     if name == "pow" and type(a) is int and type(b) is int and b > 0 and (abs(a).bit_length() - 1) * b >= _BITS:
         raise TooLarge(f"{a} ** {b} does not fit in {_BITS} bits", hint="write the base as a float")
     try:
@@ -114,10 +111,7 @@ def min_or_max(name: str, args: tuple[Any, ...]) -> Any:
 
 
 def index(sequence: Any, key: Any) -> Any:
-    """Return an item of a shape, or of an op's results.
-
-    Raises IndexOutOfRange or DtypeMismatch.
-    """
+    """Return an item of a shape, or of an op's results."""
     if not isinstance(key, (int, slice)) or type(key) is bool:
         raise DtypeMismatch(
             f"{len(sequence)} values in a row are indexed by one integer or slice, not {describe_kind(key)}"

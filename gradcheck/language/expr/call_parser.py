@@ -53,10 +53,7 @@ class CallSite:
         return self.source.error(self.source.at(at or self.node), message, hint)
 
     def arguments(self, counts: tuple[int, ...], usage: str) -> list[ast.expr]:
-        """Return the arguments.
-
-        Raises InvalidCase for keywords, and for a number that is not in `counts`.
-        """
+        """Return the arguments; raise InvalidCase if their number is wrong."""
         if self.node.keywords or len(self.node.args) not in counts:
             raise self.error("wrong arguments", f"it is written {usage}")
         return self.node.args
@@ -170,10 +167,7 @@ _NO_TENSORS = frozenset({"torch", "math", *NUMPY_LIKE_NAMES})
 
 
 def plan_call(site: CallSite) -> ParsePlan:
-    """Return the plan of a call.
-
-    Raises InvalidCase for an unknown name or keyword.
-    """
+    """Return the plan of a call; raise InvalidCase for unknown names."""
     node, func = site.node, site.node.func
     if isinstance(func, ast.Name):
         read = FUNCTIONS.get(func.id)
@@ -184,9 +178,8 @@ def plan_call(site: CallSite) -> ParsePlan:
     if owner == "torch" and func.attr == "numel" and node.args:
         return _read_len(site, "numel")
     is_foreign = owner.partition(".")[0] in NUMPY_LIKE_NAMES or (owner in LAYERS and lookup(func.attr) is None)
-    if is_foreign or owner in NAMESPACES:
-        if "." in owner or not _reads_as_method(node, owner, func.attr):
-            return _function(site, owner, func.attr)
+    if (is_foreign or owner in NAMESPACES) and ("." in owner or not _reads_as_method(node, owner, func.attr)):
+        return _function(site, owner, func.attr)
     return _method(site, func)
 
 
@@ -318,19 +311,18 @@ def _keyword(site: CallSite, op: Op, keyword: ast.keyword) -> str:
 _DIMS = frozenset(("axes", "dims", "dimension", "dimensions", "ax", "d", "along"))
 #: Ops that keep a dimension only if it is named.
 _DIM_FIRST = frozenset({"max", "min", "prod", "sum", "mean"})
-#: Hints for ops with a wrong number of arguments, by op and number; 3 stands for more too.
-_OF_TWO = {"log": "write log(x) / log(2), log2(x) or log10(x)", "exp": "write 2 ** x"}
-#: What to write for one that is given more.
-_OF_MANY = {"transpose": "all dimensions in another order are x.permute(0, 2, 1)"}
-#: What to write for an op that is given a tensor alone.
-_OF_ONE = {
-    "transpose": "write x.T",
-    "permute": "write x.T, or x.permute(1, 0)",
-    "layer_norm": "write layer_norm(x, x.shape[-1:])",
-    "rms_norm": "write rms_norm(x, x.shape[-1:])",
-    "batch_norm": "write batch_norm(x, None, None, training=True)",
-    "softmax": "write softmax(x, dim=1), or whichever dimension is to add up to 1",
-    "log_softmax": "write log_softmax(x, dim=1), or whichever dimension is to add up to 1",
+#: Hints for a wrong number of arguments; 3 stands for more too.
+_USAGE_HINTS = {
+    ("transpose", 1): "write x.T",
+    ("permute", 1): "write x.T, or x.permute(1, 0)",
+    ("layer_norm", 1): "write layer_norm(x, x.shape[-1:])",
+    ("rms_norm", 1): "write rms_norm(x, x.shape[-1:])",
+    ("batch_norm", 1): "write batch_norm(x, None, None, training=True)",
+    ("softmax", 1): "write softmax(x, dim=1), or whichever dimension is to add up to 1",
+    ("log_softmax", 1): "write log_softmax(x, dim=1), or whichever dimension is to add up to 1",
+    ("log", 2): "write log(x) / log(2), log2(x) or log10(x)",
+    ("exp", 2): "write 2 ** x",
+    ("transpose", 3): "all dimensions in another order are x.permute(0, 2, 1)",
 }
 
 

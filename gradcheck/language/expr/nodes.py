@@ -32,10 +32,7 @@ class Expr:
         return ()
 
     def rebuild(self, children: abc.Sequence[Expr]) -> Expr:
-        """Return this kind of node over as many other children.
-
-        See `traverse.with_children`.
-        """
+        """Return the node over other children; see `traverse.with_children`."""
         raise TypeError(f"{type(self).__name__} has no children")
 
     def walk(self) -> abc.Iterator[Expr]:

@@ -125,10 +125,7 @@ def _spell_call(call: Call) -> Spelling:
 
 
 def _spell_function(call: Call) -> list[Piece]:
-    """Return `sum(x, dim=0)`.
-
-    A name with another meaning needs `x.float()` or `torch.complex(x, y)`.
-    """
+    """Return `sum(x, dim=0)`, `x.float()` or `torch.complex(x, y)`."""
     op, args = call.op, call.args
     before: list[Piece] = [f"{op}("]
     if op in FUNCTIONS:
@@ -195,10 +192,7 @@ def _spell_real(value: float) -> str:
 
 
 def _spell_complex(value: complex) -> Spelling:
-    """Return `2j`, `1 + 2j`, or `complex(torch.inf, 2.0)` if not finite.
-
-    The real part of `-2j` is -0.0.
-    """
+    """Return `2j`, `-2j` (real part -0.0), `1 + 2j` or `complex(inf, 2.0)`."""
     real, imag = value.real, value.imag
     if not (math.isfinite(real) and math.isfinite(imag)):
         return ATOM, [f"complex({_spell_real(real)}, {_spell_real(imag)})"]

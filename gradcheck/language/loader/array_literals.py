@@ -128,10 +128,7 @@ def has_broken(data: Any) -> bool:
 
 
 def cast(array: np.ndarray, name: str) -> np.ndarray:
-    """Return the array in the named dtype.
-
-    Raises ListError for the first number that does not fit.
-    """
+    """Return the array in the named dtype; raise ListError if it does not fit."""
     dtype = dtypes.BY_NAME[name]
     if array.dtype.kind == "c" and dtype.kind != "c":
         index = tuple(int(i) for i in np.argwhere(array.imag)[0]) if array.imag.any() else (0,) * array.ndim

@@ -27,10 +27,7 @@ Names: TypeAlias = set[str]
 
 
 def build_case(document: Document, file: str, name: str, limits: Limits) -> tuple[Case | None, list[InvalidCase]]:
-    """Return the Case of a document, or None and all its errors.
-
-    `name` is its default name.
-    """
+    """Return the Case of a document, `name` by default, or all its errors."""
     checked = check(document)
     if not isinstance(document.data, dict):
         return None, checked.errors
@@ -123,10 +120,7 @@ class _CaseReader:
     # Tensors ------------------------------------------------------------------------------------
 
     def _leaf_values(self) -> tuple[dict[str, Value], dict[str, Value]]:
-        """Read inputs and constants in file order.
-
-        Each may use those above it, of either section.
-        """
+        """Read inputs and constants in file order: each may use those above."""
         read: dict[str, dict[str, Value]] = {"inputs": {}, "constants": {}}
         names = set(self.sizes)
         for section in self.document.data:

@@ -114,10 +114,7 @@ def _below(directory: str) -> Iterator[Target | InvalidCase]:
 
 
 def read(file: str, limits: Limits) -> bytes:
-    """Return the bytes of a regular file.
-
-    Raises InvalidCase if there is none, or if it is too large.
-    """
+    """Return the bytes of a regular file; raise InvalidCase if unreadable."""
     try:
         if file != STDIN:
             return read_regular(file, limits.bytes)

@@ -82,10 +82,7 @@ class Composer:
         return Document(self.file, text, first, data, root, broken=bool(self.errors), incomplete=self.incomplete)
 
     def _compose_fast(self, text: str) -> tuple[Any, PositionNode | None] | None:
-        """Compose with lists of numbers read in one piece.
-
-        Returns None if there is no such list, or if anything is wrong.
-        """
+        """Compose with lists of numbers in one piece; return None on any error."""
         self.lists = find_lists(text)
         if not self.lists:
             return None
@@ -139,10 +136,7 @@ class Composer:
         return (top[0], spots[0]) if spots else (None, None)
 
     def _value(self, event: Any, kind: type, depth: int) -> tuple[Any, PositionNode]:
-        """Return a value and its position; a container is still empty.
-
-        Raises InvalidCase.
-        """
+        """Return a value and its position; a container is still empty."""
         mark = event.start_mark
         value: Any = BROKEN
         if event.anchor is not None or event.tag is not None:
@@ -184,10 +178,7 @@ class Composer:
             return BROKEN
 
     def _key(self, event: Any, kind: type, keys: dict[str, Mark]) -> Any:
-        """Return the key of an event, or `_DROPPED` after an error.
-
-        Raises InvalidCase.
-        """
+        """Return the key of an event, or `_DROPPED` after an error."""
         mark = event.start_mark
         if event.anchor is not None or event.tag is not None:
             self._refuse_decoration(event, kind)
@@ -232,10 +223,7 @@ class Composer:
         return InvalidCase(message, place=Place(self.file, mark.line + self.first, mark.column + 1), hint=hint)
 
     def _slips(self, text: str, error: yaml.YAMLError) -> list[InvalidCase]:
-        """Return the mistakes that probably caused a parser's error.
-
-        There are none behind a nesting that is too deep.
-        """
+        """Return the mistakes that probably caused a parser's error."""
         if _TOO_DEEP in str(error):
             return []
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)

@@ -153,10 +153,7 @@ class _Site(NamedTuple):
         return False
 
     def _unknown(self, name: str, place: Place, names: Names) -> None:
-        """Add the error of an unknown name.
-
-        The hints know sizes, names of gradients, and words of other libraries.
-        """
+        """Add the error of an unknown name, with a hint if one is likely."""
         scope = self.scope
         if name in scope.missing:
             return

@@ -117,10 +117,7 @@ class NameScope:
         self._missing_sizes_error.message, self._missing_sizes_error.hint = message, hint
 
     def suggestion(self, name: str, known: Collection[str]) -> str:
-        """Return a hint for an unknown name: a near one, or the known names.
-
-        Only the first of many errors get one.
-        """
+        """Return a hint for an unknown name; "" after many errors."""
         if len(self.errors) >= MOST_HINTS:
             return ""
         if name in _WRITTEN:

@@ -222,10 +222,7 @@ class _Explanation:
         return [name for name in value if name in _CASE_KEYS] if isinstance(value, dict) else []
 
     def _synonym_hint(self, key: str, meant: tuple[str, ...]) -> str:
-        """Return a hint with the keys that a synonym means.
-
-        The values tell formulas from known gradients.
-        """
+        """Return the keys that a synonym means, by the type of its entries."""
         self.checked.intended_keys.update(meant)
         if key.lower() in ("rtol", "atol", "trials"):
             return f"write {meant[0]}: {{{key.lower()}: {self.document.data[key]}}}"

@@ -16,10 +16,7 @@ _TENSORS = ("inputs", "constants", "graph")
 
 
 def expected_failure(scope: NameScope, said: model.Case) -> ExpectedFailure | None:
-    """Return the expected failure of a case.
-
-    Reports a name that no claim can have, and a day that does not exist.
-    """
+    """Return the expected failure; report unknown claims and dates."""
     if said.xfail is None:
         return None
     only = tuple(" ".join(name.split()) for name in said.xfail.only)

@@ -86,10 +86,7 @@ class Document:
         return Place(self.file, mark.line + self.first, mark.column + 1 + (self.text[mark.index] in "'\""))
 
     def locate(self, path: Path, text: str, offset: int) -> Place:
-        """Return the place of a character of `text`, the value at `path`.
-
-        `offset` counts from 0. The text may span several lines.
-        """
+        """Return the place of character `offset` of `text`, the value at `path`."""
         mark, start = self._mark(path), self.text_place(path)
         begin = mark.index + (start.column - mark.column - 1)
         if self.text.startswith(text, begin):
@@ -114,10 +111,7 @@ class Document:
         return lines or [text]
 
     def is_verbatim(self, path: Path, text: str) -> bool:
-        """Return whether the value at `path` stands in the file as it is read.
-
-        It then stands on one line, without escapes.
-        """
+        """Return whether the value stands in the file as it is read, on one line."""
         mark = self._mark(path)
         return self.text.startswith(text, mark.index + (self.text[mark.index] in "'\""))
 

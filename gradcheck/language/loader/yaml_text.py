@@ -30,10 +30,7 @@ _DIRECTIVES = re.compile(r"(?:(?:%[^\n]*|[ \t]*(?:#[^\n]*)?)(?:\n|\Z))*\Z")
 
 
 def decode(raw: bytes, file: str) -> str:
-    """Return the text of a file with unified line breaks.
-
-    Raises InvalidCase.
-    """
+    """Return a file's text with unified line breaks; raise InvalidCase."""
     if raw.startswith(b"\xef\xbb\xbf"):
         raw = raw[3:]
     for name, starts in _OTHER_ENCODINGS:
@@ -123,10 +120,7 @@ _LARGEST = int(sys.float_info.max)
 
 
 def resolve(text: str) -> Scalar:
-    """Return the value of a plain scalar.
-
-    Raises OverflowError for a number beyond float64.
-    """
+    """Return a plain scalar's value; raise OverflowError beyond float64."""
     if text[:1] not in _NUMBER_STARTS:
         return _WORDS.get(text, text)
     if len(text) < _LONG and text.isdigit() and text.isascii():
@@ -148,10 +142,7 @@ def _number(text: str) -> Scalar:
 
 
 def _integer(text: str, digits: str, base: int) -> int:
-    """Return the integer that the digits of a scalar mean.
-
-    Raises OverflowError as for floats.
-    """
+    """Return the integer of a scalar's digits; raise OverflowError."""
     if len(text) > _LONGEST:
         raise OverflowError(f"the number {_short(text)} has {len(text):,} digits")
     value = int(digits, base)

@@ -52,10 +52,7 @@ class Formula(Node):
 
     @classmethod
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Formula:
-        """Return the op's result with its call as the expression.
-
-        Raises as the op does, and Unsupported.
-        """
+        """Return the op's result, with its call as the expression."""
         formula = Formula(op.compute([numeric_value(arg) for arg in args]), call_expr(op, args))
         data = formula.data
         if op.elementwise:  # the shape of an operand that was not broadcast is shorter to write
@@ -199,10 +196,7 @@ def _is_default(parameter: Parameter, arg: Any) -> bool:
 
 
 def to_expr(value: Any) -> Expr:
-    """Return the expression of an op's argument.
-
-    Raises Unsupported for an array that is too large to write out.
-    """
+    """Return the expression of an op's argument; raise Unsupported."""
     if isinstance(value, (Formula, Shape, SymbolicNumber)):
         return value.expr
     if isinstance(value, (tuple, list)):

@@ -21,10 +21,7 @@ def inverse_undone(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _without_inverses(chain: Chain, know: PartProperties) -> Chain:
-    """Return the chain without inverses beside their matrices.
-
-    At least one factor stays.
-    """
+    """Drop inverses beside their matrices; at least one factor stays."""
     place = 0
     while place < len(chain):
         shorter = _undone_at(chain, place, know)
@@ -86,10 +83,7 @@ def cofactors_over_determinant(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def cofactors_undone(node: Expr, know: PartProperties) -> Expr | None:
-    """Rewrite `A.T @ cofactors(A @ X)` as `det(A @ X) * inv(X).T`.
-
-    It is shorter, and holds where the determinant is not 0.
-    """
+    """Rewrite `A.T @ cofactors(A @ X)` as `det * inv(X).T`, assuming det != 0."""
     if not is_call(node, "matmul", 2) or know.keeps_guards:
         return None
     chain = chain_of(node, know)

@@ -39,10 +39,7 @@ Chain = list[ChainFactor]
 
 
 def chain_of(root: Expr, know: PartProperties, transposed: bool = False) -> Chain | None:
-    """Return a product of vectors and matrices as a chain, or its transpose.
-
-    Returns None for batches, and for long chains.
-    """
+    """Return a matrix product, or its transpose, as a chain; None for batches."""
     found: Chain = []
     stack = [(root, transposed)]
     while stack:
@@ -96,7 +93,7 @@ def chain_expr(chain: Chain) -> Expr:
 
 
 def chain_expr_from_vector(chain: Chain) -> Expr:
-    """Return a chain that ends with a vector as `x @ b @ A`, not `A.T @ x @ b`."""
+    """Return `x @ b @ A` for a chain `A.T @ x @ b` that ends with a vector."""
     found = chain[-1].expr()
     for link in reversed(chain[:-1]):
         found = Call("matmul", (found, link.base) if link.transposed else (link.base, found))

@@ -48,10 +48,7 @@ def _cancels(factor: Expr, product: Product, know: PartProperties) -> bool:
 
 
 def _expanded(products: Terms, know: PartProperties) -> Terms | None:
-    """Return all products of one term of each sum, None for too many.
-
-    Factors that cancel within a product go first.
-    """
+    """Return all products of one term of each sum, None for too many."""
     done: Terms = []
     waiting = list(products)
     while waiting:

@@ -33,10 +33,7 @@ def kept_dim(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def softmax_by_name(node: Expr, know: PartProperties) -> Expr | None:
-    """Rewrite `exp(x - logsumexp(x, dim=0))` as `softmax(x, dim=0)`.
-
-    The logarithm may have a name.
-    """
+    """Rewrite `exp(x - logsumexp(x, dim=0))` as `softmax(x, dim=0)`."""
     if not is_call(node, "exp", 1) or not is_call(node.args[0], "sub", 2):
         return None
     x, total = node.args[0].args
@@ -52,10 +49,7 @@ def softmax_by_name(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def logistic(node: Expr, know: PartProperties) -> Expr | None:
-    """Rewrite `exp(u) / (1 + exp(u))` as `sigmoid(u)`.
-
-    Without the factor, `1 / (1 + exp(u))` is `sigmoid(-u)`.
-    """
+    """Rewrite `exp(u) / (1 + exp(u))` as `sigmoid(u)`, with 1 above `-u`."""
     if not is_product(node):
         return None
     product = Product.of(node)

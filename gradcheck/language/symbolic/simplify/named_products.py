@@ -40,10 +40,7 @@ def known_product(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def _with_roots(product: Product, known: Product) -> Product:
-    """Return the product with `sqrt(v) ** 2` for a divisor v.
-
-    This applies if the known product is divided by that root.
-    """
+    """Return the product with `sqrt(v) ** 2` for a divisor v, as in `known`."""
     made = Product(product.number, product.factors, dict(product.divisors))
     for key, (base, _) in known.divisors.items():
         if is_call(base, "sqrt", 1) and id(base.args[0]) in made.divisors:

@@ -84,10 +84,7 @@ def _scale(node: Expr, know: PartProperties) -> _Scale | None:
 
 
 def normalization_by_name(node: Expr, know: PartProperties) -> Expr | None:
-    """Rewrite C times R as `layer_norm(x, [m])`.
-
-    C may stand in a sum over d that is multiplied by R.
-    """
+    """Rewrite C times R, or a sum with C, by `layer_norm(x, [m])`."""
     if not is_product(node):
         return None
     product = _with_roots(Product.of(node), know)

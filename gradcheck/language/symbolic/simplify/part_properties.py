@@ -232,10 +232,7 @@ class PartProperties:
 
 
 def _is_reflection(value: Any) -> bool:
-    """Return whether a symmetric matrix of at most two rows is orthogonal.
-
-    A diagonal one is not meant.
-    """
+    """Return whether a symmetric 2x2 matrix is orthogonal, and not diagonal."""
     if not isinstance(value, np.ndarray) or value.shape[0] > 2 or value.dtype.kind not in "fc":
         return False
     wide = dtypes.wide(value)

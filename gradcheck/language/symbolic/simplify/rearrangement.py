@@ -17,10 +17,7 @@ _RESHAPES = ("reshape", "view", "expand", "broadcast_to", "sum_to_size", "consta
 
 
 def transpose_by_name(node: Expr, know: PartProperties) -> Expr | None:
-    """Rewrite `transpose(x, 0, 1)` and `x.mT` of a matrix as `x.T`.
-
-    For a batch, `transpose(x, -2, -1)` is `x.mT`.
-    """
+    """Rewrite `transpose(x, 0, 1)` and `x.mT` as `x.T`, or `x.mT` of a batch."""
     if not isinstance(node, Call) or node.op not in ("transpose", "mT"):
         return None
     ndim = know.ndim(node.args[0])
@@ -96,10 +93,7 @@ def vector_rearranged(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def squeezed_reduction(node: Expr, know: PartProperties) -> Expr | None:
-    """Rewrite `squeeze(sum(x, dim=1, keepdim=True), dim=1)` without keepdim.
-
-    Also if it is reshaped to that.
-    """
+    """Rewrite `squeeze(sum(x, dim=1, keepdim=True), dim=1)` without keepdim."""
     if not isinstance(node, Call) or node.op not in ("squeeze", "reshape") or not isinstance(node.args[0], Call):
         return None
     inner = node.args[0]
@@ -157,10 +151,7 @@ def like_by_name(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def size_by_name(node: Expr, know: PartProperties) -> Expr | None:
-    """Rewrite a size by its name, or as that of a tensor of the case.
-
-    Example: `q.shape[0]` for `(q @ k.T).shape[0]`.
-    """
+    """Rewrite `(q @ k.T).shape[0]` as `q.shape[0]`, or as a named size."""
     size = size_of(node)
     found = None if size is None else know.size_expr(node)
     return None if found is None or (size and isinstance(size[0], Name) and not isinstance(found, Name)) else found

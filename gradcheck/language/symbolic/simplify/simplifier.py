@@ -248,10 +248,7 @@ def _nonzero_operands(node: Expr) -> tuple[Expr, ...]:
 
 
 def _root(formula: Expr, know: PartProperties) -> Expr:
-    """Return a whole formula, as `1` for `ones_like(loss)`.
-
-    A part may not be a plain number, since it needs its shape.
-    """
+    """Return a whole formula, which may be the number 1 for `ones_like(loss)`."""
     number = Product.of(formula)
     if number.is_ones() and know.ndim(formula) == 0:
         return Product(number.number).render()

@@ -46,10 +46,7 @@ def signed_terms(
 
 
 def normal_sum(parts: list[tuple[Expr, int]], total: Shapes | None, know: PartProperties) -> Expr:
-    """Return the normal sum of simplified parts; `total` is its shape.
-
-    It is None for plain numbers.
-    """
+    """Return the normal sum of parts; `total` is its shape, None for numbers."""
     terms = [term for part, sign in parts for term in _terms(part, sign)]
     terms = _collected(terms, total is None)
     terms = _whole_rows(terms, know)
@@ -138,10 +135,7 @@ def _shapes(term: Product, total: Shapes, know: PartProperties) -> Shapes:
 
 
 def _slimmed(terms: Terms, total: Shapes, know: PartProperties) -> Terms:
-    """Drop expansions that other terms make anyway, in linear time.
-
-    Shapes of prefixes and suffixes are kept for this.
-    """
+    """Drop expansions that other terms make anyway, in linear time."""
     after: list[Shapes] = [((),) * len(total)]
     for term in reversed(terms):
         after.append(broadcast([after[-1], _shapes(term, total, know)], len(total)))
