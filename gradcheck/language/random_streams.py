@@ -20,20 +20,8 @@ from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.nodes import Call
 
 #: The ops that draw random numbers.
-RANDOM_OPS = frozenset(
-    [
-        "normal",
-        "rand",
-        "rand_like",
-        "randint",
-        "randint_like",
-        "randn",
-        "randn_like",
-        "randperm",
-        "uniform",
-        "uniform_like",
-    ]
-)
+_RANDOM = "normal rand rand_like randint randint_like randn randn_like randperm uniform uniform_like"
+RANDOM_OPS = frozenset(_RANDOM.split())
 _NORMAL = RANDOM_OPS & {"randn", "randn_like"}
 #: Creators of floats that take no tensor.
 _FLOATING = RANDOM_OPS & {"randn", "rand", "uniform", "normal"}

@@ -189,11 +189,7 @@ class Sampler:
         if is_input and reach is not None and not (shape and self.is_trial):
             of_trial = () if self.draw_settings.trial is None else (self.draw_settings.trial,)
             generator = stream(self.draw_settings.seed, f"{key}/moved", reach, self.draw_settings.attempt, *of_trial)
-            found, structure = (
-                move_numbers(array.astype(self.dtype), generator, reach),
-                self.draw_settings.variation.structure,
-            )
-            return found if structure is None else apply_structure(found, structure)
+            return self._with_structure(move_numbers(array.astype(self.dtype), generator, reach))
         if shape is None or not self.is_trial:
             return array
         if not isinstance(shape, tuple):
@@ -205,19 +201,20 @@ class Sampler:
 
     def _redraw(self, array: np.ndarray, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
         """Return other numbers for a literal, with the variation's structure."""
-        found, structure = redraw_literal(array, shape, generator), self.draw_settings.variation.structure
-        return found if structure is None else apply_structure(found, structure)
+        return self._with_structure(redraw_literal(array, shape, generator))
+
+    def _with_structure(self, array: np.ndarray) -> np.ndarray:
+        structure = self.draw_settings.variation.structure
+        return array if structure is None else apply_structure(array, structure)
 
     def expression(self, key: str, value: Value) -> np.ndarray:
         """Return the array of an expression over `names`; `key` names its stream."""
         assert value.expr is not None
         return self._evaluate(value, value.expr, self._stream(key), self.names)
 
-    def _evaluate(
-        self, value: Value, expr: Expr, generator: np.random.Generator, names: Mapping[str, Any]
-    ) -> np.ndarray:
+    def _evaluate(self, value: Value, expr: Expr, random: np.random.Generator, names: Mapping[str, Any]) -> np.ndarray:
         try:
-            return as_array(evaluate(expr, names, self._host(generator), max_elements=self.max_elements), self.dtype)
+            return as_array(evaluate(expr, names, self._host(random), max_elements=self.max_elements), self.dtype)
         except TensorError as error:
             if self.is_trial:
                 raise
@@ -227,11 +224,9 @@ class Sampler:
     def _inner(self) -> set[str]:
         return inner_roots(self.case)
 
-    def _incoming_gradients(
-        self, forwards: tuple[Mapping[str, np.ndarray], ...]
-    ) -> tuple[dict[str, np.ndarray | None], ...]:
+    def _incoming_gradients(self, forwards: Sequence[Mapping[str, np.ndarray]]) -> tuple[dict[str, Any], ...]:
         forward = _Forward(self.case, self.names)
-        found: list[dict[str, np.ndarray | None]] = []
+        found: list[dict[str, Any]] = []
         for index, step in enumerate(self.case.steps):
             if step.action == "forward" and forwards[index]:
                 forward = _Forward(self.case, {**self.names, **forwards[index]})

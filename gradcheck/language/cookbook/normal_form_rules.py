@@ -38,18 +38,12 @@ def _normalize_node(node: Expr, parts: list[Tree], ranks: Ranks) -> Tree:
     if isinstance(node, Name):
         return ("name", node.name, ranks.get(node.name))
     if isinstance(node, Literal):
-        number = isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
-        return ("number", float(node.value)) if number else ("word", repr(node.value))  # type: ignore[arg-type]
+        return _literal(node.value)
     if not isinstance(node, Call):
         return (type(node).__name__, *map(str, node.label), *parts)
     op = _ALIASES.get(node.op, node.op)
-    if node.kwargs or op not in _RULES or not (rule := _RULES[op](*parts) if _fits(op, parts) else None):
-        return _call(node, op, parts)
-    return rule
-
-
-def _fits(op: str, parts: list[Tree]) -> bool:
-    return len(parts) == _COUNTS.get(op, 1)
+    is_known = not node.kwargs and op in _RULES and len(parts) == _COUNTS.get(op, 1)
+    return (_RULES[op](*parts) if is_known else None) or _call(node, op, parts)
 
 
 def _call(node: Call, op: str, parts: list[Tree]) -> Tree:

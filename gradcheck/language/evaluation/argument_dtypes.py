@@ -73,11 +73,15 @@ uiwlghfc: cumsum.dtype cumprod.dtype linspace.dtype
 uiwlghf: arange.dtype max_pool1d.input
 buiwlghf: cross_entropy.input nll_loss.input nansum.dtype softmax.input log_softmax.input softmin.input
 """
-_TAKEN = {
-    name: letters
-    for letters, names in (line.split(": ") for line in _TABLE.split("\n") if line)
-    for name in names.split()
-}
+
+
+def read_table(text: str) -> dict[str, str]:
+    """Return the entry of each name in a table of lines such as `entry: names`."""
+    rows = (line.split(": ") for line in text.strip().split("\n"))
+    return {name: entry for entry, names in rows for name in names.split()}
+
+
+_TAKEN = read_table(_TABLE)
 
 
 def accepted_dtypes(op: str, parameter: str) -> str:

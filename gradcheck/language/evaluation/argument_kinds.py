@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -43,9 +43,7 @@ integer: offset diagonal length decimals k m start_dim end_dim
 list: tensors
 dtype: dtype
 """
-_BY_NAME = {
-    name: kind for kind, names in (line.split(": ") for line in _NAMES.split("\n") if line) for name in names.split()
-}
+_BY_NAME = argument_dtypes.read_table(_NAMES)
 #: Kinds by `op.parameter`; "anything" leaves the check to the op.
 _OPS = """
 tensor: scaled_dot_product_attention.value index_add.source index_add.index gather.index scatter.index scatter_add.index
@@ -78,9 +76,7 @@ sizes: view_copy.size
 optional sizes: _upsample_bilinear2d_aa.output_size
 word: cdist.compute_mode
 """
-_BY_OP = {
-    name: kind for kind, names in (line.split(": ") for line in _OPS.split("\n") if line) for name in names.split()
-}
+_BY_OP = argument_dtypes.read_table(_OPS)
 #: Elementwise ops whose first operand may be a number.
 _NUMBER_FIRST = frozenset({"xlogy", "special.xlog1py", "special.zeta", "float_power", *ARITHMETIC})
 #: Elementwise ops whose second operand is a tensor too.
@@ -108,10 +104,7 @@ _ALIKE = {"clamp": ("min", "max")}
 
 def kinds_of(op: Op, positional: int, keys: tuple[str, ...]) -> tuple[CallArgument, ...]:
     """Return the arguments of such a call that have one kind alone."""
-    return tuple(_kinds(op, positional, keys))
-
-
-def _kinds(op: Op, positional: int, keys: tuple[str, ...]) -> Iterator[CallArgument]:
+    found: list[CallArgument] = []
     in_order = [parameter for parameter in op.parameters if not parameter.keyword_only]
     before = [*takewhile(lambda parameter: parameter.name != op.variadic, in_order)][:positional]
     by_name = {parameter.name: parameter for parameter in op.parameters if parameter.name != op.variadic}
@@ -124,7 +117,8 @@ def _kinds(op: Op, positional: int, keys: tuple[str, ...]) -> Iterator[CallArgum
             kind = "dimension"  # by position, `var` takes a boolean there, which it takes for another parameter
         dtypes = argument_dtypes.accepted_dtypes(op.name, parameter.name)
         if kind != _ANYTHING or dtypes or f"{op.name}.{parameter.name}" in _NEVER_NONE:
-            yield CallArgument(place, parameter, kind, dtypes)
+            found.append(CallArgument(place, parameter, kind, dtypes))
+    return tuple(found)
 
 
 def _kind(op: Op, place: int, parameter: Parameter) -> str:
@@ -134,7 +128,7 @@ def _kind(op: Op, place: int, parameter: Parameter) -> str:
     if place == op.sequence:
         return "list"
     if op.elementwise and place < len(op.rules):
-        return "tensor" if _takes_tensors_alone(op, place) else "operand"
+        return "tensor" if op.name in _OF_TENSORS or (place == 0 and op.name not in _NUMBER_FIRST) else "operand"
     if type(parameter.default) is bool:
         return "flag"
     return _annotated(op, parameter) or _BY_NAME.get(parameter.name, _ANYTHING)
@@ -151,10 +145,6 @@ def _annotated(op: Op, parameter: Parameter) -> str:
     return _ANNOTATIONS.get(written.removesuffix(" | None"), "")
 
 
-def _takes_tensors_alone(op: Op, place: int) -> bool:
-    return op.name in _OF_TENSORS or (place == 0 and op.name not in _NUMBER_FIRST)
-
-
 def check_kinds(op: Op, kinds: tuple[CallArgument, ...], given: list[Any]) -> None:
     """Raise ArgumentError for an argument of a wrong kind or dtype."""
     for place, parameter, kind, dtypes in kinds:
@@ -162,13 +152,10 @@ def check_kinds(op: Op, kinds: tuple[CallArgument, ...], given: list[Any]) -> No
         if value is None and f"{op.name}.{parameter.name}" in _NEVER_NONE:
             raise _error(op, f"{op.name} takes no None as {parameter.name}")
         is_default = value is None and parameter.default is None
-        if kind != _ANYTHING and not is_default and not _TESTS[kind](value, given):
+        if kind != _ANYTHING and not is_default and not _KINDS[kind][1](value, given):
             raise _refusal(op, place, parameter, kind, value)
-        if (
-            dtypes
-            and (kind == "dtype" or shape_of(value) is not None)
-            and not argument_dtypes.is_accepted(value, dtypes)
-        ):
+        has_dtype = kind == "dtype" or shape_of(value) is not None
+        if dtypes and has_dtype and not argument_dtypes.is_accepted(value, dtypes):
             words, found = argument_dtypes.describe_dtypes(dtypes), argument_dtypes.dtype_name(value)
             message = f"{op.name} takes {words} as {parameter.name}, not {found}"
             raise DtypeMismatch(message, hint=argument_dtypes.conversion_hint(value))
@@ -210,37 +197,28 @@ def _is_dtype(value: Any, given: list[Any]) -> bool:
     return shape_of(value) is None and type(value) not in (*PLAIN_TYPES, list, tuple, slice)
 
 
-_TESTS: dict[str, Callable[[Any, list[Any]], bool]] = {
-    "tensor": lambda value, given: hasattr(value, "dtype"),
-    "optional": lambda value, given: value is None or hasattr(value, "dtype"),
-    "operand": lambda value, given: hasattr(value, "dtype") or type(value) in PLAIN_TYPES,
-    "number": _is_number,
-    "real": lambda value, given: type(value) is not complex and _is_number(value, given),
-    "plain": lambda value, given: type(value) is not bool and _is_number(value, given),
-    "flag": lambda value, given: type(value) is bool,
-    "integer": _is_integer,
-    "dimension": lambda value, given: type(value) is not bool,
-    "list": lambda value, given: isinstance(value, (list, tuple)),
-    "sizes": lambda value, given: isinstance(value, (list, tuple)),
-    "optional sizes": lambda value, given: value is None or isinstance(value, (list, tuple)),
-    "dtype": _is_dtype,
-    "word": lambda value, given: isinstance(value, str),
-}
-_WORDS = {
-    "tensor": "a tensor",
-    "optional": "a tensor or None",
-    "operand": "tensors and numbers",
-    "number": "a number",
-    "real": "a real number",
-    "plain": "a number other than True and False",
-    "flag": "True or False",
-    "integer": "an integer",
-    "dimension": "a dimension",
-    "list": "a list of tensors",
-    "sizes": "a list of sizes",
-    "optional sizes": "a list of sizes or None",
-    "dtype": "a dtype",
-    "word": "a word in quotes",
+#: Each kind in words, and its test of a value among all arguments.
+_KINDS: dict[str, tuple[str, Callable[[Any, list[Any]], bool]]] = {
+    "tensor": ("a tensor", lambda value, given: hasattr(value, "dtype")),
+    "optional": ("a tensor or None", lambda value, given: value is None or hasattr(value, "dtype")),
+    "operand": ("tensors and numbers", lambda value, given: hasattr(value, "dtype") or type(value) in PLAIN_TYPES),
+    "number": ("a number", _is_number),
+    "real": ("a real number", lambda value, given: type(value) is not complex and _is_number(value, given)),
+    "plain": (
+        "a number other than True and False",
+        lambda value, given: type(value) is not bool and _is_number(value, given),
+    ),
+    "flag": ("True or False", lambda value, given: type(value) is bool),
+    "integer": ("an integer", _is_integer),
+    "dimension": ("a dimension", lambda value, given: type(value) is not bool),
+    "list": ("a list of tensors", lambda value, given: isinstance(value, (list, tuple))),
+    "sizes": ("a list of sizes", lambda value, given: isinstance(value, (list, tuple))),
+    "optional sizes": (
+        "a list of sizes or None",
+        lambda value, given: value is None or isinstance(value, (list, tuple)),
+    ),
+    "dtype": ("a dtype", _is_dtype),
+    "word": ("a word in quotes", lambda value, given: isinstance(value, str)),
 }
 
 
@@ -251,6 +229,9 @@ def _error(op: Op, message: str, hint: str = "") -> ArgumentError:
     return ArgumentError(message, hint=hint or f"its signature is {op.signature}")
 
 
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
+
+
 def _refusal(op: Op, place: int, parameter: Parameter, kind: str, value: Any) -> TensorError:
     what = _describe_value(value)
     if kind == "operand":
@@ -259,13 +240,13 @@ def _refusal(op: Op, place: int, parameter: Parameter, kind: str, value: Any) ->
         what = "one tensor" if shape_of(value) is not None else what
         return ArgumentError(f"{op.name} takes a list of tensors, not {what}", hint=f"write {op.name}([x, y])")
     if kind == "tensor":
-        message = f"{op.name} takes a tensor as its {_ordinal(place)} argument, not {what}"
+        message = f"{op.name} takes a tensor as its {_ORDINALS[min(place, 5)]} argument, not {what}"
         return _error(op, message, _instead_of_list(value) or _instead_of_number(op, parameter, value))
     if kind == "integer" and f"{op.name}.{parameter.name}" in _NO_TENSOR_BY_NAME:
         return ArgumentError(f"{op.name} takes an integer as dim, not {what}", hint=f"write {op.name}(x, y)")
     if getattr(value, "requires_grad", False) and shape_of(value) == ():
-        return _error(op, f"{op.name} takes {_WORDS[kind]} as {parameter.name}, not a tensor that needs a gradient")
-    return _error(op, f"{op.name} takes {_WORDS[kind]} as {parameter.name}, not {what}")
+        what = "a tensor that needs a gradient"
+    return _error(op, f"{op.name} takes {_KINDS[kind][0]} as {parameter.name}, not {what}")
 
 
 def _describe_value(value: Any) -> str:
@@ -279,10 +260,6 @@ def _describe_value(value: Any) -> str:
 def holds_tensor(value: Any) -> bool:
     """Return whether a value is a tensor, or holds one."""
     return any(map(holds_tensor, value)) if isinstance(value, (list, tuple)) else hasattr(value, "dtype")
-
-
-def _ordinal(place: int) -> str:
-    return ("first", "second", "third", "fourth", "fifth", "sixth")[min(place, 5)]
 
 
 def _instead_of_list(value: Any) -> str:

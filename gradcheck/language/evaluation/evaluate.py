@@ -77,24 +77,21 @@ def evaluate(
     stack: list[Any] = []
     push, pop = stack.append, stack.pop
     with quiet():
-        for kind, what, count in program(expr):
+        for instruction in program(expr):
+            kind, what, count = instruction
             if kind is Name:
                 try:
                     push(names[what])
                 except KeyError:
                     push(_constant_value(what, names, host))
-            elif kind is Call:
-                if what.is_infix:
-                    right = pop()
-                    push(apply_operator(what, pop(), right, host, max_elements))
-                else:
-                    push(apply(what, _take(stack, count), host, max_elements))
-            elif kind is Literal:
-                push(what)
-            elif kind is Gradient:
-                push(_gradient(what, gradients))
+            elif kind is Call and what.is_infix:
+                right = pop()
+                push(apply_operator(what, pop(), right, host, max_elements))
             else:
-                push(_evaluate_other(kind, what, _take(stack, count), host))
+                start = len(stack) - count
+                parts = stack[start:]
+                del stack[start:]
+                push(run_instruction(instruction, parts, names, host, gradients, max_elements=max_elements))
     return pop()
 
 
@@ -143,13 +140,6 @@ def _evaluate_other(kind: type[Expr], what: Any, parts: list[Any], host: Host) -
         return host.dtype(what)
     rest = iter(parts)
     return slice(*(None if is_missing else scalar_arithmetic.slice_bound(next(rest)) for is_missing in what))
-
-
-def _take(stack: list[Any], count: int) -> list[Any]:
-    start = len(stack) - count
-    taken = stack[start:]
-    del stack[start:]
-    return taken
 
 
 def _attribute(value: Any, name: str) -> Any:

@@ -8,6 +8,7 @@ looks like a list, no such text comes, and the unchanged file is parsed.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from json import JSONDecoder
 from typing import Any, NamedTuple
 
@@ -75,13 +76,13 @@ def quoted(text: str, lists: dict[int, NumberList]) -> str:
     return "".join([*pieces, text[done:]])
 
 
+@dataclass(slots=True, eq=False)
 class ListMark:
     """A position, counted from 0."""
 
-    __slots__ = ("column", "index", "line")
-
-    def __init__(self, index: int, line: int, column: int) -> None:
-        self.index, self.line, self.column = index, line, column
+    index: int
+    line: int
+    column: int
 
 
 class NumberPositions(PositionTree):

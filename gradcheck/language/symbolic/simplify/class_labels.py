@@ -81,15 +81,13 @@ def gather_as_one_hot(node: Expr, know: PartProperties) -> Expr | None:
         return None
     rows, labels = node.args[1].items
     counted, shapes = know.values(rows), know.shapes(node)
-    if counted is None or shapes is None or not all(map(_is_arange, counted, shapes)):
+    if counted is None or shapes is None:
+        return None
+    if not all(np.array_equal(values, np.arange(shape[0])) for values, shape in zip(counted, shapes, strict=True)):
         return None
     size = Call("getitem", (node.args[2], Literal(1)))
     column = Call("unsqueeze", (node.args[0],), (("dim", Literal(1)),))
     return Call("mul", (Call("one_hot", (labels, size)), column))
-
-
-def _is_arange(values: object, shape: tuple[int, ...]) -> bool:
-    return isinstance(values, np.ndarray) and np.array_equal(values, np.arange(shape[0]))
 
 
 def sum_of_a_row(node: Expr, know: PartProperties) -> Expr | None:

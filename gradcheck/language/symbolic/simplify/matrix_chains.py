@@ -56,7 +56,7 @@ def chain_of(root: Expr, know: PartProperties, transposed: bool = False) -> Chai
         elif is_call(node, "linalg.matrix_power", 2) and 0 < (integer(node.args[1]) or 0) <= _LONGEST:
             stack += [(node.args[0], flag)] * (integer(node.args[1]) or 0)
         else:
-            found.append(ChainFactor(node, flag and ndim == 2 and not know.is_symmetric(node)))
+            found.append(ChainFactor(node, _flag(node, flag, know)))
     return found
 
 

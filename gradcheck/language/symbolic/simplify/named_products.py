@@ -26,7 +26,7 @@ def known_product(node: Expr, know: PartProperties) -> Expr | None:
         return None
     whole = Product.of(node)
     for name, known in know.products:
-        product = _with_roots(whole, known)
+        product = whole.with_roots(base for base, _ in known.divisors.values() if is_call(base, "sqrt", 1))
         if not _contains(product.divisors, known.divisors):
             continue
         missing = [pair for key, pair in known.factors.items() if not _contains(product.factors, {key: pair})]
@@ -37,16 +37,6 @@ def known_product(node: Expr, know: PartProperties) -> Expr | None:
             if found is not None:
                 return found
     return None
-
-
-def _with_roots(product: Product, known: Product) -> Product:
-    """Return the product with `sqrt(v) ** 2` for a divisor v, as in `known`."""
-    made = Product(product.number, product.factors, dict(product.divisors))
-    for key, (base, _) in known.divisors.items():
-        if is_call(base, "sqrt", 1) and id(base.args[0]) in made.divisors:
-            _, times = made.divisors.pop(id(base.args[0]))
-            made.divisors[key] = (base, made.divisors.get(key, (base, 0))[1] + 2 * times)
-    return made
 
 
 def _contains(whole: Factors, part: Factors) -> bool:

@@ -87,7 +87,9 @@ def normalization_by_name(node: Expr, know: PartProperties) -> Expr | None:
     """Rewrite C times R, or a sum with C, by `layer_norm(x, [m])`."""
     if not is_product(node):
         return None
-    product = _with_roots(Product.of(node), know)
+    product = Product.of(node)
+    divisors = [know.pool.intern(Call("sqrt", (base,))) for base, _ in product.divisors.values()]
+    product = product.with_roots(one for one in divisors if is_call(one, "sqrt", 1) and _scale(one, know) is not None)
     roots = [base for base, _ in product.factors.values() if is_call(base, "rsqrt", 1)]
     for root in [*roots, *(base for base, _ in product.divisors.values() if is_call(base, "sqrt", 1))]:
         scale = _scale(root, know)
@@ -101,18 +103,6 @@ def normalization_by_name(node: Expr, know: PartProperties) -> Expr | None:
                 gone = Product(factors=once) if id(root) in made.factors else Product(divisors=once)
                 return made.without(gone).render()
     return None
-
-
-def _with_roots(product: Product, know: PartProperties) -> Product:
-    """Return the product with `sqrt(v) ** 2` for a variance v as divisor."""
-    for key, (base, times) in list(product.divisors.items()):
-        root = Call("sqrt", (base,))
-        if _scale(root, know) is not None:
-            product.divisors.pop(key)
-            known = know.pool.intern(root)
-            _, more = product.divisors.get(id(known), (known, 0))
-            product.divisors[id(known)] = (known, 2 * times + more)
-    return product
 
 
 def _with_whole(factor: Expr, scale: _Scale, whole: Expr, know: PartProperties) -> Expr | None:

@@ -105,6 +105,15 @@ class Product:
                 (made.factors if above > below else made.divisors)[key] = (base, abs(above - below))
         return made
 
+    def with_roots(self, roots: Iterable[Call]) -> Product:
+        """Return the product with `sqrt(v) ** 2` for each divisor v of these roots."""
+        made = Product(self.number, self.factors, dict(self.divisors))
+        for root in roots:
+            if id(root.args[0]) in made.divisors:
+                _, times = made.divisors.pop(id(root.args[0]))
+                _add(made.divisors, root, 2 * times)
+        return made
+
     def with_number(self, number: Fraction | int) -> Product:
         """Return the product with another number."""
         return Product(Fraction(number), self.factors, self.divisors)
