@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.dtypes import RAISED, wide
+from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import Op
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.operations import gradient_positions
+from gradcheck.checks.claims.operations import gradient_positions, raised_dtype
 from gradcheck.checks.claims.outcomes import outcome, place_of
 from gradcheck.checks.claims.tangent_comparison import TangentComparison
 from gradcheck.checks.closeness.conditioning import allowances, is_low_precision, max_allowance
@@ -157,7 +157,7 @@ class _OpJvp:
             at = next(position)
             return places[at] if at in places else double_precision_array(array).copy()
 
-        return rebuild(self.application.args, self.application.kwargs, chosen, _raised_dtype)
+        return rebuild(self.application.args, self.application.kwargs, chosen, raised_dtype)
 
     # Rounding ------------------------------------------------------------------------------------
 
@@ -204,7 +204,7 @@ class _OpJvp:
 
     def _in_double_precision(self, engine: DefineByRun) -> Mapping[str, np.ndarray | None]:
         flat = iter([double_precision_array(array) for array in arrays(self.application.args, self.application.kwargs)])
-        args, kwargs = rebuild(self.application.args, self.application.kwargs, lambda _: next(flat), _raised_dtype)
+        args, kwargs = rebuild(self.application.args, self.application.kwargs, lambda _: next(flat), raised_dtype)
         again = replace(self.application, recorded=None, outputs=(), args=args, kwargs=kwargs)
         return self._tangents(
             double_precision_backend(engine), again, [double_precision_array(way) for way in self.directions], _FLOAT64
@@ -214,7 +214,3 @@ class _OpJvp:
         self, engine: DefineByRun, application: Application, ways: Directions, dtype: np.dtype | None = None
     ) -> Mapping[str, np.ndarray | None]:
         return push_operations(engine, [application], [ways], dtype or self.point.problem.dtype)[0].tangents
-
-
-def _raised_dtype(name: str) -> np.dtype:
-    return dtypes.BY_NAME[RAISED.get(name, name)]

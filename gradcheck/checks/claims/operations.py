@@ -260,11 +260,12 @@ def _gradient_at(found: Sequence[np.ndarray | None], index: int) -> np.ndarray |
 
 def _with_arrays(application: Application, flat: list[np.ndarray]) -> Application:
     position = iter(flat)
-    args, kwargs = rebuild(application.args, application.kwargs, lambda array: next(position), _raised_dtype)
+    args, kwargs = rebuild(application.args, application.kwargs, lambda array: next(position), raised_dtype)
     return replace(application, recorded=None, args=args, kwargs=kwargs)
 
 
-def _raised_dtype(name: str) -> np.dtype:
+def raised_dtype(name: str) -> np.dtype:
+    """Return the dtype of double precision for the name of a dtype."""
     return dtypes.BY_NAME[RAISED.get(name, name)]
 
 

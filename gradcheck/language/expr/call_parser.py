@@ -24,7 +24,9 @@ from gradcheck.language.expr.torch_names import (
     LAYERS,
     NAMESPACES,
     NUMPY_LIKE_NAMES,
+    OTHER_DIMS,
     REPLACEMENT_HINTS,
+    USAGE_HINTS,
     find_op,
     torch_dtype,
 )
@@ -299,7 +301,7 @@ def _keyword(site: CallSite, op: Op, keyword: ast.keyword) -> str:
     known = [parameter.name for parameter in op.parameters]
     name = keyword.arg if keyword.arg in known else KEYWORD_ALIASES.get(keyword.arg, keyword.arg)
     if name not in known:
-        if name in _DIMS and "dim" in known:
+        if name in OTHER_DIMS and "dim" in known:
             meant = Hint("did you mean 'dim'?", name, "dim", site.source.place_of(at))
             raise site.source.error(at, f"{op.name} has no argument '{name}'", meant)
         hint = did_you_mean(name, known, REPLACEMENT_HINTS.get(name, f"its signature is {op.signature}"))
@@ -307,23 +309,8 @@ def _keyword(site: CallSite, op: Op, keyword: ast.keyword) -> str:
     return name
 
 
-#: Other words for `dim`.
-_DIMS = frozenset(("axes", "dims", "dimension", "dimensions", "ax", "d", "along"))
 #: Ops that keep a dimension only if it is named.
 _DIM_FIRST = frozenset({"max", "min", "prod", "sum", "mean"})
-#: Hints for a wrong number of arguments; 3 stands for more too.
-_USAGE_HINTS = {
-    ("transpose", 1): "write x.T",
-    ("permute", 1): "write x.T, or x.permute(1, 0)",
-    ("layer_norm", 1): "write layer_norm(x, x.shape[-1:])",
-    ("rms_norm", 1): "write rms_norm(x, x.shape[-1:])",
-    ("batch_norm", 1): "write batch_norm(x, None, None, training=True)",
-    ("softmax", 1): "write softmax(x, dim=1), or whichever dimension is to add up to 1",
-    ("log_softmax", 1): "write log_softmax(x, dim=1), or whichever dimension is to add up to 1",
-    ("log", 2): "write log(x) / log(2), log2(x) or log10(x)",
-    ("exp", 2): "write 2 ** x",
-    ("transpose", 3): "all dimensions in another order are x.permute(0, 2, 1)",
-}
 
 
 def _build(site: CallSite, op: Op, keys: tuple[str, ...], parts: list[Expr]) -> Expr:
@@ -334,7 +321,7 @@ def _build(site: CallSite, op: Op, keys: tuple[str, ...], parts: list[Expr]) -> 
     try:
         op.bind(args, dict(kwargs))
     except ArgumentError as error:
-        hint = _USAGE_HINTS.get((op.name, min(len(parts), 3)), error.hint)
+        hint = USAGE_HINTS.get((op.name, min(len(parts), 3)), error.hint)
         raise site.error(error.message, hint) from None
     if op.name in ("sort", "argsort") and positional > 1 and "stable" in keys:
         raise site.error(f"{op.name} takes dim by its name beside stable", f"write {op.name}(x, dim=0, stable=True)")

@@ -105,6 +105,21 @@ def _read_hints(text: str) -> dict[str, str]:
 
 REPLACEMENT_HINTS = {name: hint for hint, names in _SHARED_HINTS.items() for name in names.split()}
 REPLACEMENT_HINTS |= _read_hints(_HINTS)
+#: Hints for calls of an op with so many arguments; 3 stands for more too.
+USAGE_HINTS = {
+    ("transpose", 1): "write x.T",
+    ("permute", 1): "write x.T, or x.permute(1, 0)",
+    ("layer_norm", 1): "write layer_norm(x, x.shape[-1:])",
+    ("rms_norm", 1): "write rms_norm(x, x.shape[-1:])",
+    ("batch_norm", 1): "write batch_norm(x, None, None, training=True)",
+    ("softmax", 1): "write softmax(x, dim=1), or whichever dimension is to add up to 1",
+    ("log_softmax", 1): "write log_softmax(x, dim=1), or whichever dimension is to add up to 1",
+    ("log", 2): "write log(x) / log(2), log2(x) or log10(x)",
+    ("exp", 2): "write 2 ** x",
+    ("transpose", 3): "all dimensions in another order are x.permute(0, 2, 1)",
+}
+#: Other words for `dim`.
+OTHER_DIMS = frozenset(("axes", "dims", "dimension", "dimensions", "ax", "d", "along"))
 
 #: Namespaces of functions, and the prefixes of their names in the op table.
 NAMESPACES = {

@@ -88,7 +88,7 @@ class ExpressionReader:
             return None
         site = _Site(self, path, text, gradients)
         good = [name in names or site.resolves(name, at, names) for name, at in read.mentions.names.items()]
-        good += [site.has_gradient(name, at, gradients) for name, at in read.mentions.gradients.items()]
+        good += [site.has_gradient(name, at) for name, at in read.mentions.gradients.items()]
         random_ops = [] if random else [pair for pair in read.mentions.ops.items() if pair[0] in RANDOM_OPS]
         good += [site.report_random_op(name, at) for name, at in random_ops]
         good.append(not read.creators or site.are_affordable(read))
@@ -225,10 +225,10 @@ class _Site(NamedTuple):
         hint = Hint(f"call it: .{node.name}()", node.name, f"{node.name}()") if is_op else why.hint
         self.scope.add_error(why.message, place, hint)
 
-    def has_gradient(self, name: str, at: int, allowed: bool) -> bool:
+    def has_gradient(self, name: str, at: int) -> bool:
         """Return whether the case has a gradient `grad(name)` here."""
         sections = ("inputs", "graph")
-        if not allowed:
+        if not self.gradients:
             hint = "grad(…) stands in `formulas`, `wrong_formulas`, `let` and `checks`"
             self.scope.add_error(f"grad({name}) is not known before the backward pass", self.place(at), hint)
             return False

@@ -108,11 +108,11 @@ def _lines(text: str, until: int, start: int = 0) -> Iterator[YamlLine]:
 
 
 def _tab(line: YamlLine) -> YamlMistake | None:
-    blanks = len(line.text) - len(line.text.lstrip())
-    at = line.text[:blanks].find("\t")
-    if at < 0:
+    found = re.match(r"[^\S\t]*\t", line.text)
+    if found is None:
         return None
-    return YamlMistake(line.number, at, "a tab indents this line", Hint("indent with spaces", "\t", "  "))
+    hint = Hint("indent with spaces", "\t", "  ")
+    return YamlMistake(line.number, found.end() - 1, "a tab indents this line", hint)
 
 
 def _parting(line: YamlLine) -> YamlMistake | None:
@@ -154,9 +154,7 @@ def _no_colon(line: YamlLine) -> YamlMistake | None:
     """Find a line without a colon between lines that have one."""
     found = re.match(r"\s*(\w+)(?:[ \t]+(\S.*))?$", line.text)
     above = line.above
-    if found is None or (above is not None and not above.key and not found[2]):
-        return None
-    if above is None and found[2]:
+    if found is None or (above is None and found[2]) or (above is not None and not above.key and not found[2]):
         return None
     if above is not None and line.indent > above.indent and above.value[1]:
         return None  # the text above goes on

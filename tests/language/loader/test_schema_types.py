@@ -16,6 +16,7 @@ from gradcheck.language.loader.schema_types import (
     RecordType,
     SchemaRecord,
     SchemaType,
+    Shorthand,
     Text,
     Violation,
     key,
@@ -81,3 +82,30 @@ def test_what_is_read_is_a_copy() -> None:
 def test_a_record_holds_what_was_said_and_knows_what_was_given() -> None:
     point = RecordType(Point).read({"x": 3}, (), [])
     assert (point.x, point.tags, point.given) == (3, [], {"x"})
+
+
+class Track(SchemaRecord):
+    """Of this test."""
+
+    start: Point = key(RecordType(Point), "Where.", [{"x": 1}], Point)
+    points: list[Point] = key(ListType(RecordType(Point)), "Points.", [[]], list)
+    name: str = key(Text(), "Its name.", ["a"], str)
+    anything: Any = key(SchemaType("Value"), "Read elsewhere.", [1], list)
+
+
+def test_plain_values_are_those_that_a_case_takes_as_they_are() -> None:
+    point = RecordType(Point).read({"x": 3, "tags": ["a"]}, (), [])
+    assert point.plain_values() == {"x": 3, "tags": ("a",)}
+    assert Track({"name": "b"}).plain_values() == {"name": "b"}
+
+
+def test_the_records_below_a_record_are_found_by_key() -> None:
+    assert Track.records_below() == {"start": Point, "points": Point}
+
+
+def test_a_shorthand_describes_its_own_forms() -> None:
+    usage = ("text or a mapping", "write x")
+    noted: list[Violation] = []
+    Shorthand(Text(), lambda value: value, RecordType(Point), usage).read(["a"], ("p",), noted)
+    Shorthand(Text(), lambda value: value, RecordType(Point), usage).read({"x": "a"}, ("p",), noted)
+    assert [(one.at, one.usage) for one in noted] == [(("p",), usage), (("p", "x"), None)]

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from gradcheck.language.expr.common_subexpressions import InternPool
-from gradcheck.language.expr.nodes import Expr
+from gradcheck.language.expr.nodes import Call, Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.symbolic.simplify.product import (
@@ -16,6 +16,8 @@ from gradcheck.language.symbolic.simplify.product import (
     drop_expansions,
     integer,
     is_call,
+    is_product,
+    keyword_dim,
     without_broadcast,
 )
 from tests.language.symbolic.simplify.examples import know, simplified
@@ -70,11 +72,32 @@ def test_a_factor_is_replaced_or_taken_out() -> None:
     assert to_text(product.with_number(5).render()) == "5 * x / y"
 
 
+def test_products_are_multiplied_and_divided() -> None:
+    pool = InternPool()
+    left, right = (Product.of(pool.intern(parse(text))) for text in ("2 * x * y / z", "4 * x / w"))
+    assert to_text(left.times(right).render()) == "8 * x ** 2 * y / (z * w)"
+    assert to_text(left.times(right).without(right).render()) == "2 * x * y / z"
+    assert to_text(left.without(Product.of(pool.intern(parse("2 * x / z")))).render()) == "y"
+
+
+def test_a_divisor_is_the_square_of_its_root() -> None:
+    pool = InternPool()
+    product, root = Product.of(pool.intern(parse("x / v"))), pool.intern(parse("sqrt(v)"))
+    assert isinstance(root, Call)
+    assert to_text(product.with_roots([root]).render()) == "x / sqrt(v) ** 2"
+    assert product.with_roots([]) == product
+
+
 def test_calls_and_integers() -> None:
     assert [is_call(parse(text), "sum", 1) for text in ("sum(x)", "sum(x, 0)", "sum(x, dim=0)", "mean(x)")] == [
         True, False, False, False,
     ]  # fmt: skip
     assert [integer(parse(text)) for text in ("2", "-2", "2.0", "True", "x")] == [2, -2, None, None, None]
+    assert [is_product(parse(text)) for text in ("x * y", "-x", "x / y", "x + y", "mul(x, y)")] == [
+        True, True, True, False, True,
+    ]  # fmt: skip
+    calls = [parse(text) for text in ("sum(x, dim=-1)", "sum(x)", "sum(x, dim=(0, 1))")]
+    assert [keyword_dim(call) for call in calls if isinstance(call, Call)] == [-1, None, None]
     assert Product.of(interned("3 * ones_like(x)")).is_ones()
     assert not Product.of(interned("3 * x")).is_ones()
 
