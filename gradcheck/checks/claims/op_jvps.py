@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import Op
