@@ -24,7 +24,6 @@ from yaml.reader import Reader
 from yaml.scanner import Scanner
 
 from gradcheck.errors import Hint, InvalidCase, Place
-from gradcheck.language.loader.number_lists import NumberList, NumberPositions, find_lists, quoted
 from gradcheck.language.loader.yaml_document import BROKEN, Document, Limits, Mark, PositionNode, PositionTree
 from gradcheck.language.loader.yaml_mistakes import find_yaml_mistakes
 from gradcheck.language.loader.yaml_text import resolve
@@ -59,7 +58,6 @@ class Composer:
         self.file = file
         self.limits = limits
         self.errors: list[InvalidCase] = []
-        self.lists: dict[int, NumberList] = {}  # lists of numbers that are still ahead, by position
         self.values = 0  # in all the documents of the file so far
 
     def compose(self, text: str, first: int) -> Document | None:
@@ -70,9 +68,8 @@ class Composer:
         self.first = first
         self.incomplete = False
         self.reported: Counter[str] = Counter()
-        found = self._compose_fast(text)
         try:
-            data, root = self._build(Parser(text)) if found is None else found
+            data, root = self._build(Parser(text))
         except yaml.YAMLError as error:
             told = self._slips(text, error) or [self._syntax_error(error)]
             self.errors += told[:-1]
@@ -80,22 +77,6 @@ class Composer:
         if root is None:
             return None
         return Document(self.file, text, first, data, root, broken=bool(self.errors), incomplete=self.incomplete)
-
-    def _compose_fast(self, text: str) -> tuple[Any, PositionNode | None] | None:
-        """Compose with lists of numbers in one piece; return None on any error."""
-        self.lists = find_lists(text)
-        if not self.lists:
-            return None
-        values = self.values
-        try:
-            found = self._build(Parser(quoted(text, self.lists)))
-        except (yaml.YAMLError, InvalidCase):
-            found = None
-        if found is None or self.lists or self.errors:
-            self.lists, self.errors, self.values, self.incomplete = {}, [], values, False
-            self.reported.clear()
-            return None
-        return found
 
     def _build(self, parser: Any) -> tuple[Any, PositionNode | None]:
         """Read all events with an explicit stack, since nesting may be deep."""
@@ -147,24 +128,12 @@ class Composer:
             value = event.value
             if event.implicit[0]:
                 value = self._resolved(value, mark)
-            elif self.lists and (known := self._list_at(mark, depth)) is not None:
-                return known.data, NumberPositions(mark, known.text)
         self.values += 1
         if self.values > self.limits.numbers:
             raise self._error(f"the file writes out more than {self.limits.numbers:,} values", mark, _TOO_MANY)
         if kind is MappingStartEvent:
             return {}, PositionTree(mark, {}, {})
         return ([], PositionTree(mark, None, [])) if kind is SequenceStartEvent else (value, mark)
-
-    def _list_at(self, mark: Mark, depth: int) -> NumberList | None:
-        """Return the list of numbers that a quoted text replaced, within limits."""
-        known = self.lists.get(mark.index)
-        if known is None:
-            return None
-        if depth + known.depth > self.limits.depth or self.values + known.values > self.limits.numbers:
-            return None
-        self.values += known.values
-        return self.lists.pop(mark.index)
 
     def _too_deep(self) -> str:
         return f"nested more than {self.limits.depth} deep"

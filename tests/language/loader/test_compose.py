@@ -95,3 +95,9 @@ def test_a_document_that_begins_behind_another_kind_of_line_break_is_an_error() 
     assert [(error.message, error.place) for error in errors] == [
         ("a second document begins without its '---'", Place("f.yaml", 2, 5))
     ]
+
+
+def test_a_wrong_item_has_its_place() -> None:
+    text = "inputs: {x: [[1, 2],\n [3]]}\ngraph: {y: x.sum()}\n"
+    _, (error,) = load_text(text, "f.yaml")
+    assert str(error).startswith("f.yaml:2:2: ")
