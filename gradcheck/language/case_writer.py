@@ -105,9 +105,6 @@ def _leaves(case: Case) -> list[str]:
     return ["constants", "inputs"] if below or not used.isdisjoint(case.constants) else ["inputs", "constants"]
 
 
-# The backward pass -----------------------------------------------------------------------------------
-
-
 def _passes(case: Case) -> Iterator[str]:
     """Yield `backward` if it suffices, else `steps`; nothing for the default."""
     (step, *rest) = case.steps
@@ -140,9 +137,6 @@ def _step(step: Step) -> Iterator[str]:
         yield f"raises: {step.raises}"
     yield from _claims(step.values, step.expected)
     yield from _checks(step.checks)
-
-
-# Claims ----------------------------------------------------------------------------------------------
 
 
 def _claims(values: Mapping[str, Value], expected: Mapping[str, Value | None]) -> Iterator[str]:
@@ -222,9 +216,6 @@ def _numbers(tolerance: StatedTolerance) -> dict[str, str]:
     return {key: repr(value) for key, value in pairs if value is not None}
 
 
-# Values ----------------------------------------------------------------------------------------------
-
-
 def _value(value: Value, *, flow: bool = False) -> str:
     """Return a number, a list, text, or `{values, shape, dtype}`."""
     if value.expr is not None:
@@ -255,7 +246,6 @@ def _parts(expr: Expr, dtype: str) -> dict[str, str]:
 
 
 def _list(array: np.ndarray) -> str:
-    """Return nested lists of numbers, as deep as the array's dimensions."""
     if array.dtype.kind == "V":  # bfloat16
         array = array.astype(np.float64)
 
@@ -277,9 +267,6 @@ def _number(value: complex | bool) -> str:
 
 def _shape(shape: tuple[str | int, ...] | Expr) -> str:
     return f"[{', '.join(map(str, shape))}]" if isinstance(shape, tuple) else _text(to_text(shape))
-
-
-# Text ------------------------------------------------------------------------------------------------
 
 
 def _mapping(entries: Mapping[str, str]) -> str:

@@ -152,7 +152,6 @@ class Sampler:
         )
 
     def _stream(self, name: str) -> np.random.Generator:
-        """Return the generator of a name, in this trial and attempt."""
         of_trial = () if self.draw_settings.trial is None else (self.draw_settings.trial, self.draw_settings.attempt)
         return stream(self.draw_settings.seed, name, *of_trial)
 

@@ -71,9 +71,6 @@ def can_vary_in_trials(case: Case) -> bool:
     return any(v is not None and v.expr is not None and not RANDOM_OPS.isdisjoint(ops_in(v.expr)) for v in values)
 
 
-# Sizes ------------------------------------------------------------------------------------------
-
-
 def symbolic_sizes(case: Case) -> list[str]:
     """Return the sizes that a trial draws.
 
@@ -179,9 +176,6 @@ def _mixed_size(generator: np.random.Generator, low: int, high: int) -> int:
     if (low, high) == BOUNDS and generator.random() < 0.25:
         low, high = LARGE
     return int(generator.integers(low, high, endpoint=True))
-
-
-# Numbers ----------------------------------------------------------------------------------------
 
 
 def redraw_literal(array: np.ndarray, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:

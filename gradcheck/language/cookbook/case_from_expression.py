@@ -83,11 +83,7 @@ def _finite(text: str, root: str) -> Case | None:
     return case
 
 
-# Which sizes are equal -----------------------------------------------------------------------------------
-
-
 def _shapes(expr: Expr, given: Mapping[str, Sequence[str]]) -> Shapes | None:
-    """Return shapes of the first ranks that fit."""
     for ranks in _ranks(expr, given):
         taken = {*ranks, *(word for shape in given.values() for word in shape)}
         free = (word for word in chain(_WORDS, (f"d{i}" for i in count())) if word not in taken)

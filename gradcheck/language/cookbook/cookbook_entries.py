@@ -101,7 +101,6 @@ def find_instances(expr: Expr) -> list[tuple[Entry, Mapping[str, str]]]:
 
 
 def _count_unusual_ranks(entry: Entry, names: Mapping[str, str]) -> int:
-    """Return the number of tensors whose ranks their names do not suggest."""
     matrices = {name: entry.shapes[name].count(",") == 1 for name in names if name in entry.shapes}
     return sum(names[name][:1].isupper() != is_matrix for name, is_matrix in matrices.items())
 
@@ -153,11 +152,7 @@ def _keys(expr: Expr, ranks: Mapping[str, int]) -> Iterator[ExpressionKey]:
     yield from dict.fromkeys(key for key in found if key is not None)
 
 
-# Other names -----------------------------------------------------------------------------------------
-
-
 def _fresh_names(entry: Entry, taken: set[str]) -> dict[str, str]:
-    """Return new names for those that are taken."""
     own = [*entry.shapes, *entry.graph, *entry.let]
     used, found = {*taken, *own}, dict[str, str]()
     for name in own:
@@ -194,7 +189,6 @@ def _renamed(entry: Entry, names: Mapping[str, str]) -> Entry:
 
 
 def _rename_in(expr: Expr, names: Mapping[str, str]) -> Expr:
-    """Return the expression with other names, in gradients too."""
     if not any(name in names for name in (*free_names(expr), *gradient_names(expr))):
         return expr
 

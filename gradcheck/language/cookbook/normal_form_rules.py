@@ -75,9 +75,6 @@ def _literal(value: Any) -> Tree:
     return ("number", float(value)) if number else ("word", repr(value))
 
 
-# Sums and products ---------------------------------------------------------------------------------
-
-
 def add(*terms: Tree) -> Tree:
     """Return a flat sum."""
     flat = [part for term in terms for part in (term[1:] if term[0] == "add" else (term,))]
@@ -129,9 +126,6 @@ def coefficient(tree: Tree) -> tuple[float, Tree]:
         return 1.0, tree
     number = next((part[1] for part in tree[1:] if part[0] == "number"), 1.0)
     return number, mul(*(part for part in tree[1:] if part[0] != "number"))
-
-
-# Matrices ------------------------------------------------------------------------------------------
 
 
 def transpose(tree: Tree) -> Tree:

@@ -172,9 +172,6 @@ def _check_alike(op: Op, kinds: tuple[CallArgument, ...], given: list[Any]) -> N
         raise _error(op, message, f"write full_like(x, {number!r}) for {number!r}")
 
 
-# Tests -------------------------------------------------------------------------------------------------
-
-
 def _is_number(value: Any, given: list[Any]) -> bool:
     if type(value) is complex:
         return not any(hasattr(other, "dtype") for other in given) or any(map(_is_complex, given))
@@ -220,9 +217,6 @@ _KINDS: dict[str, tuple[str, Callable[[Any, list[Any]], bool]]] = {
     "dtype": ("a dtype", _is_dtype),
     "word": ("a word in quotes", lambda value, given: isinstance(value, str)),
 }
-
-
-# Words -------------------------------------------------------------------------------------------------
 
 
 def _error(op: Op, message: str, hint: str = "") -> ArgumentError:

@@ -148,7 +148,6 @@ def _call_host(host: Host, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def _op_error_message(op: Op, args: tuple[Any, ...], error: Exception) -> str:
-    """Return a message, mostly about another value in a tensor's place."""
     if isinstance(error, AttributeError):
         wrong = next((arg for arg in args if f"'{type(arg).__name__}' object" in str(error)), _NOT_PLAIN)
         if wrong is not _NOT_PLAIN:

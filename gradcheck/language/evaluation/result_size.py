@@ -78,7 +78,6 @@ _IMMATERIAL = frozenset({bool, str, slice, type(None), type(...)})
 
 
 def _is_floating(dtype: Any) -> bool:
-    """Return whether a NumPy or torch dtype is floating."""
     kind = getattr(dtype, "kind", None)
     return bool(dtype.is_floating_point) if kind is None else kind in "fV"
 

@@ -226,7 +226,6 @@ def _function(site: CallSite, namespace: str, name: str) -> ParsePlan:
 
 
 def _foreign_hint(name: str, called: str) -> str:
-    """Return a hint for an op by its name in another library."""
     written = FOREIGN_OPS.get(name) or FOREIGN_OPS.get(name.lower(), "")
     if not written or lookup(name):
         return ""
@@ -243,7 +242,6 @@ def _replacement_hint(name: str, written: str) -> str:
 
 
 def _op_hint(namespace: str, name: str, called: str) -> str:
-    """Return a hint for an unknown op, `called` with its namespace."""
     if namespace and (found := lookup(name) or lookup(snake_case(name))):
         return Hint(f"write {found.name}(…)", called, found.name)
     if name in PROPERTIES:

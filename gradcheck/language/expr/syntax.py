@@ -159,9 +159,6 @@ class Source:
             raise Unbalanced(message, place=self.place_of(at), hint=f"close it with '{_OPENS[mark]}'")
 
 
-# Questions about a node -------------------------------------------------------------------------
-
-
 def dotted_name(node: ast.expr) -> str:
     """Return a name such as `torch.linalg`, or ""; three words at most."""
     words: list[str] = []

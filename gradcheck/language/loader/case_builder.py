@@ -102,7 +102,6 @@ class _CaseReader:
         )
 
     def _require(self) -> None:
-        """Report a missing or empty `inputs` or `graph`."""
         for section, example in (("inputs", "'x: [1, 2, 3]'"), ("graph", "'loss: (x * x).sum()'")):
             if getattr(self.model, section) or section in self.checked.broken | self.checked.intended_keys:
                 continue
@@ -116,8 +115,6 @@ class _CaseReader:
         if name and (not name.isprintable() or name != name.strip() or len(name) > 200):
             hint = "one line of at most 200 characters, without blanks around it"
             self.scope.add_error("the name cannot be used on a command line", ("name",), hint)
-
-    # Tensors ------------------------------------------------------------------------------------
 
     def _leaf_values(self) -> tuple[dict[str, Value], dict[str, Value]]:
         """Read inputs and constants in file order: each may use those above."""
@@ -144,8 +141,6 @@ class _CaseReader:
                 read[name] = claim
             names.add(name)
         return read
-
-    # The backward pass --------------------------------------------------------------------------
 
     def _steps(self) -> tuple[Step, ...]:
         said = self.model
@@ -202,8 +197,6 @@ class _CaseReader:
         entries = self._entries_for_tensors(path, said, ("inputs",), "the input")
         return _readable({name: self.values.read(at, data, self.leaves, leaf=True) for name, at, data in entries})
 
-    # Claims -------------------------------------------------------------------------------------
-
     def _claimed_values(self, path: Path, said: Mapping[str, Any]) -> dict[str, Value]:
         entries = self._entries_for_tensors(path, said, _TENSORS, "the tensor")
         return _readable({name: self.values.read(at, data, self.leaves, random=False) for name, at, data in entries})
@@ -254,8 +247,6 @@ class _CaseReader:
             before = data
             if not is_rest and self.scope.check_reference((*path, name), sections, what):
                 yield name, (*path, name), data
-
-    # Settings -----------------------------------------------------------------------------------
 
     def _generalize(self) -> Generalize | None:
         said = self.model.generalize

@@ -176,7 +176,6 @@ def load(
 
 
 def _load_file(target: Target, limits: Limits) -> tuple[list[Case], list[InvalidCase]]:
-    """Return the selected cases and the errors of one file."""
     try:
         text = decode(read(target.file, limits), target.file)
         return _selected_case(target, *load_text(text, target.file, limits))
@@ -243,7 +242,6 @@ def _garbage_collection_off() -> Iterator[None]:
 def _selected_case(
     target: Target, cases: list[Case], errors: list[InvalidCase]
 ) -> tuple[list[Case], list[InvalidCase]]:
-    """Return the case that the target names, and the errors that concern it."""
     if target.name is None:
         return cases, errors
     named = [case for case in cases if case.name == target.name]
@@ -268,7 +266,6 @@ def _first_errors(errors: list[InvalidCase], most: int) -> list[InvalidCase]:
 
 
 def _shorten(error: InvalidCase) -> None:
-    """Shorten the quotations in an error."""
     if len(error.message) > _LONGEST:
         error.message = shorten(error.message, _LONGEST)
     if len(hint := error.hint) > _LONGEST:

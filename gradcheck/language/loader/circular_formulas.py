@@ -32,7 +32,6 @@ class CircularityChecker:
         return True
 
     def _hint(self, tensor: str) -> str:
-        """Name a gradient that the formula may use."""
         for name, text in self.graph.items():
             if name != tensor and tensor in _names(str(text)):
                 return f"say it by the gradients of what {tensor} is used in, such as grad({name})"

@@ -185,7 +185,6 @@ class Composer:
             self._note(f"{what} are not allowed, found '{found}'", mark, hint)
 
     def _note(self, message: str, mark: Mark, hint: str = "") -> None:
-        """Add an error after which reading goes on."""
         self.errors.append(self._error(message, mark, hint))
 
     def _error(self, message: str, mark: Any, hint: str = "") -> InvalidCase:

@@ -64,7 +64,6 @@ def _edited(piece: str, values: Mapping[str, str]) -> str:
 
 
 def _inserted(piece: str, root: MappingNode, known: Mapping[str, Node], values: Mapping[str, str]) -> str:
-    """Return the document with a new `expected` section."""
     if root.flow_style:
         at = root.end_mark.index - 1
         return Edit(at, at, f", expected: {{{_flow(values, False)}}}").apply_to(piece)
@@ -119,7 +118,6 @@ def _block(values: Mapping[str, str], indent: int, piece: str, at: int) -> str:
 
 
 def _break_rows(value: str, column: int) -> str:
-    """Put each row on a line of its own if one line is too long."""
     if column + len(value) <= _WIDTH or "], [" not in value:
         return value
     return value.replace("], [", "],\n" + " " * (column + 1) + "[")

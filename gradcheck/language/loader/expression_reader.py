@@ -196,7 +196,6 @@ class _Site(NamedTuple):
         scope.add_error(f"the name '{name}' is unknown", place, hint)
 
     def _visible(self, names: Names) -> list[str]:
-        """Return the first of these names, in file order."""
         return list(islice((name for name in self.scope.defined if name in names), MOST_COMPARED))
 
     def _cycle(self, user: str, used: str) -> str:

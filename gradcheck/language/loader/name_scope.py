@@ -156,7 +156,6 @@ def known_names_hint(names: list[str]) -> str:
 
 
 def _better_name(name: str) -> str:
-    """Return a hint with a valid name for an invalid one."""
     if iskeyword(name):
         return f"it is a word of Python's; try '{name}_'"
     normal = unicodedata.normalize("NFKC", name)

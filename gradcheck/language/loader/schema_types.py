@@ -216,9 +216,11 @@ class SchemaRecord:
     """
 
     keys: ClassVar[dict[str, SchemaKey]] = {}
+    plain_keys: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
         cls.keys = {name: said for name, said in vars(cls).items() if isinstance(said, SchemaKey)}
+        cls.plain_keys = tuple(name for name, said in cls.keys.items() if said.kind.is_plain)
 
     def __init__(self, said: Mapping[str, Any] | None = None) -> None:
         self.given = frozenset(said or ())
@@ -227,8 +229,8 @@ class SchemaRecord:
 
     def plain_values(self) -> dict[str, Any]:
         """Return the values of the plain keys, lists as tuples."""
-        values = {name: getattr(self, name) for name, one in self.keys.items() if one.kind.is_plain}
-        return {name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
+        values = ((name, getattr(self, name)) for name in self.plain_keys)
+        return {name: tuple(value) if isinstance(value, list) else value for name, value in values}
 
     @classmethod
     def records_below(cls) -> dict[str, type[SchemaRecord]]:

@@ -239,14 +239,12 @@ class _Explanation:
 
 
 def _truth(found: str) -> str:
-    """Return a hint for a misspelt `true` or `false`, or ""."""
     word = {"no": "false", "off": "false", "yes": "true", "on": "true"}.get(found.lower())
     word = word or nearest(found.lower(), ("true", "false"))
     return Hint(f"did you mean {word}?", found, word) if word else ""
 
 
 def _choice(found: str, known: tuple[str, ...]) -> str:
-    """Return a hint for a word that is none of the known."""
     word = found.removeprefix("torch.").removeprefix("np.").lower()
     word = word if word in (*known, "float") else dtypes.ALIASES.get(word, word)
     close = word if word in known else nearest(word, known)
@@ -255,7 +253,6 @@ def _choice(found: str, known: tuple[str, ...]) -> str:
 
 
 def _expectation(odd: Violation) -> tuple[str, str]:
-    """Return the expected values in words, and a hint."""
     if odd.usage is not None and odd.what in (*_TYPES, "pattern"):
         return odd.usage
     if odd.what == "choice":

@@ -40,7 +40,6 @@ def _check(scope: NameScope, path: Path, name: str) -> None:
 
 
 def _texts(said: model.Case) -> Iterator[Any]:
-    """Yield the texts of all claims."""
     yield from said.checks
     for step in said.steps:
         yield from step.checks

@@ -104,9 +104,6 @@ def _lines(text: str, until: int, start: int = 0) -> Iterator[YamlLine]:
         above = one
 
 
-# Each of these looks at one line ------------------------------------------------------------------------
-
-
 def _tab(line: YamlLine) -> YamlMistake | None:
     found = re.match(r"[^\S\t]*\t", line.text)
     if found is None:

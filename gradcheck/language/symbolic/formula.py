@@ -65,9 +65,6 @@ class Formula(Node):
         return formula
 
 
-# Sizes ------------------------------------------------------------------------------------------
-
-
 def _operator(op: str, *, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
         if not isinstance(other, (int, float)):
@@ -148,9 +145,6 @@ def arithmetic(op: str, left: Any, right: Any) -> Any:
     return symbolic_number(
         ARITHMETIC[op](numeric_value(left), numeric_value(right)), Call(op, (to_expr(left), to_expr(right)))
     )
-
-
-# To plain values, and to expressions ------------------------------------------------------------
 
 
 def numeric_value(value: Any) -> Any:

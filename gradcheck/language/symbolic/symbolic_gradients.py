@@ -101,8 +101,6 @@ def _inline_compared_values(formulas: Mapping[str, Expr], graph: Mapping[str, Cl
 
 
 class _FormulaHost:
-    """The host that evaluates expressions to formulas."""
-
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         are_numbers = all(isinstance(arg, (int, float)) for arg in args)
         if op.elementwise and are_numbers and any(isinstance(arg, SymbolicNumber) for arg in args):

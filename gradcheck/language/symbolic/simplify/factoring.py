@@ -61,9 +61,6 @@ def terms_of(node: Expr) -> Terms | None:
     return terms
 
 
-# Products of matrices -----------------------------------------------------------------------------
-
-
 def common_matrix(node: Expr, know: PartProperties) -> Expr | None:
     """Rewrite `B.T @ X + C @ X` as `(B.T + C) @ X`, and add equal products.
 
@@ -139,7 +136,6 @@ def _added(parts: list[tuple[Fraction, Expr]]) -> Expr:
 
 
 def _with_group(terms: Terms, group: list[_Linear], joined: Expr) -> Expr:
-    """Return the sum with one term for those of a group."""
     scalars = group[0].scalars.with_number(1)
     return _replace_terms(terms, [one.place for one in group], Product.of(joined).times(scalars))
 
@@ -165,9 +161,6 @@ def common_transpose(node: Expr, know: PartProperties) -> Expr | None:
         return None
     made = _replace_terms(terms, places, Product.of(Call("T", (render_sum(turned_back),))))
     return made if know.op_count(made) < know.op_count(node) else None
-
-
-# Numbers and elementwise factors ------------------------------------------------------------------
 
 
 def common_factor(node: Expr, know: PartProperties) -> Expr | None:
@@ -212,9 +205,6 @@ def _factor_out(terms: Terms, places: list[int]) -> Expr:
     product = Call("mul", (Product(common.number, common.factors).render(), inner))
     whole = Product.of(product if common.factors or common.number != 1 else inner)
     return _replace_terms(terms, places, whole.times(Product(divisors=common.divisors)))
-
-
-# The logistic function ----------------------------------------------------------------------------
 
 
 def sigmoid_complement(node: Expr, know: PartProperties) -> Expr | None:

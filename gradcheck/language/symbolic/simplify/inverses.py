@@ -62,9 +62,6 @@ def _inverse(chain: Chain, know: PartProperties) -> ChainFactor:
     return ChainFactor(know.pool.intern(Call("linalg.inv", (chain_expr(chain),))), False)
 
 
-# Cofactors ----------------------------------------------------------------------------------------
-
-
 def cofactors_over_determinant(node: Expr, know: PartProperties) -> Expr | None:
     """Rewrite `cofactors(X) / det(X)` as `inv(X).T`; det(X) is not 0 there."""
     if not is_call(node, "div", 2) and not is_call(node, "mul", 2):

@@ -123,9 +123,6 @@ def _chain_spellings(chain: Chain, know: PartProperties) -> list[Expr]:
     return [straight, chain_expr(transposed_chain(chain, know))] if ends == (1, 2) else [straight]
 
 
-# Outer products -----------------------------------------------------------------------------------
-
-
 def outer_in_a_product(node: Expr, know: PartProperties) -> Expr | None:
     """Move a matrix into an outer product: `M @ outer(u, v)`.
 

@@ -71,7 +71,6 @@ def _expanded(products: Terms, know: PartProperties) -> Terms | None:
 
 
 def _collected(terms: Terms) -> Terms:
-    """Add up like terms."""
     known: dict[object, Product] = {}
     for term in terms:
         if term.key in known:

@@ -45,9 +45,6 @@ def softmax_by_name(node: Expr, know: PartProperties) -> Expr | None:
     return Call("softmax", (x,), (("dim", dict(total.kwargs).get("dim", total.children[-1])),))
 
 
-# The logistic function ----------------------------------------------------------------------------
-
-
 def logistic(node: Expr, know: PartProperties) -> Expr | None:
     """Rewrite `exp(u) / (1 + exp(u))` as `sigmoid(u)`, with 1 above `-u`."""
     if not is_product(node):
@@ -113,9 +110,6 @@ def quotient_by_name(node: Expr, know: PartProperties) -> Expr | None:
                     product.divisors.pop(id(below))
                     return product.replace_factor(factor, Call(name, factor.args)).render()
     return None
-
-
-# Means --------------------------------------------------------------------------------------------
 
 
 def mean_by_name(node: Expr, know: PartProperties) -> Expr | None:

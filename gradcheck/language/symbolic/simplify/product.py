@@ -209,9 +209,6 @@ def _multiply_all(parts: list[Expr]) -> Expr:
     return reduce(lambda found, part: Call("mul", (found, part)), parts)
 
 
-# Broadcasting ------------------------------------------------------------------------------------
-
-
 def without_broadcast(node: Expr, know: PartProperties) -> tuple[Expr | None, Shapes] | None:
     """Return a factor without its broadcasting, and its shapes then.
 

@@ -13,9 +13,6 @@ _TRANSPOSES = ("T", "mT")
 _RESHAPES = ("reshape", "view", "expand", "broadcast_to", "sum_to_size", "constant_pad_nd")
 
 
-# Transposes -------------------------------------------------------------------------------------
-
-
 def transpose_by_name(node: Expr, know: PartProperties) -> Expr | None:
     """Rewrite `transpose(x, 0, 1)` and `x.mT` as `x.T`, or `x.mT` of a batch."""
     if not isinstance(node, Call) or node.op not in ("transpose", "mT"):
@@ -73,9 +70,6 @@ def diagonal_of_a_number(node: Expr, know: PartProperties) -> Expr | None:
     return Call("diag", (node.args[1],)) if know.ndim(node.args[1]) == 1 else None
 
 
-# Nothing changed, or undone ---------------------------------------------------------------------
-
-
 def reshape_to_itself(node: Expr, know: PartProperties) -> Expr | None:
     """Drop `reshape`, `expand` or `sum_to_size` to the tensor's own shape."""
     if isinstance(node, Call) and node.op in _RESHAPES and node.args:
@@ -111,9 +105,6 @@ def identity_product(node: Expr, know: PartProperties) -> Expr | None:
     if isinstance(left, Call) and left.op == "eye":
         return right
     return left if isinstance(right, Call) and right.op == "eye" else None
-
-
-# Shapes by the names of tensors -----------------------------------------------------------------
 
 
 def gradient_of_a_root(node: Expr, know: PartProperties) -> Expr | None:
@@ -157,9 +148,6 @@ def size_by_name(node: Expr, know: PartProperties) -> Expr | None:
     return None if found is None or (size and isinstance(size[0], Name) and not isinstance(found, Name)) else found
 
 
-# Broadcasting undone ---------------------------------------------------------------------------------
-
-
 def sum_over_dims(node: Expr, know: PartProperties) -> Expr | None:
     """Rewrite `sum_to_size(g, bias.shape)` as `sum(g, dim=0)` by the shapes."""
     if not isinstance(node, Call) or node.op != "sum_to_size" or not node.args:
@@ -192,9 +180,6 @@ def _sum(tensor: Expr, dims: list[int], keepdim: bool) -> Expr:
     return Call("sum", (tensor,), (("dim", dim), *kept))
 
 
-# Indices ----------------------------------------------------------------------------------------
-
-
 def open_slice(node: Expr, know: PartProperties) -> Expr | None:
     """Rewrite `x[0:n]` as `x[:n]`, and `x[1:x.shape[0]]` as `x[1:]`."""
     if not is_call(node, "getitem", 2):
@@ -219,8 +204,6 @@ def _opened(item: Expr, lengths: tuple[int, ...], know: PartProperties) -> Expr:
     stop = None if item.stop is None or know.values(item.stop) == lengths else item.stop
     return item if start is item.start and stop is item.stop else Slice(start, stop)
 
-
-# Spelling of arguments -----------------------------------------------------------------------------
 
 _BY_KEYWORD = frozenset({"dim", "keepdim"})
 

@@ -165,7 +165,6 @@ class Simplifier:
         return {name: _root(self._simplified(root), self.properties) for name, root in roots.items()}
 
     def _count(self, roots: list[Expr]) -> None:
-        """Count the uses of each part by parts and formulas."""
         found = use_counts(roots)
         self._uses.update(found)
         self._rewrites_left += _REWRITES_PER_PART * len(found)
@@ -225,7 +224,6 @@ class Simplifier:
         return node
 
     def _accepted(self, node: Expr, made: Expr) -> Expr | None:
-        """Return the result of a rule if it is new and equal."""
         new = self.properties.pool.intern(made)
         if new is node or not self.properties.are_equal(node, new):
             return None
