@@ -29,13 +29,13 @@ DOMAIN_STRUCTURES: tuple[Structure, ...] = ("highest", "within", "share", "beyon
 #: Creators without bounds.
 _UNBOUNDED = frozenset(("randn", "randn_like", "normal"))
 #: The relative distance of almost equal numbers.
-_CLOSE = 1e-8
+_CLOSE_DISTANCE = 1e-8
 #: The factors of tiny and of huge numbers.
-_TINY, _HUGE = 1e-6, 12.0
+_TINY_FACTOR, _HUGE_FACTOR = 1e-6, 12.0
 #: Far numbers are this multiple of the largest number with a finite exponential.
-_FAR = 1.05
+_FAR_FACTOR = 1.05
 #: The distance from the end of a range, as a part of it.
-_END = 1e-3
+_END_DISTANCE = 1e-3
 
 
 def structure_creator(op: str, array: np.ndarray, args: Sequence[Any], structure: Structure) -> np.ndarray:
@@ -69,7 +69,7 @@ def apply_structure(array: np.ndarray, structure: Structure, is_bounded: bool = 
 def _at_an_end(array: np.ndarray, structure: Structure) -> np.ndarray:
     """Return distinct numbers near the smallest, or the largest, number."""
     low, high = float(array.min()), float(array.max())
-    inwards = _END * (high - low) * np.arange(array.size).reshape(array.shape) / array.size
+    inwards = _END_DISTANCE * (high - low) * np.arange(array.size).reshape(array.shape) / array.size
     return np.asarray(low + inwards if structure == "lowest" else high - inwards).astype(array.dtype)
 
 
@@ -100,7 +100,7 @@ def _close(array: np.ndarray) -> np.ndarray:
     flat = array.ravel().copy()
     pairs = flat[: 2 * (flat.size // 2)].reshape(-1, 2)
     nearest = 2.0 ** (3 - DIGITS.get(real_of(array.dtype), 53))
-    pairs[:, 1] = pairs[:, 0] * np.asarray(1 - max(_CLOSE, nearest), array.dtype)
+    pairs[:, 1] = pairs[:, 0] * np.asarray(1 - max(_CLOSE_DISTANCE, nearest), array.dtype)
     return flat
 
 
@@ -115,7 +115,7 @@ def _unit(array: np.ndarray) -> np.ndarray:
 def _far(array: np.ndarray) -> np.ndarray:
     """Return numbers of the same signs whose exponentials overflow."""
     largest = np.log(float(finfo(array.dtype).max))  # type: ignore[no-untyped-call]
-    return np.asarray(np.sign(array) * _FAR * largest * (1 + 0.2 * np.tanh(np.abs(array))))
+    return np.asarray(np.sign(array) * _FAR_FACTOR * largest * (1 + 0.2 * np.tanh(np.abs(array))))
 
 
 _SHAPED: Mapping[str, Any] = {"equal": lambda a: np.broadcast_to(a.flat[0], a.shape), "close": _close}
@@ -127,8 +127,8 @@ _SIGNED: Mapping[str, Any] = {
     "whole": np.rint,
     "unit": _unit,
     "zero": np.zeros_like,
-    "tiny": lambda a: _TINY * a,
-    "huge": lambda a: _HUGE * a,
+    "tiny": lambda a: _TINY_FACTOR * a,
+    "huge": lambda a: _HUGE_FACTOR * a,
     "far": lambda a: _far(a),
     "within": lambda a: a / (1 + np.abs(a)),
     "share": lambda a: np.abs(a) / (1 + np.abs(a)),

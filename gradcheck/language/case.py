@@ -75,10 +75,7 @@ def apply_edits(text: str, edits: Iterable[Edit]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StatedTolerance:
-    """A tolerance; None leaves the dtype's own.
-
-    `measured` marks a run that measures how far agreeing results are apart.
-    """
+    """A tolerance; None is the dtype's own, `measured` marks measuring runs."""
 
     rtol: float | None = None
     atol: float | None = None
@@ -87,10 +84,7 @@ class StatedTolerance:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One action, and what must be true after it.
-
-    `roots` maps a root to its incoming gradient, or to None for 1.
-    """
+    """An action and its claims; `roots` maps to incoming gradients, None is 1."""
 
     action: Literal["backward", "zero_grad", "forward"]
     roots: Mapping[str, Value | None] = field(default_factory=dict)

@@ -35,10 +35,7 @@ _PLAIN_LINE = re.compile(r"[A-Za-z0-9_(.][A-Za-z0-9_ .()+*/@^<>=!|&~;$%'\[\],?\"
 
 
 def write(case: Case) -> str:
-    """Return the case as YAML that ends in a newline.
-
-    Places, comments and the spelling of values are lost.
-    """
+    """Return the case as YAML; places, comments and spellings are lost."""
     return "".join(f"{line}\n" for line in _lines(case))
 
 

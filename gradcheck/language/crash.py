@@ -8,8 +8,7 @@ import os
 from gradcheck.errors import InvalidCase, Place
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-#: The number of frames kept of a traceback, from its end.
-_FRAMES = 20
+_MAX_FRAMES = 20
 
 
 class Crash(InvalidCase):
@@ -31,7 +30,7 @@ def crash_at(error: Exception, place: Place, doing: str = "reading this case") -
     said = " ".join(str(error).split())[:200]
     message = f"gradcheck crashed while {doing}: {type(error).__name__}{': ' * bool(said)}{said} ({_innermost(error)})"
     found = Crash(message, place=place, hint="this is a bug in gradcheck: please report it, with the file")
-    found.details = "".join(traceback.format_exception(error, limit=-_FRAMES))
+    found.details = "".join(traceback.format_exception(error, limit=-_MAX_FRAMES))
     return found
 
 

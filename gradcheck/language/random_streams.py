@@ -19,7 +19,6 @@ from gradcheck.language.case import Value
 from gradcheck.language.evaluation.host import NumPy
 from gradcheck.language.expr.nodes import Call
 
-#: The ops that draw random numbers.
 _RANDOM = "normal rand rand_like randint randint_like randn randn_like randperm uniform uniform_like"
 RANDOM_OPS = frozenset(_RANDOM.split())
 _NORMAL = RANDOM_OPS & {"randn", "randn_like"}

@@ -75,10 +75,7 @@ def claimed_array(problem: Problem, value: Value) -> np.ndarray:
 
 
 def graph_values(case: Case, names: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of these names and of the graph, by NumPy.
-
-    Arrays are copied, since some ops change their arguments. Raises TensorError.
-    """
+    """Return the graph's values by NumPy, on copies; raise TensorError."""
     values = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in names.items()}
     for name, claim in case.graph.items():
         values[name] = evaluate(claim.expr, values)

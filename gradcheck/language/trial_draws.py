@@ -72,10 +72,7 @@ def can_vary_in_trials(case: Case) -> bool:
 
 
 def symbolic_sizes(case: Case) -> list[str]:
-    """Return the sizes that a trial draws.
-
-    These are the words of `shapes`, and the `dims` that values, shapes or the graph use.
-    """
+    """Return the sizes in `shapes`, and the `dims` that values or graph use."""
     used = _used_in(_value_expressions(case)) | _used_in(claim.expr for claim in case.graph.values())
     for shape in case.shapes.values():
         if isinstance(shape, tuple):

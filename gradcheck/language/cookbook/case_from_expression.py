@@ -35,10 +35,7 @@ Shapes = dict[str, tuple[str, ...]]
 
 
 def case_from_expression(text: str, expr: Expr, given: Mapping[str, Sequence[str]]) -> Case:
-    """Return a case whose graph is this expression.
-
-    Its tensors have the given shapes, or others that fit. Raises UsageError if none fit.
-    """
+    """Return a case of an expression with fitting shapes; raise UsageError."""
     names = ", ".join(free_names(expr))
     if not names or gradient_names(expr):
         raise UsageError("an expression of tensors is looked up, such as x @ A @ x, and no gradient stands in it")

@@ -23,8 +23,7 @@ from gradcheck.language.expr.traverse import free_names, gradient_names, ops_in,
 #: A matrix in a sentence: a capital letter alone, which is no article at its beginning.
 _MATRIX = re.compile(r"(?<![\w'])(?:[B-Z]|(?<!^)(?<!\. )A)(?![\w'])")
 INDEX = Path(__file__).parent / "entries.json"
-#: Larger expressions are no entries.
-_MOST = 400
+_MAX_NODES = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +140,7 @@ def keys_of(
         for name, expr in graph.items():
             if name not in kept:
                 written[name] = substitute(expr, written)
-                if sum(1 for _ in written[name].walk()) > _MOST:
+                if sum(1 for _ in written[name].walk()) > _MAX_NODES:
                     return found
         found += [key for one in spellings for key in _keys(substitute(one, written), ranks)]
     return list(dict.fromkeys(found))

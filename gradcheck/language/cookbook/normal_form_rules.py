@@ -232,7 +232,6 @@ def _of_untransposed(kind: str) -> Callable[[Tree], Tree]:
     return lambda tree: (kind, tree[1] if tree[0] == "T" else tree)
 
 
-#: The rules by op.
 _RULES: dict[str, Callable[..., Tree | None]] = {
     "add": add,
     "mul": mul,

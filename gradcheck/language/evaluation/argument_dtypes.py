@@ -76,7 +76,7 @@ buiwlghf: cross_entropy.input nll_loss.input nansum.dtype softmax.input log_soft
 
 
 def read_table(text: str) -> dict[str, str]:
-    """Return the entry of each name in a table of lines such as `entry: names`."""
+    """Return the entry of each name in a table of lines `entry: names`."""
     rows = (line.split(": ") for line in text.strip().split("\n"))
     return {name: entry for entry, names in rows for name in names.split()}
 

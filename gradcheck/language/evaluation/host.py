@@ -99,10 +99,7 @@ def _is_result_size_known(a: Any, b: Any) -> bool:
 
 
 def apply(call: OpCall, given: list[Any], host: Host, limit: int | None) -> Any:
-    """Return the result of an op on positional, then keyword arguments.
-
-    With `limit=None`, kinds and sizes are already checked.
-    """
+    """Return the result of an op; `limit=None` skips checks already made."""
     op = call.op
     args, kwargs = _split_arguments(call, given)
     of_tensor = not args or (type(args[0]) not in _NO_TENSORS and hasattr(args[0], "dtype"))

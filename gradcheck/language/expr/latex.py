@@ -79,10 +79,7 @@ def to_latex(expr: Expr) -> str:
 
 
 def name_to_latex(name: str) -> str:
-    """Return a name in LaTeX.
-
-    One letter is italic, a Greek name is that letter, `w1` has an index, and a word is upright.
-    """
+    """Return a name in LaTeX: `x` italic, Greek letters, `w1` indexed, words."""
     base, bracket, index = name.partition("[")
     if bracket:
         return f"{name_to_latex(base)}_{{[{index[:-1]}]}}"

@@ -82,10 +82,7 @@ class Named(Expr):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Name(Named):
-    """A name of the case: a tensor, a size, a step.
-
-    If the case has none such, it is a word of the language: `pi`, `float64`.
-    """
+    """A name of the case, or a word of the language such as `pi`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -15,10 +15,7 @@ from gradcheck.errors import Hint
 
 
 class NotationMistake(NamedTuple):
-    """A mistake `at` a position of a text, and a hint.
-
-    The hint is a `Hint` if only one correction is possible.
-    """
+    """A mistake `at` a position; its hint is a `Hint` for a sure correction."""
 
     at: int
     message: str

@@ -96,10 +96,7 @@ UNSUPPORTED_SYNTAX: dict[type[ast.AST], tuple[str, str]] = {
 
 
 def parse(text: str, place: Place | None = None, *, max_length: int = MAX_LENGTH) -> Expr:
-    """Return the expression of a text, whose first character is at `place`.
-
-    Raises InvalidCase at the mistake.
-    """
+    """Return the expression of a text at `place`; raise InvalidCase."""
     return _parse(Source(text, place), max_length, None)
 
 

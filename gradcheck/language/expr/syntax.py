@@ -79,10 +79,7 @@ class Source:
         return self.offset(node.end_col_offset or 0) - len(name)
 
     def tree(self, max_length: int = MAX_LENGTH) -> ast.expr:
-        """Return the syntax tree.
-
-        Raises InvalidCase for a text that is too long, too deep, or no expression.
-        """
+        """Return the syntax tree; raise InvalidCase if too long, deep or wrong."""
         if len(self.text) > max_length:
             message = f"an expression of {len(self.text):,} characters, where {max_length:,} are allowed"
             raise self.error(0, message, _SPLIT_HINT)

@@ -23,17 +23,13 @@ from gradcheck.language.suggest import did_you_mean, nearest
 from gradcheck.safe_files import FileTooLarge, NotRegular, read_regular
 
 SUFFIXES = (".yaml", ".yml")
-#: The most characters of a message, or of a hint.
-_LONGEST = 300
+_MAX_MESSAGE_LENGTH = 300
 _DRAW = "draw large tensors, as in 'x: randn(1000, 1000)'"
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A file to read.
-
-    `file` is the name in the ids of its cases; `name` selects one of them.
-    """
+    """A file by the name in the ids of its cases, and one case's name."""
 
     file: str
     name: str | None = None
@@ -266,8 +262,8 @@ def _first_errors(errors: list[InvalidCase], most: int) -> list[InvalidCase]:
 
 
 def _shorten(error: InvalidCase) -> None:
-    if len(error.message) > _LONGEST:
-        error.message = shorten(error.message, _LONGEST)
-    if len(hint := error.hint) > _LONGEST:
-        text = shorten(hint, _LONGEST)
+    if len(error.message) > _MAX_MESSAGE_LENGTH:
+        error.message = shorten(error.message, _MAX_MESSAGE_LENGTH)
+    if len(hint := error.hint) > _MAX_MESSAGE_LENGTH:
+        text = shorten(hint, _MAX_MESSAGE_LENGTH)
         error.hint = Hint(text, hint.old, hint.new, hint.place) if isinstance(hint, Hint) else text

@@ -227,7 +227,6 @@ _BANG = "text that begins with ! needs quotes"
 _TOO_MANY = "draw large tensors, as in 'x: randn(1000, 1000)'"
 #: The message of a libyaml with a depth limit of its own, which may come before ours.
 _TOO_DEEP = "maximum nesting depth"
-#: Hints by a part of the messages of libyaml and PyYAML.
 _SYNTAX_HINTS = {
     "mapping values are not allowed": "text that holds ': ' needs quotes, and keys of one mapping the same indentation",
     "cannot start any token": "indent with spaces, and put quotes around text that begins with @, ` or %",

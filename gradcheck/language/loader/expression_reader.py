@@ -39,7 +39,6 @@ from gradcheck.language.random_streams import RANDOM_OPS
 from gradcheck.language.suggest import nearest
 
 _FLOW_HINT = 'in YAML\'s flow style a comma ends the entry, so an expression there needs quotes: {z: "randn(n, m)"}'
-#: The names that an expression may use.
 Names: TypeAlias = Collection[str]
 
 #: Sections of tensors; each entry may use those above it.

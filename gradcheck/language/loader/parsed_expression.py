@@ -25,8 +25,7 @@ _ARITHMETIC, _PARTIAL = (
     frozenset({*ARITHMETIC, "neg"}),
     frozenset({"div", "floor_divide", "remainder", "pow", "bitwise_and", "bitwise_or", "bitwise_xor"}),
 )
-#: Larger arguments of creators are not computed.
-_MOST = 10_000
+_MAX_ARGUMENT_SIZE = 10_000
 
 
 class ParsedExpression(NamedTuple):
@@ -99,7 +98,7 @@ def oversized_creators(
                 yield node, error
             elif id(node) in needed:
                 with suppress(TensorError, InvalidCase):
-                    known[id(node)] = evaluate_node(node, parts, max_elements=_MOST)
+                    known[id(node)] = evaluate_node(node, parts, max_elements=_MAX_ARGUMENT_SIZE)
 
 
 def _size_error(call: Call, parts: list[Any], limit: int) -> TooLarge | None:

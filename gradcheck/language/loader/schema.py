@@ -10,8 +10,7 @@ from typing import Any, get_args
 from gradcheck.autograd import dtypes
 from gradcheck.language.loader.model import Case, Dtype
 
-#: Ops that are written as attributes, `x.T`.
-_ATTRIBUTES = ("T", "H", "mT", "mH")
+_ATTRIBUTE_OPS = ("T", "H", "mT", "mH")
 _LIST = {
     "type": "array",
     "items": {"anyOf": [{"type": ["number", "boolean", "string"]}, {"$ref": "#/definitions/List"}]},
@@ -157,5 +156,5 @@ def calls() -> list[str]:
     return [
         f"{name}({', '.join(p.name for p in op.parameters if p.required or p.name == op.variadic)})"
         for name, op in sorted(whole_table().items())
-        if name not in _ATTRIBUTES and not name.startswith("_")
+        if name not in _ATTRIBUTE_OPS and not name.startswith("_")
     ]

@@ -111,10 +111,7 @@ def _words(shape: Shape) -> set[str]:
 
 
 def creator_sizes(expr: Expr) -> tuple[str | int, ...] | None:
-    """Return the sizes of a shape's creator if all are words and integers.
-
-    For an expression around creators (`rand(n, n) + 1`), the first creator counts.
-    """
+    """Return the sizes of the first creator if all are words or integers."""
     for node in expr.walk():
         if isinstance(node, Call):
             sizes = _sizes(node)

@@ -41,8 +41,7 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
 #: Only the first errors get a hint, which costs more than the error.
 _MOST_HINTS = 50
 _CASE = RecordType(model.Case)
-#: The model of an invalid document.
-_EMPTY = model.Case()
+_EMPTY_MODEL = model.Case()
 
 
 def is_misplaced(name: str, data: Any) -> bool:
@@ -61,7 +60,7 @@ class ValidationResult:
     """The valid part of a document as `model`, and the errors."""
 
     def __init__(self) -> None:
-        self.model = _EMPTY
+        self.model = _EMPTY_MODEL
         self.errors: list[InvalidCase] = []
         self.possibly_defined: set[str] = set()  # names that errors may hide
         #: Top-level keys, and beginnings of paths, that hold a mistake.
@@ -160,10 +159,7 @@ class _Explanation:
         return InvalidCase(f"{path_text(loc)} takes {what}, not {shown}", place=self.document.place(loc), hint=hint)
 
     def _slip(self, loc: tuple[str | int, ...], found: Any, what: str) -> InvalidCase | None:
-        """Return the error of a missing space or colon, if that explains it.
-
-        This applies to a text in the place of a mapping, and to a key without a value.
-        """
+        """Return the error of a missing space or colon behind a wrong type."""
         place = None
         if what == _MAPPING[0] and isinstance(found, str):
             lines = self.document.lines_of(loc, found)

@@ -166,10 +166,7 @@ def shorten(text: str, length: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one file.
-
-    `numbers` counts the values that a file writes out, `elements` those of one tensor.
-    """
+    """File limits; `numbers` counts written values, `elements` a tensor's."""
 
     bytes: int = 10_000_000
     depth: int = 100

@@ -114,7 +114,7 @@ _INTEGER = re.compile(r"[-+]?[0-9]+")
 _OTHER_BASE = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 #: Below the number of digits that Python converts.
-_LONGEST = 1000
+_MAX_DIGITS = 1000
 _LONG = 19
 _LARGEST = int(sys.float_info.max)
 
@@ -143,7 +143,7 @@ def _number(text: str) -> Scalar:
 
 def _integer(text: str, digits: str, base: int) -> int:
     """Return the integer of a scalar's digits; raise OverflowError."""
-    if len(text) > _LONGEST:
+    if len(text) > _MAX_DIGITS:
         raise OverflowError(f"the number {_short(text)} has {len(text):,} digits")
     value = int(digits, base)
     if abs(value) > _LARGEST:

@@ -26,10 +26,7 @@ MAX_WRITTEN_OUT = 256
 
 
 class Formula(Node):
-    """A tensor's values, `data`, with their expression `expr`.
-
-    It is a node, as a Tensor is, so that the reverse sweep runs over formulas.
-    """
+    """A tensor's `data` with its expression `expr`; a node for the sweep."""
 
     __slots__ = ("_shape", "expr")
 
@@ -162,10 +159,7 @@ def numeric_value(value: Any) -> Any:
 
 
 def call_expr(op: Op, args: tuple[Any, ...]) -> Call:
-    """Return the call of an op with all its parameters in order.
-
-    Defaults are left out; parameters after a gap are keywords.
-    """
+    """Return the call of an op without its defaults; keywords after a gap."""
     positional: list[Expr] = []
     keywords: list[tuple[str, Expr]] = []
     keeps = any(parameter.name == "keepdim" and arg is True for parameter, arg in zip(op.parameters, args, strict=True))

@@ -21,8 +21,7 @@ from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 from gradcheck.language.symbolic.simplify.product import Product, is_call
 from gradcheck.language.symbolic.simplify.sums import Terms, is_sum, render_sum, signed_terms
 
-#: Longer sums stay unchanged.
-_MOST = 32
+_MAX_TERMS = 32
 
 
 class _Linear(NamedTuple):
@@ -51,7 +50,7 @@ def terms_of(node: Expr) -> Terms | None:
     """Return the terms of a sum, or None for others and for long sums."""
     if not is_sum(node):
         return None
-    parts = signed_terms(node, lambda part: False, _MOST)
+    parts = signed_terms(node, lambda part: False, _MAX_TERMS)
     if parts is None:
         return None
     terms = []

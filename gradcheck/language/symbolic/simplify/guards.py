@@ -12,8 +12,7 @@ from gradcheck.language.expr.traverse import distinct_nodes, fold, with_children
 from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 from gradcheck.language.symbolic.simplify.product import Product, integer, is_call, is_product
 
-#: Longer guarded expressions stay unchanged.
-_LONGEST = 60
+_MAX_OPS = 60
 _FLIPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 #: Ops that move elements without changing them.
 _MOVES = frozenset({"unsqueeze", "squeeze", "expand", "reshape"})
@@ -21,7 +20,7 @@ _MOVES = frozenset({"unsqueeze", "squeeze", "expand", "reshape"})
 
 def guard_in_a_guard(node: Expr, know: PartProperties) -> Expr | None:
     """Rewrite `where(c, a, g / where(c, 1, n))` as `where(c, a, g / n)`."""
-    if not is_call(node, "where", 3) or know.op_count(node.args[2]) > _LONGEST:
+    if not is_call(node, "where", 3) or know.op_count(node.args[2]) > _MAX_OPS:
         return None
     condition, chosen, other = node.args
 
@@ -81,7 +80,7 @@ def bound_in_a_guard(node: Expr, know: PartProperties) -> Expr | None:
 def clamp_in_a_bound(node: Expr, know: PartProperties) -> Expr | None:
     """Rewrite `where(n >= c, g / clamp(n, c), 0)` with `g / n`."""
     bound = _bound(node)
-    if bound is None or know.op_count(node.children[1]) > _LONGEST:
+    if bound is None or know.op_count(node.children[1]) > _MAX_OPS:
         return None
     size, least = bound
 
@@ -194,7 +193,7 @@ def negative_in_a_guard(node: Expr, know: PartProperties) -> Expr | None:
     """Rewrite `where(x > 0, a, exp(where(x < 0, x, 0)))` with `exp(x)`."""
     if not is_call(node, "where", 3) or not is_call(node.args[0], "gt", 2) or integer(node.args[0].args[1]) != 0:
         return None
-    if know.op_count(node.args[2]) > _LONGEST:
+    if know.op_count(node.args[2]) > _MAX_OPS:
         return None
     x, zero = node.args[0].args
     kept = know.pool.intern(Call("where", (Call("lt", (x, zero)), x, zero)))
@@ -203,10 +202,7 @@ def negative_in_a_guard(node: Expr, know: PartProperties) -> Expr | None:
 
 
 def product_in_a_guard(node: Expr, know: PartProperties) -> Expr | None:
-    """Rewrite `where(c, 0, 1) * y` as `where(c, 0, y)`.
-
-    A number moves out: `where(c, 0, -2 * y)` is `-2 * where(c, 0, y)`.
-    """
+    """Rewrite `where(c, 0, 1) * y` as `where(c, 0, y)`; numbers move out."""
     if is_call(node, "where", 3) and integer(node.args[1]) == 0:
         product = Product.of(node.args[2])
         if product.number in (0, 1) or not product.factors:

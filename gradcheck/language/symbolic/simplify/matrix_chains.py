@@ -14,10 +14,8 @@ from gradcheck.language.expr.nodes import Call, Expr, Literal
 from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 from gradcheck.language.symbolic.simplify.product import Product, integer, is_call
 
-#: Longer chains stay unchanged.
-_LONGEST = 64
-#: The least number of equal matrices that become a power.
-_LEAST_POWER = 3
+_MAX_FACTORS = 64
+_MIN_POWER = 3
 
 
 class ChainFactor(NamedTuple):
@@ -45,7 +43,7 @@ def chain_of(root: Expr, know: PartProperties, transposed: bool = False) -> Chai
     while stack:
         node, flag = stack.pop()
         ndim = know.ndim(node)
-        if ndim not in (1, 2) or len(found) + len(stack) > _LONGEST:
+        if ndim not in (1, 2) or len(found) + len(stack) > _MAX_FACTORS:
             return None
         if ndim == 2 and (is_call(node, "T", 1) or is_call(node, "mT", 1)):
             stack.append((node.args[0], not flag))
@@ -53,7 +51,7 @@ def chain_of(root: Expr, know: PartProperties, transposed: bool = False) -> Chai
             left, right = node.args
             parts = [(right, flag != _is_row(right, know)), (left, flag != _is_column(left, know))]
             stack += reversed(parts) if flag else parts
-        elif is_call(node, "linalg.matrix_power", 2) and 0 < (integer(node.args[1]) or 0) <= _LONGEST:
+        elif is_call(node, "linalg.matrix_power", 2) and 0 < (integer(node.args[1]) or 0) <= _MAX_FACTORS:
             stack += [(node.args[0], flag)] * (integer(node.args[1]) or 0)
         else:
             found.append(ChainFactor(node, _flag(node, flag, know)))
@@ -84,7 +82,7 @@ def chain_expr(chain: Chain) -> Expr:
     parts: list[Expr] = []
     for link, group in groupby(chain):
         count = len(list(group))
-        if count < _LEAST_POWER:
+        if count < _MIN_POWER:
             parts += [link.expr()] * count
         else:
             power = Call("linalg.matrix_power", (link.base, Literal(count)))

@@ -12,8 +12,7 @@ from gradcheck.language.symbolic.simplify.part_properties import PartProperties
 from gradcheck.language.symbolic.simplify.product import Product, is_product
 from gradcheck.language.symbolic.simplify.sums import Terms, render_sum
 
-#: The most terms of an expanded product.
-_MOST = 16
+_MAX_TERMS = 16
 
 
 def multiplied_out(node: Expr, know: PartProperties) -> Expr | None:
@@ -65,7 +64,7 @@ def _expanded(products: Terms, know: PartProperties) -> Terms | None:
             continue
         rest = one.replace_factor(whole, None)
         waiting += [rest.times(part) for part in parts]
-        if len(done) + len(waiting) > _MOST:
+        if len(done) + len(waiting) > _MAX_TERMS:
             return None
     return done
 

@@ -106,7 +106,7 @@ class Product:
         return made
 
     def with_roots(self, roots: Iterable[Call]) -> Product:
-        """Return the product with `sqrt(v) ** 2` for each divisor v of these roots."""
+        """Return the product with `sqrt(v) ** 2` for divisors v of these roots."""
         made = Product(self.number, self.factors, dict(self.divisors))
         for root in roots:
             if id(root.args[0]) in made.divisors:

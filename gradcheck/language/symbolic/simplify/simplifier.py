@@ -120,11 +120,10 @@ _REWRITES_PER_PART = 60
 
 
 #: Longer products stay unchanged: they are unreadable, and each of n gradients has n - 1 factors.
-_MOST_FACTORS = 32
+_MAX_FACTORS = 32
 _PRODUCTS = frozenset(("mul", "div", "neg", "matmul"))
 
-#: The most named products to look for.
-_MOST_NAMED = 16
+_MAX_NAMED_PRODUCTS = 16
 
 
 class Simplifier:
@@ -154,7 +153,7 @@ class Simplifier:
             if isinstance(simple, Call) and self.properties.are_equal(node, simple):
                 self.properties.definitions[id(node)] = simple
                 self.properties.names[id(simple)] = node
-                if is_product(simple) and len(self.properties.products) < _MOST_NAMED:
+                if is_product(simple) and len(self.properties.products) < _MAX_NAMED_PRODUCTS:
                     self.properties.products.append((node, Product.of(simple)))
                 self._done[id(given)] = self._done[id(simple)] = node
 
@@ -214,7 +213,7 @@ class Simplifier:
 
     def _by_rules(self, node: Expr) -> Expr:
         """Return the result of the first rule that applies, or the node itself."""
-        if not isinstance(node, (Call, Attribute, Gradient)) or fold(node, _factors, self._lengths) > _MOST_FACTORS:
+        if not isinstance(node, (Call, Attribute, Gradient)) or fold(node, _factors, self._lengths) > _MAX_FACTORS:
             return node
         for rule in self._rules:
             made = rule(node, self.properties)
