@@ -179,7 +179,9 @@ def plan_call(site: CallSite) -> ParsePlan:
     owner = dotted_name(func.value)
     if owner == "torch" and func.attr == "numel" and node.args:
         return _read_len(site, "numel")
-    is_foreign = owner.partition(".")[0] in NUMPY_LIKE_NAMES or (owner in LAYERS and lookup(func.attr) is None)
+    first, last = owner.partition(".")[0], owner.rpartition(".")[2]
+    is_foreign = first in NUMPY_LIKE_NAMES and last not in PROPERTIES  # `np.T.sum()` is about a tensor called np
+    is_foreign = is_foreign or (owner in LAYERS and lookup(func.attr) is None)
     if (is_foreign or owner in NAMESPACES) and ("." in owner or not _reads_as_method(node, owner, func.attr)):
         return _function(site, owner, func.attr)
     return _method(site, func)

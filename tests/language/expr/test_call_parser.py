@@ -39,6 +39,13 @@ def test_a_tensor_may_carry_a_namespace_s_name():
     assert parse("sum(sum)") == Call("sum", (Name("sum"),))
 
 
+def test_a_property_of_a_tensor_called_np_has_methods() -> None:
+    assert parse("np.T.sum()") == parse("(np.T).sum()")
+    assert parse("np.H.numel()") == Attribute(parse("np.H"), "numel")
+    with pytest.raises(InvalidCase, match=r"there is no op 'np\.linalg\.foo'"):
+        parse("np.linalg.foo(x)")
+
+
 def test_keywords_answer_to_numpy_s_names():
     assert parse("sum(x, axis=0, keepdims=True)") == parse("sum(x, dim=0, keepdim=True)")
 
