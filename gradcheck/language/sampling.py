@@ -50,11 +50,10 @@ def draw(
 ) -> Problem:
     """Return the problem of a case, or of one of its trials (from 0).
 
-    `seed` replaces the case's own. `variation` redraws written numbers. A trial takes `sizes` if given.
-
-    The same arguments give the same problem (`Problem.draw_settings`). Raises InvalidCase if a value of the case itself
-    cannot be computed. Raises TensorError if the sizes of a trial do not fit: another `attempt` draws others, and the
-    last one takes the case's own.
+    `seed` replaces the case's own. `variation` redraws written numbers. A trial takes `sizes` if given. The same
+    arguments give the same problem. Raises InvalidCase if a value of the case itself cannot be computed. Raises
+    TensorError if the sizes of a trial do not fit: another `attempt` draws others, and the last one takes the case's
+    own.
     """
     dtype = dtypes.BY_NAME[case.dtype]
     drawn = DrawSettings(case.seed if seed is None else seed, trial, attempt, variation)
@@ -90,10 +89,7 @@ def literal_problem(
     passes: int = 1,
     dtype: str | None = None,
 ) -> Problem:
-    """Return a problem from Python lists and expression texts.
-
-    `incoming` gives each root's gradient, `passes` the number of backward passes, `dtype` that of the case.
-    """
+    """Return a problem of Python lists, expression texts and given gradients."""
     entries = {entry: Claim(text, parse(text)) for entry, text in graph.items()}
     leaves = {leaf: Value(array=np.array(numbers)) for leaf, numbers in inputs.items()}
     given = {root: None if numbers is None else Value(array=np.array(numbers)) for root, numbers in incoming.items()}
@@ -162,10 +158,7 @@ class Sampler:
         return RandomHost(generator, self.dtype, spread_by, self.draw_settings.variation.structure)
 
     def leaf(self, key: str, name: str, value: Value, *, is_input: bool) -> np.ndarray:
-        """Return a leaf's array in its dtype.
-
-        `key` names its stream, `name` its entry in `shapes`.
-        """
+        """Return a leaf's array; `key` names its stream, `name` its shape."""
         array = self._value(key, value, self.case.shapes.get(name), is_input)
         if value.dtype:
             return np.array(array, dtype=dtypes.BY_NAME[value.dtype], order="C")
@@ -196,7 +189,6 @@ class Sampler:
         return self._redraw(array.astype(self.dtype) if is_input else array, sizes, self._stream(key))
 
     def _redraw(self, array: np.ndarray, shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray:
-        """Return other numbers for a literal, with the variation's structure."""
         return self._with_structure(redraw_literal(array, shape, generator))
 
     def _with_structure(self, array: np.ndarray) -> np.ndarray:
@@ -274,7 +266,6 @@ class Sampler:
         return root.shape != array.shape or (bool(self.case.shapes) and array.ndim > 0)
 
     def _as_gradient(self, array: np.ndarray, value: Value, root: np.ndarray | None) -> np.ndarray:
-        """Return the array in the dtype of its root, or else of the case."""
         if value.dtype:
             return np.array(array, dtype=dtypes.BY_NAME[value.dtype])
         if root is not None and dtypes.is_differentiable(root.dtype):

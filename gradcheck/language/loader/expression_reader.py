@@ -58,10 +58,7 @@ class ExpressionReader:
     def read(
         self, path: Path, data: Any, names: Names, *, gradients: bool = False, random: bool = False
     ) -> Claim | None:
-        """Return the expression at `path`; None, with errors, if it is wrong.
-
-        It may use `names`, and only if so stated `gradients` and `random` creators.
-        """
+        """Return the expression at `path` over these names; None after an error."""
         if data is BROKEN:
             return None
         if not isinstance(data, (str, bool, int, float)):
@@ -112,10 +109,7 @@ _GRAD = re.compile(r"(?:torch\.)?grad\s*\(\s*")
 
 
 class _Site(NamedTuple):
-    """A place of an expression, and checks of its mentions.
-
-    `at` is a column. A check that returns False has added an error.
-    """
+    """Checks of an expression's mentions; each False has its error."""
 
     expressions: ExpressionReader
     path: Path

@@ -67,10 +67,7 @@ _STARTS = ("@", "`", "%", "*", "&")
 
 
 def find_yaml_mistakes(text: str, until: int) -> list[YamlMistake]:
-    """Return the mistakes that probably stopped a parser in line `until`.
-
-    These are the last mistake above that line, and those right above it.
-    """
+    """Return the last mistakes above line `until`, which stopped a parser."""
     found: list[YamlMistake] = []
     goes_on = False
     for line in _lines(text, until, max(0, until - _NEAR)):
@@ -113,7 +110,6 @@ def _tab(line: YamlLine) -> YamlMistake | None:
 
 
 def _parting(line: YamlLine) -> YamlMistake | None:
-    """Find a line that divides documents in other formats."""
     found = re.fullmatch(r"(--|-{4,}|={3,}|\*{3,}|_{3,})\s*", line.text)
     if found is None:
         return None
@@ -148,7 +144,6 @@ def _no_name(line: YamlLine) -> YamlMistake | None:
 
 
 def _no_colon(line: YamlLine) -> YamlMistake | None:
-    """Find a line without a colon between lines that have one."""
     found = re.match(r"\s*(\w+)(?:[ \t]+(\S.*))?$", line.text)
     above = line.above
     if found is None or (above is None and found[2]) or (above is not None and not above.key and not found[2]):
@@ -161,7 +156,6 @@ def _no_colon(line: YamlLine) -> YamlMistake | None:
 
 
 def _start(line: YamlLine) -> YamlMistake | None:
-    """Find a value whose first character is YAML syntax."""
     column, value = line.value
     if value[:1] == "|" and not _BLOCK.match(value):
         bars = find_notation_mistake(value)
