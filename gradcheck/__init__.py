@@ -1,6 +1,6 @@
 """gradcheck proves gradients right, or says exactly why they are wrong.
 
-Importing this is cheap: nothing is loaded before it is used, and torch only when a case is run against it.
+Importing it is cheap: modules are loaded on first use, and torch only when a case is compared with it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def __getattr__(name: str) -> Any:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """`%load_ext gradcheck`: cells that begin with `%%gradcheck` hold a case."""
+    """Register `%%gradcheck`, for cells that hold a case."""
     import_module("gradcheck.ipython").load(shell)
 
 

@@ -7,7 +7,7 @@ import sys
 
 
 def main() -> None:
-    """Run the command that the process is for: nothing comes after it."""
+    """Run the command of this process; nothing follows it."""
     _leave_working_directory()
     from gradcheck import cli
     from gradcheck.cli.fast_exit import register_fast_exit
@@ -16,9 +16,9 @@ def main() -> None:
 
 
 def _leave_working_directory() -> None:
-    """Import nothing more from the working directory, where `python -m` looks first: it may be a stranger's.
+    """Import nothing more from the working directory, where `python -m` looks.
 
-    Where it is what gradcheck itself comes from, it goes to the end, for processes that are started by this one.
+    It may contain files of others. If gradcheck itself comes from there, it goes to the end, for child processes.
     """
     own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if sys.path and not getattr(sys.flags, "safe_path", False) and sys.path[0] in ("", _here()):
@@ -28,7 +28,7 @@ def _leave_working_directory() -> None:
 
 
 def _here() -> str:
-    """Return the working directory; an empty text where it is gone."""
+    """Return the working directory; an empty text if it was removed."""
     try:
         return os.getcwd()
     except OSError:

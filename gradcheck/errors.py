@@ -1,4 +1,4 @@
-"""The few kinds of error that gradcheck raises, each with a place and a hint where it has one."""
+"""The errors that gradcheck raises, each with a place and a hint if known."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ class Place:
 
 
 class Hint(str):
-    """A hint that knows the edit it proposes: what stands in the file, and what to write instead. It stands where the
-    error does, unless `place` says otherwise."""
+    """A hint with an edit: the text in the file, and its replacement.
+
+    The text stands at the place of the error, unless `place` differs.
+    """
 
     old: str
     new: str
@@ -32,7 +34,7 @@ class Hint(str):
 
 
 def exception_text(error: BaseException) -> str:
-    """Return what an exception says, stripped; an empty text where saying it raises, as somebody's `__str__` may."""
+    """Return an exception's text, stripped; empty if its `__str__` raises."""
     try:
         return str(error).strip()
     except (Exception, SystemExit):
@@ -40,7 +42,7 @@ def exception_text(error: BaseException) -> str:
 
 
 class GradcheckError(Exception):
-    """The base of everything that gradcheck raises on purpose."""
+    """The base class of gradcheck's errors."""
 
     kind = "error"
     lacks = ""  # what an engine would need, where it cannot express something
@@ -55,7 +57,7 @@ class GradcheckError(Exception):
 
 
 class InvalidCase(GradcheckError):
-    """A case file, or one key of it, that cannot be accepted."""
+    """A case file, or one key of it, that is not valid."""
 
     kind = "invalid"
     needs_graph_values = False  # whether it takes the graph's values to know: the case then fails
@@ -70,19 +72,19 @@ class InvalidCase(GradcheckError):
 
 
 class CodeNotAllowed(InvalidCase):
-    """A case that needs somebody's code to run, in a run that has not allowed any: nothing is known of it."""
+    """A case that needs user code, in a run that does not allow any."""
 
     kind = "code_not_allowed"
 
 
 class UsageError(GradcheckError):
-    """A command line, a configuration or a call that makes no sense."""
+    """An invalid command line, configuration or call."""
 
     kind = "usage"
 
 
 class Unsupported(GradcheckError):
-    """An engine cannot express what a case asks of it; `lacks` is the missing op or ability, in a word or two."""
+    """An engine cannot express a case; `lacks` is the missing op or feature."""
 
     kind = "unsupported"
 
@@ -92,7 +94,7 @@ class Unsupported(GradcheckError):
 
 
 class TensorError(GradcheckError):
-    """What an engine may raise while it computes; `kind` is the contract's word for it."""
+    """An error of an engine's computation; `kind` is its name in the contract."""
 
     is_own_message = True  # rather than in those of the library that raised it
     library_would_continue = False  # whether the contract asks for it where the library itself would go on
@@ -147,7 +149,7 @@ class DomainError(TensorError, ValueError):
 
 
 class TooLarge(TensorError, ValueError):
-    """A tensor, or a number, beyond the budget that keeps a case from exhausting the machine."""
+    """A tensor, or a number, beyond the budget that protects the machine."""
 
     kind = "too_large"
     #: Where it is a tensor, the op that would make it, and of how many elements.

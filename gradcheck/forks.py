@@ -1,7 +1,7 @@
-"""Forks that an engine makes of a run: one that returns into gradcheck's code ends there, and reports nothing.
+"""Forks that an engine makes of a run: they end on return to gradcheck.
 
-Both processes of an `os.fork()` go on, and both would check the rest and write a report, by one pipe or into one file.
-A fork that does work of its own and ends by itself, such as one of `multiprocessing`, never comes here.
+Both processes of an `os.fork()` continue, and both would check the rest and write a report, to one pipe or file. A fork
+that does work of its own and ends by itself, such as one of `multiprocessing`, never returns here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def report_from_here() -> None:
 
 @contextmanager
 def reporting() -> Iterator[None]:
-    """Make this process the one that reports, while the block runs: no fork of it leaves the block."""
+    """Make this process the one that reports; no fork of it leaves the block."""
     token = _reporting.set(os.getpid())
     try:
         yield
@@ -35,7 +35,7 @@ def reporting() -> Iterator[None]:
 
 
 def end_fork() -> None:
-    """End this process at once if it is a fork of the one that reports."""
+    """End this process if it is a fork of the reporting one."""
     process = _reporting.get()
     if process is not None and process != os.getpid():
         os._exit(CRASH)

@@ -1,5 +1,4 @@
-"""`%load_ext gradcheck` in IPython and Jupyter: a cell that begins with `%%gradcheck` holds a case, and shows what came
-of it."""
+"""`%load_ext gradcheck`: cells that begin with `%%gradcheck` hold a case."""
 
 from __future__ import annotations
 
@@ -17,11 +16,13 @@ from gradcheck.language.loader import load_text
 
 
 def load(shell: Any) -> None:
-    """What `%load_ext` calls. A cell's lines are kept where Python keeps those of code that stands in no file, so that
-    reports can show them."""
+    """Register the magic. The lines of cells go to `linecache`, for reports."""
 
     def gradcheck(line: str, cell: str) -> RunResult:
-        """Check the case of this cell. --engine NAME (a class of the notebook, too), --reference, --seed, --dtype."""
+        """Check the case of this cell.
+
+        Options: --engine NAME (a class of the notebook, too), --reference, --seed, --dtype.
+        """
         file = f"<cell {getattr(shell, 'execution_count', 0)}>"
         linecache.cache[file] = len(cell), None, cell.splitlines(keepends=True), file
         cases, errors = load_text(cell, file)
@@ -33,8 +34,10 @@ def load(shell: Any) -> None:
 
 
 def parse_choices(line: str, names: Any) -> dict[str, Any]:
-    """Fields of `Options`, as they stand behind `%%gradcheck`; an engine may be one of the notebook's names. Raises
-    UsageError."""
+    """Return fields of `Options` from the words after `%%gradcheck`.
+
+    An engine may be one of the notebook's names. Raises UsageError.
+    """
     parser = _Parser(prog="%%gradcheck", add_help=False)
     parser.add_argument("--engine", action="append", dest="engines")
     parser.add_argument("--reference")

@@ -1,5 +1,7 @@
-"""How results show themselves in a notebook. Who draws them is named here, and imported when a notebook asks: what is
-found knows nothing of how it is shown."""
+"""The notebook view of results. Its renderer is imported on first use.
+
+Results know nothing of how they are shown.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ RENDERER_MODULE = "gradcheck.reports.notebook"
 
 
 class NotebookRepr:
-    """Something that Jupyter shows as a picture."""
+    """A class that Jupyter shows as HTML."""
 
     __slots__ = ()
 

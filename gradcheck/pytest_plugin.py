@@ -1,8 +1,8 @@
-"""pytest's plugin: every case is an item, and a failure shows the report of gradcheck.
+"""pytest's plugin: every case is an item, and a failure shows the report.
 
-Collected are `*.gradcheck.yaml`, what the ini option `gradcheck_files` names (files, folders, `*` for anything), and
-files of cases that are named on the command line. Options are those of the project's configuration of gradcheck.
-Importing this imports neither NumPy nor torch: that is left to the first file of cases.
+It collects `*.gradcheck.yaml`, files that the ini option `gradcheck_files` names (files, folders, `*` for anything),
+and case files on the command line. Options are those of the project's configuration. Importing this module imports
+neither NumPy nor torch: the first case file does.
 """
 
 from __future__ import annotations
@@ -30,18 +30,17 @@ _FILE = "the file itself"
 
 
 class CaseFailed(Exception):
-    """Carries the report of a case that failed."""
+    """An exception with the report of a case that failed."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The ini option `gradcheck_files`."""
+    """Add the ini option `gradcheck_files`."""
     parser.addini("gradcheck_files", "files of gradcheck's cases, besides *.gradcheck.yaml", type="args", default=[])
 
 
 @pytest.fixture
 def check_function(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    """`gradcheck.testing.check_function`, which is imported where a test asks for it; in the `dtype` of the test, where
-    it is parametrized over any."""
+    """Return `gradcheck.testing.check_function`, in the test's `dtype` if any."""
     from gradcheck.testing import check_function
 
     dtype = getattr(getattr(request.node, "callspec", None), "params", {}).get("dtype")
@@ -55,7 +54,7 @@ def check_function(request: pytest.FixtureRequest) -> Callable[..., Any]:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """A collector for a file of cases."""
+    """Return a collector for a case file."""
     if file_path.suffix.lower() not in _SUFFIXES:
         return None
     if not (parent.session.isinitpath(file_path) or _is_named(file_path, parent.config)):
@@ -74,10 +73,10 @@ def _is_named(path: Path, config: pytest.Config) -> bool:
 
 
 class CaseFile(pytest.File):
-    """A file of cases."""
+    """A case file."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """An item a case, and one for all that is wrong with the file."""
+        """Yield an item a case, and one for all errors of the file."""
         from gradcheck.language.loader import load
         from gradcheck.reports.safe_text import plain
 
@@ -89,7 +88,7 @@ class CaseFile(pytest.File):
 
 
 class CaseItem(pytest.Item):
-    """A case, or the mistakes in a file."""
+    """A case, or the errors of a file."""
 
     def __init__(self, *, work: Case | list[InvalidCase], **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -97,7 +96,7 @@ class CaseItem(pytest.Item):
         self.extra_keyword_matches.update(getattr(work, "tags", ()))
 
     def runtest(self) -> None:
-        """Raises CaseFailed, or what stands for another status."""
+        """Run the case. Raises CaseFailed, or pytest's exception for its status."""
         found = _checker(self.config)(self.work)
         if found.status in ("skipped", "unsupported"):
             raise _skipped(_reason(found))
@@ -110,19 +109,19 @@ class CaseItem(pytest.Item):
             self.add_report_section("call", "gradcheck", told)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The report, or why it is known to fail, without a traceback."""
+        """Return the report, or the reason of an expected failure."""
         if isinstance(excinfo.value, (CaseFailed, pytest.xfail.Exception)):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
 
     def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
-        """Where the case begins."""
+        """Return where the case begins."""
         place = self.work[0].place if isinstance(self.work, list) else self.work.place
         return self.path, max(0, place.line - 1), self.name
 
 
 def _skipped(reason: str) -> BaseException:
-    """What skips an item, told with the place of the case and not of this file, by every version of pytest."""
+    """Return the exception of a skip, which pytest shows at the case's place."""
     skipped: Any = pytest.skip.Exception(reason)
     skipped._use_item_location = True
     found: BaseException = skipped
@@ -150,7 +149,7 @@ def _checker(config: pytest.Config) -> Callable[[Any], CaseResult]:
 
 
 def _in_process_checker(options: Options) -> Callable[[Any], CaseResult]:
-    """Return what checks a case in this process."""
+    """Return a function that checks a case in this process."""
     from gradcheck.checks.options import engines_of
     from gradcheck.checks.scheduling.sequential import engine_sessions, make_checker
 
@@ -165,7 +164,10 @@ def _in_process_checker(options: Options) -> Callable[[Any], CaseResult]:
 
 
 def _separate_process_checker(options: Options) -> Callable[[Any], CaseResult]:
-    """Return what checks a case in a process of its own: somebody's code that ends its process does not end pytest."""
+    """Return a function that checks a case in a process of its own.
+
+    User code that ends its process does not end pytest.
+    """
     from gradcheck.checks.scheduling.run import run
     from gradcheck.language.case import Loaded
 
@@ -187,7 +189,7 @@ def _report(found: CaseResult) -> str:
 
 
 def _remarks(found: CaseResult) -> str:
-    """What is always told of a case, such as drift; `-rP` shows it."""
+    """Return the remarks on a case, such as drift, which `-rP` shows."""
     from gradcheck.reports.located_messages import remark_messages
 
     return "\n".join(remark.message for remark in remark_messages(found))

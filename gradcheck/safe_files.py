@@ -1,10 +1,9 @@
-"""Files that are written whole, and never through a link that leaves their folder.
+"""Files that are written whole, and never through a link out of a folder.
 
-A clone, or an archive, can hold links. `write` replaces a file in one step. It refuses where a link on the way leads
-out of the folder that the file belongs to (`project_root`), and where a file of another kind is there already. `Folder`
-is the tool beneath: a folder that is held open, whose entries are reached by their names and never through a link.
-`read_regular` reads a file that somebody names: a named pipe would keep the reader waiting for its writer, and a device
-such as `/dev/zero` has no end.
+A clone, or an archive, can contain links. `write` replaces a file in one step. It raises an error if a link on the way
+leads out of the folder that the file belongs to (`project_root`), or if there is a file of another kind. `Folder` is
+the basis: an open folder, whose entries are reached by their names and never through a link. `read_regular` reads a
+file that a user names: a named pipe would block the reader, and a device such as `/dev/zero` has no end.
 """
 
 from __future__ import annotations
@@ -37,15 +36,15 @@ MayReplace = Callable[[IO[bytes]], bool]
 
 
 class LinkRefused(OSError):
-    """A link on the way to a file leads out of the folder that the file belongs to."""
+    """A link on the way to a file leads out of the file's folder."""
 
 
 class UnexpectedFile(OSError):
-    """A file is there already that gradcheck has not written."""
+    """The file exists, and gradcheck did not write it."""
 
 
 class NotRegular(OSError):
-    """A pipe, a device, a socket or a folder, where a regular file is wanted; a disk, where a pipe may be."""
+    """A file of another kind than expected, such as a pipe or a device."""
 
 
 class FileTooLarge(OSError):
@@ -53,9 +52,9 @@ class FileTooLarge(OSError):
 
 
 class Folder:
-    """A folder that is held open; `close` it, or use it in a `with` statement.
+    """An open folder; `close` it, or use it in a `with` statement.
 
-    Raises OSError where there is no such folder. A link in its place is an OSError too, except with `link=True`.
+    Raises OSError if there is no such folder. A link in its place is an OSError too, except with `link=True`.
     """
 
     def __init__(self, path: str, within: Folder | None = None, *, link: bool = False) -> None:
@@ -74,27 +73,29 @@ class Folder:
         self.close()
 
     def close(self) -> None:
-        """Let go of it."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
     def open_subfolder(self, name: str, *, create: bool = False) -> Folder:
-        """Return the folder of this name in it; with `create`, make it where there is none. Raises OSError."""
+        """Return the subfolder; with `create`, make it if needed. Raises OSError."""
         if create:
             with contextlib.suppress(FileExistsError):
                 os.mkdir(self._name(name), dir_fd=self._descriptor)
         return Folder(name, self)
 
     def entry_stat(self, name: str) -> os.stat_result | None:
-        """Return what the system knows of an entry, of a link itself; None where there is none. Raises OSError."""
+        """Return the status of an entry, not following a link; None without one.
+
+        Raises OSError.
+        """
         try:
             return os.stat(self._name(name), dir_fd=self._descriptor, follow_symlinks=False)
         except FileNotFoundError:
             return None
 
     def read(self, name: str) -> IO[bytes]:
-        """Open a regular file. Raises OSError for a link, a pipe or a device, without waiting."""
+        """Open a regular file without waiting. Raises OSError for other kinds."""
         descriptor = os.open(self._name(name), _READ_FLAGS | _NO_LINK, dir_fd=self._descriptor)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
@@ -102,19 +103,19 @@ class Folder:
         return os.fdopen(descriptor, "rb")
 
     def is_replaceable(self, name: str, may_replace: MayReplace) -> bool:
-        """Return what `may_replace` says of a regular file. Raises OSError."""
+        """Return `may_replace` of a regular file. Raises OSError."""
         with self.read(name) as file:
             return may_replace(file)
 
     def may_write(self, name: str, may_replace: MayReplace) -> bool:
-        """Return whether there is no entry of this name, or an empty file, or one that may be replaced."""
+        """Return whether the name is free, empty, or may be replaced."""
         known = self.entry_stat(name)
         if known is None:
             return True
         return stat.S_ISREG(known.st_mode) and (not known.st_size or self.is_replaceable(name, may_replace))
 
     def create(self, name: str, data: bytes, mode: int | None = None) -> None:
-        """Write a file that is not there yet, or nothing. Raises FileExistsError, or another OSError."""
+        """Write a new file, or nothing. Raises FileExistsError, other OSErrors."""
         descriptor = os.open(self._name(name), _CREATE_FLAGS, 0o666 if mode is None else mode, dir_fd=self._descriptor)
         try:
             with os.fdopen(descriptor, "wb") as file:
@@ -126,8 +127,10 @@ class Folder:
             raise
 
     def replace(self, name: str, data: bytes, mode: int | None = None) -> None:
-        """Write the whole file or nothing of it, in place of what has the name, whose permissions it keeps unless
-        `mode` states others. Raises OSError."""
+        """Replace the whole file, or nothing. Raises OSError.
+
+        It keeps the permissions of the old file unless `mode` states others.
+        """
         known = self.entry_stat(name) if mode is None else None
         beside = f".{name[:100]}.{os.urandom(8).hex()}"
         self.create(beside, data, mode if known is None else stat.S_IMODE(known.st_mode))
@@ -138,8 +141,10 @@ class Folder:
             raise
 
     def append(self, name: str, data: bytes) -> None:
-        """Hand the data to a pipe or a terminal, not to what a link leads to. Raises OSError, also for a pipe that
-        nobody reads."""
+        """Write to a pipe or a terminal, not through a link. Raises OSError.
+
+        A pipe that nobody reads is an error, too.
+        """
         try:
             descriptor = os.open(self._name(name), _APPEND, dir_fd=self._descriptor)
         except OSError as error:
@@ -154,12 +159,12 @@ class Folder:
             file.write(data)
 
     def remove(self, name: str) -> None:
-        """Remove a file, or a link itself, if it is there."""
+        """Remove a file, or a link itself, if it exists."""
         with contextlib.suppress(OSError):
             os.unlink(self._name(name), dir_fd=self._descriptor)
 
     def is_writable(self, name: str = os.curdir) -> bool:
-        """Return whether this user may write a file that is there, or into the folder."""
+        """Return whether this user may write an existing file, or the folder."""
         return os.access(self._name(name), os.W_OK, dir_fd=self._descriptor)
 
     def _name(self, name: str) -> str:
@@ -167,12 +172,12 @@ class Folder:
 
 
 def project_root(path: str | os.PathLike[str]) -> str:
-    """Return the folder that a file belongs to: links below it may not lead out of it.
+    """Return the folder that a file belongs to: no link below may leave it.
 
     It is the nearest folder above the file that is the root of a project (by a `.git` or a configuration); else the
-    working directory, if the file is below it; else the folder that was named. A project that a link leads to counts
-    where the link stands in no other project, and not below the working directory: a clone can hold a link to
-    somebody's own projects.
+    working directory, if the file is below it; else the folder that was named. A project that a link leads to counts if
+    the link is in no other project, and not below the working directory: a clone can contain a link to the user's other
+    projects.
     """
     folder = os.path.dirname(os.path.abspath(path))
     here = os.getcwd()
@@ -193,7 +198,7 @@ def project_root(path: str | os.PathLike[str]) -> str:
 
 
 def is_open(path: str | os.PathLike[str]) -> bool:
-    """Return whether a path names a file that this process has open, such as /dev/stdout, whatever that is."""
+    """Return whether a path names an open file of this process (/dev/stdout)."""
     return _OPEN.fullmatch(os.path.abspath(path)) is not None
 
 
@@ -206,9 +211,9 @@ def is_same(number: int, known: os.stat_result) -> bool:
 
 
 def resolve(path: str | os.PathLike[str]) -> tuple[str, str]:
-    """Return the folder that a file belongs to, and where in it the file really is, once links are followed.
+    """Return the folder of a file, and the file's real path in it.
 
-    Raises LinkRefused where they leave the folder, or lead to something hidden that the path does not name.
+    Raises LinkRefused if links leave the folder, or lead to something hidden that the path does not name.
     """
     named = os.path.abspath(path)
     root = project_root(named)
@@ -224,9 +229,9 @@ def resolve(path: str | os.PathLike[str]) -> tuple[str, str]:
 
 @contextmanager
 def open_parent_folder(path: str | os.PathLike[str], *, create: bool = False) -> Iterator[tuple[Folder, str]]:
-    """Open the folder of a file, and tell the file's name there; with `create`, make the folders that are missing.
+    """Open the folder of a file, and yield it with the file's name.
 
-    Raises LinkRefused, and any other OSError.
+    With `create`, missing folders are made. Raises LinkRefused, and any other OSError.
     """
     root, inner = resolve(path)
     *parts, name = inner.split(os.sep)
@@ -249,9 +254,10 @@ def open_parent_folder(path: str | os.PathLike[str], *, create: bool = False) ->
 
 
 def write(path: str | os.PathLike[str], data: bytes, may_replace: MayReplace) -> None:
-    """Write the whole file or nothing of it. A link to a file stays a link; a terminal or a pipe gets the data.
+    """Replace the whole file, or nothing. A link to a file stays a link.
 
-    Raises LinkRefused, OtherKind where `may_replace` denies what is there, and any other OSError.
+    A terminal or a pipe gets the data. Raises LinkRefused, UnexpectedFile if `may_replace` returns False, and any other
+    OSError.
     """
     if is_open(path):
         with open(path, "ab") as file:
@@ -268,10 +274,9 @@ def write(path: str | os.PathLike[str], data: bytes, may_replace: MayReplace) ->
 
 
 def read_regular(path: str | os.PathLike[str], most: int) -> bytes:
-    """Return the bytes of a regular file, without ever waiting.
+    """Return the bytes of a regular file, without waiting.
 
-    Raises NotRegular, FileTooLarge where there are more than `most` bytes, and whatever OSError the system raises; and
-    ValueError for a path that no system takes.
+    Raises NotRegular, FileTooLarge for more than `most` bytes, any other OSError, and ValueError for an invalid path.
     """
     descriptor = os.open(path, _READ_FLAGS)
     try:

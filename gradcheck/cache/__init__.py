@@ -1,8 +1,8 @@
-"""What one run finds out and the next need not compute again: bytes under keys, in `.gradcheck_cache/`.
+"""The cache of results for the next run: bytes by key, in a folder.
 
-`folder` is that folder; `entries` keeps bytes in a file there, bounded, safe under several runs at once; `secret` is
-the key in the user's home without which nobody can make an entry; `surroundings` is all that results depend on besides
-what is asked: gradcheck's own files, libraries, machine, environment. `cache` puts these together. This room knows no
-case, engine or result (`checks/reuse/result_cache.py` does), and nothing in it may cost a run more than the cache: what
-cannot be read, written or known means that all is computed. What results depend on further goes into `surroundings`.
+`cache_folder` is the folder `.gradcheck_cache/`; `signed_store` keeps bytes in a file there, bounded, safe for several
+runs at once; `signing_key` is a key in the user's home that signs entries; `environment_digest` covers everything that
+results depend on besides the request: gradcheck's own files, libraries, machine, environment. `cache` combines these.
+This package knows no case, engine or result (`checks/reuse/result_cache.py` does). What cannot be read, written or
+determined is computed. A further dependency of results goes into `environment_digest`.
 """

@@ -1,7 +1,7 @@
-"""The folder of what a run leaves for people and for the next run; never for version control.
+"""The folder for the cache and for small cases; never for version control.
 
-A folder that comes with somebody's cases may hold anything in its place. Nothing here follows a link, and a link in the
-place of the folder itself is refused: the run then goes on without it.
+A folder that comes with downloaded cases may hold anything in its place. Nothing here follows a link; a link in the
+place of the folder itself disables the cache.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ _IGNORED = ".gitignore"
 
 @contextmanager
 def open_cache(folder: Path = FOLDER, *, create: bool = False) -> Iterator[Folder]:
-    """Open the folder; with `create`, make it, with a `.gitignore` of its own. Raises OSError."""
+    """Open the folder; with `create`, make it and its `.gitignore`.
+
+    Raises OSError.
+    """
     with (
         Folder(os.fspath(folder.parent), link=True) as outer,
         outer.open_subfolder(folder.name, create=create) as opened,
@@ -30,7 +33,7 @@ def open_cache(folder: Path = FOLDER, *, create: bool = False) -> Iterator[Folde
 
 
 def link_warning(folder: Path = FOLDER) -> str:
-    """Return a sentence where the folder is not used because it is a link; else an empty text."""
+    """Return a warning if the folder is a link; else an empty text."""
     if not folder.is_symlink():
         return ""
     return f"'{folder}' is a link, which is not followed: the run goes on without a cache; remove the link"

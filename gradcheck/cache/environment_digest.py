@@ -1,7 +1,8 @@
-"""What results depend on besides what is asked: gradcheck's own files, libraries, the machine, the environment.
+"""Digests of what results depend on besides the request.
 
-Each is a digest; None where it cannot be known, and then nothing may be kept. Files count as they stand on the disk:
-whoever asks must do so before it imports what is in them, and again before it keeps what came of them.
+These are gradcheck's own files, libraries, the machine, the environment. A digest is None if it cannot be determined,
+and then nothing may be kept. Files count as they are on the disk: take their digest before importing them, and again
+before storing results.
 """
 
 from __future__ import annotations
@@ -30,8 +31,10 @@ _SKIPPED_FOLDERS = ("__pycache__", "include")
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentDigest:
-    """Of a process, from its beginning: files, of gradcheck and of libraries (top-level modules by their names), and
-    all `others`."""
+    """The digests of a process at its beginning.
+
+    `libraries` are digests by top-level module; `machine` covers the machine, the environment and startup code.
+    """
 
     code: str
     libraries: Mapping[str, str]
@@ -39,7 +42,10 @@ class EnvironmentDigest:
 
     @classmethod
     def of(cls, code: str | None, libraries: Iterable[str]) -> EnvironmentDigest | None:
-        """With `code()` as it was before anything was imported; None where something is not known."""
+        """Return the digests; None if one is not known.
+
+        `code` is `package_digest()` from before anything was imported.
+        """
         installed = {name: library_digest(name) for name in sorted(set(libraries))}
         known = {name: digest for name, digest in installed.items() if digest is not None}
         custom = startup_code_digest()
@@ -48,15 +54,17 @@ class EnvironmentDigest:
         return cls(code, known, _digest([machine_digest(), variables_digest(os.environ), custom]))
 
     def is_unchanged(self) -> bool:
-        """Whether all files are still the same. What else there is has been read by now; libraries change their
-        environment themselves."""
+        """Return whether all files are unchanged.
+
+        Everything else has been read by now, and libraries change their environment themselves.
+        """
         return package_digest() == self.code and all(
             library_digest(name) == known for name, known in self.libraries.items()
         )
 
     @property
     def digest(self) -> bytes:
-        """Of all of it."""
+        """The digest of all digests."""
         return _digest([self.code, self.machine, *(part for pair in self.libraries.items() for part in pair)]).encode()
 
 
@@ -64,7 +72,7 @@ class EnvironmentDigest:
 
 
 def package_digest(package: str = _PACKAGE_FOLDER) -> str | None:
-    """The contents of every file of a package; None where Python would run something else than these say."""
+    """Return the digest of a package's files; None if bytecode is stale."""
     found = []
     try:
         for file in sorted(_files(package)):
@@ -78,8 +86,10 @@ def package_digest(package: str = _PACKAGE_FOLDER) -> str | None:
 
 
 def _has_stale_bytecode(file: str) -> bool:
-    """Whether Python takes a file that it compiled before this one was written: both within one second, and of one
-    size."""
+    """Return whether Python runs bytecode of an older source file.
+
+    This happens if the source changed within a second, and kept its size.
+    """
     compiled = cache_from_source(file)
     try:
         source, known = os.stat(file), os.stat(compiled)
@@ -94,7 +104,7 @@ def _has_stale_bytecode(file: str) -> bool:
 
 
 def _files(folder: str) -> Iterator[str]:
-    """All files below it that may be run; what is linked, as where it stands."""
+    """Yield all files of a folder that may run; links are followed once."""
     waiting, seen = [folder], set()
     while waiting:
         with os.scandir(waiting.pop()) as entries:
@@ -112,8 +122,10 @@ def _files(folder: str) -> Iterator[str]:
 
 
 def library_digest(name: str) -> str | None:
-    """What was installed, by the installer's own record of it, and every file that was written after that; where there
-    is no record, every file. A library that is not there is known, too."""
+    """Return the digest of a library: its record, and files changed later.
+
+    Without a record, every file counts. A library that is not installed has a digest, too.
+    """
     try:
         found = find_spec(name)
         if found is None:
@@ -140,7 +152,7 @@ def _written_after(folder: str, moment: int) -> Iterator[str]:
 
 
 def machine_digest() -> str:
-    """Python, the system, the processor and how many there are."""
+    """Return the digest of Python, system, processor and its cores."""
     cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
     try:
         libc = os.confstr("CS_GNU_LIBC_VERSION") if hasattr(os, "confstr") else ""
@@ -160,12 +172,12 @@ def _processor() -> str:
 
 
 def variables_digest(variables: Mapping[str, str]) -> str:
-    """Every variable that a library may read."""
+    """Return the digest of every variable that a library may read."""
     return _digest(f"{name}={variables[name]}" for name in sorted(variables) if name.startswith(_RELEVANT_VARIABLES))
 
 
 def startup_code_digest() -> str | None:
-    """What Python runs at its start, for whoever has written it."""
+    """Return the digest of sitecustomize and usercustomize."""
     found = []
     for name in ("sitecustomize", "usercustomize"):
         file = getattr(sys.modules.get(name), "__file__", None)
@@ -177,7 +189,7 @@ def startup_code_digest() -> str | None:
 
 
 def _digest(parts: Iterable[str]) -> str:
-    """The same for the same texts alone."""
+    """Return a digest that differs for different sequences of texts."""
     found = blake2b(digest_size=32)
     for part in parts:
         data = part.encode("utf-8", "surrogateescape")

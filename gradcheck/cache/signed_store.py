@@ -1,4 +1,7 @@
-"""Bytes by key in one file, those longest unused out first; whatever is wrong with the file, there is just nothing."""
+"""A file of signed bytes by key; the least recently used go first.
+
+A damaged file counts as empty.
+"""
 
 from __future__ import annotations
 
@@ -33,15 +36,18 @@ _BESIDE = ("-journal", "-wal", "-shm")
 
 
 class SignedStore:
-    """Those that are signed with a secret: others are not there, nor is the file of another secret looked for, or
-    removed. No connection outlives a call, so that processes can be forked."""
+    """Entries that are signed with a secret; others count as absent.
+
+    The file of another secret is neither read nor removed. No connection outlives a call, so that processes can be
+    forked.
+    """
 
     def __init__(self, folder: Path, secret: bytes, most: int = MAX_BYTES) -> None:
         name = blake2b(f"entries {_FORMAT}".encode(), key=secret, digest_size=8).hexdigest()
         self.file, self._secret, self._most = folder / f"results-{name}.sqlite", secret, most
 
     def read(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Those of these keys that there are."""
+        """Return the entries under these keys."""
         found: dict[bytes, bytes] = {}
         if not self._is_own_file():
             return found
@@ -55,7 +61,7 @@ class SignedStore:
         return found
 
     def present_keys(self, keys: Iterable[bytes]) -> list[bytes]:
-        """Those of these keys under which there is something, which is not looked at."""
+        """Return those of these keys that have an entry, without verifying it."""
         found: list[bytes] = []
         if self._is_own_file():
             with self._open() as connection:
@@ -65,7 +71,7 @@ class SignedStore:
         return found
 
     def write(self, new: Mapping[bytes, bytes], used: Iterable[bytes] = ()) -> None:
-        """All of the new ones, or none; with them goes which others are still `used`."""
+        """Write all new entries, or none; mark the `used` ones as recent."""
         most = int(self._most * MAX_ENTRY_SHARE)
         rows = [(key, self._sign(key, value)) for key, value in new.items() if len(value) <= most]
         if not self._is_own_file(create=True):
@@ -82,8 +88,11 @@ class SignedStore:
             connection.execute("COMMIT")
 
     def _is_own_file(self, create: bool = False) -> bool:
-        """Return whether the file is one that was made here: regular, and under no second name. SQLite follows links
-        and waits for pipes, so it is given no name at which, or beside which, another kind of entry stands."""
+        """Return whether the file is regular, and has no second name.
+
+        SQLite follows links and waits for pipes, so it is given no name at which, or beside which, another kind of
+        entry stands.
+        """
         try:
             with open_cache(self.file.parent, create=create) as folder:
                 if create and folder.entry_stat(self.file.name) is None:
@@ -96,7 +105,7 @@ class SignedStore:
         return all(one is not None and stat.S_ISREG(one.st_mode) and one.st_nlink == 1 for one in found)
 
     def _trim(self, connection: sqlite3.Connection) -> None:
-        """An eighth at a time, as long as there is too much."""
+        """Drop an eighth of the entries at a time, while the file is too large."""
         while self._size(connection) > self._most:
             ((count,),) = connection.execute("SELECT count(*) FROM entries")
             if not count:
@@ -112,7 +121,7 @@ class SignedStore:
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        """What goes wrong inside ends there. A file that is none of SQLite's, or a broken one, is removed."""
+        """Open the database; errors inside end there. A broken file is removed."""
         import sqlite3  # here: it is loaded where there is a cache
 
         try:
@@ -128,7 +137,7 @@ class SignedStore:
         return self._signature(key, value) + value
 
     def _verify(self, key: bytes, sealed: object) -> bytes | None:
-        """The value; None unless it is just what was written under this key."""
+        """Return the value; None unless its signature is valid."""
         if not isinstance(sealed, bytes):
             return None
         value = sealed[_SIGNED:]

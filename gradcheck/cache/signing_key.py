@@ -1,5 +1,7 @@
-"""A key in the user's home. Entries are signed with it: a folder of entries that came with somebody's cases, or that
-anybody else could write to, is worth nothing here."""
+"""A key in the user's home that signs cache entries.
+
+Entries of a downloaded folder, or of one that others can write to, have no valid signature.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ LENGTH = 32
 
 
 def signing_key(environment: Mapping[str, str] = os.environ) -> bytes | None:
-    """Return the user's, made where there is none yet; None where none can be had that nobody else may write."""
+    """Return the user's key, made if there is none; None if it is not private."""
     try:
         above = _folder_above(environment)
         above.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -28,9 +30,9 @@ def signing_key(environment: Mapping[str, str] = os.environ) -> bytes | None:
 
 
 def refusal(folder: Path, environment: Mapping[str, str] = os.environ) -> str:
-    """Return a sentence where the key lies in the project of a folder that it would sign; else an empty text.
+    """Return a warning if the key lies in the project; else an empty text.
 
-    A clone, or an archive, could bring both: the key, and entries that are signed with it.
+    A clone, or an archive, could contain both: the key, and entries that are signed with it.
     """
     try:
         above = _folder_above(environment)
@@ -47,18 +49,18 @@ def refusal(folder: Path, environment: Mapping[str, str] = os.environ) -> str:
 
 
 def _names(path: str | os.PathLike[str]) -> tuple[str, str]:
-    """Return an absolute path, and where it leads."""
+    """Return an absolute path, and its target."""
     return os.path.abspath(path), os.path.realpath(path)
 
 
 def _folder_above(environment: Mapping[str, str]) -> Path:
-    """Return the user's folder of caches. Raises OSError or RuntimeError where there is no home."""
+    """Return the user's cache folder. Raises OSError or RuntimeError."""
     stated = environment.get("XDG_CACHE_HOME", "")
     return Path(stated) if os.path.isabs(stated) else Path.home().resolve(strict=True) / ".cache"
 
 
 def _read(folder: Folder) -> bytes | None:
-    """Return what the file holds, None where there is none. Raises PermissionError where it may be another's."""
+    """Return the key; None for no file. Raises PermissionError if not private."""
     try:
         with folder.read(_NAME) as stream:
             about = os.fstat(stream.fileno())
@@ -71,14 +73,14 @@ def _read(folder: Folder) -> bytes | None:
 
 
 def _is_private(about: os.stat_result) -> bool:
-    """Return whether it is this user's, and nobody else may read or write it, where the system knows of that."""
+    """Return whether only this user may read or write it, if known."""
     if not hasattr(os, "geteuid"):
         return True
     return about.st_uid == os.geteuid() and not about.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
 
 
 def _create_key(folder: Folder) -> bytes | None:
-    """Write a new one, complete before it has its name, and return it; of two that are made at once, the later."""
+    """Write a new key atomically, and return it; the later of two wins."""
     about = folder.entry_stat(os.curdir)
     if about is None or (hasattr(os, "geteuid") and about.st_uid != os.geteuid()):
         return None  # such as root's, in somebody's home

@@ -1,7 +1,7 @@
-"""The command line: each command turns options into one call and an exit code.
+"""The command line: a command turns options into a call and an exit code.
 
-This room knows click, paths and streams; it must not know how anything is checked or worded. A new command is a
-file here and a line in `COMMANDS` in `group`; a new option of `run` is an entry in `options`.
+This package knows click, paths and streams; it knows neither how cases are checked nor how results are worded. A new
+command is a file here and a line in `COMMANDS` in `group`; a new option of `run` is an entry in `options`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None, left_with: list[int] | None = None) -> None:
-    """Run a command and leave with its exit code, which is put into `left_with`; `arguments` are the process's own
-    unless given."""
+    """Run a command and exit with its code, which is put into `left_with`.
+
+    `arguments` are the process's own unless given.
+    """
     tune_garbage_collector()
     atexit.register(gc.freeze)
     words = sys.argv[1:] if arguments is None else list(arguments)
@@ -39,7 +41,7 @@ def main(arguments: Sequence[str] | None = None, left_with: list[int] | None = N
 
 
 def tune_garbage_collector() -> None:
-    """Have cycles looked for less often, and, by the caller's `atexit`, not once more at the exit.
+    """Make garbage collection rarer; the caller's `atexit` skips the last one.
 
     A run makes many small objects and hardly a cycle, and imports make only what stays, torch's half a million objects
     for one: that saves a tenth of the time, the exit another, and a graph of ten times the ops takes ten times as long.
@@ -48,13 +50,13 @@ def tune_garbage_collector() -> None:
 
 
 def _may_run(words: Sequence[str]) -> bool:
-    """Whether these call for a run: by its name, or by what it is to run."""
+    """Return whether these words call `run`: by its name, or by a path."""
     first = words[0] if words else ""
     return (first in ("run", "-") or os.path.exists(first.partition("::")[0])) and not {"-h", "--help"} & set(words)
 
 
 def _package_digest() -> str | None:
-    """gradcheck's own files, before more of them is imported: what is kept of a run is known by them."""
+    """Return the digest of gradcheck's own files, before more is imported."""
     from gradcheck.cache.environment_digest import package_digest
 
     return package_digest()

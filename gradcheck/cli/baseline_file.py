@@ -1,5 +1,7 @@
-"""`--baseline FILE`: known failures, a line each, so that version control shows what comes and goes; and a line
-for each case, of how near its claims come."""
+"""The file of `--baseline`: known failures and agreement, a line each.
+
+Version control shows which failures come and go.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,10 @@ _MERGE = "keep the lines of both sides, or run --update-baseline after removing 
 
 
 def read_baseline(path: Path, update: bool) -> Baseline:
-    """What the file holds; nothing, where it is yet to be written. Raises UsageError."""
+    """Return the baseline; an empty one if it is yet to be written.
+
+    Raises UsageError.
+    """
     try:
         text = read_regular(path, _MOST_BYTES).decode("utf-8")
     except FileNotFoundError:
@@ -73,8 +78,10 @@ def _agreement(data: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def write_baseline(known: Baseline) -> None:
-    """In an order that is always the same, every line ending alike, so that version control can merge what two people
-    have added. Raises UsageError."""
+    """Write the baseline, sorted, so that version control can merge changes.
+
+    Every line ends alike. Raises UsageError.
+    """
     entries = [(id, claim) for id, claims in sorted(known.claims.items()) for claim in sorted(claims)]
     failures = [{"case": id} | {k: v for k, v in asdict(claim).items() if v} for id, claim in entries]
     agreement = [{"case": id, "to": dict(sorted(of.items()))} for id, of in sorted(known.agreement.items())]
@@ -91,7 +98,10 @@ def _lines(entries: Sequence[Mapping[str, Any]]) -> str:
 
 
 def update_baseline(known: Baseline, result: RunResult, whole: bool) -> RunResult:
-    """Write down what fails now, and see it so. Where files ran as a `whole`, what did not run in them is no more."""
+    """Write the current failures, and apply them to the result.
+
+    If files ran as a `whole`, their cases that did not run are removed.
+    """
     folder = Path(known.file).parent
     now = known.updated(result, whole, lambda file: os.path.exists(folder / file))
     write_baseline(now)
@@ -101,7 +111,7 @@ def update_baseline(known: Baseline, result: RunResult, whole: bool) -> RunResul
 
 
 def report_removed_cases(known: Baseline, result: RunResult) -> int:
-    """A line where the baseline has cases that are no more; the exit code that follows."""
+    """Report baseline cases that no longer exist; return the exit code."""
     gone = known.vanished_cases(result)
     if not gone:
         return 0

@@ -1,4 +1,4 @@
-"""Which cases a run is about: those that `select` finds, less what its other options leave out."""
+"""The cases of a run: those that `select` finds, less excluded ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class CaseSelection:
-    """What a command line says about it; called, it reads the files as they are now."""
+    """The selection of a command line; a call reads the files anew."""
 
     paths: tuple[str, ...]
     keyword: str | None = None
@@ -29,7 +29,7 @@ class CaseSelection:
 
     @classmethod
     def of(cls, paths: tuple[str, ...], chosen: dict[str, Any]) -> CaseSelection:
-        """Takes from what was chosen all that is about selection."""
+        """Take all options of selection out of `chosen`."""
         names = ("keyword", "tags", "shard", "last_failed", "failed_first", "changed_since")
         engines = (*chosen["engines"], chosen["reference"] or "")
         code = tuple(file for file in (spec.rpartition(":")[0] for spec in engines) if file.endswith(".py"))
@@ -37,14 +37,14 @@ class CaseSelection:
 
     @property
     def has_whole_files(self) -> bool:
-        """Whether of a file that is read every case runs."""
+        """Whether every case of each file runs."""
         narrowed = (
             self.keyword or self.tags or self.shard or self.last_failed or any("::" in path for path in self.paths)
         )
         return not narrowed
 
     def __call__(self) -> Loaded:
-        """The cases, and the errors of files. Raises NothingToDo where there is none of either."""
+        """Return cases and errors of files. Raises NothingToDo for neither."""
         found = select(self.paths, self.keyword, self.tags)
         if self.changed_since is not None:
             from gradcheck.cli.git_changes import changed_since
@@ -64,7 +64,7 @@ def _require_changed_cases(found: Loaded, revision: str) -> Loaded:
 
 
 def _select_shard(found: Loaded, which: int, of: int) -> Loaded:
-    """Every case, and every file that cannot be read, is in one of the parts, which are as large as each other."""
+    """Return one part of the run: cases and unreadable files in equal shares."""
     files = list(dict.fromkeys(error.place.file for error in found.errors))
     mine = set(_every_nth(files, which, of))
     kept = Loaded(tuple(_every_nth(found.cases, which, of)), tuple(e for e in found.errors if e.place.file in mine))
@@ -75,5 +75,5 @@ def _select_shard(found: Loaded, which: int, of: int) -> Loaded:
 
 
 def _every_nth(items: Sequence[Item], which: int, of: int) -> Sequence[Item]:
-    """As cards are, so that what takes long in one file is shared out."""
+    """Return every nth item, so that slow cases of one file are distributed."""
     return items[which - 1 :: of]

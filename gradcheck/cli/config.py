@@ -1,7 +1,8 @@
-"""What is configured: gradcheck.toml or `[tool.gradcheck]` in pyproject.toml, the nearest upwards, and `GRADCHECK_*`.
+"""The configuration: gradcheck.toml, pyproject.toml, and `GRADCHECK_*`.
 
-The keys are the options of `run` by their long names, and `paths`. The command line wins, then the environment, then
-the file; for some cases, what an override says of their paths wins over the rest of the file.
+The keys are the long names of `run`'s options, and `paths`. The nearest gradcheck.toml, or `[tool.gradcheck]` in
+pyproject.toml, upwards counts. The command line wins, then the environment, then the file; for some cases, an override
+for their paths wins over the rest of the file.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ _OVERRIDES = "overrides"
 
 @cache
 def option_keys() -> dict[str, click.Option]:
-    """The keys besides `paths`, each an option of `run`; made where something is configured."""
+    """Return the keys besides `paths`, each with its option of `run`."""
     return {option.key: option.parameter() for option in RUN}
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A value by the name of its parameter, as text for people, and where it was set."""
+    """A value by the name of its parameter, its text, and where it was set."""
 
     key: str
     value: Any
@@ -54,20 +55,20 @@ class Setting:
 
     @property
     def is_of_file(self) -> bool:
-        """Whether a file of settings says so, and not the environment."""
+        """Whether it stands in a file, not in the environment."""
         return not self.where.startswith(_PREFIX)
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Everything that is set, by the names of parameters; and for some paths, patterns first, what else."""
+    """All settings by parameter name, and overrides for patterns of paths."""
 
     settings: Mapping[str, Setting] = field(default_factory=dict)
     overrides: tuple[tuple[tuple[str, ...], Mapping[str, Setting]], ...] = ()
 
 
 class ConfiguredCommand(click.Command):
-    """A command whose defaults come from the configuration; an option given by hand wins.
+    """A command with defaults from the configuration; options win.
 
     With `--isolated`, it reads no file of settings: such a file can name code to run and files to write.
     """
@@ -77,7 +78,7 @@ class ConfiguredCommand(click.Command):
         self.params.append(ISOLATED.parameter())
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """The configuration is read first, but for help and to complete a word. Raises UsageError where it is wrong."""
+        """Read the configuration first, except for help. Raises UsageError."""
         if not ctx.resilient_parsing and not {"-h", "--help"} & set(args):
             known = load_configuration(isolated="--isolated" in args)
             own = {param.name for param in self.params}
@@ -87,7 +88,7 @@ class ConfiguredCommand(click.Command):
 
 
 def overrides_of(ctx: click.Context) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
-    """Patterns of paths, and what holds for them unless the command line or the environment says otherwise."""
+    """Yield patterns and settings that the command line does not override."""
     known: Configuration = ctx.meta.get(_OVERRIDES, Configuration())
     for patterns, settings in known.overrides:
         values = {
@@ -101,15 +102,15 @@ def overrides_of(ctx: click.Context) -> Iterator[tuple[tuple[str, ...], dict[str
 
 
 def current_configuration() -> Configuration:
-    """Return what holds for the command that is running."""
+    """Return the configuration of the running command."""
     found: Configuration = click.get_current_context().meta.get(_OVERRIDES, Configuration())
     return found
 
 
 def load_configuration(start: Path | None = None, *, isolated: bool = False) -> Configuration:
-    """Return what holds in a working directory, by default the process's; if isolated, from the environment alone.
+    """Return the configuration for a directory, by default the working one.
 
-    Raises UsageError where something is wrong.
+    If isolated, it comes from the environment alone. Raises UsageError.
     """
     file = None if isolated or is_isolated() else _find_settings_file(start or Path.cwd())
     found = file.read() if file is not None else Configuration()
@@ -120,12 +121,15 @@ def load_configuration(start: Path | None = None, *, isolated: bool = False) -> 
 
 
 def is_isolated() -> bool:
-    """Return whether the environment says that no file of settings is read. Raises UsageError."""
+    """Return whether the environment forbids files of settings.
+
+    Raises UsageError.
+    """
     return bool(_parse_value(os.environ.get(_ISOLATED, ""), ISOLATED.parameter(), _ISOLATED))
 
 
 def _environment() -> dict[str, Setting]:
-    """Options by names such as GRADCHECK_JOBS; several values are parted by commas."""
+    """Return options from names such as GRADCHECK_JOBS; commas part values."""
     names = {_PREFIX + key.upper().replace("-", "_"): key for key in ("paths", *option_keys())}
     found: dict[str, Setting] = {}
     for name, text in os.environ.items():
@@ -161,7 +165,7 @@ def _parse_value(text: str, option: click.Option, name: str) -> Any:
 
 
 def _find_settings_file(start: Path) -> _SettingsFile | None:
-    """The nearest, upwards; in one folder gradcheck.toml before pyproject.toml."""
+    """Return the nearest file upwards; gradcheck.toml before pyproject.toml."""
     folder = start.resolve()
     for parent in (folder, *folder.parents):
         for name in ("gradcheck.toml", "pyproject.toml"):
@@ -177,7 +181,7 @@ def _is_path(value: Any) -> bool:
 
 
 class _SettingsFile:
-    """A file of settings: its text, and the table of it that is meant, None where there is none."""
+    """A file of settings: its text, and gradcheck's table, None without one."""
 
     def __init__(self, path: Path) -> None:
         import tomllib  # here, since help does without
@@ -205,7 +209,6 @@ class _SettingsFile:
         )
 
     def read(self) -> Configuration:
-        """Raises UsageError."""
         if not isinstance(self.section, dict):
             raise UsageError(f"{self.name}: tool.gradcheck must be a table", hint="write it as [tool.gradcheck]")
         own = {key: value for key, value in self.section.items() if key != _OVERRIDES}
@@ -225,7 +228,7 @@ class _SettingsFile:
             yield tuple(os.path.abspath(path) for path in paths), found
 
     def _settings(self, table: Mapping[str, Any], known: tuple[str, ...], number: int = -1) -> dict[str, Setting]:
-        """The settings of one table; `number` counts the tables of overrides from 0."""
+        """Return the settings of one table; `number` counts override tables."""
         found: dict[str, Setting] = {}
         for word, value in table.items():
             place = self._place(word, number)
@@ -241,8 +244,10 @@ class _SettingsFile:
         return found
 
     def _place(self, key: str, override: int = -1) -> Place:
-        """Where a key stands, as far as a look at the lines tells: in the section itself, or in one of its tables of
-        overrides, counted from 0. Without a key, where that table begins."""
+        """Return where a key stands, in the section or in its nth override table.
+
+        Without a key, the place is where that table begins.
+        """
         inside, seen = self.is_gradcheck_toml, -1
         for number, line in enumerate(self.text.splitlines(), 1):
             column = 1 + len(line) - len(line.lstrip())
@@ -257,7 +262,7 @@ class _SettingsFile:
         return Place(self.name)
 
     def _paths(self, value: Any, place: Place) -> tuple[str, ...]:
-        """Relative to the file they stand in, told from the working directory."""
+        """Return paths relative to the working directory, from those in the file."""
         texts = [value] if isinstance(value, str) else value
         if not isinstance(texts, list) or not texts or not all(map(_is_path, texts)):
             hint = 'such as paths = ["cases"]'
@@ -277,7 +282,10 @@ class _SettingsFile:
         return converted if option.multiple else converted[0]
 
     def _item(self, key: str, item: Any, option: click.Option) -> Any:
-        """As the command line would have it; files are looked for where the configuration stands. Raises UsageError."""
+        """Return a value as the command line converts it. Raises UsageError.
+
+        Files are relative to the configuration.
+        """
         converted = read_value(item, key, option)
         if option.name in ("engines", "reference"):
             return self._engine(converted)

@@ -1,4 +1,4 @@
-"""`gradcheck config`: what is in force here, and from where."""
+"""`gradcheck config`: the settings in force, and their sources."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def command() -> None:
 
 
 def _rows(settings: Mapping[str, Setting]) -> Iterator[tuple[str, str, str]]:
-    """Key, value and where that comes from."""
+    """Yield key, value and source."""
     yield _row("paths", settings.get("paths"), "cases")
     for key, option in option_keys().items():
         yield _row(key, settings.get(option.name or key), _default(option))
@@ -46,7 +46,7 @@ def _row(key: str, known: Setting | None, default: str) -> tuple[str, str, str]:
 
 
 def _default(option: click.Option) -> str:
-    """As its help says, where that knows better than click."""
+    """Return the default as the option's help has it, else click's."""
     told = (option.help or "").partition("[default: ")[2].partition("]")[0]
     if told or option.default in (None, False, 0, ()) or not isinstance(option.default, (str, int, float)):
         return told or "-"

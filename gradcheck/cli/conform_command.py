@@ -1,4 +1,4 @@
-"""`gradcheck conform`: which cases, ops and properties hold for an engine."""
+"""`gradcheck conform`: cases, ops and properties that hold for an engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gradcheck cookbook`: the gradient of an expression, from the cases that come with gradcheck, or derived."""
+"""`gradcheck cookbook`: look up or derive the gradient of an expression."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """For the shell: themes and entries by name."""
+    """Complete names of themes and entries in the shell."""
     from click.shell_completion import CompletionItem
 
     from gradcheck.language.cookbook.cookbook_entries import entries
@@ -34,10 +34,10 @@ _SIGNED = re.compile(r"-(?![vh]$|-)")
 
 
 class _SignedExpressionCommand(click.Command):
-    """An expression may begin with a sign, and is then no option, nor several in one."""
+    """A command whose expression may begin with a sign."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """With a space before such a sign."""
+        """Put a space before a sign, so that click sees no option."""
         return super().parse_args(ctx, [f" {a}" if _SIGNED.match(a) else a for a in args])
 
 
@@ -64,7 +64,6 @@ def command(expression: str | None, shapes: tuple[str, ...], format: str) -> Non
 
 
 def cookbook_page(entries: Sequence[Entry]) -> str:
-    """`docs/cookbook.md`."""
     from gradcheck.reports.commands.cookbook_page import render
 
     return render(entries)
@@ -101,7 +100,7 @@ def _lookup_lines(text: str, given: dict[str, list[str]]) -> list[str]:
 
 
 def _parse_expression(text: str) -> Expr | None:
-    """The expression, None where the text is words alone. Raises InvalidCase."""
+    """Return the expression; None for words alone. Raises InvalidCase."""
     from gradcheck.language.expr.parser import parse
 
     try:
@@ -122,7 +121,7 @@ def _no_entry_error(text: str) -> GradcheckError:
 
 
 def _parse_shapes(shapes: tuple[str, ...]) -> dict[str, list[str]]:
-    """What `--shape` states. Raises UsageError."""
+    """Return the shapes that `--shape` states. Raises UsageError."""
     found = {}
     for shape in shapes:
         name, equals, sizes = shape.partition("=")

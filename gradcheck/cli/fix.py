@@ -1,4 +1,4 @@
-"""`run --fix`: verified corrections are written into the case files, after their difference is shown."""
+"""`run --fix`: write verified corrections into case files, and show diffs."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ Run = Callable[["Loaded"], "RunResult"]
 
 
 def apply_corrections(result: RunResult, select: Select, run: Run) -> tuple[RunResult, bool]:
-    """Write every verified correction; return the result after that, and whether all files could be written.
+    """Write every verified correction; return the result, and the success.
 
-    `select` reads the cases anew, `run` checks some.
+    `select` reads the cases anew, `run` checks some. The success is False if a file could not be written.
     """
     written: set[str] = set()
     kept: set[str] = set()  # files that cannot be written
@@ -52,7 +52,7 @@ def apply_corrections(result: RunResult, select: Select, run: Run) -> tuple[RunR
 
 
 def _write_correction(one: CorrectedFile) -> bool:
-    """Show the difference and write it; return whether the file could be written, after telling why not."""
+    """Show the difference and write it; return whether that worked."""
     _print_diff(one)
     try:
         write_file(Path(one.file), one.after, holds_text(one.before))
@@ -80,13 +80,12 @@ def _find_corrections(result: RunResult, run: Run) -> list[CorrectedFile]:
 
 
 def _print_diff(one: CorrectedFile) -> None:
-    """The difference, as `diff -u` shows it."""
     before, after = one.before.splitlines(), one.after.splitlines()
     write_stderr(*difflib.unified_diff(before, after, one.file, one.file, lineterm="", n=1))
 
 
 def _rerun_files(result: RunResult, files: set[str], select: Select, run: Run) -> RunResult:
-    """The result with that of the changed files anew."""
+    """Return the result, with the cases of changed files checked again."""
     from gradcheck.language.case import Loaded
 
     selection = select()
@@ -103,7 +102,7 @@ def _rerun_files(result: RunResult, files: set[str], select: Select, run: Run) -
 
 
 def reject_standard_input(paths: Sequence[str]) -> None:
-    """There is nothing to write into where cases come from the standard input. Raises UsageError."""
+    """Raise UsageError if cases come from the standard input."""
     from gradcheck.language.case import STDIN
 
     if STDIN in paths:

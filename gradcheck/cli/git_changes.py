@@ -1,4 +1,4 @@
-"""`--changed-since REV`: which files have changed, as git tells it."""
+"""`--changed-since REV`: the files that git reports as changed."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ _HINT = "a clone that is not whole lacks it: in a workflow, fetch-depth: 0"
 
 
 def changed_since(found: Loaded, revision: str, code: Sequence[str]) -> Loaded:
-    """What stands in files that differ from how they were where this branch left `revision`, new ones included; all,
-    where one of the files of `code` does. Raises UsageError where git does not know it."""
+    """Return the cases of files that changed since the branch left `revision`.
+
+    New files count; all cases are returned if a file of `code` changed. Raises UsageError if git does not know the
+    revision.
+    """
     changed = _changed(revision)
     if any(os.path.realpath(file) in changed for file in code):
         return found
@@ -67,7 +70,10 @@ def _git(
     codes: tuple[int, ...] = (0,),
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """Return what git says, and have it run nothing that a repository's own configuration names. Raises UsageError."""
+    """Return git's output; no command of a repository's configuration runs.
+
+    Raises UsageError.
+    """
     environment = {**os.environ, **_ENVIRONMENT, **variables}
     command, nothing = [_program(), *_SAFE, *words], subprocess.DEVNULL
     try:
@@ -89,9 +95,9 @@ def _git(
 
 
 def _program() -> str:
-    """Return the path of git. Windows, and a relative entry of PATH, would find one in the working directory, too.
+    """Return the path of git; relative entries of PATH do not count.
 
-    Raises UsageError.
+    Windows, and a relative entry of PATH, would find one in the working directory, too. Raises UsageError.
     """
     name = "git.exe" if os.name == "nt" else "git"
     for folder in filter(os.path.isabs, os.get_exec_path()):

@@ -1,5 +1,7 @@
-"""The command `gradcheck` itself: finds the others by their names, imports only the one that is called for, and parts
-expected errors from bugs: a person's mistake gets a line and exit code 2, a bug a plea to report it."""
+"""The command `gradcheck`: finds and imports a command, reports errors.
+
+A user's mistake gets one line and exit code 2, a bug a request to report it.
+"""
 
 from __future__ import annotations
 
@@ -98,7 +100,7 @@ class LazyGroup(click.Group):
 
 
 def _is_path(word: str) -> bool:
-    """Whether a word where a command belongs is a case file or a folder: it is then run."""
+    """Return whether the word is a case file or a folder: it is then run."""
     file = word.partition("::")[0]
     return word == "-" or file.lower().endswith((".yaml", ".yml")) or os.path.isdir(word)
 
@@ -113,10 +115,9 @@ def gradcheck() -> None:
 
 
 def run_command(command: click.Command, arguments: Sequence[str], own: CommandProcess | None = None) -> int:
-    """Run a click command, and return the exit code, whatever happens. No user mistake shows a traceback.
+    """Run a click command, and return the exit code, without a traceback.
 
-    What the command may do with a process that runs nothing else is the context's object: without it, no command uses a
-    cache.
+    The context's object says what the command may do with a process of its own; without it, no command uses a cache.
     """
     try:
         code = command.main(args=list(arguments), prog_name="gradcheck", standalone_mode=False, obj=own)
@@ -147,7 +148,7 @@ def run_command(command: click.Command, arguments: Sequence[str], own: CommandPr
 
 
 def _lost_folder() -> UsageError | None:
-    """Return the error of a working directory that was removed, or that nobody may read."""
+    """Return an error if the working directory was removed or is unreadable."""
     try:
         os.getcwd()
     except OSError as error:
@@ -157,13 +158,15 @@ def _lost_folder() -> UsageError | None:
 
 
 def code_of(errors: Iterable[GradcheckError]) -> int:
-    """Return the exit code that follows from what is wrong with files and options; 0 for no error."""
+    """Return the exit code for errors in files and options; 0 for none."""
     return max((CRASH if isinstance(error, Crash) else USAGE for error in errors), default=0)
 
 
 def _with_suggested_option(error: click.NoSuchOption) -> click.UsageError:
-    """The same in words that no version of click changes, with the nearest option, or the one that other tools call
-    so; else with those that click finds alike."""
+    """Return the error with the nearest option, or another tool's synonym.
+
+    The words do not depend on click's version.
+    """
     known = [name for param in (error.ctx.command.params if error.ctx else ()) for name in param.opts]
     name = error.option_name.partition("=")[0]
     close = _OPTIONS[name] if _OPTIONS.get(name) in known else nearest(name, known)
@@ -178,7 +181,7 @@ def _print_error(error: GradcheckError, code: int) -> int:
 
 
 def _refuse(error: click.ClickException) -> int:
-    """Show the usage and what is wrong, as click does, with the words of the command line on one line."""
+    """Show usage and error as click does, the user's words on one line."""
     told = click.UsageError(plain(error.format_message()), getattr(error, "ctx", None))
     shown = StringIO()
     told.show(shown)

@@ -1,4 +1,4 @@
-"""`gradcheck init`: a first case, with comments, and all that a repository needs to have its cases checked."""
+"""`gradcheck init`: a first case, and the files of a repository."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def command(case: Path | None) -> None:
 
 
 def _write_project_files() -> None:
-    """All of it; what belongs to the repository goes to its root, wherever in it this is."""
+    """Write all files; those of the repository go to its root."""
     from gradcheck.reports.commands import scaffold
 
     paths = _paths()
@@ -67,7 +67,7 @@ def _write_project_files() -> None:
 
 
 def _paths() -> list[str]:
-    """The folders of cases. Raises UsageError where a file of settings names one outside of its project."""
+    """Return the folders of cases. Raises UsageError for one outside."""
     setting = current_configuration().settings.get("paths")
     if setting is None:
         return [*options.DEFAULT_PATHS]
@@ -85,7 +85,7 @@ def _has_cases(paths: list[str]) -> bool:
 
 
 def _repository() -> tuple[Path, str]:
-    """The root of the repository, as it is seen from here, and this folder, as it is seen from there."""
+    """Return the relative root of the repository, and this folder in it."""
     here = Path.cwd()
     for parent in (here, *here.parents):
         if os.path.exists(parent / ".git"):
@@ -107,7 +107,7 @@ def _schema() -> str:
 
 
 def _write_unless_present(path: Path, text: str, otherwise: str = "") -> None:
-    """Unless it is there; what to do `otherwise` is told then, where it does not speak of gradcheck yet."""
+    """Write a file; if it exists without gradcheck, print what to add."""
     written = _create_file(path, text)
     _print(f"wrote {path.as_posix()}" if written else f"{path.as_posix()} is there already, and stays")
     if not written and otherwise and not _mentions_gradcheck(path):
@@ -122,7 +122,7 @@ def _mentions_gradcheck(path: Path) -> bool:
 
 
 def _create_file(path: Path, text: str) -> bool:
-    """Whether it was not there. Raises UsageError where it cannot be written."""
+    """Create a file; return False if it exists. Raises UsageError."""
     if os.path.lexists(path):
         return False
     try:

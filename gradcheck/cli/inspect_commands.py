@@ -1,5 +1,4 @@
-"""`gradcheck explain`: a case's graph, its values, each gradient as a formula; `gradcheck trace`: its backward pass;
-`gradcheck graph`: its picture."""
+"""`gradcheck explain`, `trace` and `graph`: formulas, events, a picture."""
 
 from __future__ import annotations
 
@@ -115,7 +114,7 @@ def trace(case: str, step: int | None, tensor: str, as_json: bool, format: str, 
 
 
 def _explain_small_case(case: Case, seed: int | None) -> Explanation | None:
-    """The formulas of the last pass, where the graph is of a size at which somebody reads them."""
+    """Return the formulas of the last pass, if the graph is small."""
     if sum(1 for claim in case.graph.values() for _ in claim.expr.walk()) > _MOST_PARTS:
         return None
     from gradcheck.checks.derivation import explain
@@ -124,7 +123,7 @@ def _explain_small_case(case: Case, seed: int | None) -> Explanation | None:
 
 
 def _check_step_and_tensor(traced: TracedCase, step: int | None, tensor: str) -> None:
-    """Raises UsageError for a step or a tensor that is not there."""
+    """Raise UsageError for a step or a tensor that does not exist."""
     from gradcheck.reports.commands.trace_text import tensors_named
 
     steps = traced.case.steps

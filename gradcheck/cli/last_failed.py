@@ -1,4 +1,4 @@
-"""Which cases failed when they last ran: `--lf` and `--ff` ask, and every run writes it down."""
+"""The cases that failed in their last run, for `--lf` and `--ff`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FAILED = ("crashed", "invalid", "failed", "xpassed")
 
 
 def read_last_failed() -> frozenset[str]:
-    """The ids of the cases, and the names of the files that could not be read."""
+    """Return ids of failed cases, and names of unreadable files."""
     try:
         with open_cache() as folder, folder.read(_FILE) as file:
             return frozenset(_ids(file) or ())
@@ -30,7 +30,7 @@ def read_last_failed() -> frozenset[str]:
 
 
 def _ids(file: IO[bytes]) -> list[str] | None:
-    """Return what a run has written into an open file; None where it holds something else."""
+    """Return the ids in an open file; None if it holds something else."""
     try:
         found = json.loads(file.read(_MOST))
     except (ValueError, RecursionError):
@@ -39,7 +39,10 @@ def _ids(file: IO[bytes]) -> list[str] | None:
 
 
 def write_last_failed(result: RunResult) -> None:
-    """What failed now; what did not run stays as it was. Where nothing can be written, nothing is."""
+    """Record what failed; cases that did not run keep their state.
+
+    Nothing is written if the folder is not writable.
+    """
     known = read_last_failed()
     failed = {case.id for case in result.cases if case.status in _FAILED and case.file != STDIN}
     seen = {name for case in result.cases for name in (case.id, case.file)}
@@ -53,7 +56,7 @@ def write_last_failed(result: RunResult) -> None:
 
 
 def failed_only(found: Loaded) -> Loaded:
-    """Those that failed; all, where none of them did."""
+    """Return the cases that failed; all, if none did."""
     failed, _ = _partition(found)
     if failed.cases or failed.errors:
         return failed
@@ -62,7 +65,7 @@ def failed_only(found: Loaded) -> Loaded:
 
 
 def failed_first(found: Loaded) -> Loaded:
-    """All, those before the others that failed."""
+    """Return all cases, those that failed before the others."""
     failed, others = _partition(found)
     return Loaded(failed.cases + others.cases, failed.errors + others.errors)
 

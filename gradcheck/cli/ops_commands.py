@@ -1,4 +1,4 @@
-"""`gradcheck ops` and `gradcheck schema`: what a case may say."""
+"""`gradcheck ops` and `gradcheck schema`: the ops and keys of a case."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """For the shell: ops by name."""
+    """Complete names of ops in the shell."""
     from click.shell_completion import CompletionItem
 
     from gradcheck.autograd.op import every_name
@@ -49,8 +49,10 @@ def ops(name: str | None, format: str) -> None:
 
 
 def _find_ops(name: str) -> list[Op]:
-    """By its name or an alias, spelled as in a case: `torch.nn.functional.relu`, `F.relu` and `relu` are one; else all
-    ops whose names, or aliases, have the word in them."""
+    """Return the op of this name or alias, else all ops that contain it.
+
+    `torch.nn.functional.relu`, `F.relu` and `relu` are one.
+    """
     from gradcheck.autograd.op import every_name, lookup
 
     short = name

@@ -1,4 +1,7 @@
-"""Types of option values: each reads a text, and takes what is converted already, as click converts defaults."""
+"""Types of option values: each converts text, and accepts its own values.
+
+click converts defaults again, and those of the configuration are converted already.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,11 @@ _MOST_JOBS, _LONGEST = 1_024, 1_000
 
 
 class ReportType(click.ParamType):
-    """`FORMAT=PATH`, as a pair. A value from the configuration is a pair already, as click converts defaults again."""
+    """`FORMAT=PATH`, as a pair."""
 
     name = "FORMAT=PATH"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Path]:
-        """Raises click.BadParameter for what is no such pair."""
         if isinstance(value, tuple):
             return value
         format, equals, path = value.partition("=")
@@ -39,7 +41,6 @@ class SizeType(click.ParamType):
     name = "SIZE"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Raises click.BadParameter for what is no such size, or none at all."""
         from gradcheck.checks.isolation.memory_limit import parse_size  # here, since help does without
 
         try:
@@ -57,7 +58,6 @@ class JobsType(click.ParamType):
     name = "N|auto"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Raises click.BadParameter for what is no such number."""
         if value == "auto":
             return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         try:
@@ -72,10 +72,9 @@ class JobsType(click.ParamType):
 
 
 class _NumberType(click.ParamType):
-    """A number that is no longer than a number should be: Python refuses to convert very long ones."""
+    """A number of limited length: Python cannot convert very long ones."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Raises click.BadParameter for what is no such number."""
         if isinstance(value, str) and len(value) > _LONGEST:
             self.fail(f"a number of {len(value):,} characters is too long", param, ctx)
         return super().convert(value, param, ctx)
@@ -95,7 +94,6 @@ class FiniteRange(_NumberType, click.FloatRange):
     name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Raises click.BadParameter for what is no such number."""
         try:
             number = super().convert(value, param, ctx)
         except OverflowError:  # a whole number from a file
@@ -111,7 +109,6 @@ class ShardType(click.ParamType):
     name = "I/N"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
-        """Raises click.BadParameter for what is no such pair."""
         if isinstance(value, tuple):
             return value
         found = re.fullmatch(r"([0-9]{1,18})/([0-9]{1,18})", value)

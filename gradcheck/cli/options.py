@@ -1,8 +1,8 @@
-"""Every option of `gradcheck run`, in one table, and the few that other commands share.
+"""The table of `gradcheck run`'s options, and those that commands share.
 
 The command line of `run`, the keys of the configuration and `GRADCHECK_*` are made from `RUN`: a new option is an entry
-there, and a field of `checks.options.Options` where it changes what is checked. What a value may be is said by
-`option_types`.
+there, and a field of `checks.options.Options` if it changes what is checked. `option_types` converts and validates
+values.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ DTYPES = ("float64", "float32", "float16", "bfloat16", "complex64", "complex128"
 
 
 def complete_path(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """For the shell: files and folders, and behind `FILE::` the names of cases."""
+    """Complete files and folders in the shell; after `FILE::`, case names."""
     from click.shell_completion import CompletionItem  # here, since nothing else needs it
 
     file, colons, _ = incomplete.rpartition("::")
@@ -39,7 +39,7 @@ def complete_path(ctx: click.Context, param: click.Parameter, incomplete: str) -
 
 
 def complete_engine(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """For the shell: engines by name, and files."""
+    """Complete names of engines in the shell, and files."""
     from click.shell_completion import CompletionItem
 
     from gradcheck.engines.resolve import ENGINES
@@ -56,25 +56,24 @@ class Option:
 
     @property
     def key(self) -> str:
-        """What it is called in the configuration: its longest flag, or what it has for a name."""
+        """The key in the configuration: the longest flag, else the name."""
         long = [flag.partition("/")[0].removeprefix("--") for flag in self.flags if flag.startswith("--")]
         return max(long, key=len) if long else self.flags[-1]
 
     def __call__(self, function: Function) -> Function:
-        """As a decorator of a command's function."""
+        """Decorate a command's function."""
         return click.option(*self.flags, **self.settings)(function)
 
     def parameter(self) -> click.Option:
-        """As a parameter of a command."""
         return click.Option(self.flags, **self.settings)
 
     def with_settings(self, **settings: Any) -> Option:
-        """The same with some settings of click's changed."""
+        """Return a copy with some of click's settings changed."""
         return Option(*self.flags, **{**self.settings, **settings})
 
 
 def format_option(*choices: str, purpose: str) -> Option:
-    """What a command writes its answer as, the first if nothing is asked for; `purpose` is its help."""
+    """Return `--format`, whose default is the first choice."""
     return Option("--format", type=click.Choice(choices), default=choices[0], show_default=True, help=purpose)
 
 
@@ -217,7 +216,7 @@ RUN: tuple[Option, ...] = (
 
 
 def apply_options(table: Sequence[Option]) -> Callable[[Function], Function]:
-    """All options of a table, as one decorator."""
+    """Return all options of a table as one decorator."""
 
     def decorated(function: Function) -> Function:
         for option in reversed(table):
@@ -228,7 +227,7 @@ def apply_options(table: Sequence[Option]) -> Callable[[Function], Function]:
 
 
 class _Paths(click.Argument):
-    """Paths that take the configured ones where none is given; before 8.3, click leaves them empty."""
+    """Paths with a configured default; before 8.3, click leaves them empty."""
 
     def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> tuple[Any, ParameterSource]:
         given = {name: value for name, value in opts.items() if name != self.name or value}
@@ -236,7 +235,7 @@ class _Paths(click.Argument):
 
 
 def paths(function: Function) -> Function:
-    """Files, folders and single cases."""
+    """Decorate a command with its files, folders and single cases."""
     return click.argument(
         "paths", cls=_Paths, nargs=-1, metavar="[PATH | FILE::NAME]...", shell_complete=complete_path
     )(function)

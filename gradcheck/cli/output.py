@@ -1,5 +1,7 @@
-"""Where text goes: stdout or files, with colour or without, and quietly when a pipe's reader has left; the reports of a
-run, and the small cases that it keeps."""
+"""Output: stdout and stderr, colours, reports of a run, smallest cases.
+
+A pipe whose reader has left is no error.
+"""
 
 from __future__ import annotations
 
@@ -42,8 +44,10 @@ def stdout() -> TextIO | None:
 
 
 def reserve_stdout() -> None:
-    """Keep the standard output for what is written here. What else writes to it, in Python or in C, at whatever moment,
-    goes to the standard error: somebody's code cannot spoil a report."""
+    """Reserve the standard output for reports, from Python and from C.
+
+    All other output goes to the standard error, so that user code cannot spoil a report.
+    """
     global _report_stream, _report_file
     known = sys.__stdout__
     if _report_stream is not None or known is None or sys.stdout is not known:
@@ -60,7 +64,10 @@ def reserve_stdout() -> None:
 
 
 def wants_color(choice: str, stream: IO[str] | None) -> bool:
-    """`--color`, else NO_COLOR (https://no-color.org), FORCE_COLOR, TERM, and whether it is a terminal."""
+    """Return whether to use colour.
+
+    `--color` counts, else NO_COLOR (https://no-color.org), FORCE_COLOR, TERM, and whether the stream is a terminal.
+    """
     if choice != "auto":
         return choice == "always"
     if os.environ.get("NO_COLOR"):
@@ -75,15 +82,17 @@ def is_terminal(stream: IO[str] | None) -> bool:
 
 
 def terminal_width() -> int:
-    """The terminal's columns; COLUMNS overrides, and a log file has 80."""
+    """Return the terminal's columns; COLUMNS overrides, and a log file has 80."""
     import shutil  # here, since few commands ask for the width
 
     return max(40, shutil.get_terminal_size((WIDTH, 24)).columns)
 
 
 def write_stdout(text: str, *, is_data: bool = False) -> None:
-    """All of the text. A reader that has left (`| head`) is no error. Text for people commands no service whose log it
-    goes to; data for programs are written as they are."""
+    """Write the text. A reader that has left (`| head`) is no error.
+
+    In text for people, commands to the service that reads the log are escaped; data for programs are written unchanged.
+    """
     end_fork()
     stream = stdout()
     if stream is None:
@@ -104,7 +113,7 @@ def write_stdout(text: str, *, is_data: bool = False) -> None:
 
 
 def write_stderr(*lines: str) -> None:
-    """Write lines for people, if there is anywhere to write. Each stays one line, and none commands the terminal."""
+    """Write lines for people, each on one line, without terminal commands."""
     end_fork()
     stream = sys.stderr
     if stream is None:
@@ -121,7 +130,7 @@ def _for_log(text: str) -> str:
 
 
 def silence_stdout() -> None:
-    """Let what is still buffered go nowhere when Python closes the stream at its end."""
+    """Discard what is still buffered when Python closes the stream."""
     stream = stdout()
     if stream is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
@@ -129,8 +138,10 @@ def silence_stdout() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """`format` goes to `file`, None meaning stdout; `reports` are pairs of a format and a file. `verbosity` is that of
-    `reports.Look`, `color` what `--color` takes."""
+    """The outputs of a run: `format` to `file` (None: stdout), and `reports`.
+
+    `reports` are pairs of a format and a file. `verbosity` is that of `reports.Look`, `color` the value of `--color`.
+    """
 
     format: str
     file: Path | None
@@ -141,28 +152,28 @@ class Outputs:
 
     @property
     def files(self) -> list[Path]:
-        """All that are written."""
+        """All files that are written."""
         return [path for _, path in self.reports] + ([self.file] if self.file else [])
 
     def prepare(self) -> None:
-        """Refuse at once what could not be written at the end, or would be lost. Raises UsageError."""
+        """Reject files that cannot be written, before the run. Raises UsageError."""
         for path in self.files:
             prepare_file(path)
         if len({resolve_links(path) for path in self.files}) < len(self.files):
             raise UsageError("two reports would go to the same file", hint="name a file for each")
 
     def forbid_overwriting(self, selection: Loaded) -> None:
-        """Refuse to write over a file that the cases were read from. Raises UsageError."""
+        """Reject a file that the cases were read from. Raises UsageError."""
         places = (*(case.place for case in selection.cases), *(error.place for error in selection.errors))
         forbid_overwriting_inputs(self.files, {place.file for place in places})
 
     @property
     def is_streaming(self) -> bool:
-        """Whether the standard output gets each result as it is there."""
+        """Whether the standard output gets each result as soon as it exists."""
         return self.format == "json-lines" and self.file is None
 
     def begin(self) -> Callable[[CaseResult], None] | None:
-        """Write what comes before all results; what writes each of them, where they are to be streamed."""
+        """Write what precedes results; return a writer of results, if streaming."""
         if not self.is_streaming:
             return None
         from gradcheck.reports.formats.json_lines import begin_line, reliable_case_line
@@ -171,8 +182,10 @@ class Outputs:
         return lambda case: write_stdout(reliable_case_line(case), is_data=True)
 
     def write(self, result: RunResult, begun: bool = False) -> None:
-        """Everything that has not begun to be written. Raises UsageError where a file cannot be written, once all
-        others are; what should have gone there goes to the standard output."""
+        """Write everything that is not yet written. Raises UsageError.
+
+        A file that cannot be written does not affect the others; its report goes to the standard output.
+        """
         self._write_github_summary(result)
         plain = Look(verbosity=self.verbosity, durations=self.durations)
         files = [(path, format, plain) for format, path in self.reports]
@@ -199,7 +212,7 @@ class Outputs:
             write_stdout(render(result, self.format, look), is_data=self.format not in _FOR_PEOPLE)
 
     def _write_github_summary(self, result: RunResult) -> None:
-        """Add a page to the summary of a job on GitHub, if that is where a report goes."""
+        """Add a page to a GitHub job's summary, if a report goes there."""
         path = os.environ.get("GITHUB_STEP_SUMMARY")
         if not path or not {"github", "markdown"} & {self.format, *(format for format, _ in self.reports)}:
             return
@@ -215,9 +228,9 @@ _SMALLEST = "# the smallest case that gradcheck found to fail as this one does:"
 
 
 def write_smallest_case(id: str, case: str) -> str:
-    """Write a case file that reproduces a failure of the case with this id; its path, empty where it cannot be written.
+    """Write a case file that reproduces a failure; return its path.
 
-    The same id gets the same file.
+    The path is empty if it cannot be written. The same id gets the same file.
     """
     import hashlib  # here, since help does without
 

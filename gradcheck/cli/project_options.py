@@ -1,4 +1,4 @@
-"""The options that a project has configured, for those who check its cases without the command line."""
+"""The configured options of a project, for callers without a command line."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _NOT_HERE = ("jobs", "executor", "shrink", "maxfail", "cache")
 
 
 def project_options(folder: Path | None = None, *, known: Configuration | None = None, **choices: Any) -> Options:
-    """Return what is configured for a folder, by default the working directory, unless that is `known`; `choices` win.
+    """Return the configured options of a folder; `choices` win.
 
-    Raises UsageError.
+    The folder is by default the working directory; `known` is its configuration. Raises UsageError.
     """
     known = load_configuration(folder) if known is None else known
     names = {field.name for field in fields(Options)} - set(_NOT_HERE)

@@ -66,7 +66,7 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
 
 
 def _check_paths(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
-    """Check what is below the paths, and report; the exit code."""
+    """Check the cases below the paths, and report; return the exit code."""
     if chosen.pop("coverage"):
         return _check_with_coverage(paths, chosen)
     outputs = _outputs(chosen)
@@ -98,7 +98,7 @@ def _check_paths(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
 
 
 def _check_with_coverage(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
-    """The same, in this process and with nothing known from earlier runs; then what the cases came to."""
+    """Check in this process and without a cache; then report coverage."""
     from gradcheck.checks.coverage import measure_coverage
     from gradcheck.reports.coverage_lines import coverage_lines
 
@@ -114,7 +114,7 @@ def _check_with_coverage(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
 
 
 def _preload(given: dict[str, Any]) -> None:
-    """Workers get ready while the files are read."""
+    """Start workers while the files are read."""
     from gradcheck.checks.options import Options
     from gradcheck.checks.scheduling.parallel import preload
 
@@ -122,7 +122,10 @@ def _preload(given: dict[str, Any]) -> None:
 
 
 def _cache(chosen: dict[str, Any], code: str | None) -> Cache | None:
-    """Return None where it was not chosen, or nothing may be kept. `code` is the digest of gradcheck's own files."""
+    """Return the cache; None if it is off, or nothing may be kept.
+
+    `code` is the digest of gradcheck's own files.
+    """
     if not chosen["cache"] or code is None:
         return None
     known = (name for name in _named_engines(chosen) if name in LIBRARIES)  # of whoever else takes part nothing is kept
@@ -136,7 +139,7 @@ def _cache(chosen: dict[str, Any], code: str | None) -> Cache | None:
 
 
 def _named_engines(chosen: dict[str, Any]) -> list[str]:
-    """The engines and references that are named, those of overrides too."""
+    """Return the named engines and references, those of overrides too."""
     choices = [chosen, *(one.choices for one in chosen["overrides"])]
     return [name for some in choices for name in (*some.get("engines", ()), some.get("reference") or "torch")]
 
@@ -162,7 +165,7 @@ def _baseline(file: Path | None, update: bool, strict: bool) -> Baseline | None:
 
 
 def _check_and_update_baseline(which: CaseSelection, given: dict[str, Any], outputs: Outputs) -> int:
-    """The run of which every failure becomes a known one."""
+    """Run, and record every failure as a known one."""
     from gradcheck.cli.baseline_file import update_baseline
     from gradcheck.language.case import STDIN
 
@@ -181,12 +184,12 @@ def _check_and_update_baseline(which: CaseSelection, given: dict[str, Any], outp
 
 
 def _is_whole(which: CaseSelection, given: dict[str, Any], result: RunResult) -> bool:
-    """Whether of every file that was read all cases ran."""
+    """Return whether all cases of every file ran."""
     return which.has_whole_files and not result.interrupted and "maxfail" not in given
 
 
 def _removed_cases_exit_code(which: CaseSelection, given: dict[str, Any], result: RunResult) -> int:
-    """1 where the baseline has cases that are no more, as far as that can be told."""
+    """Return 1 if the baseline has cases that no longer exist."""
     if "baseline" not in given or not _is_whole(which, given, result):
         return 0
     from gradcheck.cli.baseline_file import report_removed_cases
@@ -195,7 +198,7 @@ def _removed_cases_exit_code(which: CaseSelection, given: dict[str, Any], result
 
 
 def _check_and_fix(which: CaseSelection, given: dict[str, Any]) -> tuple[RunResult, bool]:
-    """Write verified corrections, and check again; return also whether all files could be written."""
+    """Write corrections and check again; return whether all were written."""
     from gradcheck.cli.fix import apply_corrections, reject_standard_input
 
     reject_standard_input(which.paths)
@@ -203,7 +206,7 @@ def _check_and_fix(which: CaseSelection, given: dict[str, Any]) -> tuple[RunResu
 
 
 def _outputs(chosen: dict[str, Any]) -> Outputs:
-    """Takes from what was chosen all that is about writing."""
+    """Take all options of output out of `chosen`."""
     file = chosen.pop("file")
     if file is not None and str(file) in FORMATS:
         raise UsageError(f"'{file}' is a format, and --output takes a file", hint=f"write --output-format {file}")
@@ -218,7 +221,7 @@ def _outputs(chosen: dict[str, Any]) -> Outputs:
 
 
 def _shrink_effort(asked: bool | None, outputs: Outputs) -> ShrinkEffort | None:
-    """Unasked only for people, who read a report in full."""
+    """Return the effort; by default only for the full report of people."""
     from gradcheck.checks.options import QUICK, THOROUGH
 
     if asked is None:
@@ -227,7 +230,7 @@ def _shrink_effort(asked: bool | None, outputs: Outputs) -> ShrinkEffort | None:
 
 
 def _run(selection: Loaded, given: dict[str, Any], told: Callable[[CaseResult], None] | None = None) -> RunResult:
-    """The checks, with a bar meanwhile; what was not given is the run's to choose. Each result is `told` at once."""
+    """Run the checks with a progress bar; each result is `told` at once."""
     from gradcheck.checks.options import Options
     from gradcheck.checks.scheduling.run import run
     from gradcheck.reports.commands.progress import Progress
@@ -253,7 +256,7 @@ def _run(selection: Loaded, given: dict[str, Any], told: Callable[[CaseResult], 
 
 
 def _write_smallest_cases(result: RunResult) -> RunResult:
-    """The smallest reproductions, each in a file of its own."""
+    """Write the smallest reproductions, each into a file of its own."""
     cases = tuple(
         replace(case, smallest=replace(case.smallest, file=write_smallest_case(case.id, case.smallest.case)))
         if case.smallest

@@ -1,4 +1,4 @@
-"""Which cases a command is about: paths, `FILE::NAME`, keywords and tags."""
+"""Selection of cases: by paths, `FILE::NAME`, keywords and tags."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HINT = "write words with 'and', 'or', 'not' and brackets, and quote words that 
 
 
 def select(paths: Sequence[str], keyword: str | None = None, tags: Sequence[str] = ()) -> Loaded:
-    """Read the paths and keep what is asked for; `NothingToDo` where that is nothing."""
+    """Read the paths and select cases. Raises NothingToDo for none."""
     matches = compile_keywords(keyword) if keyword is not None else None
     targets = [split_id(path) for path in paths or default_paths()]
     cases, errors = _select_named(targets, load(list(dict.fromkeys(file for file, _ in targets))))
@@ -38,13 +38,16 @@ def select(paths: Sequence[str], keyword: str | None = None, tags: Sequence[str]
 
 
 def print_errors(errors: Sequence[InvalidCase]) -> int:
-    """Write them to stderr, a line each; the exit code that follows from them."""
+    """Print the errors, a line each; return the exit code."""
     write_stderr(*map(str, errors))
     return code_of(errors)
 
 
 def select_one(path: str) -> Case:
-    """The one case that a path, or `FILE::NAME`, names. Raises InvalidCase, and UsageError where there are several."""
+    """Return the one case that the path names.
+
+    Raises InvalidCase, and UsageError for several cases.
+    """
     found = select([path])
     if len(found.cases) == 1 and not found.errors:
         return found.cases[0]
@@ -55,7 +58,7 @@ def select_one(path: str) -> Case:
 
 
 def default_paths() -> tuple[str, ...]:
-    """What is meant where no path is given. Raises NothingToDo where that is not there."""
+    """Return the default paths. Raises NothingToDo if they do not exist."""
     if not os.path.exists(DEFAULT_PATHS[0]):
         hint = "name a file or a folder, or set paths in [tool.gradcheck] of pyproject.toml"
         raise NothingToDo("no case was found: there is no folder 'cases' here", hint=hint)
@@ -63,7 +66,7 @@ def default_paths() -> tuple[str, ...]:
 
 
 def _select_named(targets: list[tuple[str, str | None]], loaded: Loaded) -> Loaded:
-    """What the targets name. Errors beside a case that was named and is valid are not its business."""
+    """Return what the targets name, without errors beside a valid named case."""
     cases, errors = loaded
     names = {(_key(file), name) for file, name in targets if name is not None}
     if not names:
@@ -88,7 +91,7 @@ def _select_named(targets: list[tuple[str, str | None]], loaded: Loaded) -> Load
 
 
 def _keyword_text(case: Case) -> str:
-    """What `-k` looks into: an id, without the suffix that nearly all have."""
+    """Return the text that `-k` searches: the id without the file's suffix."""
     return f"{os.path.splitext(case.place.file)[0]}::{case.name}"
 
 
@@ -117,11 +120,10 @@ def _nothing_selected(paths: Sequence[str], found: Sequence[Case]) -> NothingToD
 
 
 def compile_keywords(expression: str) -> Callable[[str], bool]:
-    """A predicate on ids, from words joined by `and`, `or`, `not` and brackets, as in pytest; the case of letters does
-    not matter.
+    """Return a predicate on ids for words with `and`, `or`, `not`, brackets.
 
-    Parsed into postfix order by the shunting-yard algorithm (Dijkstra, 1961), so nothing recurses and nothing is
-    evaluated by Python.
+    As in pytest, upper and lower case are equal. Parsed into postfix order by the shunting-yard algorithm (Dijkstra,
+    1961), so nothing recurses and nothing is evaluated by Python.
     """
     postfix = _postfix(_tokens(expression), expression)
 
@@ -142,7 +144,7 @@ def compile_keywords(expression: str) -> Callable[[str], bool]:
 
 
 def _tokens(expression: str) -> list[tuple[str, str]]:
-    """Pairs of a kind ("word", "operator" or a bracket) and the text."""
+    """Return pairs of a kind ("word", "operator" or a bracket) and the text."""
     tokens: list[tuple[str, str]] = []
     position, end = 0, len(expression.rstrip())
     while position < end:

@@ -1,6 +1,6 @@
-"""One value of the configuration: whether it may stand there, what it means, and how it is shown.
+"""Values of the configuration: validation, conversion, display.
 
-Where the value stands is said by `config`, in front of the errors that are raised here.
+`config` adds the place of the value to errors that are raised here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MOST_BITS = 3_000
 
 
 def read_value(value: Any, key: str, option: click.Option) -> Any:
-    """Return what the command line would make of a value. Raises UsageError, which names the key alone."""
+    """Return a value as the command line converts it. Raises UsageError."""
     if isinstance(value, str) and not value.strip():
         raise UsageError(f"{key} cannot be empty", hint="leave it out")
     if isinstance(value, str) and "\0" in value:
@@ -41,7 +41,7 @@ def read_value(value: Any, key: str, option: click.Option) -> Any:
 
 
 def kind_of(option: click.Option) -> tuple[tuple[type, ...], str]:
-    """Return the types that TOML may hold for an option, and what they are in words."""
+    """Return the TOML types that an option takes, and their name."""
     if option.is_flag:
         return (bool,), "true or false"
     if option.count:
@@ -58,7 +58,7 @@ def kind_of(option: click.Option) -> tuple[tuple[type, ...], str]:
 
 
 def brief(value: Any) -> str:
-    """Return a wrong value in a few characters."""
+    """Return an invalid value in a few characters."""
     try:
         return f"{value!r:.60}"
     except ValueError:  # Python does not write out very long numbers
@@ -66,7 +66,7 @@ def brief(value: Any) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a right value as a person writes it."""
+    """Return a valid value as a person writes it."""
     if isinstance(value, bool):
         return str(value).lower()
     return ", ".join(map(shown, value)) if isinstance(value, list) else str(value)

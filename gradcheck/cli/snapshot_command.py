@@ -1,4 +1,4 @@
-"""`gradcheck snapshot`: gradients are written into case files, as what must come out from now on."""
+"""`gradcheck snapshot`: write gradients into case files as expectations."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def command(paths: tuple[str, ...], keyword: str | None, tags: tuple[str, ...], 
 
 
 def _report_skipped(one: Snapshot) -> int:
-    """What there is to say of a case that gets nothing, or not everything; the exit code that follows."""
+    """Report a case that gets nothing or not all; return the exit code."""
     where = one.case.id
     if one.large:
         write_stderr(f"{where}: the gradient of {', '.join(one.large)} has too many numbers for a file")
@@ -76,7 +76,7 @@ def _report_skipped(one: Snapshot) -> int:
 
 
 def _write_gradients(path: Path, those: Sequence[Snapshot], check: bool) -> int:
-    """How many of these cases of a file are changed. Raises UsageError where it cannot be written."""
+    """Return how many cases of a file changed. Raises UsageError."""
     from gradcheck.language.case_writer import literal
     from gradcheck.language.loader.expected_writer import insert_expected
     from gradcheck.language.loader.yaml_document import DEFAULT_LIMITS
@@ -103,7 +103,7 @@ def _write_gradients(path: Path, those: Sequence[Snapshot], check: bool) -> int:
 
 
 def _only_adds_gradients(text: str, one: Snapshot, path: Path) -> bool:
-    """Whether the file now says just what it said before, and these gradients."""
+    """Return whether the new text adds these gradients and nothing else."""
     from gradcheck.language.case_writer import write
     from gradcheck.language.loader import load_text
 

@@ -1,8 +1,8 @@
-"""A process that watches the one in which somebody's code runs: what ends early never looks like success.
+"""A process that supervises user code, whose early end is never a success.
 
 An engine may end its process in the middle of a run, by `os._exit(0)` for one, with nothing reported and the exit code
-of success. So a command that runs such code goes on in a fork, which says at its end that it has come there, and with
-which exit code. The first process waits for that. (Linux; elsewhere a command runs on its own.)
+of success. So a command that runs such code continues in a fork, which reports at its end that it finished, and its
+exit code. The first process waits for that. (Linux; elsewhere a command runs on its own.)
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _ROUNDS = 100
 
 @dataclass(slots=True)
 class CommandProcess:
-    """What a command knows of a process that runs nothing else; it is the object of the outermost context.
+    """A process that runs one command only; the outermost context's object.
 
-    `code` is the digest of gradcheck's own files, from before they were imported. With `supervises`, the process may go
-    on in a fork, where `result_pipe` is the pipe that takes the exit code, as long as it is still the file `pipe_file`.
+    `package_digest` is the digest of gradcheck's own files, from before they were imported. With `may_fork`, the
+    process may continue in a fork, where `result_pipe` takes the exit code while it is still the file `pipe_file`.
     """
 
     package_digest: str | None = None
@@ -46,7 +46,7 @@ class CommandProcess:
     pipe_file: os.stat_result | None = None
 
     def report_exit_code(self, code: int) -> None:
-        """Tell the process that watches this one that the command has come to its end."""
+        """Report to the supervising process that the command finished."""
         end_fork()
         if self.result_pipe is not None and self.pipe_file is not None and is_same(self.result_pipe, self.pipe_file):
             os.write(self.result_pipe, bytes([code]))
@@ -55,7 +55,7 @@ class CommandProcess:
 
 
 def runs_foreign_code(*choices: Mapping[str, Any]) -> bool:
-    """Return whether these choices of a run, and of its overrides, have somebody's code run."""
+    """Return whether these choices, of a run and its overrides, run user code."""
     return any(
         some.get("allow_code") or some.get("executor") or not _engine_names(some) <= _TRUSTED_ENGINES
         for some in choices
@@ -67,7 +67,7 @@ def _engine_names(choices: Mapping[str, Any]) -> set[str]:
 
 
 def supervise(*, again: bool) -> bool:
-    """Go on in a process that this one watches, where that is possible; keep the standard output for reports alone.
+    """Continue in a supervised fork, if possible; reserve the standard output.
 
     Returns False. With `again`, a process that ends early is followed by another one, in which this returns True.
     """
@@ -81,7 +81,7 @@ def supervise(*, again: bool) -> bool:
 
 
 def _run_in_fork(own: CommandProcess, again: bool) -> bool:
-    """Return in a fork; whether it is the second. The process itself leaves with the fork's exit code."""
+    """Return in a fork, whether it is the second; the parent exits later."""
     attempt = 0
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     while True:
@@ -108,7 +108,10 @@ def _run_in_fork(own: CommandProcess, again: bool) -> bool:
 
 
 def _read_exit_code(pipe: int) -> int | None:
-    """Return the exit code that was told, None where none was. What was started meanwhile may hold the pipe open."""
+    """Return the reported exit code; None if there is none.
+
+    Other processes may hold the pipe open.
+    """
     os.set_blocking(pipe, False)
     with open(pipe, "rb", buffering=0) as stream:
         found = stream.read(1)
@@ -116,8 +119,10 @@ def _read_exit_code(pipe: int) -> int | None:
 
 
 def _watch(child: int) -> str:
-    """Wait for a process, and return how it has ended. Signals are handed on, but for an interrupt by a terminal, which
-    sends it to both."""
+    """Wait for a process, and return how it ended; forward signals.
+
+    An interrupt by a terminal reaches both processes anyway.
+    """
 
     def hand_on(number: int, frame: object) -> None:
         if number != signal.SIGINT or not _is_foreground():
@@ -135,7 +140,7 @@ def _watch(child: int) -> str:
 
 
 def _is_foreground() -> bool:
-    """Return whether a terminal would send this process what is typed there."""
+    """Return whether a terminal sends this process what is typed there."""
     try:
         terminal = os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY)
     except OSError:
@@ -162,9 +167,9 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _exit_at_once(code: int) -> NoReturn:
-    """Leave at once: all that is registered for a process's end has run, or is lost, in the fork.
+    """Exit at once; exit handlers ran in the fork, or are lost.
 
-    What somebody's code has started and left ends, too: whoever reads what this process writes would wait for it.
+    Processes that user code left behind end, too: the reader of this process's output would wait for them.
     """
     for _ in range(_ROUNDS):
         left = _children()
@@ -178,7 +183,7 @@ def _exit_at_once(code: int) -> NoReturn:
 
 
 def _children() -> list[int]:
-    """Return the processes that have this one for a parent; none where the system does not tell."""
+    """Return the children of this process; none if the system does not say."""
     try:
         with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
             return [int(word) for word in file.read().split()]

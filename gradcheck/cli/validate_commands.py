@@ -1,4 +1,4 @@
-"""`gradcheck validate` and `gradcheck list`: case files are read, and nothing is run."""
+"""`gradcheck validate` and `gradcheck list`: read case files, run nothing."""
 
 from __future__ import annotations
 

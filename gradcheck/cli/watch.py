@@ -1,6 +1,7 @@
-"""`run --watch`: the cases of every file that is saved run again; all, where the code of an engine is.
+"""`run --watch`: run the cases of every saved file again.
 
-Each time a fork of this process runs them, which has imported no engine of anybody's yet: what is saved is what runs.
+All cases run if the code of an engine is saved. Each run is a fork of this process, which has imported no user engine
+yet: the saved code is what runs.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ FileStates = dict[str, tuple[int, int]]
 
 
 def watch(paths: Sequence[str], engines: Iterable[str], once: Callable[[tuple[str, ...]], object]) -> None:
-    """Call `once` with all paths, then with those that are touched, until an interrupt. Raises UsageError."""
+    """Call `once` with all paths, then with affected ones, until an interrupt.
+
+    Raises UsageError.
+    """
     if STDIN in paths:
         raise UsageError("--watch looks at files, and '-' is the standard input", hint="name the file")
     if not hasattr(os, "fork"):
@@ -51,7 +55,7 @@ def watch(paths: Sequence[str], engines: Iterable[str], once: Callable[[tuple[st
 
 
 def affected_paths(changed: Sequence[str], paths: Sequence[str]) -> tuple[str, ...]:
-    """What is to run: the files that have changed, or of their cases those that are named; all, where code has."""
+    """Return the changed files, or their named cases; all, if code changed."""
     if any(file.endswith(".py") for file in changed):
         return tuple(paths)
     files = {os.path.realpath(file): file for file in changed}
@@ -66,7 +70,7 @@ def _is_below(file: str, path: str) -> bool:
 
 
 def engine_folders(engines: Iterable[str]) -> Iterator[str]:
-    """The folders in which the code of engines is, by what is written after `--engine`."""
+    """Yield the folders with the code of engines, from `--engine` texts."""
     for spec in engines:
         where = spec.rpartition(":")[0]
         if where.endswith(".py"):
@@ -80,8 +84,7 @@ def engine_folders(engines: Iterable[str]) -> Iterator[str]:
 
 
 def file_states(paths: Sequence[str], code: Sequence[str]) -> FileStates:
-    """Of every file of cases below the paths, and of Python in the folders of code, when it was written and its
-    size."""
+    """Return time and size of every case file, and of Python files of `code`."""
     found: FileStates = {}
     for path in dict.fromkeys(split_id(path)[0] for path in paths):
         for file in _files_below(path, SUFFIXES) if os.path.isdir(path) else (path,):
@@ -107,7 +110,7 @@ def _record_state(file: str, found: FileStates) -> None:
 
 
 def _run_in_fork(once: Callable[[tuple[str, ...]], object], paths: tuple[str, ...]) -> None:
-    """In a process of its own, until that ends."""
+    """Run in a fork, and wait for its end."""
     child = os.fork()
     if not child:
         try:

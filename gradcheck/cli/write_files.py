@@ -1,4 +1,4 @@
-"""Files that a command writes: whole or not at all, and never over what gradcheck has not written."""
+"""Files that a command writes: whole, and only over gradcheck's own files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ELSEWHERE = "name another file"
 
 
 def prepare_file(path: Path) -> None:
-    """Make the folders above; refuse before any work is done what could not be written after it, or would be lost."""
+    """Make the folders above; reject a file that cannot be written later."""
     if is_open(path):
         return
     try:
@@ -42,13 +42,13 @@ def is_report_file(file: IO[bytes]) -> bool:
 
 
 def holds_text(text: str) -> MayReplace:
-    """Return a test of whether an open file holds this text, as it did when it was read."""
+    """Return a test of whether an open file still holds this text."""
     data = text.encode("utf-8", "surrogateescape")
     return lambda file: file.read(len(data) + 1) == data
 
 
 def forbid_overwriting_inputs(outputs: Iterable[Path], inputs: Iterable[str]) -> None:
-    """Refuse an output that is one of these files, by whatever name. Raises UsageError."""
+    """Reject an output that is an input, by any name. Raises UsageError."""
     written = {_identity(path): path for path in outputs}
     for file in inputs if written else ():
         path = written.get(_identity(Path(file)))
@@ -57,12 +57,12 @@ def forbid_overwriting_inputs(outputs: Iterable[Path], inputs: Iterable[str]) ->
 
 
 def resolve_links(path: str | os.PathLike[str]) -> Path:
-    """Where links lead to, also where they lead in a circle, which `Path.resolve` does not take."""
+    """Return the target of links; `Path.resolve` does not take circular ones."""
     return Path(os.path.realpath(path))
 
 
 def _identity(path: Path) -> object:
-    """The same for two names of one file."""
+    """Return a key that is equal for two names of one file."""
     try:
         known = os.stat(path)
     except (OSError, ValueError):
@@ -71,9 +71,9 @@ def _identity(path: Path) -> object:
 
 
 def write_file(path: Path, text: str, may_replace: MayReplace) -> None:
-    """Write the whole text or nothing of it, in place of what was there, if `may_replace` allows that.
+    """Replace the file by the text, if `may_replace` allows it.
 
-    Raises UsageError; for a link that leaves the folder of the file, too.
+    Raises UsageError, also for a link that leaves the folder of the file.
     """
     try:
         write(path, text.encode("utf-8", "backslashreplace"), may_replace)

@@ -1,11 +1,12 @@
-"""Reports turn what was found into text: for people, for programs, for other tools.
+"""Reports turn what a run found into text for people, programs and tools.
 
-Every sentence stands in `phrases`. `text` makes text and numbers safe and short, `tensors` shows arrays, `source`
-finds the reader's own line and `excerpt` shows it. `findings` puts together what is wrong with a case for one reason,
-`causes` what is wrong with a run. `failed` and `passed` tell of a case, `listing`, `overview` and `summary` of the
-run; `picture` draws graphs, `page` makes HTML, `notebook` the same for Jupyter. `formats` and `commands` put these
-together. Nothing here computes a verdict, and nothing below can import it. A new format goes to `formats`, the report
-of a new command to `commands`, a new sentence to `phrases`.
+Every sentence stands in `phrases`, every number format in `number_formats`, every colour in `palette`. `safe_text`
+makes text safe and short, `tensors` shows arrays, `source_lines` finds the reader's own line and `excerpt` shows it.
+`findings` groups the comparisons of a case that fail for one reason, `causes` the findings of a run. `failed_case` and
+`passed_case` describe a case; `case_list`, `overview` and `summary` describe the run. `picture` draws graphs, `page`
+makes HTML, `notebook` the same for Jupyter. `formats` and `commands` combine these. Nothing here computes a verdict,
+and nothing below imports this package. A new format goes to `formats`, the report of a new command to `commands`, a new
+sentence to `phrases`.
 """
 
 from __future__ import annotations
@@ -35,8 +36,11 @@ FORMATS: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a report for people is laid out: `width` in columns; `verbosity` is 1 for -v, -1 for -q; so many of the
-    slowest cases are named as `durations` says, all for 0."""
+    """The layout of a report for people.
+
+    `width` is in columns; `verbosity` is 1 for -v and -1 for -q. `durations` is how many of the slowest cases are
+    named, 0 for all.
+    """
 
     color: bool = False
     width: int = 80
@@ -45,8 +49,10 @@ class Look:
 
 
 def render(result: RunResult, format: str = "full", look: Look | None = None) -> str:
-    """The result as text in one of `FORMATS`, ending in a newline. A case of which something cannot be told costs the
-    report that case alone: how it came out is told, and that there was more."""
+    """Return the result as text in one of `FORMATS`, ending in a newline.
+
+    If a case cannot be rendered, report only its status.
+    """
     chosen = look or Look()
     written: Callable[[RunResult, Look], str] = import_module(FORMATS[format]).render
     try:

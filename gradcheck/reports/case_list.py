@@ -1,4 +1,4 @@
-"""What a run was about, by file: a line for every case that is as it should be; a line a file where there are many."""
+"""The cases of a run by file: a line a case, or a line a file in a large run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ QUALIFIED_MARK = "o"
 
 
 def case_list(result: RunResult, look: Look) -> list[Text]:
-    """The cases by file; none of it with -q."""
+    """Return the lines of all cases by file; none with -q."""
     if look.verbosity < 0:
         return []
     lines: list[Text] = []
@@ -53,7 +53,7 @@ def case_list(result: RunResult, look: Look) -> list[Text]:
 
 
 def _marks(file: str, cases: Sequence[CaseResult], room: int, look: Look) -> list[Text]:
-    """`cases/matmul/chains.yaml  ..F.-`, and what is always told of its cases."""
+    """Return `cases/matmul/chains.yaml  ..F.-`, and the remarks on its cases."""
     line = Text(plain(file).ljust(room) + "  ")
     for case in cases:
         line.append(_mark(case), STATUS_WORDS[case.status][1])
@@ -87,7 +87,7 @@ def _legend(result: RunResult) -> str:
 
 
 def _cases(file: str, cases: Sequence[CaseResult], look: Look) -> list[Text]:
-    """The file, and a line for each of its cases that is not told of below."""
+    """Return the file, and a line for each case that is not described below."""
     good = [case for case in cases if case.status not in PROBLEM_STATUSES]
     shown = (
         cases
@@ -110,7 +110,7 @@ def _cases(file: str, cases: Sequence[CaseResult], look: Look) -> list[Text]:
 
 
 def _case_lines(case: CaseResult, room: int, look: Look) -> list[Text]:
-    """`  ok      chain of four matrices  2 gradients agree`; what is more than a line goes on below."""
+    """Return `  ok      chain of four matrices  2 gradients agree`, wrapped."""
     word, style = STATUS_WORDS[case.status]
     name = plain(case.name) or "(the file itself)"
     first = Text.assemble("  ", (word.ljust(7), style), " ", name)

@@ -1,6 +1,6 @@
-"""What went wrong in a run, by cause: findings of several cases that one mistake explains are one.
+"""The causes of failure in a run: findings that one mistake explains are one.
 
-A mistake in an engine shows in many cases. What a file claims is its own, unless others claim just the same.
+A mistake in an engine shows in many cases. A claim of a file is its own, unless other cases claim the same.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NUMBERS = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """A case, and one thing that is wrong with it: a finding, or an error that belongs to none."""
+    """A case and one problem of it: a finding, or an error without a finding."""
 
     case: CaseResult
     finding: Finding | None = None
@@ -37,8 +37,11 @@ class GroupMember:
 
 @dataclass(frozen=True, slots=True)
 class FailureGroup:
-    """What one mistake explains, the clearest case first. `ops` are those that show it, the one that is to blame first;
-    `leads` all comparisons."""
+    """The findings that one mistake explains, the clearest case first.
+
+    `ops` are the ops that show it, the one at fault first; `leads` are all comparisons. `engine` is empty if only one
+    engine of the run fails.
+    """
 
     members: tuple[GroupMember, ...]
     ops: tuple[str, ...] = ()
@@ -47,21 +50,23 @@ class FailureGroup:
 
     @property
     def lead(self) -> GroupMember:
-        """The case in which it is seen best."""
+        """The clearest case."""
         return self.members[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Causes:
-    """What is wrong with a run: groups over several cases, those with most cases first, but those in which an op does
-    no worse than refuse last; then what single cases have of their own, as `(case, members)`."""
+    """The problems of a run: groups over several cases, then single cases.
+
+    Groups with most cases come first; those in which an op only raises errors come last. `cases` are `(case, members)`.
+    """
 
     groups: tuple[FailureGroup, ...]
     cases: tuple[tuple[CaseResult, tuple[GroupMember, ...]], ...]
 
 
 def find_causes(result: RunResult) -> Causes:
-    """Everything that is wrong with a run."""
+    """Return everything that is wrong with a run."""
     bad = [case for case in result.cases if case.status in PROBLEM_STATUSES]
     members = [member for case in bad for member in case_members(case)]
     keys = _merge_keys({_group_key(member): member for member in members})
@@ -83,7 +88,7 @@ def find_causes(result: RunResult) -> Causes:
 
 
 def _only_raises_errors(group: FailureGroup) -> bool:
-    """Whether an op has no wrong number anywhere, but raises an error for operands of some shapes."""
+    """Return whether the ops raise errors and give no wrong number anywhere."""
     causes = [lead.cause for lead in group.leads]
     return bool(causes) and all(
         cause is not None
@@ -94,18 +99,17 @@ def _only_raises_errors(group: FailureGroup) -> bool:
 
 
 def _engine(member: GroupMember) -> str:
-    """Whose a finding is; empty for what a file claims, and for errors."""
+    """Return the engine at fault; empty for claims of files and for errors."""
     lead = member.finding.lead if member.finding is not None else None
     return "" if lead is None or lead.what.is_stated_by_file else lead.engine
 
 
 def _worst_first(cases: Iterable[CaseResult]) -> list[CaseResult]:
-    """Cases that crashed, then those that are invalid, then those that fail."""
     return sorted(cases, key=lambda case: PROBLEM_STATUSES.index(case.status))
 
 
 def case_members(case: CaseResult) -> list[GroupMember]:
-    """All that is wrong with a case; what an engine raised is left out where a finding says why."""
+    """Return all problems of a case, less engine errors that a finding explains."""
     found = findings(case)
     told = any(finding.explains_error for finding in found)
     errors = [error for error in case.errors if not (told and error.message.kind == "in_engines")]
@@ -119,7 +123,7 @@ def case_members(case: CaseResult) -> list[GroupMember]:
 
 
 def _group_key(member: GroupMember) -> Hashable:
-    """What members of one group have in common; the case itself for what is its own."""
+    """Return the key that members of one group share; the case's id if none do."""
     if member.finding is None:
         return _error_key(member)
     lead = member.finding.lead
@@ -141,7 +145,7 @@ def _group_key(member: GroupMember) -> Hashable:
 
 
 def _claim_key(c: Comparison) -> Hashable:
-    """The same text, for the same tensor, with the same mistake in it; None for numbers that a file states."""
+    """Return the claim's text, tensor and mistake; None for stated numbers."""
     if not c.formula:
         return None
     mistakes = tuple((d.kind, d.formula) for d in c.diagnoses if d.formula or d.confidence)
@@ -158,7 +162,7 @@ def _error_key(member: GroupMember) -> Hashable:
 
 
 def _fact_structure(found: Fact | None) -> Hashable:
-    """A fact without names and numbers: the kinds in it, and what was said, numbers left out."""
+    """Return a fact without names and numbers: its kinds, and quoted text."""
     if found is None:
         return None
     parts: list[Hashable] = [found.kind]
@@ -171,26 +175,28 @@ def _fact_structure(found: Fact | None) -> Hashable:
 
 
 def confirmed_diagnosis(c: Comparison) -> str:
-    """The kind of the mistake that is told first, if it was confirmed."""
+    """Return the kind of the first diagnosis, if it was confirmed; else ""."""
     first = next((d for d in c.diagnoses if d.confidence), None)
     return first.kind if first is not None and first.confidence == "confirmed" else ""
 
 
 def faulty_op(c: Comparison) -> str:
-    """The op at which gradients go wrong."""
+    """Return the op at which gradients go wrong; empty if it is not known."""
     origin = None if c.cause is None else c.cause.origin
     return str(origin["op"]) if origin is not None and origin.kind in ("op_at", "op_inside") else ""
 
 
 def unwrap_op_fact(what: Fact) -> Fact:
-    """What is wrong with an op, beside how many others are right."""
+    """Return the fact about one op, without the count of ops that are right."""
     return what["what"] if what.kind == "among_operations" else what
 
 
 def _merge_keys(known: dict[Hashable, GroupMember]) -> dict[Hashable, Hashable]:
-    """For each key the one that its members are told under: an op that an engine makes of another that is wrong goes
-    with that, the gradients of one whose value is wrong go with the value, and one that is wrong only where two of its
-    arguments are one tensor with how uses are added up."""
+    """Return for each key the key of the group that reports its members.
+
+    An op that the engine composes of a wrong op joins that op's group. Gradients of an op whose value is wrong join the
+    group of the value. An op that is wrong only if two of its arguments are one tensor joins the group of accumulation.
+    """
     first: dict[Hashable, Hashable] = {}
     made: dict[Hashable, tuple[Hashable, ...]] = {}
     for key, member in known.items():
@@ -223,8 +229,10 @@ def _merge_keys(known: dict[Hashable, GroupMember]) -> dict[Hashable, Hashable]:
 
 
 def _keys_by_engine_function(known: dict[Hashable, GroupMember]) -> dict[Hashable, Hashable]:
-    """For the key of an op, that of the first for which an engine calls the same function, where both show the same
-    mistake: its `dot`, which is `matmul`, and `mm`."""
+    """Map the keys of ops that are one function of an engine to the first key.
+
+    Both must show the same mistake: `dot`, which the engine implements as `matmul`, and `mm`.
+    """
     first: dict[Hashable, Hashable] = {}
     found: dict[Hashable, Hashable] = {}
     for key, member in known.items():
@@ -247,7 +255,7 @@ def _composing_ops(c: Comparison) -> tuple[str, ...]:
 
 
 def _make_group(key: Hashable, members: list[GroupMember]) -> FailureGroup:
-    """Of an op and others that are made of it, its own cases come first."""
+    """Return the group; an op's own cases come before those of ops made of it."""
     ordered = sorted(members, key=lambda member: (_group_key(member) != key, _clarity_key(member)))
     once = {id(member.case): member for member in reversed(ordered)}
     kept = tuple(member for member in ordered if once[id(member.case)] is member)
@@ -256,7 +264,7 @@ def _make_group(key: Hashable, members: list[GroupMember]) -> FailureGroup:
 
 
 def _clarity_key(member: GroupMember) -> tuple[Any, ...]:
-    """Less for a case in which little else is wrong, the mistake is known, and there are few numbers."""
+    """Return a sort key: few other problems, a known mistake, few numbers."""
     if member.finding is None:
         return (member.other_problems,)
     lead = member.finding.lead

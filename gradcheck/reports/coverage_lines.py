@@ -1,4 +1,4 @@
-"""What is said of what a run has exercised: counts, and what was left out."""
+"""The report of `--coverage`: counts, and what no case exercised."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LISTED = 8
 
 
 def coverage_lines(found: Coverage, everything: bool = False) -> list[str]:
-    """A line a kind, with what no case has come to."""
+    """Return a line a kind, with what no case exercised."""
     ops, rules, arguments = set(whole_table()), found.all_rules, found.all_arguments
     lines = [
         _line("ops", "applied", found.ops & ops, ops, everything),
@@ -56,13 +56,13 @@ def _dotted(names: Iterable[tuple[str, str]]) -> set[str]:
 
 
 def _relative_to_cwd(file: str) -> str:
-    """As seen from here, if it is below."""
+    """Return the path relative to the working directory, if it is below."""
     path = Path(file)
     return path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else file
 
 
 def _format_ranges(numbers: set[int]) -> str:
-    """`3-5, 9`."""
+    """Return `3-5, 9`."""
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in _consecutive_ranges(sorted(numbers)))
 
 

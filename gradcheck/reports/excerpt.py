@@ -1,4 +1,4 @@
-"""A line of a case file with the part that is meant underlined, as compilers show it."""
+"""A line of a case file with a part underlined, as compilers show it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ PLACE, MARK, SUGGESTION = "bold", "bold red", "bold green"
 
 
 def excerpt(spot: SourceLocation, look: Look, label: str = "", style: str = "") -> list[Text]:
-    """The place, the line, and below it carets with a label; the label alone in lines of its own where it is too long
-    to stand beside them."""
+    """Return the place, the line, and carets with a label below it.
+
+    A label that does not fit beside the carets gets lines of its own.
+    """
     if not spot.place.line:
         return _label_lines(label, look, " " * _INDENT, style)
     lines = [Text.assemble(" " * _INDENT, (format_place(spot.place), PLACE))]
@@ -45,7 +47,7 @@ def _label_lines(label: str, look: Look, indent: str, style: str) -> list[Text]:
 
 
 def _split_line(spot: SourceLocation, width: int) -> tuple[str, str, str]:
-    """The line before, in and behind what is meant, cut where it does not fit."""
+    """Return the line before, in and after the marked part, cut to the width."""
     line, start, end = spot.line.rstrip(), spot.start, spot.start + spot.length
     before, meant, after = (plain(text) for text in (line[:start], line[start:end], line[end:]))
     if cell_len(before + meant + after) <= width:
@@ -57,7 +59,7 @@ def _split_line(spot: SourceLocation, width: int) -> tuple[str, str, str]:
 
 
 def _cut(text: str, room: int) -> str:
-    """The beginning of a text that fits in so many columns, of which few characters take none; a line may be long."""
+    """Return the beginning of a text that fits; zero-width characters are few."""
     begin = text[: max(0, room) * _MOST]
     if begin == text and cell_len(text) <= room:
         return text

@@ -1,5 +1,8 @@
-"""What is wrong with one case, as lines for people: its errors and findings, each on the reader's own line, with the
-numbers behind it; what engines printed meanwhile; and the smallest case that fails in the same way."""
+"""The problems of one case as lines for people.
+
+Each error and finding is shown on the reader's own line, with the numbers behind it. Then follow the output of engines,
+and the smallest case that fails in the same way.
+"""
 
 from __future__ import annotations
 
@@ -55,18 +58,21 @@ MAX_LINES = 24
 
 
 def indent_text(text: str, look: Look, indent: int = 2, hanging: int | None = None, style: str = "") -> list[Text]:
-    """The text in lines, the first behind `indent` blanks, the others behind `hanging`; two more, if that is None."""
+    """Return the text in lines, the first indented, the others hanging.
+
+    `hanging` is by default two blanks more than `indent`.
+    """
     further = " " * (indent + 2 if hanging is None else hanging)
     return [Text(line, style=style) for line in wrap(text, look.width, " " * indent, further)]
 
 
 def failed_case_lines(case: CaseResult, look: Look) -> list[Text]:
-    """All that helps to mend a case."""
+    """Return everything that helps to mend a case."""
     return case_lines(case, case_members(case), look)
 
 
 def case_lines(case: CaseResult, members: Sequence[GroupMember], look: Look) -> list[Text]:
-    """What is wrong with a case, of which others may tell a part; and how to see it again."""
+    """Return these problems of a case, and how to reproduce them."""
     word, style = STATUS_WORDS[case.status]
     errors = [member.error for member in members if member.error is not None]
     found = [member.finding for member in members if member.finding is not None]
@@ -78,7 +84,7 @@ def case_lines(case: CaseResult, members: Sequence[GroupMember], look: Look) -> 
 
 
 def closing_lines(case: CaseResult, look: Look) -> list[Text]:
-    """What goes with a case: what engines printed, the smallest case that fails so, how to see it again."""
+    """Return engine output, the smallest failing case, and how to rerun it."""
     lines = [
         *_explanation_error_lines(case, look),
         *_engine_output_lines(case, look),
@@ -100,7 +106,7 @@ def _errors(errors: Sequence[Failure], case: CaseResult, look: Look) -> list[Tex
 
 
 def error_lines(error: Failure, case: CaseResult, look: Look, headed: bool = True) -> list[Text]:
-    """An error, and the line that it is about."""
+    """Return an error, and the line that it is about."""
     place = place_in_case(case, error.place)
     known = locate_part(place, None) if error.place.line else SourceLocation(place)
     if case.status == "invalid" and known.line:
@@ -124,7 +130,7 @@ def error_lines(error: Failure, case: CaseResult, look: Look, headed: bool = Tru
 
 
 def _findings(found: Sequence[Finding], case: CaseResult, look: Look) -> list[Text]:
-    """The first in full, then some in a line each, then how many more there are."""
+    """Return the first findings in full, more in a line each, then a count."""
     detailed = len(found) if look.verbosity > 0 else min(len(found), _full_finding_count(found))
     brief = found[detailed : detailed + MAX_BRIEF_FINDINGS]
     lines: list[Text] = []
@@ -141,7 +147,10 @@ def _findings(found: Sequence[Finding], case: CaseResult, look: Look) -> list[Te
 
 
 def _full_finding_count(found: Sequence[Finding]) -> int:
-    """How many to show in full: all that follows from a wrong value, error or rule is told in a line each."""
+    """Return how many findings to show in full.
+
+    A wrong value, error or rule is the cause of what follows, which gets a line each.
+    """
     kinds = [finding.lead.what for finding in found]
     if kinds and kinds[0] in (ClaimKind.VALUE, ClaimKind.RAISES):
         return 1
@@ -149,7 +158,7 @@ def _full_finding_count(found: Sequence[Finding]) -> int:
 
 
 def finding_lines(finding: Finding, case: CaseResult, look: Look, headed: bool = True) -> list[Text]:
-    """What is wrong, where, what was meant and why; then the numbers, and what follows from it."""
+    """Return the problem, its place and cause; numbers; consequences."""
     lead = finding.lead
     lines = indent_text(told.title(lead), look, style=CAUSE) if headed else []
     lines += _location_lines(lead, case, look)
@@ -174,7 +183,7 @@ def finding_lines(finding: Finding, case: CaseResult, look: Look, headed: bool =
 
 
 def _location_lines(lead: Comparison, case: CaseResult, look: Look) -> list[Text]:
-    """The reader's own line, and what to write there; or in words what may have been meant."""
+    """Return the reader's own line and a correction, or suggestions in words."""
     found = location_of_claim(lead)
     found = SourceLocation(place_in_case(case, found.place), found.line, found.start, found.length)
     known = suggested_edit(lead)
@@ -188,7 +197,7 @@ def _location_lines(lead: Comparison, case: CaseResult, look: Look) -> list[Text
 
 
 def _code(lead: Comparison, look: Look) -> list[Text]:
-    """The first line of the engine's own function, for whoever writes the engine."""
+    """Return the first line of the engine's own function."""
     if lead.code is None:
         return []
     found = locate_part(relative_to_cwd(lead.code), None)
@@ -202,7 +211,7 @@ def _reasons(lead: Comparison, look: Look) -> list[tuple[str, str]]:
 
 
 def _others(others: tuple[Comparison, ...], look: Look) -> list[Text]:
-    """What else says the same, a line each; all trials in a single line, with -v."""
+    """Return a line an agreeing comparison; with -v a line of all trials."""
     lines: list[Text] = []
     for text in dict.fromkeys(told.headline(other) + _line_of(other) for other in others if other.trial is None):
         lines += indent_text(f"also: {text}", look, indent=4, hanging=10)
@@ -222,7 +231,7 @@ def _line_of(c: Comparison) -> str:
 
 
 def _numbers(c: Comparison, look: Look) -> list[Text]:
-    """Both tensors where they are small, then the worst element and the tolerance."""
+    """Return both tensors if they are small, the worst element, the tolerance."""
     lines = _tensors(c, look)
     shown = bool(lines)
     lines = [Text(), *lines, Text()] if lines else []
@@ -265,7 +274,7 @@ def _tensors(c: Comparison, look: Look) -> list[Text]:
 
 
 def _explanation_error_lines(case: CaseResult, look: Look) -> list[Text]:
-    """With -v, how what should have explained it failed itself; that it did is among the remarks."""
+    """Return, with -v, the errors of gradcheck's own explanations."""
     errors = [error for error in case.incomplete if error.details] if look.verbosity > 0 else []
     lines: list[Text] = []
     for error in errors:
@@ -275,7 +284,7 @@ def _explanation_error_lines(case: CaseResult, look: Look) -> list[Text]:
 
 
 def _engine_output_lines(case: CaseResult, look: Look) -> list[Text]:
-    """The end of what engines printed meanwhile; all of it with -v."""
+    """Return the end of what engines printed; with -v all of it."""
     lines: list[Text] = []
     for engine, text in case.output.items():
         said = plain_lines(text.strip())
@@ -287,8 +296,11 @@ def _engine_output_lines(case: CaseResult, look: Look) -> list[Text]:
 
 
 def _smallest_case_lines(case: CaseResult, look: Look) -> list[Text]:
-    """The smallest case that fails in the same way, to be copied: as a few lines of Python, else as a case file; as
-    both with -v. Of a call in a test, as Python alone, which is not the smallest."""
+    """Return the smallest case that fails in the same way, to copy.
+
+    It is shown as Python if it is short, else as a case file; with -v as both. A call in a test is shown as Python
+    alone, and is not the smallest.
+    """
     found = case.smallest
     if found is None:
         return []
@@ -305,7 +317,7 @@ def _smallest_case_lines(case: CaseResult, look: Look) -> list[Text]:
 
 
 def _quoted(text: str, look: Look) -> list[Text]:
-    """The text as it is, since it is to be copied; cut where it is very long."""
+    """Return the text to copy, unwrapped; cut if it is very long."""
     lines = plain_lines(text)
     shown = lines if look.verbosity > 0 or len(lines) <= MAX_LINES else lines[: MAX_LINES - 1]
     quoted = [Text(f"    {line}") for line in shown]

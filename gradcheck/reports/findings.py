@@ -1,4 +1,4 @@
-"""What is wrong with a case, the most telling first: grouped, consequences behind their cause. Facts, no words."""
+"""The problems of a case, grouped and ordered. Facts, no words."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ Origin = tuple[str, Fact]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is wrong: the comparison that says most about it, others that say it too, and what is wrong only
-    because of it."""
+    """One problem: its clearest comparison, agreeing ones, and consequences."""
 
     lead: Comparison
     others: tuple[Comparison, ...] = ()
@@ -29,15 +28,15 @@ class Finding:
 
     @property
     def explains_error(self) -> bool:
-        """Whether it says why something was raised."""
+        """Whether it explains an error that an engine raised."""
         return any(c.what is ClaimKind.RAISES for c in (self.lead, *self.others, *self.consequences))
 
 
 def findings(case: CaseResult) -> list[Finding]:
-    """Comparisons that failed or could not be decided, grouped by what they are about.
+    """Return failed and undecided comparisons, grouped by subject.
 
-    Values come in the order of the graph, gradients against it, as a backward pass flows. What was found to be a cause
-    comes first of these; its consequences go with it.
+    Values come in the order of the graph, gradients in reverse, as a backward pass flows. Causes come before other
+    gradients, and take their consequences with them.
     """
     unsettled = [
         c for c in case.comparisons if c.status in FAILING_STATUSES and not (case.errors and _is_case_error(c))
@@ -65,12 +64,12 @@ def findings(case: CaseResult) -> list[Finding]:
 
 
 def _is_case_error(comparison: Comparison) -> bool:
-    """Whether the errors of the case say it: that a step raised what it should not have, or did not raise."""
+    """Return whether the errors of the case already report it."""
     return comparison.what is ClaimKind.RAISES and comparison.reference == "case"
 
 
 def _group_key(c: Comparison) -> tuple[object, ...]:
-    """What the comparison is about: those that are about the same are told together."""
+    """Return the subject of the comparison."""
     kind = c.what.subject
     if kind in (ClaimKind.VALUE, ClaimKind.GRADIENT):
         return kind, c.tensor, c.step
@@ -87,7 +86,7 @@ def _make_finding(group: list[Comparison], behind: dict[Origin, list[Comparison]
 
 
 def _merge_engines(group: list[Comparison]) -> list[Comparison]:
-    """One for all engines that fail alike at the case's own numbers, as when two disagree with the file."""
+    """Merge the engines that fail alike at the case's own numbers."""
     alike: dict[tuple[object, ...], list[Comparison]] = {}
     for index, c in enumerate(group):
         key = (c.what, c.reference, c.mismatch, c.mismatched, index if c.trial is not None else None)
@@ -99,6 +98,6 @@ def _merge_engines(group: list[Comparison]) -> list[Comparison]:
 
 
 def place_in_case(case: CaseResult, place: Place) -> Place:
-    """The place, or the case's own where it has none."""
+    """Return the place, or the case's own if it has no line."""
     chosen = place if place.line else case.place
     return Place(chosen.file or place.file or case.file, chosen.line, chosen.column)

@@ -1,4 +1,4 @@
-"""What is wrong with a case, and what is to be told of it besides, as a list of places and messages of one line."""
+"""The problems of a case, and remarks on it, each a place and one line."""
 
 from __future__ import annotations
 
@@ -20,9 +20,12 @@ INFINITE = float("inf")
 
 @dataclass(frozen=True, slots=True)
 class LocatedMessage:
-    """One line for people. `size` is the relative error, infinite where nothing could be compared; `length` how many
-    characters are meant at the place, 0 where that is not known, and `replacement` what to write instead of them. What
-    kind of problem it is says `rule`, in a word; with the `subject` it is known again when its numbers have changed."""
+    """One line for people.
+
+    `relative_error` is infinite if nothing could be compared. `length` counts the characters meant at the place, 0 if
+    unknown; `replacement` is what to write instead. `rule` is the kind of problem in a word; with `subject` it
+    identifies the problem after its numbers have changed.
+    """
 
     place: Place
     message: str
@@ -39,7 +42,7 @@ class LocatedMessage:
 
 
 def failure_messages(case: CaseResult) -> list[LocatedMessage]:
-    """The problems of a case, the most telling first; none of a case that did what it says."""
+    """Return the problems of a case, the clearest first; none if it passed."""
     if case.status not in PROBLEM_STATUSES:
         return []
     if case.known is not None:
@@ -75,13 +78,13 @@ def _claim_message(case: CaseResult, lead: Comparison) -> LocatedMessage:
 
 
 class Fingerprints:
-    """By which tools know a problem again from run to run: the same for the same, its place and numbers apart."""
+    """Identifiers of problems that stay the same from run to run."""
 
     def __init__(self) -> None:
         self._seen: Counter[str] = Counter()
 
     def of(self, case: CaseResult, problem: LocatedMessage) -> str:
-        """One for each, though several be alike."""
+        """Return an identifier; equal problems get different ones."""
         about = "\0".join((case.id, problem.rule, problem.subject))
         self._seen[about] += 1
         return sha256(f"{about}\0{self._seen[about]}".encode("utf-8", "backslashreplace")).hexdigest()
@@ -92,8 +95,11 @@ _CONDITIONS = ("undefined_at", "check_undefined", "needs_sizes")
 
 
 def remark_messages(case: CaseResult) -> list[LocatedMessage]:
-    """What is always told of a case, whether it passes or not: where the reference is wrong, each tensor once, on
-    what condition formulas hold, what libraries warned of, what has drifted, and what could not be found out."""
+    """Return the remarks on a case, whether it passes or not.
+
+    They say where the reference is wrong (each tensor once), on which condition formulas hold, what libraries warned
+    of, what has drifted, and what could not be explained.
+    """
     told: dict[object, LocatedMessage] = {}
     for c in sorted(case.comparisons, key=lambda c: (c.what is ClaimKind.NODE, c.trial is not None)):
         if c.passes_by_wrong_reference and not (c.what is ClaimKind.NODE and told):

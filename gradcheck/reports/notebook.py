@@ -1,4 +1,4 @@
-"""Runs, cases and explanations in Jupyter: the pieces of the page, without a script."""
+"""Runs, cases and explanations in Jupyter: pieces of the page, no script."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MAX_FULL_CASES, MAX_BRIEF_CASES = 5, 200
 
 @singledispatch
 def html_of(thing: Any) -> str:
-    """The thing as HTML that stands in a notebook. Raises TypeError for what has no picture."""
+    """Return the thing as HTML for a notebook. Raises TypeError."""
     raise TypeError(f"a {type(thing).__name__} has no picture")
 
 
@@ -76,7 +76,7 @@ def _(explanation: Explanation) -> str:
 
 @html_of.register
 def _(found: Conformance) -> str:
-    """The table, then the cases that are wrong."""
+    """Return the table, then the cases that are wrong."""
     everything = found.all_results
     bad = [case for case in everything.cases if case.status in PROBLEM_STATUSES]
     views = [full_view(case, titles=True) if at < MAX_FULL_CASES else brief_view(case) for at, case in enumerate(bad)]

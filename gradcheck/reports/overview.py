@@ -1,4 +1,4 @@
-"""What is wrong with a run at a glance: every cause in a line or two, before anything else is told."""
+"""The causes of a run at a glance: each in a line or two."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ _ORDER: tuple[CaseStatus, ...] = ("failed", "crashed", "xpassed", "invalid")
 def overview(
     result: RunResult, found: Causes, look: Look, most: int | None = MOST_LINES, noun: str = "case"
 ) -> list[Text]:
-    """The causes, those of most cases first, as many as there is room for in so many lines; None: all. The `noun` is
-    what the cases are."""
+    """Return the causes, those with most cases first, in at most `most` lines.
+
+    None shows all. `noun` names what the cases are.
+    """
     single = [member for _, members in found.cases for member in members]
     total = len(found.groups) + len(single)
     counts = [f"{result.count(status)} {status}" for status in _ORDER if result.count(status)]
@@ -45,7 +47,7 @@ def overview(
 
 
 def group_lines(group: FailureGroup, look: Look, noun: str = "case") -> list[Text]:
-    """What several cases have in common, what mistake that is, and where."""
+    """Return the title, detail and place of a group."""
     lines = indent_text(f"{group_title(group)}: {count(len(group.members), noun)}", look, hanging=6, style=CAUSE)
     lines += _one_line(group_detail(group), look)
     finding = group.lead.finding
@@ -55,7 +57,7 @@ def group_lines(group: FailureGroup, look: Look, noun: str = "case") -> list[Tex
 
 
 def member_lines(member: GroupMember, look: Look) -> list[Text]:
-    """Where and what is wrong with one case, and what was meant."""
+    """Return the place and title of one case's problem, and its correction."""
     text = f"{_where(member)}: {member_title(member)}"
     lines = _first_lines(indent_text(text, look, hanging=6, style=CAUSE), 2)
     lines += _one_line(engine_error_text(member), look)
@@ -69,7 +71,7 @@ def _one_line(text: str, look: Look, style: str = "") -> list[Text]:
 
 
 def _first_lines(lines: list[Text], most: int) -> list[Text]:
-    """The first lines; the last of them says if there is more."""
+    """Return the first lines; the last of them shows whether there are more."""
     if len(lines) <= most:
         return lines
     *first, last = lines[:most]
@@ -77,12 +79,12 @@ def _first_lines(lines: list[Text], most: int) -> list[Text]:
 
 
 def _where(member: GroupMember) -> str:
-    """The place in a file; of what is in none, the case."""
+    """Return the place in a file; without one, the name of the case."""
     return format_place(member_place(member)) or plain(member.case.name)
 
 
 def member_place(member: GroupMember) -> Place:
-    """Where a case goes wrong."""
+    """Return where a case goes wrong."""
     case = member.case
     if member.finding is not None:
         return place_in_case(case, location_of_claim(member.finding.lead).place)

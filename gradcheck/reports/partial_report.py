@@ -1,4 +1,4 @@
-"""A result of which not everything can be told, without what cannot."""
+"""The fallback for cases that cannot be rendered."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradcheck.checks.result import CaseResult, Failure, RunResult
 
 
 def drop_unrenderable(result: RunResult, tell: Callable[[RunResult], object]) -> RunResult:
-    """The result with nothing but the verdict of each case that `tell` cannot tell of alone, and that there is more."""
+    """Reduce each case that `tell` cannot render to its status, with a remark."""
     return replace(result, cases=tuple(_verdict_if_unrenderable(case, result, tell) for case in result.cases))
 
 

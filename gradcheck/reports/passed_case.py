@@ -1,4 +1,4 @@
-"""What did not fail: the remarks behind a case that is right, and every claim of a case in a table."""
+"""What did not fail: remarks on a case that passed, and a table of claims."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _EXAMINED = (("elements", "at", "element"), ("directions", "along", "direction")
 
 
 def passed_remarks(case: CaseResult) -> list[str]:
-    """Short remarks, the most telling first: `4 formulas hold at 3 other shapes`, `7 gradients agree`."""
+    """Return short remarks such as `4 formulas hold at 3 other shapes`."""
     passed = [comparison for comparison in case.comparisons if comparison.status == "passed"]
     formulas = [c for c in passed if c.what is ClaimKind.FORMULA]
     remarks = []
@@ -64,7 +64,7 @@ def passed_remarks(case: CaseResult) -> list[str]:
 
 
 def _proof_text(formulas: list[Comparison], number: int) -> str:
-    """`proved`, if the exact oracle has proved them all; else that they hold, and how many of them are proved."""
+    """Return `proved` if all formulas are proved; else that they hold."""
     proved = len({(c.tensor, c.formula) for c in formulas if c.certificate})
     if proved == number:
         known = [c.certificate for c in formulas if c.certificate]
@@ -74,8 +74,10 @@ def _proof_text(formulas: list[Comparison], number: int) -> str:
 
 
 def _other_points_text(formulas: list[Comparison]) -> str:
-    """` at 3 other shapes, moved numbers and other sides of 2 branches`: sizes that differ from the case's own and from
-    each other, and each other point as what it is."""
+    """Return ` at 3 other shapes, moved numbers and other sides of a branch`.
+
+    Shapes count if they differ from the case's own and from each other.
+    """
     trials = list({c.trial.number: c.trial for c in formulas if c.trial is not None}.values())
     drawn = [trial for trial in trials if trial.kind == "drawn"]
     shapes = len({tuple(trial.sizes.items()) for trial in drawn if trial.resized})
@@ -90,7 +92,7 @@ def _other_points_text(formulas: list[Comparison]) -> str:
 
 
 def _untested_text(formulas: list[Comparison]) -> str:
-    """`; n stays 4: t is written out; not decided for x > 6`: what the formulas were not tried at, the first of it."""
+    """Return what the formulas were not tried at: `; n stays 4: …`."""
     notes = dict.fromkeys(note for c in formulas for note in c.notes if note.kind in _LIMITS)
     told = [f"; {plain(say(note))}" for note in notes]
     more = len(told) - _MOST_LIMITS
@@ -98,13 +100,16 @@ def _untested_text(formulas: list[Comparison]) -> str:
 
 
 def is_qualified(case: CaseResult) -> bool:
-    """Whether something is to be said of how far a case that passed holds."""
+    """Return whether a passed case holds with restrictions."""
     notes = (note.kind for c in case.comparisons if c.what is ClaimKind.FORMULA for note in c.notes)
     return case.status == "passed" and (any(kind in _LIMITS for kind in notes) or bool(_conventions(case)))
 
 
 def _conventions(case: CaseResult) -> list[str]:
-    """At how many tensors engines choose different subgradients; ops alone count only where no tensor shows it."""
+    """Return at how many points engines choose different subgradients.
+
+    Ops count only if no tensor of the case shows it.
+    """
     kinks = [c for c in case.comparisons if c.status == "not_differentiable"]
     places = {(c.tensor, c.step) for c in kinks if c.what not in (ClaimKind.NODE, ClaimKind.NODE_JVP)} or {
         (c.tensor, 0) for c in kinks
@@ -116,8 +121,7 @@ def _conventions(case: CaseResult) -> list[str]:
 
 
 def claim_rows(case: CaseResult) -> list[tuple[list[Comparison], tuple[str, ...]]]:
-    """Every claim that did not fail, its trials with it, and its columns: what, of which tensor, between whom, of what
-    size, how it went."""
+    """Return each claim that did not fail, with its trials, and its columns."""
     groups: dict[tuple[object, ...], list[Comparison]] = {}
     for c in case.comparisons:
         if c.status not in FAILING_STATUSES:
@@ -126,7 +130,7 @@ def claim_rows(case: CaseResult) -> list[tuple[list[Comparison], tuple[str, ...]
 
 
 def claim_table(case: CaseResult, width: int = 80) -> list[Text]:
-    """The same, a line each; columns as wide as they need be."""
+    """Return the claims that did not fail, a line each."""
     found = [columns for _, columns in claim_rows(case)]
     if not found:
         return []
@@ -139,7 +143,7 @@ def claim_table(case: CaseResult, width: int = 80) -> list[Text]:
 
 
 def _row(group: list[Comparison]) -> tuple[str, ...]:
-    """What, of which tensor, between whom, of what size, and how it went at worst."""
+    """Return a claim's kind, tensor, sides, size, and outcome."""
     first = group[0]
     what = first.what.replace("_", " ") + (f", step {first.step + 1}" if first.step else "")
     name = first.formula or first.tensor if first.what is ClaimKind.CHECK else first.tensor
@@ -153,14 +157,13 @@ def _row(group: list[Comparison]) -> tuple[str, ...]:
 
 
 def _notes(group: list[Comparison]) -> Iterable[Fact]:
-    """Those of the first, and who is off by how much at a trial, once each."""
+    """Return the notes of the first, and the rounding notes of any trial once."""
     off = {note.kind: note for c in reversed(group) for note in c.notes if note.kind in _OFF}
     return dict.fromkeys((*group[0].notes, *(off[kind] for kind in _OFF if kind in off)))
 
 
 def _certificate_text(c: Comparison) -> str:
-    """The certificate, in words: `proved at 4 sizes (exact, 12 trials, degree 6, a wrong one would pass with
-    p < 1e-26)`, or `confirmed by complex step at 6 elements (error bar 3e-16)`."""
+    """Return `proved at 4 sizes (exact, 12 trials, …)` or `confirmed by …`."""
     known = c.certificate
     if known is None or c.status != "passed":
         return ""
@@ -178,7 +181,7 @@ def _certificate_text(c: Comparison) -> str:
 
 
 def _fixed_parts_text(known: Mapping[str, Any]) -> str:
-    """What stayed as it is written: `, w stays, n stays 4, for this incoming gradient`."""
+    """Return what stayed fixed: `, w stays, n stays 4`."""
     held = known.get("held", {})
     stays = [f"{name} stays" for name in held.get("constants", ())]
     stays += [f"{name} stays {size}" for name, size in held.get("sizes", {}).items()]
@@ -186,7 +189,7 @@ def _fixed_parts_text(known: Mapping[str, Any]) -> str:
 
 
 def _outcome(group: list[Comparison]) -> str:
-    """The worst relative error where it is known; otherwise that it stayed within the tolerance."""
+    """Return the worst relative error if it is known; else that it agrees."""
     if group[0].what is ClaimKind.WRONG_FORMULA:
         return ""
     if group[0].status != "passed":

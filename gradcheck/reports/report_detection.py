@@ -1,4 +1,4 @@
-"""Which files are reports of ours, by what stands in them: no other file is written over."""
+"""Recognition of gradcheck's own reports: no other file is overwritten."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SUMMARY = re.compile(rf"(interrupted: .*|(no cases|\d+ ({'|'.join(get_args(Case
 
 
 def is_report(begin: str, end: str) -> bool:
-    """Whether a file that begins and ends so is a report in one of `FORMATS`."""
+    """Return whether a file with this begin and end is a report of gradcheck."""
     if any(form.match(begin) for form in (_JSON, _LINES, _JUNIT, _GITLAB, _SARIF, _MARKED)):
         return True
     *_, last = ["", *_COLOUR.sub("", end).rstrip().splitlines()]

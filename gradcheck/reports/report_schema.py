@@ -1,4 +1,4 @@
-"""The JSON Schema (draft-07) of the JSON report: every key that it may have, and what may stand there."""
+"""The JSON Schema (draft-07) of the JSON report: every key and its values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VALUE = {"anyOf": [*_NUMBER["anyOf"], {"$ref": "#/definitions/complex"}, {"type
 
 
 def _of(required: dict[str, Any], **optional: Any) -> dict[str, Any]:
-    """An object that has all of the first keys, and none but these and the others."""
+    """Return an object with all of the required keys, and no others but these."""
     return {
         "type": "object",
         "properties": {**required, **optional},
@@ -124,7 +124,7 @@ _SUMMARY = ("cases", *get_args(CaseStatus), "reference_wrong", "cached")
 
 
 def report_schema() -> dict[str, Any]:
-    """As `gradcheck schema --report` prints it."""
+    """Return the schema that `gradcheck schema --report` prints."""
     whole = _of(
         {
             "schema": {"const": 1},

@@ -1,4 +1,4 @@
-"""Where a file is in its repository: tools that show reports beside the code look for it from the root."""
+"""Paths from the root of a repository, for tools that show code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def path_in_repository(file: str) -> str:
-    """The path from the repository's root, wherever inside of it the run began, and wherever the file is."""
+    """Return the path from the repository's root, also from a subfolder."""
     here = Path.cwd()
     path = Path(os.path.normpath(here / file))
     workspace = os.environ.get("GITHUB_WORKSPACE")
@@ -21,7 +21,7 @@ def path_in_repository(file: str) -> str:
 
 
 def _real(path: str) -> str:
-    """By its own way; as it is where no file can be called so."""
+    """Return the real path; the path itself if no file can have this name."""
     try:
         return os.path.realpath(path)
     except ValueError:
@@ -29,5 +29,5 @@ def _real(path: str) -> str:
 
 
 def is_outside_repository(seen: str) -> bool:
-    """Whether a path from the repository's root leads out of it."""
+    """Return whether a path from the repository's root leads out of it."""
     return seen == ".." or seen.startswith("../")

@@ -1,4 +1,4 @@
-"""Text and numbers as reports show them: nothing that a user wrote may move the cursor, hide or pose as markup."""
+"""Safe text: it cannot move the cursor, hide, or be markup."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0") | {chr(code
 
 
 def plain(text: str) -> str:
-    """The text on one line, with control characters, line ends and invisible marks written as escapes."""
+    """Return the text on one line, control and invisible characters escaped."""
     if text.isascii() and text.isprintable():
         return text
     return "".join(letter if _is_shown(letter) else _escape(letter) for letter in text)
 
 
 def _is_shown(letter: str) -> bool:
-    """Whether a letter has a form or is a blank. Python prints no format or control characters, surrogates, private
-    and unassigned ones, separators of lines, and no blank but one."""
+    """Return whether a character has a shape, or is a blank."""
     return letter not in _INVISIBLE if letter.isprintable() else category(letter) == "Zs"
 
 
 def plain_lines(text: str) -> list[str]:
-    """The same for text that has lines of its own, such as a traceback."""
+    """Return the lines of a text that has its own, such as a traceback."""
     return [plain(line) for line in text.expandtabs(4).splitlines()]
 
 
@@ -36,12 +35,12 @@ _COMMAND = re.compile(r"^(\s*):(?=:[A-Za-z].*::)|#(?=#\w*\[)", re.MULTILINE)
 
 
 def for_log(text: str) -> str:
-    """The text, in which nothing commands the service whose log it is written to."""
+    """Return the text without commands to the service that reads the log."""
     return _COMMAND.sub(lambda found: f"{found[1]}\\x3a" if found[1] is not None else "\\x23", text)
 
 
 def truncate(text: str, room: int) -> str:
-    """The text, and no longer than that."""
+    """Return the text, cut to `room` characters."""
     return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
@@ -50,18 +49,18 @@ def _escape(letter: str) -> str:
 
 
 def format_place(place: Place) -> str:
-    """`file:line:column`, as far as it is known."""
+    """Return `file:line:column`, as far as it is known."""
     known = [str(number) for number in (place.line, place.column) if number]
     return plain(":".join([place.file, *known]))
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
-    """`1 gradient`, `2 gradients`."""
+    """Return `1 gradient`, `2 gradients`."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def ordinal(index: int) -> str:
-    """`first` for 0."""
+    """Return `first` for 0."""
     words = ("first", "second", "third", "fourth", "fifth", "sixth")
     return words[index] if index < len(words) else f"{index + 1}th"
 
@@ -91,7 +90,7 @@ def _digits(value: float | complex | None, digits: int) -> str:
 
 
 def wrap(text: str, width: int, indent: str, hanging: str | None = None) -> list[str]:
-    """The text in lines of at most `width` columns where its words allow it."""
+    """Return the text in lines of at most `width` columns, if words allow it."""
     from rich.cells import cell_len  # here, since commands that wrap nothing start without rich
 
     hanging = indent if hanging is None else hanging

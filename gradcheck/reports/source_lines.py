@@ -1,4 +1,4 @@
-"""The reader's own lines: what stands in a case file where something is wrong, and how much of it is meant."""
+"""The reader's own lines: the text of a file at a problem's place."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BLOCK = re.compile(r"[|>][-+0-9]*\s*(#.*)?")
 
 @dataclass(frozen=True, slots=True)
 class SourceLocation:
-    """A place, the line that stands there, and which of its characters are meant: none where that is not known."""
+    """A place, its line, and which characters are meant (none if unknown)."""
 
     place: Place
     line: str = ""
@@ -31,7 +31,7 @@ class SourceLocation:
 
 
 def location_of_claim(c: Comparison) -> SourceLocation:
-    """Where a claim goes wrong: what should be changed, or the op that is wrong, or all that is claimed."""
+    """Return where a claim goes wrong: its correction, its op, or all of it."""
     edit = suggested_edit(c)
     if edit is not None:
         return locate_part(c.place, TextSpan(c.formula, edit[1].start, edit[1].end))
@@ -41,12 +41,12 @@ def location_of_claim(c: Comparison) -> SourceLocation:
 
 
 def suggested_edit(c: Comparison) -> tuple[Diagnosis, Edit] | None:
-    """The correction of a formula, and how to make it."""
+    """Return the correction of a formula, and how to make it."""
     return next(((d, d.edit) for d in c.diagnoses if d.edit is not None and c.formula), None)
 
 
 def locate_part(place: Place, part: TextSpan | None) -> SourceLocation:
-    """A part of the text that begins at a place. Where the file is not there any more, the text is its own line."""
+    """Return a part of the text at a place; the text if the file changed."""
     if not place.line:
         return SourceLocation(place)
     lines = file_lines(place.file)
@@ -58,7 +58,7 @@ def locate_part(place: Place, part: TextSpan | None) -> SourceLocation:
 
 
 def _locate_value(place: Place, line: str) -> SourceLocation:
-    """What begins at the place, up to where YAML ends it on this line."""
+    """Return the value at the place, up to where YAML ends it on this line."""
     start = end = max(0, place.column - 1)
     quoted = line[start - 1 : start] if start and line[start - 1] in "'\"" else ""
     depth = 0
@@ -72,20 +72,20 @@ def _locate_value(place: Place, line: str) -> SourceLocation:
 
 
 def relative_to_cwd(place: Place) -> Place:
-    """The same place, its file as seen from the working directory where it lies below it."""
+    """Return the place with its file relative to the working directory."""
     path, here = Path(place.file), Path.cwd()
     file = path.relative_to(here).as_posix() if path.is_relative_to(here) else place.file
     return Place(file, place.line, place.column)
 
 
 def has_text_at(place: Place, text: str) -> bool:
-    """Whether the file has this text at the place, on one line."""
+    """Return whether the file has this text at the place, on one line."""
     lines = file_lines(place.file)
     return 0 < place.line <= len(lines) and lines[place.line - 1].startswith(text, max(0, place.column - 1))
 
 
 def _is_text_unchanged(lines: tuple[str, ...], place: Place, text: str) -> bool:
-    """Whether the file still has the text at the place; over several lines, blanks do not count."""
+    """Return whether the file still has the text; blanks do not count."""
     if lines[place.line - 1].startswith(text, place.column - 1):
         return True
     rest = [lines[place.line - 1][place.column - 1 :], *lines[place.line : place.line + len(text)]]
@@ -95,7 +95,7 @@ def _is_text_unchanged(lines: tuple[str, ...], place: Place, text: str) -> bool:
 
 
 def _locate_folded_part(lines: tuple[str, ...], place: Place, part: TextSpan) -> SourceLocation:
-    """The part's place, found by counting all but blanks: a text that is folded over several lines has others."""
+    """Return the place of a part of folded text, counting no blanks."""
     line, column = place.line - 1, place.column - 1
     if lines[line].startswith(part.text, column):
         place = Place(place.file, place.line, place.column + part.start)
@@ -115,7 +115,7 @@ def _locate_folded_part(lines: tuple[str, ...], place: Place, part: TextSpan) ->
 
 
 def _common_prefix_length(line: str, text: str) -> int:
-    """How many characters of the line say what the text begins with."""
+    """Return how many characters of the line match the beginning of the text."""
     length = 0
     for a, b in zip(line, text, strict=False):
         if a != b:
@@ -125,8 +125,10 @@ def _common_prefix_length(line: str, text: str) -> int:
 
 
 def file_lines(file: str) -> tuple[str, ...]:
-    """All lines of a file as it is now; none of one that cannot be read. Those of a cell of a notebook, which is no
-    file, are where Python itself looks for them."""
+    """Return all current lines of a file; none if it cannot be read.
+
+    The lines of a notebook cell, which is no file, come from `linecache`, as in Python itself.
+    """
     path = Path(file)
     try:
         known = path.stat()
@@ -137,7 +139,6 @@ def file_lines(file: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def _read_lines(file: str, changed: int, size: int) -> tuple[str, ...]:
-    """The lines of a file as it is now."""
     try:
         text = read_regular(file, _MOST_BYTES).decode("utf-8-sig", "replace")
     except OSError:

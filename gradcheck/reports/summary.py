@@ -1,4 +1,4 @@
-"""What is said of a whole run: what engines lack, what mutants showed of its power, and how many cases came out how."""
+"""Sentences on a whole run: summary, missing features, mutation scores."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MOST_LACKING = 8
 
 
 def summary(result: RunResult) -> str:
-    """`3 failed, 1997 passed, 1 invalid in 4.2s`; `5 passed (torch is wrong in 1 case) in 0.1s, 4 from the cache`."""
+    """Return `3 failed, 1997 passed in 4.2s`, with wrong references."""
     number = Counter(case.status for case in result.cases)
     counts = [f"{number[status]} {status}" for status in _ORDER if number[status]]
     nothing = ": nothing was checked" if result.cases and result.checked_nothing else ""
@@ -58,7 +58,7 @@ def format_duration(seconds: float) -> str:
 
 
 def slowest_lines(result: RunResult, number: int | None) -> list[str]:
-    """`0.42s  cases/a.yaml::b`: the slowest cases, so many, all for 0; none unless that was asked for."""
+    """Return `0.42s  cases/a.yaml::b` for the slowest cases; all for 0."""
     if number is None:
         return []
     slow = sorted(result.cases, key=lambda case: -case.seconds)[: number or None]
@@ -66,13 +66,15 @@ def slowest_lines(result: RunResult, number: int | None) -> list[str]:
 
 
 def convention_lines(result: RunResult) -> list[str]:
-    """What engines do otherwise by design, each once: `mine.Tensor: it computes in float32, and is held to that`."""
+    """Return what engines do otherwise by design, each once."""
     return [f"{plain(engine)}: {plain(say(one))}" for engine, one in result.conventions]
 
 
 def unsupported_lines(result: RunResult, everything: bool = False) -> list[str]:
-    """What engines could not express, what would let most cases run first: `mine.Tensor cannot run 14 of 60 cases; it
-    would run more of them with getitem (9), softmax (2); others take several things at once: pow, sin`."""
+    """Return which features would let an engine run most more cases.
+
+    `mine.Tensor cannot run 14 of 60 cases; it would run more of them with getitem (9), softmax (2)`.
+    """
     return [_unsupported_line(one, everything) for one in unsupported_features(result)]
 
 
@@ -95,7 +97,7 @@ def _first(words: list[str], everything: bool) -> str:
 
 
 def missing_features_text(case: CaseResult) -> str:
-    """`has no softmax`; with several engines, each by name."""
+    """Return `has no softmax`; with several engines, each by name."""
     found = unsupported_by_engine(case)
     if len(found) == 1 and case.status == "unsupported":
         return f"has no {', '.join(map(plain, next(iter(found.values()))))}"
@@ -103,7 +105,7 @@ def missing_features_text(case: CaseResult) -> str:
 
 
 def mutation_score_lines(case: CaseResult, everything: bool = False) -> list[str]:
-    """A line for a case whose power was measured, and one for each mutant that nothing caught."""
+    """Return a line on the mutation score, and one for each surviving mutant."""
     power = case.power
     if power is None:
         return []
@@ -119,7 +121,7 @@ def mutation_score_lines(case: CaseResult, everything: bool = False) -> list[str
 
 
 def _smallest(smallest: Mapping[str, float]) -> str:
-    """`; errors seen from 2e-10 (x)` or, where tensors differ much, `to 3e-6 (y)` too."""
+    """Return `; relative errors seen from 2e-10 (x), 3e-6 (y)`."""
     if not smallest:
         return ""
     low, high = min(smallest, key=smallest.__getitem__), max(smallest, key=smallest.__getitem__)
@@ -130,7 +132,7 @@ def _smallest(smallest: Mapping[str, float]) -> str:
 
 
 def mutation_score_summary(result: RunResult) -> str:
-    """A line for the run, empty where nothing was planted."""
+    """Return the mutation score of the run; empty if none was measured."""
     measured = [case.power for case in result.cases if case.power is not None]
     if not measured:
         return ""
@@ -142,7 +144,7 @@ def mutation_score_summary(result: RunResult) -> str:
 
 
 def _rule_coverage_text(measured: list[MutationScore]) -> str:
-    """Of how many of the table's gradient rules faults were planted in: nothing is said of the others."""
+    """Return in how many of the table's gradient rules faults were planted."""
     where = {(m.where["op"], m.where["argument"]) for one in measured for m in one.mutants if m.where.kind == "in_rule"}
     rules = sum(rule is not None for op in whole_table().values() for rule in op.rules)
     return f"; in {len(where)} of {rules} rules of the table" if where else ""

@@ -1,4 +1,4 @@
-"""Arrays as text: within a line, or got and want side by side, wrong elements marked in a way that needs no colour."""
+"""Arrays as text: in a line, or side by side with wrong elements marked."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Rows = list[list[Any]]
 
 
 def value_range_text(seen: Glimpse) -> str:
-    """`from -1 to 4`, `of 2`, `from -1 to 4, 3 NaN or infinite`: the numbers of an array that is not shown itself."""
+    """Return `from -1 to 4`, `of 2`, `from -1 to 4, 3 NaN or infinite`."""
     number = math.prod(seen.shape)
     if seen.array is not None and number == 1:
         return f"of {format_number(to_printable_dtype(seen.array).item())}"
@@ -44,12 +44,12 @@ def value_range_text(seen: Glimpse) -> str:
 
 
 def inline_text(array: np.ndarray) -> str:
-    """All of the array's numbers, in nested brackets: `[[1, 2], [0.5, 3]]`."""
+    """Return all numbers in nested brackets: `[[1, 2], [0.5, 3]]`."""
     return _nested(to_printable_dtype(array).tolist())
 
 
 def to_printable_dtype(array: np.ndarray) -> np.ndarray:
-    """The array in a dtype that Python has numbers for: bfloat16 as float64."""
+    """Return the array in a dtype of Python's numbers: bfloat16 as float64."""
     return array.astype(np.float64) if array.dtype.kind == "V" else array
 
 
@@ -69,7 +69,7 @@ def _complex(real: str, imaginary: str) -> str:
 
 
 def _nested(value: Any) -> str:
-    """A list's depth is its array's number of dimensions, which NumPy bounds."""
+    """Return a list as text; its depth is bounded by NumPy's."""
     return f"[{', '.join(map(_nested, value))}]" if isinstance(value, list) else format_number(value)
 
 
@@ -77,7 +77,7 @@ def _nested(value: Any) -> str:
 
 
 def is_small(array: np.ndarray | None) -> bool:
-    """Whether an array is shown element by element."""
+    """Return whether an array is shown element by element."""
     if array is None or not 0 < array.size <= MAX_COLUMNS * MAX_ROWS:
         return False
     rows = _rows(array)
@@ -87,10 +87,10 @@ def is_small(array: np.ndarray | None) -> bool:
 def side_by_side(
     got: np.ndarray, want: np.ndarray | None, mask: np.ndarray | None, titles: tuple[str, str], width: int
 ) -> list[Text]:
-    """Both arrays as aligned rows in `width` columns; one above the other where they do not fit beside each other.
+    """Return both arrays as aligned rows; stacked if they do not fit.
 
-    `mask` is True where they differ. Without `want` there is but one block, and nothing in it is marked. The list is
-    empty when even one block is wider than `width`.
+    `mask` is True where they differ. Without `want` there is one block, and nothing in it is marked. The list is empty
+    if one block is wider than `width`.
     """
     alike = want is not None and mask is not None and got.shape == want.shape == mask.shape
     gots, wants = _rows(got), [] if want is None else _rows(want)
@@ -107,7 +107,7 @@ def side_by_side(
 def wrong_elements(
     got: np.ndarray, want: np.ndarray, mask: np.ndarray, titles: tuple[str, str], limit: int
 ) -> list[Text]:
-    """The first elements that differ, a line each with the index; for arrays too large to be shown whole."""
+    """Return the first elements that differ, a line each with the index."""
     places = np.argwhere(mask)[:limit]
     gots, wants = (_rows(array[tuple(places.T)].reshape(-1, 1)) for array in (got, want))
     text_of = _formatter(gots, wants, [[True]] * len(places))
@@ -125,7 +125,7 @@ def wrong_elements(
 
 
 def _rows(array: np.ndarray) -> Rows:
-    """The array as a table: its last axis across, all others down; a long vector in rows of eight."""
+    """Return the last axis across, all others down; a vector in rows of eight."""
     array = to_printable_dtype(array)
     if array.ndim <= 1:
         flat = array.reshape(-1).tolist()
@@ -135,7 +135,7 @@ def _rows(array: np.ndarray) -> Rows:
 
 
 def _labels(shape: tuple[int, ...]) -> list[str]:
-    """`[0]`, `[1]` for a matrix; `[0, 0]` and so on for more dimensions; `[8:]` for a long vector's second row."""
+    """Return `[0]`, `[1]` for a matrix; `[8:]` for a long vector's second row."""
     if len(shape) <= 1:
         size = shape[0] if shape else 1
         return [""] if size <= MAX_COLUMNS else [f"[{start}:]" for start in range(0, size, MAX_COLUMNS)]
@@ -143,7 +143,7 @@ def _labels(shape: tuple[int, ...]) -> list[str]:
 
 
 def _block(rows: Rows, marks: Rows, title: str, text_of: Callable[[Any], str], style: str) -> list[Text]:
-    """The title, then a line for each row, all of one width."""
+    """Return the title, then a line for each row, all of one width."""
     texts = [[text_of(value) for value in row] for row in rows]
     widths = [max(map(len, column)) for column in zip_longest(*texts, fillvalue="")]
     told = style == _GOT and any(map(any, marks)) and not all(map(all, marks))
@@ -168,7 +168,7 @@ def _labelled(shape: tuple[int, ...], block: list[Text]) -> list[Text]:
 
 
 def _strip_or_reject(lines: list[Text], width: int) -> list[Text]:
-    """Without blanks at the ends of lines, which copying and version control dislike; nothing where one is too wide."""
+    """Strip the lines; return nothing if one is too wide."""
     if any(line.cell_len > width for line in lines):
         return []
     for line in lines:
@@ -177,7 +177,7 @@ def _strip_or_reject(lines: list[Text], width: int) -> list[Text]:
 
 
 def _formatter(got: Rows, want: Rows, marks: Rows) -> Callable[[Any], str]:
-    """One format for all elements, with as few digits as keep every marked pair apart."""
+    """Return one format for all, with few digits that keep marked pairs apart."""
     places = [(i, j) for i, row in enumerate(marks) for j, wrong in enumerate(row) if wrong]
     pairs = [(got[i][j], want[i][j]) for i, j in places if got[i][j] != want[i][j]]
     values = [part for row in (*got, *want) for value in row for part in (value.real, value.imag)]
@@ -188,7 +188,7 @@ def _formatter(got: Rows, want: Rows, marks: Rows) -> Callable[[Any], str]:
 
 
 def _number_formats(values: list[float]) -> Iterator[Callable[[Any], str]]:
-    """Formats from short to exact: integers, then a fixed point, then powers of ten where magnitudes vary."""
+    """Yield formats from short to exact: integers, fixed point, exponents."""
     sizes = [abs(v) for v in values if v]
     low, high = min(sizes, default=1.0), max(sizes, default=1.0)
     if all(v == int(v) for v in values) and high < 1e15:

@@ -1,10 +1,9 @@
-"""For tests of other runners: one call for cases, for an engine, or for a function of one's own; each fails with the
-report.
+"""Functions for tests: each fails with gradcheck's report.
 
-    cases     `check_cases`, `check_engine`
-    function  `check_function`: a function with a backward of its own, held to what it says it computes
-    over      `over`: pytest's parametrization over dtypes and sizes
-    moving    `gradcheck`, with the signature of `torch.autograd.gradcheck`
+cases     `check_cases`, `check_engine`
+function  `check_function`: a function with its own backward, compared with a specification
+over      `over`: pytest's parametrization over dtypes and sizes
+moving    `gradcheck`, with the signature of `torch.autograd.gradcheck`
 """
 
 from gradcheck.testing.case_checks import check_cases, check_engine

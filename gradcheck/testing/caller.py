@@ -1,4 +1,4 @@
-"""Where a call of this room stands in somebody's own file: that is the place of all that it finds."""
+"""The place of a call of this package, which is the place of its findings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PACKAGE_FOLDER = str(Path(__file__).parents[1]) + os.sep
 
 
 def caller_place(name: str) -> Place:
-    """The file and the line of whoever has called gradcheck; where that is no file, a place that is called `name`."""
+    """Return file and line of gradcheck's caller; without a file, `name`."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE_FOLDER):
         frame = frame.f_back
@@ -26,7 +26,7 @@ def caller_place(name: str) -> Place:
 
 
 def with_place(case: Case, place: Place) -> Case:
-    """The case, all of which stands at one place, and nothing word for word."""
+    """Return the case with everything at one place, and nothing verbatim."""
     inputs, constants = (
         {name: replace(value, place=place, text="") for name, value in section.items()}
         for section in (case.inputs, case.constants)

@@ -1,4 +1,4 @@
-"""One call for cases, and one for an engine, which fail with what is wrong."""
+"""`check_cases` and `check_engine`: assertions on cases and on an engine."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ __all__ = ["check_cases", "check_engine"]
 
 
 def check_cases(cases: Source, **choices: Any) -> RunResult:
-    """Assert that every case does what it says: below a path, or several, or cases themselves.
+    """Assert that every case does what it says.
 
-    Options are those of the project's configuration of gradcheck; `choices`, fields of `Options`, win. Raises
-    AssertionError with the report, also where there is no case at all, and UsageError for choices that make no sense.
+    `cases` is a path, or several, or cases themselves. Options are those of the project's configuration; `choices`,
+    fields of `Options`, win. Raises AssertionError with the report, also if there is no case, and UsageError for
+    invalid choices.
     """
     from gradcheck.cli.project_options import project_options
 
@@ -41,11 +42,11 @@ def check_engine(
     timeout: float | None = None,
     allow: Sequence[str] = (),
 ) -> Conformance:
-    """Assert that an engine is right in everything that it can be asked: ops, properties, and `cases` if any are given.
+    """Assert that an engine is right: its ops, properties, and any `cases`.
 
     `engine` is what `--engine` takes, or a Tensor class, or an object with `evaluate` and `pull_back`. `ops` limits the
     ops that are tried, `timeout` is in seconds for each of their cases. `allow` names properties that may fail, as
-    `gradcheck conform` shows them. Raises AssertionError with the table, and UsageError where there is no such engine.
+    `gradcheck conform` shows them. Raises AssertionError with the table, and UsageError for an unknown engine.
     """
     found = conform(_engine(engine), cases, ops=ops, timeout=timeout)
     if not _holds(found, allow):

@@ -1,4 +1,4 @@
-"""What the calls of this room raise: an AssertionError with the report, that a notebook shows as a page does."""
+"""The AssertionError of this package, with a report and a notebook view."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _MOST_SHOWN = 6000
 
 
 def with_snippet(found: CaseResult, text: str) -> CaseResult:
-    """The result with its call as Python, where that is short enough to be read."""
+    """Return the result with its call as Python, if that is short."""
     return replace(found, smallest=Reproduction("", 0, text)) if 0 < len(text) <= _MOST_SHOWN else found
 
 
 class CheckFailed(AssertionError):
-    """`result` is what was found."""
+    """An assertion that failed; `result` is the result of the check."""
 
     def __init__(self, report: str, result: Any) -> None:
         super().__init__(report)
@@ -31,8 +31,10 @@ class CheckFailed(AssertionError):
         return found
 
     def _render_traceback_(self) -> list[str]:
-        """The lines that IPython shows where this ends a cell: in a notebook the call alone, behind the picture of what
-        was found; in a terminal the report."""
+        """Return the lines that IPython shows if this ends a cell.
+
+        In a notebook they are the call alone, below the picture of the result; in a terminal the report.
+        """
         called = next((frame.line for frame in traceback.extract_tb(self.__traceback__)[1:] if frame.line), "")
         lines = str(self).rstrip().splitlines()
         if not hasattr(sys.modules["IPython"].get_ipython(), "kernel"):

@@ -1,4 +1,4 @@
-"""One call for a function with a backward of its own: it fails with the report of what is wrong."""
+"""`check_function`: an assertion on a function with its own backward."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_function(
     choices: Mapping[str, Any] | None = None,
     **named: Any,
 ) -> RunResult:
-    """Assert that a function computes what `spec` says, and pulls gradients back as that does.
+    """Assert that a function computes `spec`, and has its gradients.
 
         check_function(BiasGelu.apply, x=(5, 3), w=(3, 4), b=(4,), spec="gelu(x @ w + b)")
 
@@ -41,10 +41,10 @@ def check_function(
     get no gradient, nor do tensors that require none where others do.
 
     `choices` are `dtypes` (a list), `tolerance` (a relative one), `seed`, `dims` (sizes by name, for creators), and
-    fields of `Options`. Without `spec` the function is held to its own forward: differentiated by torch where it is
-    made of what torch differentiates, and by differences with error bars.
+    fields of `Options`. Without `spec` the function is compared with its own forward: differentiated by torch if it
+    consists of ops that torch differentiates, and by differences with error bars.
 
-    Raises AssertionError with the report, and UsageError or InvalidCase for a call that makes no sense.
+    Raises AssertionError with the report, and UsageError or InvalidCase for an invalid call.
     """
     given = {**(inputs or {}), **named}
     if not given:
@@ -71,7 +71,7 @@ def check_function(
 
 
 def _with_python_snippet(case: Case, found: CaseResult) -> CaseResult:
-    """What has failed, with its call in a few lines of Python."""
+    """Return a failed result with its call in a few lines of Python."""
     if found.status != "failed" or found.smallest is not None:
         return found
     from gradcheck.checks.implementations.python_reproduction import python_reproduction
@@ -98,7 +98,7 @@ def _implementation(function: Any, backward: Any, entry: str, own: Mapping[str, 
 
 
 def _case(given: Mapping[str, Any], spec: str, own: Mapping[str, Any], place: Place) -> Case:
-    """The case of these inputs. Raises InvalidCase for a spec, or a creator, that cannot be read."""
+    """Return the case of these inputs. Raises InvalidCase."""
     from gradcheck.language.loader import load_text
 
     arrays: dict[str, np.ndarray] = {}
@@ -139,17 +139,16 @@ def _with_arrays(case: Case, arrays: Mapping[str, np.ndarray]) -> Case:
 
 
 def _result(given: Mapping[str, Any]) -> str:
-    """A name for the result that no input has."""
+    """Return a name for the result that no input has."""
     return next(name for name in (RESULT, "out", "result", "result_") if name not in given)
 
 
 def _is_shape(value: Any) -> bool:
-    """Whether it is a shape: a tuple of integers."""
     return isinstance(value, tuple) and all(isinstance(size, int) for size in value)
 
 
 def _size_name(size: int, sizes: dict[str, int]) -> str:
-    """The name of a size; sizes of 0 and 1 stay."""
+    """Return the name of a size; sizes of 0 and 1 stay numbers."""
     if size < 2:
         return str(size)
     word = f"n{size}"
@@ -158,7 +157,7 @@ def _size_name(size: int, sizes: dict[str, int]) -> str:
 
 
 def _array(value: Any) -> np.ndarray:
-    """An array, a tensor of torch's, nested lists or a number, as an array."""
+    """Return an array of an array, a torch tensor, nested lists or a number."""
     if hasattr(value, "detach"):
         value = value.detach().cpu()
         if str(value.dtype) == "torch.bfloat16":
@@ -171,5 +170,4 @@ def _array(value: Any) -> np.ndarray:
 
 
 def as_sequence(inputs: Any) -> Sequence[Any]:
-    """Inputs as torch takes them: one, or several."""
     return tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)

@@ -1,4 +1,4 @@
-"""pytest's parametrization of a test of somebody's function, over dtypes and sizes."""
+"""pytest's parametrization of a test over dtypes and sizes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ DTYPES, SIZES = ("float64", "float32", "bfloat16"), (1, 2, 7, 33)
 
 
 def over(*names: str, dtypes: Iterable[Any] = DTYPES, **sizes: Iterable[int]) -> pytest.MarkDecorator:
-    """A test with the parameters `dtype` and one for each size, in all combinations:
+    """Parametrize a test by `dtype` and one parameter for each size.
 
         @over("n", d=[1, 64])
         def test_gelu(check_function, dtype, n, d):
             check_function(Gelu.apply, x=(n, d), spec="gelu(x)")
 
-    The `names` go over `SIZES`; dtypes are names, or torch's. The fixture `check_function` computes in the test's own.
+    The `names` take the values of `SIZES`; dtypes are names, or torch's. The fixture `check_function` uses the test's
+    dtype.
     """
     import pytest
 

@@ -1,4 +1,4 @@
-"""For whoever comes from `torch.autograd.gradcheck`: the same signature, held to what gradcheck holds code to."""
+"""The signature of `torch.autograd.gradcheck`, with gradcheck's checks."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ def gradcheck(
     spec: str | None = None,
     **ignored: Any,
 ) -> bool:
-    """Whether the gradients of `fn` at `inputs` are right; as `torch.autograd.gradcheck` is called.
+    """Return whether the gradients of `fn` at `inputs` are right.
 
-    Tensors among the inputs that require no gradient are given as they are. `eps`, `atol`, `rtol`, `nondet_tol`,
-    `fast_mode` and whatever else torch takes are not needed, and ignored: no step is guessed, and what may differ is
-    measured. With `spec`, over the names `x0`, `x1`, …, the values are checked, too.
+    It is called as `torch.autograd.gradcheck` is. Tensors among the inputs that require no gradient are constants.
+    `eps`, `atol`, `rtol`, `nondet_tol`, `fast_mode` and torch's other options are ignored: steps and tolerances are
+    determined. With `spec`, over the names `x0`, `x1`, …, the values are checked, too.
 
     Raises AssertionError with the report, unless `raise_exception` is False.
     """

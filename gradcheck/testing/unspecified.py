@@ -1,4 +1,4 @@
-"""A function without a specification, held to its own forward."""
+"""A check of a function without a specification, against its own forward."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from gradcheck.testing.check_failure import with_snippet
 
 
 def check_without_spec(implementation: Implementation, case: Case, names: Sequence[str], on: str = "cpu") -> RunResult:
-    """What is found of the code at the case's inputs, in each dtype that is asked for, and at others that are drawn;
-    `on` is the device."""
+    """Check code at the case's inputs and at others, in each requested dtype.
+
+    `on` is the device.
+    """
     from gradcheck.checks.implementations.python_reproduction import standalone_reproduction
     from gradcheck.checks.implementations.self_consistency import check_self_consistency as check
     from gradcheck.engines.implementation.binding import bind

@@ -1,17 +1,17 @@
-"""The exact oracle: gradient formulas, proved or refuted at random points of a finite field.
+"""The exact oracle: proofs of gradient formulas at random field points.
 
-It evaluates the forward on dual numbers modulo a prime, so it knows the exact derivative along a random direction, and
-compares it with what a formula claims (`prove`). It must not know gradient rules, tolerances or floating point.
-(Where a formula speaks of `grad(...)` of other tensors, the core's formulas for these become claims of their own.)
+It evaluates the forward on dual numbers modulo a prime, which gives the exact derivative along a random direction, and
+compares that with a formula's value (`prove`). It knows no gradient rules, tolerances or floating point. (If a formula
+uses `grad(...)` of other tensors, the core's formulas for these become claims of their own.)
 
 From the ground up, each module using only those before it:
 
-- `modular`: arithmetic of arrays modulo a prime; chains of matrices
-- `degree`, `point`, `constants`: bounds on polynomials; a random point of the field; floats as elements of the field
-- `regions`, `domains`, `whole`: what a graph compares and where it is undefined; where a formula is defined; points of
-  small whole numbers, at which comparisons come out
-- `dual`, `uninterpreted`: dual numbers, their arithmetic and the table of rules; functions outside the field
-- `host`, `evaluation`: who applies ops to dual numbers, and what need not be computed again at another point
+- `modular_arithmetic`, `modular_matrices`: arithmetic of arrays modulo a prime; chains of matrices
+- `degree`, `field_point`, `exact_constants`: bounds on polynomials; a random point; floats as elements of the field
+- `graph_regions`, `domain_conditions`, `integer_points`: comparisons and domains of a graph; conditions of a formula;
+  points of small integers, at which comparisons have an outcome
+- `dual_numbers`, `uninterpreted_functions`: dual numbers and the table of rules; functions outside the field
+- `host`, `partial_evaluation`: ops on dual numbers; values that are equal at all points
 - `ops`: how each op acts on dual numbers. To add an op, read the rule in `ops/__init__.py`: one entry in one file
-- `leaves`, `dependencies`, `graph`, `tracker`, `prove`: a case at a point, and the claims about it
+- `leaves`, `dependencies`, `graph_at_point`, `claim_tracker`, `prove`: a case at a point, and the claims about it
 """

@@ -1,4 +1,4 @@
-"""What is known of one claim, from point to point, and what is said of it in the end."""
+"""The state of one claim from point to point, and the proof in the end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_DIVISIONS_BY_ZERO = 3
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What the oracle found out about one claim."""
+    """The result for one claim."""
 
     status: Literal["proved", "refuted", "unsupported"]
     points: int = 0
@@ -36,7 +36,7 @@ class Proof:
 
 @dataclass(slots=True)
 class ClaimTracker:
-    """What is known of one claim so far."""
+    """The state of one claim."""
 
     name: str
     formula: Expr
@@ -62,7 +62,7 @@ class ClaimTracker:
 
     @property
     def needs_too_many_points(self) -> bool:
-        """Whether chance cannot be ruled out at as many points as there may be."""
+        """Whether the allowed number of points cannot rule out chance."""
         return (
             self.points >= MIN_POINTS_TO_GIVE_UP and self.bound ** (MAX_POINTS / self.points) >= MAX_ERROR_PROBABILITY
         )
@@ -83,7 +83,7 @@ class ClaimTracker:
         self.is_refuted, self.uninterpreted = False, set()
 
     def record_error(self, error: GradcheckError) -> None:
-        """At a point where it cannot be evaluated; another may do where a divisor was 0."""
+        """Note an error at a point; a division by zero may not occur at another."""
         self.errors += 1
         if isinstance(error, ShapeMismatch):
             self.is_refuted, self.depends_on_functions = True, False
@@ -91,7 +91,10 @@ class ClaimTracker:
             self.unsupported_reason = fact("exact_error", message=error.message)
 
     def record_gap(self, gap: Dual, degree: Degree, number: int) -> None:
-        """What is 0 at this point if the formula is right. It, and what it rests on, have at most this degree."""
+        """Note the difference from the derivative, 0 if the claim is right.
+
+        `degree` bounds it and the gradients that it depends on.
+        """
         self.points += 1
         self.uninterpreted |= gap.point.uninterpreted
         self.degree = max(self.degree, degree.numerator)

@@ -1,4 +1,4 @@
-"""Bounds on the degrees of the polynomials that an exact evaluation computes, so that its error is known.
+"""Bounds on the degrees of the polynomials in an exact evaluation.
 
 The value of a dual number is a fraction `P / Q`, its tangent a fraction `R / (Q S)`, of polynomials in everything that
 is random at a point: leaves, directions, incoming gradients, and values of uninterpreted functions. By the lemma of
@@ -17,7 +17,7 @@ UNINTERPRETED, PIECEWISE, BRANCHED, PARTIAL = 1, 2, 4, 8
 
 
 class Degree(NamedTuple):
-    """Bounds on the total degrees of P, Q, R and S, over all elements of a tensor."""
+    """Bounds on the total degrees of P, Q, R and S, over all elements."""
 
     numerator: int = 0
     denominator: int = 0
@@ -26,7 +26,7 @@ class Degree(NamedTuple):
     kinds: int = 0  # the bits above
 
     def plus(self, other: Degree) -> Degree:
-        """Of a sum of two, over the product of their denominators."""
+        """Return the degree of a sum, over the product of the denominators."""
         p, q, r, s, k = self
         u, v, w, x, j = other
         if not (q or v or s or x):
@@ -34,26 +34,26 @@ class Degree(NamedTuple):
         return Degree(max(p + v, u + q), q + v, max(r + v + x, w + q + s), s + x, k | j)
 
     def times(self, other: Degree) -> Degree:
-        """Of a product, by the product rule."""
+        """Return the degree of a product, by the product rule."""
         p, q, r, s, k = self
         u, v, w, x, j = other
         left, right = r + u + x, p + w + s
         return _degree(Degree, (p + u, q + v, left if left > right else right, s + x, k | j))
 
     def inverted(self) -> Degree:
-        """Of `Q / P`, whose derivative is `-R Q / (S P^2)`."""
+        """Return the degree of `Q / P`, whose derivative is `-R Q / (S P^2)`."""
         p, q, r, s, k = self
         return Degree(q, p, r + q, s + p, k)
 
     def summed(self, terms: int) -> Degree:
-        """Of a sum of so many, each with a denominator of its own."""
+        """Return the degree of a sum of `terms`, each with its own denominator."""
         p, q, r, s, k = self
         if terms <= 1 or not (q or s):
             return self
         return Degree(p + (terms - 1) * q, terms * q, r + (terms - 1) * (q + s), terms * s, k)
 
     def join(self, other: Degree) -> Degree:
-        """Of every element of two tensors that are put into one."""
+        """Return the degree of a tensor with the elements of both."""
         p, q, r, s, k = self
         u, v, w, x, j = other
         if not (q or v or s or x):
@@ -64,32 +64,35 @@ class Degree(NamedTuple):
         return Degree(numerator, denominator, tangent, cofactor, k | j)
 
     def of_value(self) -> Degree:
-        """Of the value alone, as a constant."""
+        """Return the degree of the value as a constant."""
         return Degree(self[0], self[1], 0, 0, self[4])
 
     def of_tangent(self) -> Degree:
-        """Of the tangent, taken for a value."""
+        """Return the degree of the tangent as a value."""
         return Degree(self[2], self[1] + self[3], 0, 0, self[4])
 
     def with_direction(self, ndim: int) -> Degree:
-        """Of a value to whose tangent a direction of degree `ndim` is added."""
+        """Return the degree with a direction of degree `ndim` in the tangent."""
         p, q, r, s, k = self
         return Degree(p, q, max(r, ndim + q + s), s, k)
 
     def chain_rule(self, slope: Degree, argument: Degree) -> Degree:
-        """Of a value of this degree whose tangent is `slope` times the argument's tangent."""
+        """Return the degree with the tangent `slope * argument.tangent`."""
         p, q, _, _, k = self
         _, v, r, s, j = argument
         return Degree(p, q, slope.numerator + r + q, slope.denominator + v + s, k | j | slope.kinds)
 
     def determinant(self, n: int) -> Degree:
-        """Of the determinant of an n by n matrix of these: sums of n-fold products over all entries' denominators."""
+        """Return the degree of the determinant of an n by n matrix.
+
+        It is a sum of n-fold products over all entries' denominators.
+        """
         p, q, r, s, k = self
         rest = (n * n - n) * q
         return Degree(n * p + rest, n * n * q, r + max(0, n - 1) * p + rest + max(0, n * n - 1) * s, n * n * s, k)
 
     def inverse_matrix(self, n: int) -> Degree:
-        """Of the inverse X of an n by n matrix A of these, by Cramer's rule; `dX = -X dA X`."""
+        """Return the degree of an inverse X, by Cramer's rule; `dX = -X dA X`."""
         p, q, r, s, k = self
         numerator, denominator = max(0, n - 1) * p + (n * n - n + 1) * q, n * p + (n * n - n) * q
         tangent = 2 * numerator + r + max(0, n * n - 1) * (q + s)

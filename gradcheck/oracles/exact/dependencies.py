@@ -1,4 +1,4 @@
-"""What a formula speaks of besides the forward's values: steps of a derivation, and gradients of other tensors."""
+"""The dependencies of a formula: derivation steps and other gradients."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ from gradcheck.oracles.exact.partial_evaluation import PointEvaluator
 
 
 class FormulaDependencies(NamedTuple):
-    """The names of `let` that a formula is made of, in their order; and the tensors whose gradients it, or one of
-    these, speaks of."""
+    """The names in `let` that a formula uses, in order, and the gradients."""
 
     formula: Expr  # keeps its id its own
     steps: tuple[str, ...]
@@ -28,7 +27,7 @@ class FormulaDependencies(NamedTuple):
 
 
 class Dependencies:
-    """For the formulas of one problem; what was found out is kept."""
+    """The dependencies of the formulas of one problem, cached."""
 
     def __init__(self, problem: Problem) -> None:
         self.problem, self.case = problem, problem.case
@@ -43,7 +42,7 @@ class Dependencies:
         self._made_of: dict[str, tuple[str, ...]] = {}
 
     def __contains__(self, number: object) -> bool:
-        """Whether the file writes this number out in an expression."""
+        """Return whether the file writes this number in an expression."""
         return number in self._numbers or any(number in _numbers_in(one.formula) for one in self._mentioned.values())
 
     @cached_property
@@ -52,7 +51,7 @@ class Dependencies:
         return frozenset().union(*map(_numbers_in, exprs))
 
     def of(self, formula: Expr) -> FormulaDependencies:
-        """Raises Unsupported where a gradient that it is made of is not derived."""
+        """Return the dependencies. Raises Unsupported for a gradient not derived."""
         known = self._mentioned.get(id(formula))
         if known is None:
             steps = self.case.let_steps_of(formula)
@@ -63,8 +62,10 @@ class Dependencies:
         return known
 
     def children_first(self, names: Iterable[str], known: Container[str] = ()) -> list[str]:
-        """These tensors, of which formulas speak, and all that their gradients are made of, children first; without
-        what is known, and what is below that."""
+        """Return these tensors and their gradients' dependencies, children first.
+
+        Tensors that are `known`, and what they depend on, are left out.
+        """
         found: dict[str, None] = {}
         stack = [*names][::-1]
         while stack:
@@ -80,7 +81,10 @@ class Dependencies:
         return list(found)
 
     def derived(self, name: str) -> Expr:
-        """The core's gradient as a formula that speaks of its children's. Raises Unsupported."""
+        """Return the core's gradient as a formula of its children's.
+
+        Raises Unsupported.
+        """
         if self._derived is None:
             self._derived = derive_gradients(
                 self.problem if self.fixes_incoming else self._without_inner(), expand=False
@@ -90,7 +94,7 @@ class Dependencies:
         return self._derived[name]
 
     def is_incoming_only(self, name: str) -> bool:
-        """Whether it is a root's gradient, and nothing but what comes in there."""
+        """Return whether a root's gradient is just its incoming gradient."""
         return name in self.problem.seeds[0] and not self.is_inner(name)
 
     def _look_at_roots(self) -> None:
@@ -100,11 +104,11 @@ class Dependencies:
         self.fixes_incoming = any(seed is None and self.is_inner(root) for root, seed in pairs)
 
     def is_inner(self, root: str) -> bool:
-        """Whether another root is made of it."""
+        """Return whether another root depends on it."""
         return split_name(root)[0] in self._inner
 
     def _without_inner(self) -> Problem:
-        """The problem with nothing coming in at roots that others are made of."""
+        """Return the problem with no incoming gradient at inner roots."""
         if not self._inner:
             return self.problem
 
@@ -115,7 +119,7 @@ class Dependencies:
         return replace(self.problem, seeds=seeds)
 
     def _derive(self, names: Sequence[str]) -> None:
-        """Learn what the gradients of these are made of. Raises Unsupported where one of them is not derived."""
+        """Record what these gradients depend on. Raises Unsupported."""
         if not names:
             return
         self._look_at_roots()

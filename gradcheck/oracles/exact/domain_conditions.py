@@ -1,7 +1,8 @@
-"""Where a formula is defined: the conditions of its own logarithms, roots and divisors, `x > 0`, as text.
+"""The conditions under which a formula is defined, as text: `x > 0`.
 
-Conditions are taken apart as far as they are plain (`2 * sqrt(x) != 0` is `x > 0`), and those that always hold are left
-out (`1 + exp(x) != 0`). Which of the rest the graph has as well, only a point of the field can tell (`GraphRegions`).
+They come from its logarithms, roots and divisors. They are simplified (`2 * sqrt(x) != 0` is `x > 0`), and those that
+always hold are left out (`1 + exp(x) != 0`). Only a point of the field shows which of the rest the graph has as well
+(`GraphRegions`).
 """
 
 from __future__ import annotations
@@ -50,7 +51,10 @@ _KEEPS = _MOVES | {"sum", "mean", "amax", "amin", "prod", "cumsum", "clone", "de
 
 
 def conditions(exprs: Iterable[Expr], known: Mapping[str, Sign]) -> list[Condition]:
-    """What these expressions ask for, each once, less what always holds; `known` are the signs of names."""
+    """Return each condition of these expressions once, less trivial ones.
+
+    `known` are the signs of names.
+    """
     signs: dict[int, tuple[Expr, Sign]] = {}
     found: dict[tuple[Domain, str], Condition] = {}
     for expr in exprs:
@@ -63,7 +67,7 @@ def conditions(exprs: Iterable[Expr], known: Mapping[str, Sign]) -> list[Conditi
 
 
 def condition_texts(found: Iterable[Condition]) -> tuple[str, ...]:
-    """As a person writes them: `x > 0` for `x >= 0` and `x != 0`."""
+    """Return the conditions as text: `x > 0` for `x >= 0` and `x != 0`."""
     by_text: dict[str, set[Domain]] = {}
     for domain, expr in found:
         by_text.setdefault(to_text(expr), set()).add(domain)
@@ -76,7 +80,7 @@ def condition_texts(found: Iterable[Condition]) -> tuple[str, ...]:
 
 
 def _in_brackets(text: str, domain: Domain) -> str:
-    """Comparisons bind looser than arithmetic."""
+    """Add brackets, since comparisons bind looser than arithmetic."""
     is_loose = any(f" {word} " in text for word in ("<", ">", "<=", ">=", "==", "!=", "&", "|"))
     return f"({text})" if is_loose and not domain.startswith("unit") else text
 
@@ -110,7 +114,7 @@ def _number(expr: Expr) -> float | None:
 
 
 def _plain(asked: Iterable[Condition], sign_of: Callable[[Expr], Sign]) -> Iterator[Condition]:
-    """The conditions taken apart, less those that hold by sign."""
+    """Yield the conditions in simple form, less those that hold by sign."""
     waiting = list(asked)
     while waiting:
         domain, expr = waiting.pop()
@@ -127,7 +131,7 @@ def _plain(asked: Iterable[Condition], sign_of: Callable[[Expr], Sign]) -> Itera
 
 
 def _split_condition(domain: Domain, expr: Expr, sign_of: Callable[[Expr], Sign]) -> list[Condition] | None:
-    """What a condition is as conditions of parts; None where it is plain."""
+    """Return a condition as conditions of parts; None if it is simple."""
     if not isinstance(expr, Call):
         number = _number(expr)
         return [] if number is not None and number and domain == "nonzero" else None
@@ -144,7 +148,7 @@ def _split_condition(domain: Domain, expr: Expr, sign_of: Callable[[Expr], Sign]
 
 
 def _sign_of(known: Mapping[str, Sign]) -> Callable[[Expr, list[Sign]], Sign]:
-    """The sign of an expression from those of its parts."""
+    """Return a function from an expression and its parts' signs to its sign."""
 
     def combine(node: Expr, parts: list[Sign]) -> Sign:
         number = _number(node)

@@ -1,8 +1,8 @@
-"""Dual numbers modulo a prime: tensors on which any forward yields its exact directional derivative.
+"""Dual numbers modulo a prime, on which forwards yield exact derivatives.
 
 A dual number is `value + tangent * e` with `e * e = 0`, so `f(x + v e) = f(x) + f'(x) v e`: forward-mode
 differentiation (Wengert 1964; Griewank and Walther, "Evaluating Derivatives", 2008, chapter 3), without rounding. Ops
-are applied to dual numbers as they are to tensors and formulas; how each op acts on them is its rule in `EXACT_RULES`.
+apply to dual numbers as to tensors and formulas; the rule of each op is in `EXACT_RULES`.
 """
 
 from __future__ import annotations
@@ -29,17 +29,16 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class DivisionByZero(Unsupported):
-    """A divisor is 0 at this point; it need not be at another."""
+    """A divisor is 0 at this point; it need not be 0 at another."""
 
 
 class Dual(Operators):
-    """value      residues, an int64 array
-    tangent    the derivative along the direction that is looked at; None for zero
-    lazy_value, lazy_tangent    the same, or chains of matrices that are not multiplied out yet
-    degree     bounds on the polynomials that they are
+    """A tensor of dual numbers. Operators work by element, with broadcasting.
 
-    Arithmetic by operators is element by element, with broadcasting; it keeps all of these. Other operators and methods
-    apply ops.
+    value      residues, an int64 array
+    tangent    the derivative along the current direction; None for zero
+    lazy_value, lazy_tangent    the same, or chains of matrices that are not multiplied yet
+    degree     bounds on the polynomials
     """
 
     __slots__ = ("degree", "lazy_tangent", "lazy_value", "point")
@@ -61,7 +60,7 @@ class Dual(Operators):
         return tangent.dense() if type(tangent) is MatrixChain else tangent
 
     def value_chain(self) -> MatrixChain:
-        """The value of a matrix as a chain that can grow longer."""
+        """Return the value of a matrix as a chain that can grow."""
         chain = self.lazy_value
         if type(chain) is not MatrixChain:
             chain = self.lazy_value = MatrixChain((self._matrix(),))
@@ -74,14 +73,14 @@ class Dual(Operators):
         return ModularMatrix(value, prime)
 
     def tangent_chain(self) -> MatrixChain | None:
-        """The same of the tangent."""
+        """Return the tangent of a matrix as a chain; None for zero."""
         if self.lazy_tangent is not None and type(self.lazy_tangent) is not MatrixChain:
             self.lazy_tangent = MatrixChain((ModularMatrix(self.lazy_tangent, self.point.prime),))
         chain: MatrixChain | None = self.lazy_tangent
         return chain
 
     def primal(self) -> Dual:
-        """The value alone, as a constant."""
+        """Return the value alone, as a constant."""
         if self.lazy_tangent is None:
             return self
         return type(self)(self.point, self.lazy_value, None, self.degree.of_value())
@@ -117,7 +116,7 @@ class Dual(Operators):
         return _sum(lift(self.point, other), self, -1)
 
     def __mul__(self, other: Any) -> Dual:
-        """By the product rule. The square of a root is what it is the root of, where the point keeps that."""
+        """Multiply, by the product rule; a point may know squares of roots."""
         b, prime = lift(self.point, other), self.point.prime
         x, y, left, right = self.value, b.value, self.tangent, b.tangent
         tangent: np.ndarray | None = None
@@ -141,7 +140,7 @@ class Dual(Operators):
     __radd__, __rmul__ = __add__, __mul__
 
     def reciprocal(self) -> Dual:
-        """`1 / x`. Raises ZeroDivisionError where x is 0."""
+        """Return `1 / x`. Raises ZeroDivisionError if x is 0."""
         prime, tangent, residues = self.point.prime, self.tangent, self.value
         value, degree = modular_arithmetic.inverse(residues, prime), self.degree.inverted()
         if tangent is not None:
@@ -151,7 +150,7 @@ class Dual(Operators):
         return Dual(self.point, value, tangent, degree)
 
     def add_formally(self, other: Dual, sign: int = 1) -> Dual:
-        """`self + sign * other`, where an infinity is a number like any other: for what is no sum but in its form."""
+        """Return `self + sign * other`, infinities treated as numbers."""
         point, x, y, left, right = self.point, self.value, other.value, self.tangent, other.tangent
         value = (x + y if sign > 0 else x - y) % point.prime
         tangent = left
@@ -164,8 +163,10 @@ class Dual(Operators):
 
 
 class Indicator(Dual):
-    """What a comparison is: 1 where it holds, 0 elsewhere, for the function; an uninterpreted residue here, so that
-    what is proved holds for both."""
+    """The result of a comparison: 1 if it holds, 0 if not, for the function.
+
+    Here it is an uninterpreted residue, so that a proof holds for both.
+    """
 
     __slots__ = ()
     dtype: np.dtype = np.dtype(np.bool_)
@@ -179,7 +180,7 @@ def _known_square(x: Dual, product: Dual) -> Dual:
 
 
 def _sum(a: Dual, b: Dual, sign: int) -> Dual:
-    """A sum with minus infinity is minus infinity."""
+    """Add; a sum with minus infinity is minus infinity."""
     total = a.add_formally(b, sign)
     if not total.point.has_infinity:
         return total
@@ -195,8 +196,11 @@ def _sum(a: Dual, b: Dual, sign: int) -> Dual:
 
 @dataclass(frozen=True, slots=True)
 class ExactRule:
-    """How an op acts on dual numbers: `function(*arguments)`, all in the signature's order, gives a Dual, or a plain
-    array where nothing depends on the point. The arguments at `operands`, and those in a sequence, arrive as Duals."""
+    """The rule of an op: `function(*arguments)`, in the signature's order.
+
+    It returns a Dual, or an array that is equal at all points. The arguments at `operands`, and those in a sequence,
+    are passed as Duals.
+    """
 
     function: Callable[..., Any]
     operands: tuple[int, ...]
@@ -207,7 +211,7 @@ EXACT_RULES: dict[str, ExactRule] = {}
 
 
 def exact_rule(*names: str, operands: tuple[int, ...] = (0,)) -> Callable[[F], F]:
-    """Say how these ops act on dual numbers, as an `ExactRule`. Raises ValueError for an op that has a rule."""
+    """Register an `ExactRule` for these ops. Raises ValueError for a second."""
 
     def decorate(function: F) -> F:
         for name in names:
@@ -220,9 +224,9 @@ def exact_rule(*names: str, operands: tuple[int, ...] = (0,)) -> Callable[[F], F
 
 
 def apply_rule(point: FieldPoint, op: Op, args: Iterable[Any]) -> Any:
-    """The op on dual numbers at this point.
+    """Apply the op to dual numbers at this point.
 
-    Raises Unsupported for what exact arithmetic does not know, DivisionByZero, and ShapeMismatch.
+    Raises Unsupported, DivisionByZero, and ShapeMismatch.
     """
     rule = EXACT_RULES.get(op.name)
     if rule is None:
@@ -244,7 +248,10 @@ def apply_rule(point: FieldPoint, op: Op, args: Iterable[Any]) -> Any:
 
 
 def lift(point: FieldPoint, value: Any) -> Dual:
-    """A number or an array as a Dual without tangent. Raises Unsupported for what is no rational number."""
+    """Return a number or an array as a Dual without tangent.
+
+    Raises Unsupported for what is no rational number.
+    """
     if isinstance(value, Dual):
         return value
     if type(value) is int:
@@ -264,7 +271,6 @@ def lift(point: FieldPoint, value: Any) -> Dual:
 
 
 def _lift_fraction(point: FieldPoint, number: float) -> Dual:
-    """The same of one number."""
     try:
         found = exact_constants.residue(point, number)
     except ZeroDivisionError as error:
@@ -273,7 +279,7 @@ def _lift_fraction(point: FieldPoint, number: float) -> Dual:
 
 
 def _lift_fractions(point: FieldPoint, array: np.ndarray, dtype: np.dtype) -> Dual:
-    """Numbers of this dtype, in double precision."""
+    """Return an array of floats of this dtype, in double precision, as a Dual."""
     unique, places = np.unique(array, return_inverse=True)
     numbers = unique.tolist()
     try:
@@ -286,7 +292,7 @@ def _lift_fractions(point: FieldPoint, array: np.ndarray, dtype: np.dtype) -> Du
 
 
 def _refuse_casts(op: Op) -> None:
-    """Floats would be cut to integers; complex numbers are no residues."""
+    """Raise Unsupported: casts cut floats; complex numbers are no residues."""
     if not op.name.endswith("_like") and op.name != "to":
         raise Unsupported(f"{op.name} in another kind of numbers")
 

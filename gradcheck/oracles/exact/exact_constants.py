@@ -1,4 +1,4 @@
-"""Which number a float stands for: an integer, a fraction, a root of one, or such a root times powers of pi."""
+"""Floats as exact numbers: fractions, and their roots times powers of pi."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROUNDED = "rounded numbers"
 
 
 def residue(point: FieldPoint, number: float, dtype: np.dtype = _FLOAT64) -> int:
-    """A number of this dtype as an element of the field. Raises ZeroDivisionError where its denominator is 0 there."""
+    """Return a number as a field element. Raises ZeroDivisionError."""
     if math.isinf(number):
         return point.infinity(1 if number > 0 else -1)
     simple = fraction(number, dtype)
@@ -54,8 +54,9 @@ def _quotient(number: Fraction, prime: int) -> int:
 
 @lru_cache(maxsize=4096)
 def fraction(number: float, dtype: np.dtype = _FLOAT64) -> Fraction | None:
-    """A decimal number of few digits, or a fraction with a small denominator, to which the number of this dtype is the
-    nearest; None where it is neither, and where it is both: in half precision a twelfth is also the nearest to 0.0833.
+    """Return the short decimal, or the simple fraction, nearest to the number.
+
+    None if there is neither, and if both differ: in half precision a twelfth is also the nearest to 0.0833.
     """
     written = Fraction(f"{number:.{_MOST_DIGITS[dtype] - 1}e}")
     simple = Fraction(number).limit_denominator(_LARGEST_DENOMINATOR[dtype])
@@ -66,7 +67,7 @@ def fraction(number: float, dtype: np.dtype = _FLOAT64) -> Fraction | None:
 
 
 def _is_alone(simple: Fraction, dtype: np.dtype) -> bool:
-    """Whether no other fraction of a small denominator is as near to the same number of this dtype."""
+    """Return whether no other simple fraction rounds to the same number."""
     spacing = abs(simple) * Fraction(2) ** (1 - DIGITS[dtype])
     return spacing * simple.denominator * _LARGEST_DENOMINATOR[dtype] < 1
 
@@ -77,7 +78,7 @@ def _nearest(number: float, dtype: np.dtype) -> float:
 
 @lru_cache(maxsize=4096)
 def decimal_fraction(number: float) -> Fraction | None:
-    """The decimal number that a file writes out, of up to 15 digits; None where that may be a rounded root or more."""
+    """Return the decimal of a file, up to 15 digits; None for a likely root."""
     digits = len(repr(number).partition("e")[0].replace(".", "").lstrip("-0"))
     if digits > _WRITTEN_DIGITS or surd(abs(number), 10.0 ** (1 - digits)) is not None:
         return None
@@ -86,7 +87,7 @@ def decimal_fraction(number: float) -> Fraction | None:
 
 @lru_cache(maxsize=4096)
 def surd(number: float, rounded: float = 2e-15) -> tuple[Fraction, int] | None:
-    """`(s, k)` where a positive float is `sqrt(s) * pi ** (k / 2)` up to rounding, s a small fraction."""
+    """Return `(s, k)` for `sqrt(s) * pi ** (k / 2)`, s a small fraction."""
     for halves in (0, -1, 1, 2, -2):
         part = number / math.pi ** (halves / 2)
         if not 1e-4 < part < 1e4:
@@ -99,7 +100,7 @@ def surd(number: float, rounded: float = 2e-15) -> tuple[Fraction, int] | None:
 
 
 def _root(point: FieldPoint, number: int) -> int:
-    """The square root of a positive integer: the product of those of its prime factors, so that roots multiply."""
+    """Return the root of a positive integer: the product of its primes' roots."""
     found = 1
     for factor, times in prime_factors(number):
         found = found * pow(factor, times // 2, point.prime) % point.prime
@@ -109,7 +110,7 @@ def _root(point: FieldPoint, number: int) -> int:
 
 
 def _root_of_prime(point: FieldPoint, factor: int) -> int:
-    """Modulo p = 3 mod 4 the root of a square a is `a ** ((p + 1) / 4)`; of what is no square it is a symbol."""
+    """Return the root `a ** ((p + 1) / 4)` modulo p = 3 mod 4, or a symbol."""
     prime = point.prime
     root = pow(factor, (prime + 1) // 4, prime)
     if root * root % prime == factor % prime:
@@ -119,7 +120,7 @@ def _root_of_prime(point: FieldPoint, factor: int) -> int:
 
 @lru_cache(maxsize=1024)
 def prime_factors(number: int) -> tuple[tuple[int, int], ...]:
-    """Each prime factor of a positive integer and how often it divides it, by trial division."""
+    """Return the prime factors with multiplicity, by trial division."""
     found: dict[int, int] = {}
     divisor = 2
     while divisor * divisor <= number:

@@ -1,13 +1,13 @@
-"""A random point of a finite field, and the values that uninterpreted functions take at it.
+"""A random point of a finite field, and uninterpreted functions at it.
 
 A function that is no fraction of polynomials (`exp`, `sin`, `x > 0`) is left uninterpreted: its values are random, the
 same for the same argument. That is Ackermann's reduction (1954): of a function f nothing is assumed but that `x = y`
 implies `f(x) = f(y)`, so what is proved for all such f is true of the real one. (Gulwani and Necula evaluate programs
-at random in this way: "Global value numbering using random interpretation", POPL 2004.) What must be known beyond that,
-such as `exp(log(x)) = x`, is defined value by value.
+at random in this way: "Global value numbering using random interpretation", POPL 2004.) Known identities, such as
+`exp(log(x)) = x`, are defined value by value.
 
 Two arguments that are different expressions may be equal at a point by chance, and then a wrong identity may hold
-there; the probability of that is part of `error_bound`.
+there; `error_bound` includes the probability of that.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _BYTE = 0x100000001B3
 
 @dataclass(slots=True)
 class _Function:
-    """The arguments that one uninterpreted function was asked for at a point, and the values defined for it."""
+    """The arguments of one uninterpreted function at a point, and its values."""
 
     seen: set[int] = field(default_factory=set)
     others: int = 0
@@ -51,7 +51,7 @@ class _Function:
         return len(self.seen) + self.others
 
     def lookup(self, arguments: np.ndarray, default: np.ndarray) -> np.ndarray:
-        """The defined values of these arguments, `default` where there is none."""
+        """Return the defined values of these arguments, else `default`."""
         if not len(self.keys):
             return default
         places = np.minimum(np.searchsorted(self.keys, arguments), len(self.keys) - 1)
@@ -60,9 +60,9 @@ class _Function:
 
 @dataclass(slots=True)
 class FieldPoint:
-    """One random point: its prime p, and the salt of the values that uninterpreted functions take at it.
+    """One random point: its prime p, and the salt of its hashed values.
 
-    Its random elements and these values are all from 1 to p - 1.
+    Its random elements and the values of functions are all from 1 to p - 1.
     """
 
     prime: int
@@ -89,39 +89,39 @@ class FieldPoint:
     _drawn: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def random(self, generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-        """Random elements, none of them 0."""
+        """Return random elements, none of them 0."""
         return generator.integers(1, self.prime, shape, dtype=np.int64)
 
     def vector(self, generator: np.random.Generator, size: int) -> np.ndarray:
-        """Random elements, of which many are drawn at once: a few cost as much as some hundred."""
+        """Return random elements, drawn in blocks: a few cost as much as hundreds."""
         if len(self._drawn) < size:
             self._drawn = self.random(generator, (max(size, _AT_ONCE),))
         found, self._drawn = self._drawn[:size], self._drawn[size:]
         return found
 
     def value(self, name: str, arguments: np.ndarray, degree: Degree) -> np.ndarray:
-        """The values of an uninterpreted function for these arguments, whose degree is `degree`."""
+        """Return an uninterpreted function's values; `degree` is the arguments'."""
         self.uninterpreted.add(name)
         return self._asked(name, arguments, degree).lookup(arguments, self._hashed(name, arguments))
 
     def define(self, name: str, arguments: np.ndarray, results: np.ndarray, degree: Degree) -> None:
-        """Fix the function's values for these arguments; what was defined first stays."""
+        """Fix the function's values for these arguments; the first one stays."""
         function = self._asked(name, arguments, degree)
         values = np.concatenate([function.values, np.broadcast_to(results, arguments.shape).ravel()])
         function.keys, first = np.unique(np.concatenate([function.keys, arguments.ravel()]), return_index=True)
         function.values = values[first]
 
     def defined_values(self, name: str, arguments: np.ndarray, default: np.ndarray) -> np.ndarray:
-        """The values that were defined for the function, `default` elsewhere."""
+        """Return the values that were defined, else `default`."""
         function = self._functions.get(name)
         return default if function is None else function.lookup(arguments, default)
 
     def symbol(self, name: str) -> int:
-        """A number that has a name, and of which nothing else is known."""
+        """Return a number with a name and no known properties."""
         return int(self.value(name, np.zeros(1, dtype=np.int64), Degree())[0])
 
     def domain_kinds(self, domain: Domain, arguments: np.ndarray, degree: Degree) -> int:
-        """`PARTIAL` for a function that is undefined outside a domain, where its graph does not ask for that too."""
+        """Return `PARTIAL` for a function with a smaller domain than the graph."""
         if self.integer_scale and degree != CONSTANT:
             integer_points.require_domain(domain, arguments, self.prime)
             return 0
@@ -130,11 +130,14 @@ class FieldPoint:
         return PARTIAL
 
     def weight(self) -> int:
-        """The random number by which two arguments of a function are combined into one."""
+        """Return a random factor that combines two arguments into one."""
         return int(self._hashed("weight", np.zeros(1, dtype=np.int64))[0])
 
     def infinity(self, sign: int) -> int:
-        """The number that stands for an infinity, so that a proof holds for ever larger ones; `exp(-inf)` is 0."""
+        """Return a symbol for an infinity; `exp(-inf)` is 0.
+
+        A proof holds for ever larger numbers.
+        """
         value = self.symbol("inf" if sign > 0 else "-inf")
         if sign < 0 and not self.has_infinity:
             self.has_infinity = True
@@ -142,7 +145,7 @@ class FieldPoint:
         return value
 
     def error_bound(self, degree: Degree) -> float:
-        """At most the probability that `P / Q`, which is not zero and has this degree, is zero at a random point.
+        """Return a bound on the probability that a nonzero `P / Q` vanishes here.
 
         That is `(deg P + collisions + zero tests) / (p - 1 - deg Q)`: by Schwartz and Zippel for P, for the difference
         of each pair of arguments of an uninterpreted function, and for each comparison with 0, of all points where Q is
@@ -170,7 +173,7 @@ class FieldPoint:
         return function
 
     def _hashed(self, name: str, arguments: np.ndarray) -> np.ndarray:
-        """From 1 to p - 1, by splitmix64's finalizer (Steele, Lea and Flood, OOPSLA 2014)."""
+        """Return 1 to p - 1 by splitmix64 (Steele, Lea and Flood, OOPSLA 2014)."""
         mixed = np.atleast_1d(arguments).astype(np.uint64) ^ np.uint64(self._seed(name))
         for shift, factor in _SPLITMIX:
             mixed ^= mixed >> shift
@@ -184,7 +187,7 @@ class FieldPoint:
 
 @lru_cache(maxsize=1024)
 def _hash_of(name: str) -> tuple[int, int]:
-    """By what a seed is multiplied, and what is added to it, where the bytes of a name follow it in turn."""
+    """Return the factor and summand by which a name's bytes change a seed."""
     factor, rest = 1, 0
     for byte in name.encode():
         factor, rest = factor * _BYTE % (1 << 63), (rest * _BYTE + byte) % (1 << 63)

@@ -1,4 +1,4 @@
-"""A case at one random point: its forward values, their derivative along directions, and what formulas claim there."""
+"""A case at one random point: values, directional derivatives, claims."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ from gradcheck.oracles.exact.ops.reductions import sum_axes
 
 
 class Direction:
-    """A random direction of one tensor, along which it is differentiated and a gradient is looked at: the outer product
-    of a random vector for each dimension.
+    """A random direction of one tensor: an outer product of random vectors.
 
     A gradient G that is wrong in any element is wrong along it, but by chance: `<G - true, V>` is a polynomial in the
     vectors, not zero if G is wrong, of one degree for each dimension.
@@ -43,7 +42,7 @@ class Direction:
         self.vectors = [drawn[end - size : end] for end, size in zip(ends, sizes, strict=True)]
 
     def added_to(self, tensor: Dual) -> Dual:
-        """The tensor, this direction added to its tangent."""
+        """Return the tensor with this direction added to its tangent."""
         degree = tensor.degree.with_direction(max(1, len(self.shape)))
         tangent = self._tangent()
         if tensor.tangent is not None:
@@ -52,7 +51,7 @@ class Direction:
         return Dual(self.point, tensor.lazy_value, tangent, degree)
 
     def _tangent(self) -> Any:
-        """The direction as an array; of a matrix as a chain of a column and a row."""
+        """Return the direction as an array; for a matrix, a chain of two vectors."""
         prime = self.point.prime
         if len(self.shape) == 2:
             column, row = self.vectors[0][:, None], self.vectors[1][None, :]
@@ -63,7 +62,7 @@ class Direction:
         return tangent.reshape(self.shape)
 
     def inner(self, gradient: Dual) -> Dual:
-        """The inner product of the direction and a tensor of its shape; a number."""
+        """Return the inner product with a tensor of its shape; a number."""
         if len(self.shape) == 2:
             left = Dual(self.point, self.vectors[0][None, :], None, RANDOM)
             right = Dual(self.point, self.vectors[1][:, None], None, RANDOM)
@@ -74,12 +73,12 @@ class Direction:
 
 
 def scalar(x: Dual) -> Dual:
-    """The value of a tensor of one element, without dimensions."""
+    """Return the value of a tensor of one element, without dimensions."""
     return Dual(x.point, x.lazy_value.reshape(()), None, x.degree)
 
 
 class PointSettings(NamedTuple):
-    """Which random point, and how."""
+    """The choice of a random point."""
 
     seed: int = 0
     number: int = 0
@@ -94,8 +93,8 @@ class PointSettings(NamedTuple):
 class GraphAtPoint:
     """The case at a random point.
 
-    `directions` are those along which tensors were differentiated, one for each name; `gradients` the core's, where
-    formulas spoke of them: these are claims like all others.
+    `directions` are those along which tensors were differentiated, by name; `gradients` are the core's, if formulas use
+    them: these are claims like all others.
     """
 
     def __init__(self, problem: Problem, dependencies: Dependencies, setting: PointSettings) -> None:
@@ -123,7 +122,7 @@ class GraphAtPoint:
     # Incoming gradients ----------------------------------------------------------------------------
 
     def _total_incoming(self) -> dict[str, Dual]:
-        """What comes in at each root, over all passes."""
+        """Return the incoming gradient of each root, summed over all passes."""
         total: dict[str, Dual] = {}
         for step, seeds in zip(self.case.steps, self.problem.seeds, strict=True):
             for root, given in seeds.items():
@@ -149,10 +148,10 @@ class GraphAtPoint:
     # The forward and its derivative ----------------------------------------------------------------
 
     def derivative(self, tensors: Collection[str]) -> Dual:
-        """How the backward passes' objective changes along the directions of all these tensors at once: a number.
+        """Return the derivative of the objective along these tensors' directions.
 
         The objective is the sum over all roots of `<incoming gradient, root>`. The first call also fills `values`.
-        Raises GradcheckError where one of them is no tensor of real numbers, or the forward cannot be evaluated.
+        Raises GradcheckError if one of them is no tensor of real numbers, or the forward cannot be evaluated.
         """
         self.point.regions.phase = "graph"
         parts: dict[str, list[str]] = {}
@@ -174,7 +173,7 @@ class GraphAtPoint:
         return self._objective_tangent(values)
 
     def _with_direction(self, tensor: str, value: Any) -> Any:
-        """The value of an entry, this direction added to one of its tensors."""
+        """Return the value of an entry, with the direction in one of its tensors."""
         entry, indices = split_name(tensor)
         try:
             part = tensor_value({entry: value}, tensor)
@@ -202,7 +201,7 @@ class GraphAtPoint:
     # What is claimed --------------------------------------------------------------------------------
 
     def claimed_value(self, name: str, formula: Expr) -> Dual:
-        """The formula's value. Raises ShapeMismatch where it has not its tensor's shape."""
+        """Return the formula's value. Raises ShapeMismatch for a wrong shape."""
         mentioned = self.dependencies.of(formula)
         for needed in self.dependencies.children_first(mentioned.gradients, known=self.gradients):
             self.gradients[needed] = self._gradient(needed)
@@ -215,7 +214,7 @@ class GraphAtPoint:
         return value
 
     def is_extra_condition(self, formula: Expr, domain: Domain, argument: Expr) -> bool:
-        """Whether the graph itself does not ask for this part of a formula to be in a domain."""
+        """Return whether the graph itself lacks this condition of a formula."""
         scope = {**self.values, **{step: self._step(step) for step in self.dependencies.of(formula).steps}}
         try:
             value = self._evaluated(argument, scope, self.gradients)
@@ -232,7 +231,7 @@ class GraphAtPoint:
         return self._steps[name]
 
     def _gradient(self, name: str) -> Dual:
-        """`grad(name)` as the core's rules have it, of the gradients that it speaks of."""
+        """Return `grad(name)` by the core's rules, from its children's gradients."""
         if self.dependencies.is_incoming_only(name):
             return self.incoming[name]
         derived, incoming = self.dependencies.derived(name), self.incoming.get(name)

@@ -1,8 +1,8 @@
-"""What a graph compares and where it is undefined: the regions that formulas may not part in other ways for free.
+"""The comparisons and domains of a graph, which formulas may share.
 
-Two things hold for a graph that need not hold for a formula. Where the graph itself compares two numbers, their being
-equal is a kink of it, at which a gradient may be anything. And where one of its ops is undefined, nothing is claimed.
-So both are noted while the graph is evaluated, and what formulas compare and ask for is looked up there.
+Two things hold for a graph that need not hold for a formula. If the graph itself compares two numbers, their equality
+is a kink of it, at which a gradient may be anything. And if one of its ops is undefined, nothing is claimed. So both
+are recorded while the graph is evaluated, and looked up for the comparisons and domains of formulas.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WITHIN: dict[Domain, tuple[Domain, ...]] = {
 
 
 class Residues:
-    """A set of residues, made of whole arrays and searched only once somebody asks."""
+    """A set of residues, made of whole arrays, and sorted on the first query."""
 
     __slots__ = ("_added", "_sorted")
 
@@ -39,7 +39,7 @@ class Residues:
         self._added.append(residues)
 
     def contains(self, residues: np.ndarray) -> np.ndarray:
-        """Which of them are in the set, as an array of booleans."""
+        """Return which of them are in the set, as an array of booleans."""
         if self._added:
             self._sorted = np.unique(np.concatenate([self._sorted, *[one.ravel() for one in self._added]]))
             self._added.clear()
@@ -50,7 +50,7 @@ class Residues:
 
 
 class GraphRegions:
-    """Those of one graph at one point."""
+    """The comparisons and domains of one graph at one point."""
 
     __slots__ = ("_domains", "compared", "finite", "phase")
 
@@ -61,11 +61,11 @@ class GraphRegions:
         self._domains: dict[Domain, Residues] = {}
 
     def are_never_zero(self, residues: np.ndarray) -> np.ndarray:
-        """Which of them the graph divides by, or takes a logarithm or a root of: it is undefined where they are 0."""
+        """Return where the graph itself is undefined if the residue is 0."""
         return self._in_any(_WITHIN["nonzero"], residues)
 
     def is_defined(self, domain: Domain, residues: np.ndarray) -> bool:
-        """Note for a graph that these must be in a domain; for a formula, whether its graph says so of all of them."""
+        """Record a domain of the graph; return whether a formula's is in it."""
         if self.phase == "graph":
             self._domains.setdefault(domain, Residues()).add(residues)
         if self.phase != "claim":

@@ -1,4 +1,4 @@
-"""Who applies ops to dual numbers at a point."""
+"""The host of evaluation that applies ops to dual numbers at a point."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KNOWN = frozenset({Dual, int, float, bool, str, type(None)})
 
 
 class DualHost(NumPy):
-    """Ops as they are, but those on dual numbers by their rules at once."""
+    """NumPy's host, with the exact rules for dual numbers."""
 
     def __init__(self, point: FieldPoint) -> None:
         self.point = point

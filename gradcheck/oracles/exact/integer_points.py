@@ -1,9 +1,9 @@
-"""Points of small whole numbers, at which comparisons come out: where only pieces stand in the way of a refutation.
+"""Points of small integers, at which comparisons have an outcome.
 
-At a random point of the field nobody knows who is larger, so a formula that is wrong on one side of a comparison is
-neither proved nor refuted. At a point whose free variables are small whole numbers, most differences are small whole
-numbers too, and a residue next to 0 is one (another is so close to 0 with a probability below 2^-14). Where each
-comparison is decided in this way, a difference that does not depend on any function refutes: it is one at this point.
+At a random point of the field no number is larger than another, so a formula that is wrong on one side of a comparison
+is neither proved nor refuted. At a point whose free variables are small integers, most differences are small integers
+too, and a residue next to 0 is one (another is so close to 0 with a probability below 2^-14). If each comparison is
+decided in this way, a difference that does not depend on any function refutes the formula at this point.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _SMALL = 1 << 16
 
 
 def is_piecewise(functions: Iterable[str]) -> bool:
-    """Whether there are comparisons, or steps, among these uninterpreted functions."""
+    """Return whether these functions include comparisons or steps."""
     return any(name.startswith(_PIECES) for name in functions)
 
 
 def random_integers(scale: int, prime: int, generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Whole numbers up to a scale, none of them 0, as residues."""
+    """Return integers up to a scale, none of them 0, as residues."""
     drawn = generator.integers(1, scale, shape, endpoint=True) * generator.choice((-1, 1), shape)
     return np.asarray(drawn % prime)
 
@@ -40,7 +40,7 @@ def random_integers(scale: int, prime: int, generator: np.random.Generator, shap
 def integers_between(
     low: Any, high: Any, prime: int, generator: np.random.Generator, shape: tuple[int, ...]
 ) -> np.ndarray:
-    """Whole numbers from a stated domain. Raises Unsupported where there are none."""
+    """Return integers from a stated domain. Raises Unsupported for none."""
     first, last = math.ceil(low), math.floor(high)
     if first > last:
         raise Unsupported(f"whole numbers between {low} and {high}")
@@ -48,7 +48,7 @@ def integers_between(
 
 
 def as_small_integers(residues: np.ndarray, prime: int) -> np.ndarray:
-    """The whole numbers that residues stand for. Raises Unsupported where one is too large to be sure."""
+    """Return the integers of residues. Raises Unsupported for a large one."""
     found = modular_arithmetic.centred(residues, prime)
     if (np.abs(found) >= _SMALL).any():
         raise Unsupported("a comparison that is not decided")
@@ -56,7 +56,7 @@ def as_small_integers(residues: np.ndarray, prime: int) -> np.ndarray:
 
 
 def require_domain(domain: Domain, residues: np.ndarray, prime: int) -> None:
-    """Raises Unsupported unless all of them are in the domain."""
+    """Raise Unsupported unless all of them are in the domain."""
     if domain == "nonzero":
         return
     found = as_small_integers(residues, prime)

@@ -1,4 +1,4 @@
-"""The leaves of a case at a random point: random residues for what is free, the numbers themselves for all else."""
+"""The leaves of a case at a random point: free residues, or fixed numbers."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from gradcheck.oracles.exact.field_point import FieldPoint
 
 
 def leaves(problem: Problem, point: FieldPoint, generator: np.random.Generator) -> dict[str, Any]:
-    """Every input and constant, in the file's order: what is made of others is made of their residues.
+    """Return every input and constant, in the file's order.
 
-    Inputs are free variables even where the case writes out their numbers: a proof is one for all values. Constants
-    keep their numbers, unless they are drawn; integers and booleans stay arrays.
+    Leaves that depend on others are computed from their residues. Inputs are free variables even if the case writes
+    their numbers: a proof holds for all values. Constants keep their numbers, unless they are drawn; integers and
+    booleans stay arrays.
     """
     case = problem.case
     made = _Leaves(problem, point, generator)
@@ -41,7 +42,7 @@ def leaves(problem: Problem, point: FieldPoint, generator: np.random.Generator) 
 
 
 def free_variables(point: FieldPoint, generator: np.random.Generator, shape: tuple[int, ...]) -> Dual:
-    """Free variables at this point."""
+    """Return free variables at this point."""
     if point.integer_scale:
         return Dual(point, integer_points.random_integers(point.integer_scale, point.prime, generator, shape))
     return Dual(point, point.random(generator, shape))
@@ -84,7 +85,7 @@ class _Leaves:
 def evaluate_on_residues(
     value: Value, names: Mapping[str, Any], shape: tuple[int, ...], point: FieldPoint, generator: np.random.Generator
 ) -> Dual | None:
-    """What an expression makes of random residues; None where it has none, or is beyond exact arithmetic."""
+    """Return an expression's value on random residues; None if it has none."""
     if value.expr is None or (
         free_names(value.expr).keys().isdisjoint(names) and RANDOM_OPS.isdisjoint(ops_in(value.expr))
     ):

@@ -1,9 +1,7 @@
-"""Arithmetic modulo a prime on whole arrays of int64: exact, so two different polynomials cannot agree by rounding.
+"""Arithmetic modulo a prime on int64 arrays: exact, so nothing rounds.
 
 Products of large matrices run on float64 BLAS: one factor is cut into limbs so short that every sum of products stays
-an integer below 2^53, where float64 is exact (as in FFLAS: Dumas, Giorgi and Pernet, ACM TOMS 35(3), 2008). A chain of
-matrices is not multiplied out before somebody asks, and then in the cheapest order: the claims of a proof end in
-vectors (a random direction, a sum over rows), so it usually costs n² where the forward itself costs n³.
+an integer below 2^53, where float64 is exact (as in FFLAS: Dumas, Giorgi and Pernet, ACM TOMS 35(3), 2008).
 """
 
 from __future__ import annotations
@@ -29,19 +27,19 @@ SMALL = 1 << 13
 
 
 def reduce(values: np.ndarray, prime: int) -> np.ndarray:
-    """Integers as residues from 0 to `prime - 1`."""
+    """Return integers as residues from 0 to `prime - 1`."""
     return np.asarray(values, dtype=np.int64) % prime
 
 
 def as_integers(values: np.ndarray) -> np.ndarray | None:
-    """Floats that are whole numbers as integers; None where they are not, or too large."""
+    """Return integral floats as integers; None for others, or large ones."""
     with quiet():  # of infinities and NaN
         found = values.astype(np.int64)
     return found if np.logical_and.reduce((found == values) & (np.abs(values) < LARGEST), axis=None) else None
 
 
 def power(base: np.ndarray, exponent: int, prime: int) -> np.ndarray:
-    """`base ** exponent`, of exponents from 0, by squaring."""
+    """Return `base ** exponent` by squaring, for exponents from 0."""
     result = np.ones_like(base)
     while exponent:
         if exponent & 1:
@@ -52,7 +50,10 @@ def power(base: np.ndarray, exponent: int, prime: int) -> np.ndarray:
 
 
 def inverse(values: np.ndarray, prime: int) -> np.ndarray:
-    """`1 / values`, of many by Fermat's little theorem. Raises ZeroDivisionError where there is a 0."""
+    """Return `1 / values`, by Fermat's little theorem for many.
+
+    Raises ZeroDivisionError for a 0.
+    """
     if not np.all(values):
         raise ZeroDivisionError("0 has no inverse")
     if values.size <= _FEW:
@@ -62,16 +63,16 @@ def inverse(values: np.ndarray, prime: int) -> np.ndarray:
 
 
 def centred(values: np.ndarray, prime: int) -> np.ndarray:
-    """Residues as floats from -prime/2 to prime/2."""
+    """Return residues as floats from -prime/2 to prime/2."""
     return np.where(values > prime // 2, values - prime, values).astype(np.float64)
 
 
 def bilinear(
     form: Callable[[np.ndarray, np.ndarray], Any], a: np.ndarray, b: np.ndarray, terms: int, prime: int
 ) -> np.ndarray:
-    """`form(a, b)` modulo `prime`, for a form that adds up to `terms` products into each of its elements.
+    """Return `form(a, b)`, for a form with `terms` products in each element.
 
-    Raises OverflowError where that is too many for exact sums.
+    Raises OverflowError if that is too many for exact sums.
     """
     if a.size * b.size <= 4 * SMALL and terms < 1 << 15:
         return in_halves(form, a, b, prime)
@@ -89,7 +90,10 @@ def _modulus(prime: int) -> np.ndarray:
 
 
 def in_halves(form: Callable[[np.ndarray, np.ndarray], Any], a: np.ndarray, b: np.ndarray, prime: int) -> np.ndarray:
-    """The same in int64, the smaller factor cut into 16 bits and 15: faster where overhead is all that counts."""
+    """Return `form(a, b)` in int64, the smaller factor in 16 and 15 bits.
+
+    That is faster if overhead dominates.
+    """
     modulus = _modulus(prime)
     if a.size < b.size:
         high, low = form(a >> _HALF, b), form(a & _LOW, b)
@@ -100,7 +104,7 @@ def in_halves(form: Callable[[np.ndarray, np.ndarray], Any], a: np.ndarray, b: n
 
 
 def in_limbs(form: Callable[[np.ndarray], Any], values: np.ndarray, terms: int, prime: int) -> np.ndarray:
-    """A linear form of residues, taken of limbs so short that `terms` products with centred residues stay exact."""
+    """Return a linear form, by limbs short enough for `terms` exact products."""
     parts, bits = limbs(values, terms, prime)
     result: Any = 0
     for number, part in enumerate(parts):
@@ -109,10 +113,10 @@ def in_limbs(form: Callable[[np.ndarray], Any], values: np.ndarray, terms: int, 
 
 
 def limbs(values: np.ndarray, terms: int, prime: int) -> tuple[list[np.ndarray], int]:
-    """`values` as sums of `2^(bits i) * limb[i]` modulo the prime, and the bits.
+    """Return limbs of `values` modulo the prime, and the bits of a limb.
 
-    A limb is at most `2^(bits - 1)` in size, a centred residue `2^30`, so `terms` products add up to `2^53` at most.
-    Raises OverflowError where limbs would be shorter than 4 bits.
+    `values` is the sum of `2^(bits i) * limb[i]`. A limb is at most `2^(bits - 1)` in size, a centred residue `2^30`,
+    so `terms` products add up to `2^53` at most. Raises OverflowError if limbs would be shorter than 4 bits.
     """
     bits = 24 - (max(terms, 1) - 1).bit_length()
     if bits < 4:
@@ -137,12 +141,11 @@ _NARROW = 4
 
 
 class ModularMatrix:
-    """A matrix of residues; and, made once, the same centred around 0 in float64, and its products with vectors."""
+    """A matrix of residues, with cached float64 form and vector products."""
 
     __slots__ = ("__weakref__", "_centred", "_of", "_products", "_transpose", "is_ones", "prime", "residues", "shape")
 
     def __init__(self, residues: np.ndarray, prime: int, *, is_ones: bool = False) -> None:
-        """`is_ones` is a row or a column of ones."""
         self.residues, self.prime, self.is_ones = residues, prime, is_ones
         self.shape: tuple[int, int] = residues.shape
         self._centred: np.ndarray | None = None
@@ -168,7 +171,6 @@ class ModularMatrix:
         return other
 
     def __matmul__(self, other: ModularMatrix) -> ModularMatrix:
-        """The product."""
         is_row, is_column = self.shape[0] == 1, other.shape[1] == 1
         if is_row == is_column or self.shape[1] == 1:
             return self._times(other)
@@ -181,7 +183,7 @@ class ModularMatrix:
         return found
 
     def _times(self, other: ModularMatrix) -> ModularMatrix:
-        """The smaller factor is cut into limbs, the larger one is used as it lies there."""
+        """Multiply; the smaller factor is cut into limbs, the larger is not."""
         (rows, terms), columns, prime = self.shape, other.shape[1], self.prime
         if terms == 1:
             return ModularMatrix(self.residues * other.residues % prime, prime)
@@ -204,7 +206,7 @@ class ModularMatrix:
 
 
 class DiagonalMatrix(ModularMatrix):
-    """A diagonal matrix, by which others are multiplied element by element."""
+    """A diagonal matrix, which multiplies others element by element."""
 
     __slots__ = ("diagonal",)
 
@@ -225,12 +227,12 @@ class DiagonalMatrix(ModularMatrix):
 
 @lru_cache(maxsize=64)
 def ones(rows: int, columns: int, prime: int) -> ModularMatrix:
-    """A row or a column of ones, one for all that are equal."""
+    """Return a row or a column of ones, one object for equal ones."""
     return ModularMatrix(np.ones((rows, columns), dtype=np.int64), prime, is_ones=True)
 
 
 class MatrixChain:
-    """`factors[0] @ factors[1] @ …`, not multiplied out yet, and then given this shape."""
+    """`factors[0] @ factors[1] @ …`, not multiplied yet, with a shape."""
 
     __slots__ = ("factors", "shape")
 
@@ -243,21 +245,23 @@ class MatrixChain:
         return MatrixChain(tuple(factor.T for factor in reversed(self.factors)))
 
     def reshape(self, shape: tuple[int, ...]) -> MatrixChain:
-        """As an array has it; no factor can be added then."""
+        """Return the chain in another shape; no factor can be added then."""
         found = MatrixChain(self.factors)
         found.shape = shape
         return found
 
     def dense(self) -> np.ndarray:
-        """The product, multiplied out once."""
+        """Return the product, which is multiplied once."""
         if len(self.factors) > 1:
             self.factors = (_multiplied(self.factors),)
         residues = self.factors[0].residues
         return residues if residues.shape == self.shape else residues.reshape(self.shape)
 
     def plus(self, other: MatrixChain) -> MatrixChain | np.ndarray:
-        """The sum: of two that are narrow somewhere a chain that is as narrow as both together, `[a c] @ [b; d]` for
-        `a @ b + c @ d`, so that it costs no more to go on with; else multiplied out."""
+        """Return the sum; of two narrow chains, a chain that is still narrow.
+
+        That chain is `[a c] @ [b; d]` for `a @ b + c @ d`, so that further products stay cheap.
+        """
         prime = self.factors[0].prime
         if _NARROW * (self._waist() + other._waist()) > min(self.shape):
             return np.asarray((self.dense() + other.dense()) % prime)
@@ -266,11 +270,11 @@ class MatrixChain:
         return MatrixChain((left, ModularMatrix(np.concatenate([factor.residues for factor in rows]), prime)))
 
     def _waist(self) -> int:
-        """Where it is narrowest, between two factors; of one factor alone, which is as wide as it is."""
+        """Return the smallest inner size; of one factor, the larger side."""
         return min((factor.shape[1] for factor in self.factors[:-1]), default=max(self.shape))
 
     def _at_waist(self) -> tuple[ModularMatrix, ModularMatrix]:
-        """What stands left and right of that, multiplied out once."""
+        """Return the products left and right of the smallest inner size."""
         factors = self.factors
         if len(factors) > 2:
             cut = 1 + [factor.shape[1] for factor in factors].index(self._waist())
@@ -278,7 +282,6 @@ class MatrixChain:
         return factors[0], factors[1]
 
     def __matmul__(self, other: MatrixChain) -> MatrixChain:
-        """The longer chain."""
         if len(self.factors) + len(other.factors) > MAX_FACTORS:
             self.dense()
             other.dense()
@@ -286,7 +289,6 @@ class MatrixChain:
 
 
 def _multiplied(factors: tuple[ModularMatrix, ...]) -> ModularMatrix:
-    """The product of all."""
     if len(factors) < 3:
         return factors[0] if len(factors) == 1 else factors[0] @ factors[1]
     several = list(factors)
@@ -297,9 +299,11 @@ def _multiplied(factors: tuple[ModularMatrix, ...]) -> ModularMatrix:
 
 @lru_cache(maxsize=4096)
 def _cheapest_order(sizes: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
-    """In which order to multiply a chain so that it costs least, by dynamic programming over its parts (Cormen et al.,
-    "Introduction to Algorithms", matrix-chain multiplication): pairs of the places where two neighbouring parts begin;
-    their product then stands at the first."""
+    """Return the order of multiplications that costs least.
+
+    By dynamic programming over parts (Cormen et al., "Introduction to Algorithms", matrix-chain multiplication): pairs
+    of the indices at which two neighbouring parts begin; their product then stands at the first.
+    """
     count = len(sizes) - 1
     costs = {(i, i): 0 for i in range(count)}
     orders: dict[tuple[int, int], tuple[tuple[int, int], ...]] = {(i, i): () for i in range(count)}

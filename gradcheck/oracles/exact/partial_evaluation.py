@@ -1,7 +1,7 @@
-"""Expressions as the points of one problem have them: what is the same at all points is computed at the first.
+"""Expressions at the points of one problem; constants are computed once.
 
-Shapes are, and what is made of shapes and numbers alone; so are what an op may be given, how large its result is, and
-in which order its rule takes its arguments. What is left is a program of rules, on values that differ.
+Constants are shapes, and what depends on shapes and numbers alone; also which arguments an op accepts, the size of its
+result, and the order of its rule's arguments. The rest is a program of rules, on values that differ.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ _KNOWN = _DUALS | _HASHABLE | {tuple, list, slice, np.ndarray}
 
 
 class RuleCall(NamedTuple):
-    """A call of a rule: its arguments, but for those at `places`, which are taken from the stack, the last one first;
-    those at `operands` must be dual numbers."""
+    """A call of a rule, with the arguments that are equal at all points.
+
+    Arguments at `places` are taken from the stack, the last first; those at `operands` must be dual numbers.
+    """
 
     function: Callable[..., Any]
     given: list[Any]
@@ -48,8 +50,10 @@ ResidualProgram: TypeAlias = tuple[Instruction | RuleCall, ...]
 
 
 class PointEvaluator:
-    """Expressions at the points of one problem. Its shapes are the same at all of them, so what an op may be given, and
-    how large its result is, is asked where an expression is evaluated first."""
+    """Expressions at the points of one problem.
+
+    Shapes are equal at all points, so arguments and result sizes are validated at the first evaluation only.
+    """
 
     def __init__(self) -> None:
         #: By identity; the expressions are kept, so that no other has the same.
@@ -59,7 +63,7 @@ class PointEvaluator:
     def of(
         self, expr: Expr, names: Mapping[str, Any], host: DualHost, gradients: Mapping[str, Any] | None = None
     ) -> Any:
-        """Its value. Raises what `evaluate` does."""
+        """Return the value. Raises what `evaluate` does."""
         known = self._residual_programs.get(id(expr))
         try:
             if known is not None:
@@ -74,8 +78,10 @@ class PointEvaluator:
 def evaluate_partially(
     expr: Expr, names: Mapping[str, Any], host: DualHost, gradients: Mapping[str, Any] | None, fitting: CheckedCalls
 ) -> tuple[Any, ResidualProgram]:
-    """The value of an expression, and what is left to do of it at other points. What a rule raises is raised as it is,
-    and not in words."""
+    """Return the value, and the program that is left for other points.
+
+    Errors of rules are raised unchanged, without a sentence.
+    """
     point = host.point
     left: list[Instruction | RuleCall | None] = []
     #: Of each part on the stack its value, where its instructions begin, and whether it is the same at all points.
@@ -119,7 +125,7 @@ def evaluate_partially(
 def run_residual(
     left: ResidualProgram, names: Mapping[str, Any], host: DualHost, gradients: Mapping[str, Any] | None
 ) -> Any:
-    """The value at another point. What a rule raises is raised as it is, and not in words."""
+    """Return the value at another point; errors of rules are unchanged."""
     point = host.point
     stack: list[Any] = []
     push, pop = stack.append, stack.pop
@@ -149,7 +155,7 @@ def _called(function: Callable[..., Any], given: list[Any], operands: tuple[int,
 
 
 def _is_constant(kind: type[Expr], what: Any, value: Any, same: list[bool]) -> bool:
-    """Sizes are names, too; a shape is the same whatever has it."""
+    """Return whether a part is equal at all points, such as sizes and shapes."""
     if kind is Name:
         return type(value) in _NUMBERS or isinstance(value, np.dtype)
     if kind is Gradient or (kind is Call and what.op.name in RANDOM_OPS):
@@ -159,8 +165,10 @@ def _is_constant(kind: type[Expr], what: Any, value: Any, same: list[bool]) -> b
 
 @cache
 def _argument_order(op: Op, positional: int, keys: tuple[str, ...]) -> tuple[list[Any], tuple[int, ...]] | None:
-    """All arguments with their defaults, and at which place each goes that a call gives; None where it is given lists
-    of tensors, or sizes written out."""
+    """Return all arguments with defaults, and the index of each given one.
+
+    None if lists of tensors, or variadic sizes, are given.
+    """
     if op.sequence is not None or op.variadic is not None:
         return None
     given = [object() for _ in range(positional + len(keys))]
@@ -171,9 +179,11 @@ def _argument_order(op: Op, positional: int, keys: tuple[str, ...]) -> tuple[lis
 def _call_directly(
     call: OpCall, parts: list[Any], same: list[bool], point: FieldPoint, fitting: CheckedCalls
 ) -> tuple[Any, RuleCall] | None:
-    """What a rule that is called at once makes of these arguments, and the call at other points; None where the op must
-    look at them: among them are casts, or no dual
-    number is, or need be at another point. Raises what the op raises, though not in words."""
+    """Return the result of a rule, and the call for other points.
+
+    None if the op must look at the arguments: there are casts, or no dual number now or at another point. Errors of the
+    op are raised unchanged.
+    """
     kinds = set(map(type, parts))
     if kinds.isdisjoint(_DUALS) or not kinds <= _KNOWN:
         return None
@@ -199,12 +209,12 @@ def _call_directly(
 
 
 def _argument_key(part: Any) -> Any:
-    """What an op looks at before it computes anything."""
+    """Return what an op validates before it computes."""
     return part.shape if type(part) is Dual else (type(part), part)
 
 
 def _as_integers(value: Any) -> Any:
-    """Floats that are whole numbers as integers, since a residue is that of a number, whatever it is written in."""
+    """Return integral floats as integers, since residues have no dtype."""
     if type(value) is np.ndarray and value.dtype == np.float64:
         found = modular_arithmetic.as_integers(value)
         return value if found is None else found

@@ -1,10 +1,10 @@
-"""Proofs of gradient formulas: both sides are evaluated at random points of a finite field until chance is ruled out.
+"""Proofs of gradient formulas, by evaluation at random field points.
 
-The directional derivative D of the forward, by dual numbers, owes nothing to any gradient rule. If a formula G differs
-from the true gradient, `<G, V> - D` is a polynomial (or a fraction of two) that is not zero, and vanishes at a random
-point with a probability of at most its degree over the prime (Schwartz, JACM 27(4), 1980; Zippel, EUROSAM 1979). Points
-are added until the product of these bounds is below `MAX_ERROR_PROBABILITY`. All claims of a problem are looked at
-together, each tensor along a direction of its own; only where they do not add up is each looked at by itself.
+The directional derivative D of the forward, by dual numbers, depends on no gradient rule. If a formula G differs from
+the true gradient, `<G, V> - D` is a polynomial (or a fraction of two) that is not zero, and vanishes at a random point
+with a probability of at most its degree over the prime (Schwartz, JACM 27(4), 1980; Zippel, EUROSAM 1979). Points are
+added until the product of these bounds is below `MAX_ERROR_PROBABILITY`. All claims of a problem are evaluated
+together, each tensor along a direction of its own; only if the sum is not 0 is each evaluated by itself.
 """
 
 from __future__ import annotations
@@ -33,8 +33,11 @@ _REDRAWN = (1, 2, 3)
 
 
 def prove(problem: Problem, claims: Iterable[tuple[str, Claim]], seed: int = 0) -> list[Proof]:
-    """For each `(tensor, formula)`, whether it is the tensor's gradient, at this problem's sizes, for any values; and
-    for any incoming gradients if it speaks of them, or else for those of the problem."""
+    """Return whether each `(tensor, formula)` is the tensor's gradient.
+
+    It is for this problem's sizes and any values; for any incoming gradients if the formula uses them, else for those
+    of the problem.
+    """
     dependencies = Dependencies(problem)
     why = unsupported(problem.case)
     trackers = [ClaimTracker(name, claim.expr, why) for name, claim in claims]
@@ -54,7 +57,7 @@ def prove(problem: Problem, claims: Iterable[tuple[str, Claim]], seed: int = 0) 
 
 
 def _note_conditions(problem: Problem, dependencies: Dependencies, trackers: list[ClaimTracker], seed: int) -> None:
-    """Where formulas are defined, beyond what the graph asks for: `x > 0`."""
+    """Record where formulas are defined, beyond the graph's own conditions."""
     signs: dict[str, Sign] = dict.fromkeys(problem.sizes, "positive")
     asking: list[tuple[ClaimTracker, list[domain_conditions.Condition]]] = []
     for tracker in trackers:
@@ -72,7 +75,7 @@ def _note_conditions(problem: Problem, dependencies: Dependencies, trackers: lis
 
 
 def _prove(problem: Problem, dependencies: Dependencies, trackers: list[ClaimTracker], setting: PointSettings) -> None:
-    """All of them together, and by itself each that neither chance nor a function decides."""
+    """Prove the claims together, then each undecided one by itself."""
     _run(problem, dependencies, trackers, setting)
     again = [tracker for tracker in trackers if tracker.is_refuted and "sqrt" in tracker.uninterpreted]
     for tracker in again:
@@ -91,7 +94,7 @@ def _prove(problem: Problem, dependencies: Dependencies, trackers: list[ClaimTra
 def _depends_on_functions(
     problem: Problem, dependencies: Dependencies, tracker: ClaimTracker, setting: PointSettings
 ) -> bool:
-    """Whether what a claim is off by, where it was refuted, is another under other values of the functions."""
+    """Return whether the difference changes with the functions' values."""
     here = setting._replace(number=tracker.refuted_at)
     return not _has_constant_gap(
         problem, dependencies, tracker, [here._replace(redraw=redrawn) for redrawn in _REDRAWN]
@@ -101,7 +104,7 @@ def _depends_on_functions(
 def _is_wrong_at_integers(
     problem: Problem, dependencies: Dependencies, tracker: ClaimTracker, setting: PointSettings
 ) -> bool:
-    """Whether it is off at a point of whole numbers, modulo several primes and whatever the functions are there."""
+    """Return whether it is wrong at an integer point, for several primes."""
     for attempt in range(1, len(SCALES) + 1):
         here = setting._replace(integer_attempt=attempt)
         several = [[here._replace(number=number, redraw=redrawn) for redrawn in (1, 2)] for number in (0, 1, 2)]
@@ -113,7 +116,7 @@ def _is_wrong_at_integers(
 def _has_constant_gap(
     problem: Problem, dependencies: Dependencies, tracker: ClaimTracker, settings: Iterable[PointSettings]
 ) -> bool:
-    """Whether a claim alone is off by the same, and not 0, in all settings."""
+    """Return whether a claim's difference is equal, not 0, in all settings."""
     gaps = set()
     for setting in settings:
         try:
@@ -126,7 +129,7 @@ def _has_constant_gap(
 
 
 def unsupported(case: Case) -> Fact | None:
-    """Why the oracle cannot speak of this case at all, if it cannot."""
+    """Return why the oracle cannot handle this case, if so."""
     if not case.dtype.startswith(("float", "bfloat")):
         return fact("exact_dtype", dtype=case.dtype)
     if any(step.action != "backward" or step.raises for step in case.steps):
@@ -150,7 +153,7 @@ def _run(problem: Problem, dependencies: Dependencies, trackers: list[ClaimTrack
 
 
 class _ClaimsAtPoint:
-    """Some claims at one point, compared with the derivative there."""
+    """Claims at one point, compared with the derivative there."""
 
     def __init__(self, graph: GraphAtPoint, trackers: list[ClaimTracker]) -> None:
         self.graph, self.number = graph, graph.setting.number
@@ -168,7 +171,7 @@ class _ClaimsAtPoint:
             self.derivative = self._derivative_along(set(self.chosen))
 
     def _derivative_along(self, tensors: set[str]) -> Dual | None:
-        """The derivative along all their directions; None where one of them has none."""
+        """Return the derivative along all directions; None if one has none."""
         try:
             return self.graph.derivative(tensors)
         except GradcheckError:
@@ -183,14 +186,14 @@ class _ClaimsAtPoint:
             return None
 
     def gap_alone(self) -> int:
-        """What the only claim is off by. Raises GradcheckError."""
+        """Return the difference of the only claim. Raises GradcheckError."""
         if not self.claimed:
             raise Unsupported("a formula that cannot be evaluated there")
         tracker, value = self.claimed[0]
         return int(self._gap(tracker.name, value).value)
 
     def compare(self) -> None:
-        """All at once: what they claim along all directions, less the derivative, is 0 if all are right."""
+        """Compare all claims at once: the sum along all directions is 0 if right."""
         if self.derivative is not None and self.claimed:
             claims = [self._inner(name, value) for name, value in self.chosen.items()]
             gap = reduce(add, claims) - self.derivative
@@ -202,7 +205,7 @@ class _ClaimsAtPoint:
             self._compare_one(tracker, value)
 
     def _difference_from_chosen(self, name: str, value: Dual, gap: Dual) -> tuple[Dual, Degree]:
-        """A claim is right if the chosen one is, and it is the same."""
+        """Return the difference from the chosen claim for the same tensor."""
         chosen = self.chosen[name]
         if value is chosen:
             return gap, gap.degree
@@ -224,8 +227,10 @@ class _ClaimsAtPoint:
             tracker.record_gap(gap, gap.degree.join(degree), self.number)
 
     def _core_gradients_degree(self, names: tuple[str, ...]) -> Degree | None:
-        """The degree of what the core's gradients are off by along all their directions together, which takes one
-        evaluation of the graph for all; None where that is not 0."""
+        """Return the degree of the core gradients' difference; None if not 0.
+
+        All gradients take one evaluation of the graph together.
+        """
         if names not in self._cores:
             claims = [self._inner(name, self.graph.gradients[name]) for name in names]
             gap = reduce(add, claims) - self.graph.derivative(names)
@@ -233,7 +238,7 @@ class _ClaimsAtPoint:
         return self._cores[names]
 
     def _gap(self, name: str, value: Dual) -> Dual:
-        """What a claim alone is off by, along a direction."""
+        """Return the difference of one claim, along a direction."""
         if name not in self._derivatives:
             self._derivatives[name] = self.graph.derivative({name})
         return self._inner(name, value) - self._derivatives[name]

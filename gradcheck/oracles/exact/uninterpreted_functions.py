@@ -1,8 +1,8 @@
-"""Functions outside the field, left uninterpreted, and what is known of them all the same.
+"""Uninterpreted functions outside the field, and their known properties.
 
 Their tangents follow from the chain rule, some are odd; single values may be defined, as those of `exp` at logarithms.
 An identity that holds for uninterpreted functions holds for the real ones. One that does not may still hold, since the
-real functions may satisfy relations that are not kept: such claims are left to another oracle, and never refuted.
+real functions may satisfy other relations: such claims are left to another oracle, and never refuted.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ Slope = Callable[[], Dual]
 
 
 def uninterpreted(name: str, x: Dual) -> Dual:
-    """A random value for each element of x, the same for the same one, without tangent."""
+    """Return a random value for each distinct element, without tangent."""
     value = x.point.value(name, x.value, x.degree)
     return Dual(x.point, value, None, uninterpreted_degree(name, x))
 
 
 def uninterpreted_degree(name: str, x: Dual) -> Degree:
-    """Of a value of this function at x."""
+    """Return the degree of a value of this function at x."""
     return Degree(1, kinds=x.degree.kinds | UNINTERPRETED | (0 if name in MEROMORPHIC else BRANCHED))
 
 
 def with_domain(domain: Domain, x: Dual, value: Dual) -> Dual:
-    """The value of a function that is defined for x in this domain alone."""
+    """Return the value of a function with this domain."""
     kinds = x.point.domain_kinds(domain, x.value, x.degree)
     if kinds:
         value.degree = value.degree._replace(kinds=value.degree.kinds | kinds)
@@ -42,7 +42,7 @@ def with_domain(domain: Domain, x: Dual, value: Dual) -> Dual:
 
 
 def odd_function(name: str, x: Dual) -> Dual:
-    """The same of a function of which `f(-x) = -f(x)` is known."""
+    """Return the value of an odd function: `f(-x) = -f(x)`."""
     size, flipped = up_to_sign(x)
     value = np.where(size == 0, 0, x.point.value(name, size, x.degree))
     value = np.where(flipped, -value % x.point.prime, value)
@@ -50,23 +50,23 @@ def odd_function(name: str, x: Dual) -> Dual:
 
 
 def function_of_two(name: str, a: Dual, b: Dual) -> Dual:
-    """The same for each pair of arguments."""
+    """Return a random value for each distinct pair of arguments."""
     return uninterpreted(name, combine_arguments(a.primal(), b.primal()))
 
 
 def combine_arguments(a: Dual, b: Dual) -> Dual:
-    """A random combination of two: different pairs have different ones, but by chance."""
+    """Return a random combination, different for different pairs."""
     return a.add_formally(b * Dual(a.point, np.asarray(a.point.weight()), None, Degree(1)))
 
 
 def up_to_sign(x: Dual) -> tuple[np.ndarray, np.ndarray]:
-    """Each element or its negative, whichever is smaller as a residue, and whether it is the negative."""
+    """Return the smaller of each element and its negative, and which it is."""
     flipped = x.value > x.point.prime // 2
     return np.where(flipped, x.point.prime - x.value, x.value), flipped
 
 
 def chain_rule(x: Dual, value: Dual, slope: Slope) -> Dual:
-    """A function's value at x, with the tangent `slope * x.tangent`."""
+    """Return a function's value at x, with the tangent `slope * x.tangent`."""
     tangent = x.tangent
     if tangent is None:
         return value
@@ -76,8 +76,10 @@ def chain_rule(x: Dual, value: Dual, slope: Slope) -> Dual:
 
 
 def chain_rule_of_two(value: Dual, first: tuple[Dual, Slope], second: tuple[Dual, Slope]) -> Dual:
-    """The value of a function of two arguments, which broadcast to it, with the tangents of each argument by its
-    slope."""
+    """Return the value of a function of two, with the tangents of both.
+
+    The arguments broadcast to it.
+    """
     parts = [chain_rule(x, value, slope) for x, slope in (first, second) if x.lazy_tangent is not None]
     if not parts:
         return value

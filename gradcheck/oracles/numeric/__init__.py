@@ -1,17 +1,17 @@
-"""The numeric oracle: derivatives of the forward alone, with error bars, independent of every gradient rule.
+"""The numeric oracle: derivatives of the forward alone, with error bars.
 
-It knows NumPy forwards and no step size that it trusts. It must not know gradient rules, engines or tolerances: what is
-allowed is said by whoever asks. What it may cost is counted (`work`), never timed.
+It knows NumPy forwards, and trusts no step size. It knows no gradient rules, engines or tolerances: the caller passes
+what is allowed. Its cost is counted (`work_budget`), never timed.
 
 From the ground up, each module using only those before it:
 
-- `work`, `perturbed`: what evaluations cost; arrays that depend on a tensor that is moved
-- `objective`: what is differentiated, a case's backward passes or one op alone
-- `differences`, `derivative`, `gradient`: extrapolated differences; along one direction; elements of a gradient
-- `tangents`: how all that is computed changes along one direction
+- `work_budget`, `perturbed_array`: the cost of evaluations; arrays that depend on a moved tensor
+- `objective`: the differentiated function, a case's backward passes or one op alone
+- `finite_differences`, `directional_derivative`, `numeric_gradient`: differences; one direction; a gradient
+- `numeric_tangents`: the tangents of all results along one direction
 - `audit`: a claimed gradient against all that
-- `counterexample`: the smallest sizes and integers at which a formula is wrong
+- `small_integers`, `counterexample`: cases with small integers; the smallest one at which a formula is wrong
 
-An op needs nothing here but `analytic=True` in its entry, where its forward is an analytic function and computes it for
-complex numbers too. A further way to differentiate goes into `derivative`.
+An op needs nothing here but `analytic=True` in its entry, if its forward is an analytic function and computes it for
+complex numbers too. A further method of differentiation goes into `directional_derivative`.
 """

@@ -1,7 +1,7 @@
-"""A claimed gradient against the numeric oracle: every element where that is affordable, else random directions.
+"""A claimed gradient against the numeric oracle: elements or directions.
 
-A direction of random signs sees an error in any element; where it sees one, halving it again and again finds the
-element. What it cannot see is told by its error bar: a bar wider than what is allowed proves nothing.
+A direction of random signs shows an error in any element; halving it repeatedly then finds the element. What a
+direction cannot resolve is in its error bar: a bar wider than what is allowed proves nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ _KNOWN = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """What came of it. `worst` is the flat index of the element that decides; `claimed` and `value` are there."""
+    """The result of an audit.
+
+    `worst` is the flat index of the deciding element; `claimed` and `value` are the numbers there.
+    """
 
     status: Status
     method: Method
@@ -42,10 +45,10 @@ class Audit:
 def audit(
     gradient: NumericGradient, claimed: np.ndarray, allowed: np.ndarray, disputed: np.ndarray | None = None
 ) -> Audit:
-    """Whether a gradient in double precision is right, give or take `allowed`, absolute, an element each; in its
-    `disputed` elements alone, if these are given, and few.
+    """Return whether a gradient in double precision is right within `allowed`.
 
-    Raises GradcheckError where the forward cannot be evaluated.
+    `allowed` is absolute, by element. Of the `disputed` elements, if given and few, only those are examined. Raises
+    GradcheckError if the forward cannot be evaluated.
     """
     flat, slack = claimed.ravel(), np.broadcast_to(allowed, claimed.shape).ravel()
     if not flat.size or (disputed is not None and not np.any(disputed)):
@@ -58,8 +61,10 @@ def audit(
 
 
 def is_refuted(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Where a claim is further from the derivative than what is allowed and the error bar together explain; at a
-    kink, where it is outside of the interval between the one-sided derivatives."""
+    """Return where a claim is further off than `allowed` and the error bar.
+
+    At a kink, a claim is refuted outside of the interval between the one-sided derivatives.
+    """
     with np.errstate(all="ignore"):
         far = np.abs(claimed - estimate.value) > allowed + estimate.error
         outside = ~is_between_sides(estimate, claimed, allowed)
@@ -68,7 +73,10 @@ def is_refuted(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> 
 
 
 def is_between_sides(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Where a claim lies between the one-sided derivatives; real and imaginary parts each on their own."""
+    """Return where a claim is between the one-sided derivatives.
+
+    Real and imaginary parts are compared separately.
+    """
 
     def between(part: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         room = allowed + 1e-9 * np.maximum(np.abs(left), np.abs(right))
@@ -85,7 +93,7 @@ def is_between_sides(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarra
 
 
 def _audit_elements(gradient: NumericGradient, indices: np.ndarray, claimed: np.ndarray, allowed: np.ndarray) -> Audit:
-    """The elements at these flat indices, all of them; told is the worst one."""
+    """Audit the elements at these flat indices, and report the worst."""
     estimate, flat, slack = gradient.partials(indices.tolist()), claimed[indices], allowed[indices]
     status, at = _worst(estimate, flat, slack)
     interval = None
@@ -105,10 +113,10 @@ def _audit_elements(gradient: NumericGradient, indices: np.ndarray, claimed: np.
 
 
 def _worst(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> tuple[Status, int]:
-    """The gravest status of any element, and the place of the element furthest off among those that have it.
+    """Return the gravest status, and the element that is furthest off in it.
 
-    A method resolves all elements alike, the small ones no better than the large: it is sure of them where its bar is
-    shorter than what is allowed of the largest.
+    A method resolves all elements alike, the small ones no better than the large: it decides them if its bar is shorter
+    than what is allowed of the largest.
     """
     wrong = is_refuted(estimate, claimed, allowed)
     unchanged = (claimed == 0) & (estimate.value == 0)  # nothing is allowed of a zero, and no bar is that short
@@ -143,7 +151,7 @@ def _audit_directions(gradient: NumericGradient, claimed: np.ndarray, allowed: n
 def _audit_direction(
     gradient: NumericGradient, direction: np.ndarray, claimed: np.ndarray, allowed: np.ndarray
 ) -> Audit:
-    """One direction; errors of elements are independent, so they add up as squares do."""
+    """Audit one direction; independent errors add up as squares do."""
     estimate = gradient.along([direction.reshape(gradient.shape)])
     got = np.array([np.vdot(claimed, direction).real])
     slack = np.array([_SIGMAS * float(np.linalg.norm(np.abs(direction) * allowed))])
@@ -152,7 +160,7 @@ def _audit_direction(
 
 
 def _bisected(gradient: NumericGradient, direction: np.ndarray, claimed: np.ndarray, allowed: np.ndarray) -> Audit:
-    """The element at fault, where halving finds one; errors that cancel within halves leave it to the direction."""
+    """Return the wrong element by bisection; the direction if errors cancel."""
 
     def is_wrong(half: np.ndarray) -> bool:
         part = np.zeros_like(direction)

@@ -1,7 +1,6 @@
-"""Counterexamples that can be checked by hand: the smallest sizes, small integers, one element.
+"""Counterexamples to check by hand: smallest sizes, small integers.
 
-What is true comes from the forward alone, by the numeric oracle; on small integers it is seldom anything but a small
-number itself.
+The true gradient comes from the forward alone, by the numeric oracle; on small integers it is mostly a small number.
 """
 
 from __future__ import annotations
@@ -56,9 +55,9 @@ WORK, _DRAWING = 200_000_000, 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """At these sizes and inputs a formula is not its tensor's gradient: it claims `claimed` where `true` is so.
+    """Sizes and inputs at which a formula claims `claimed`, not `true`.
 
-    Where it has another shape, `index` is None, and both are shapes.
+    If the shape is wrong, `index` is None, and both are shapes.
     """
 
     sizes: Mapping[str, int]
@@ -74,7 +73,7 @@ class Counterexample:
 
     @property
     def is_hand_checkable(self) -> bool:
-        """Whether it can be checked by hand: few numbers, and both sides simple fractions, or shapes."""
+        """Whether there are few numbers, and both sides are simple, or shapes."""
         arrays = (*self.inputs.values(), *self.constants.values(), *self.seeds.values())
         few = sum(array.size for array in arrays) <= MOST_BY_HAND
         return few and (self.index is None or (_is_simple(self.claimed) and _is_simple(self.true)))
@@ -93,13 +92,14 @@ def counterexample(
     of_shape: bool = True,
     quick: FastGradients | None = None,
 ) -> Counterexample | None:
-    """The first that can be checked by hand, from the smallest sizes upwards, if it comes soon after the first at all;
-    else that. None if none is found before the budget is spent. One `of_shape` says nothing of a formula that has the
-    right one: at sizes that something written out does not go with it may have another. Where by `quick`
-    ones the formula holds, nothing else is asked; nor, once one is found that takes more than a pencil, where by these
-    it is another such.
+    """Return the first hand-checkable counterexample, smallest sizes first.
 
-    Of complex numbers there are none, nor of formulas that are made of complex gradients.
+    If none follows soon after the first of any kind, return that; None if the budget is spent without one. Without
+    `of_shape`, counterexamples of a wrong shape are left out: a formula with literals may have it at other sizes. If
+    the gradients of `quick` satisfy the formula, or yield one that is not simple after the first, the oracle is not
+    used.
+
+    Complex cases have none, nor have formulas of complex gradients.
     """
     if case.dtype.startswith("complex"):
         return None
@@ -130,12 +130,12 @@ def counterexample(
 
 
 def _is_simple(value: float) -> bool:
-    """An integer of few digits, or a fraction with a small denominator."""
+    """Return whether it is a short integer, or has a small denominator."""
     return any(abs(value * part - round(value * part)) < 1e-9 for part in _DENOMINATORS) and abs(value) < 1e4
 
 
 def _candidates(case: Case) -> Iterator[tuple[dict[str, int] | None, tuple[int, ...], np.random.Generator]]:
-    """Sizes, integers and a way to draw them, from the smallest sizes upwards, and then all once more."""
+    """Yield sizes, integers and a generator, smallest sizes first, repeatedly."""
     for drawing in range(_DRAWINGS):
         for sizes in smallest_sizes(case):
             for choice, integers in enumerate(_CHOICES):
@@ -143,7 +143,7 @@ def _candidates(case: Case) -> Iterator[tuple[dict[str, int] | None, tuple[int, 
 
 
 def _counterexample_at(problem: Problem, name: str, claim: Claim, budget: WorkBudget) -> Counterexample | None:
-    """Where the claim differs from the truth, or None."""
+    """Return where the claim differs from the truth, or None."""
     with using_default_dtype(np.dtype(np.float64)), np.errstate(all="ignore"):
         gradients = _Gradients(problem, budget)
         claimed = _claimed(problem, claim, gradients)
@@ -153,7 +153,7 @@ def _counterexample_at(problem: Problem, name: str, claim: Claim, budget: WorkBu
 def _largest_difference(
     problem: Problem, claimed: np.ndarray, true: np.ndarray, error: np.ndarray | float = 0.0
 ) -> Counterexample | None:
-    """Where what is claimed differs most from what is true up to so much, or None."""
+    """Return where the claim differs most, beyond the error, or None."""
     if np.iscomplexobj(claimed):  # whatever the gradients that it is made of
         return None
     if claimed.shape != true.shape:
@@ -171,8 +171,10 @@ def _largest_difference(
 def _may_be_refuted(
     problem: Problem, name: str, claim: Claim, known: Mapping[str, np.ndarray | None], *, only_simple: bool
 ) -> bool:
-    """Whether the claim may not hold here, in numbers for a pencil where only such are asked for: by gradients that are
-    known in another way, or since one that it speaks of is not."""
+    """Return whether gradients known in another way refute the claim here.
+
+    True if one that the claim uses is unknown. With `only_simple`, only a hand-checkable refutation counts.
+    """
     gradients = {one: array for one, array in known.items() if array is not None}
     if name not in gradients:
         return True
@@ -192,7 +194,7 @@ def _claimed(problem: Problem, claim: Claim, gradients: Mapping[str, np.ndarray]
 
 
 class _Gradients(dict[str, np.ndarray]):
-    """`grad(p)` by the numeric oracle, when it is asked for, and its errors. Raises InvalidCase at kinks."""
+    """`grad(p)` by the numeric oracle, on demand. Raises InvalidCase at kinks."""
 
     def __init__(self, problem: Problem, budget: WorkBudget) -> None:
         super().__init__()
@@ -217,7 +219,7 @@ class _Gradients(dict[str, np.ndarray]):
 
 
 def _rounded_to_integer(value: float, error: float) -> float:
-    """The integer that it is up to rounding, or else the value."""
+    """Return the integer that it is up to rounding, or else the value."""
     nearest = float(np.rint(value)) + 0.0
     return nearest if abs(value - nearest) <= max(4 * error, 1e-12 * abs(value)) < 1e-3 else float(value)
 
@@ -244,7 +246,7 @@ MOST_ELEMENTS = 200
 
 
 def smallest_sizes(case: Case) -> Iterator[dict[str, int] | None]:
-    """Every choice of the symbolic sizes, by their sum; None for a case that has none."""
+    """Yield every choice of the symbolic sizes, by their sum; None for none."""
     words = symbolic_sizes(case)
     if not words:
         yield None
@@ -269,11 +271,11 @@ def with_small_integers(
     integers: tuple[int, ...],
     varies_incoming: bool = True,
 ) -> Problem:
-    """The case in float64 with integers from these: its inputs, what is drawn of its constants, its incoming gradients;
-    unless these vary, only those that have freedom of their own. A domain that is stated is kept.
+    """Return the case in float64 with small integers for its numbers.
 
-    `sizes` are those of its dims; None leaves its own. Raises GradcheckError where the sizes do not go together, and
-    InvalidCase where there are more than `MAX_ELEMENTS` numbers.
+    These are inputs, drawn constants, and incoming gradients; unless these vary, only the free ones. Stated domains are
+    kept. `sizes` are those of its dims; None leaves its own. Raises GradcheckError if the sizes do not match, and
+    InvalidCase for more than `MAX_ELEMENTS` numbers.
     """
     problem = draw(case, trial=None if sizes is None else 0, sizes=sizes)
     if sum(a.size for a in (*problem.inputs.values(), *problem.constants.values())) > MOST_ELEMENTS:
@@ -334,7 +336,7 @@ class _SmallIntegers(NumPy):
         return self.like(drawn, self._within(*(float({**bounds, **kwargs}.get(b, d)) for b, d in _UNIT)))
 
     def _within(self, low: float, high: float) -> tuple[float, ...]:
-        """Of the integers those in an interval, else others, else some fractions of it."""
+        """Return the integers in an interval, else others, else fractions of it."""
         few = range(math.ceil(low), math.ceil(low) + _FEW)
         for chosen in (self.integers, few):
             inside = tuple(float(k) for k in chosen if low <= k < high)
@@ -343,7 +345,7 @@ class _SmallIntegers(NumPy):
         return tuple(float(f"{low + part * (high - low):.3g}") for part in (0.25, 0.5, 0.75))
 
     def like(self, array: np.ndarray, numbers: Sequence[float] = ()) -> np.ndarray:
-        """As many in this shape, different ones as long as there are any."""
+        """Return an array of this shape; its numbers differ as far as possible."""
         chosen = numbers or self.integers
         rows = -(-array.size // len(chosen))
         drawn = [self.generator.permutation(chosen) for _ in range(max(1, rows))]

@@ -1,9 +1,9 @@
-"""The derivative of an objective along one direction: by a complex step where it is analytic, else by differences.
+"""Directional derivatives: by a complex step, or by differences.
 
 A complex step takes the imaginary part of `f(x + ih v) / h`, which cancels nothing, so that h may be tiny (Squire and
 Trapp, "Using complex variables to estimate derivatives of real functions", SIAM Review 40(1), 1998; Martins, Sturdza
-and Alonso, "The complex-step derivative approximation", ACM TOMS 29(3), 2003). Differences are extrapolated, and run in
-long double where NumPy has it and the ops take it.
+and Alonso, "The complex-step derivative approximation", ACM TOMS 29(3), 2003). It needs an analytic function.
+Differences are extrapolated, and run in long double if NumPy and the ops have it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _SLOWDOWN = 4
 
 @dataclass(slots=True)
 class _UnmovedEvaluation:
-    """The objective where nothing is moved: the point, the pass, its terms."""
+    """The objective at the original point: the point, the pass, its terms."""
 
     point: np.ndarray
     forward: ForwardPass
@@ -55,22 +55,22 @@ class _UnmovedEvaluation:
 
     @property
     def unit(self) -> float:
-        """The relative rounding of the coarsest arithmetic on the way."""
+        """The relative rounding of the coarsest arithmetic in the pass."""
         return _UNITS.get(self.forward.narrowest, _LONG_EPSILON)
 
 
 @dataclass
 class DirectionalDerivative:
-    """The derivatives of one objective along directions, arrays of the tensor's shape.
+    """Derivatives of one objective along directions of the tensor's shape.
 
-    Of a complex tensor a derivative is the real part of `<gradient, direction>`.
+    For a complex tensor a derivative is the real part of `<gradient, direction>`.
     """
 
     objective: Objective
     seed: int
 
     def cost(self, method: Method) -> int:
-        """The work of one derivative, counted as if no step were spared."""
+        """Return the work of one derivative, with all steps."""
         if method == "complex step":
             return self._at_rest.forward.work.cost(len(_STEPS), _SLOWDOWN)
         rest = self._at_rest_in_long_double
@@ -80,7 +80,7 @@ class DirectionalDerivative:
     # A complex step --------------------------------------------------------------------------------
 
     def complex_step(self, direction: np.ndarray) -> Slope:
-        """Raises Unsupported where the way is not analytic, or leads to no finite number."""
+        """Return the slope. Raises Unsupported if it is not analytic or finite."""
         point = self.objective.point
         if point.dtype.kind == "c":
             raise Unsupported("the tensor is complex itself")
@@ -102,7 +102,7 @@ class DirectionalDerivative:
     # Differences -----------------------------------------------------------------------------------
 
     def differences(self, direction: np.ndarray) -> Slope:
-        """By extrapolated differences; at a kink the interval of the subgradients close by."""
+        """Return the slope; at a kink the interval of subgradients nearby."""
         rest = self._at_rest_in_long_double
         if direction.dtype.kind == "c":
             moved_by = direction.astype(np.result_type(rest.point, np.complex64))
@@ -128,9 +128,12 @@ class DirectionalDerivative:
         return self._with_neighbours(found, moved_by, size) if found.kinked else found
 
     def _with_neighbours(self, kink: Slope, direction: np.ndarray, size: float) -> Slope:
-        """The subgradients of a kink are all between derivatives close by, on all its sides, not on two alone: of three
-        that tie, the middle one may take what neither side of it does (Clarke, "Generalized gradients and
-        applications", Transactions of the AMS 205, 1975)."""
+        """Widen a kink's interval to the derivatives at points around it.
+
+        All subgradients lie between these, not between the two sides alone: of three that tie, the middle one may take
+        what neither side of it does (Clarke, "Generalized gradients and applications", Transactions of the AMS 205,
+        1975).
+        """
         point = self._at_rest_in_long_double.point
         generator = stream(self.seed, "neighbours of a kink")
         slopes = [*kink.sides]
@@ -153,12 +156,11 @@ class DirectionalDerivative:
 
     @cached_property
     def _at_rest(self) -> _UnmovedEvaluation:
-        """In double precision."""
         return self._evaluated(self.objective.point)
 
     @cached_property
     def _at_rest_in_long_double(self) -> _UnmovedEvaluation:
-        """In long double, or in double precision where the ops have no other, or it would take too long."""
+        """Return the evaluation in long double, or in double if that is slow."""
         double = self._at_rest
         if _LONG_EPSILON < _EPSILON and double.forward.work.cost() <= LONG_DOUBLE_WORK:
             return self._evaluated_in_long_double() or double
@@ -189,8 +191,10 @@ def _require_analytic(terms: np.ndarray, rest: np.ndarray) -> None:
 
 
 def _size_along(point: np.ndarray, direction: np.ndarray) -> float:
-    """The size of what moves, by which steps are measured, over the direction's own length: the smallest element, but
-    no less than a part of the largest of the tensor. A power of two, over that length."""
+    """Return the scale of steps: the smallest moving element, but not tiny.
+
+    It is a power of two, over the direction's length, and at least a share of the largest element.
+    """
     sizes = np.abs(point)
     moving = sizes[direction != 0]
     smallest = float(np.min(moving, initial=np.inf, where=moving > 0)) if moving.size == 1 else float(np.median(moving))
@@ -199,7 +203,7 @@ def _size_along(point: np.ndarray, direction: np.ndarray) -> float:
 
 
 def _of_largest(point: np.ndarray, direction: np.ndarray) -> float:
-    """The size of the tensor's largest element, in the same measure."""
+    """Return the same scale for the tensor's largest element."""
     return _over_length(largest_finite(point) or 1.0, direction)
 
 

@@ -1,10 +1,10 @@
-"""Directional derivatives by differences, with an error bar: no step size is ever trusted.
+"""Directional derivatives by differences, with an error bar.
 
-Steps shrink by a factor of four from an eighth of the tensor's own size. Each kind of difference (central, from the
-right, from the left) fills a Richardson tableau; the entry that agrees best with its neighbours is the derivative, and
-how well it agrees is the error bar (Ridders, "Accurate computation of F'(x) and F'(x)F''(x)", Advances in Engineering
-Software 4(2), 1982). Differences are taken element by element, before anything is added up, and divided by the step
-that was really taken.
+Steps shrink by a factor of four from an eighth of the tensor's own size; none is trusted. Each kind of difference
+(central, from the right, from the left) fills a Richardson tableau; the entry that agrees best with its neighbours is
+the derivative, and their disagreement is the error bar (Ridders, "Accurate computation of F'(x) and F'(x)F''(x)",
+Advances in Engineering Software 4(2), 1982). Differences are taken element by element, before anything is added up, and
+divided by the actual step.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ShiftedTerms = Callable[[float], tuple[np.ndarray, float]]
 
 
 class Tableau:
-    """Richardson's extrapolation to a step of 0, of many estimates at once, each an element of an array.
+    """Richardson extrapolation to a step of 0, for an array of estimates.
 
     `power` is that of the first error term in the step, and the distance between powers: 2 for central differences.
     """
@@ -52,7 +52,7 @@ class Tableau:
         self._noise: list[np.ndarray] = []
 
     def add(self, estimate: np.ndarray, noise: np.ndarray) -> None:
-        """The estimates at the next smaller step, of which rounding alone may have spoilt `noise`."""
+        """Add estimates at the next smaller step; `noise` bounds their rounding."""
         if not self._estimates:
             self.value = np.full(estimate.shape, np.nan, dtype=estimate.dtype)
             self.error, self.level = np.full(estimate.shape, np.inf), np.zeros(estimate.shape)
@@ -70,9 +70,11 @@ class Tableau:
         self._noise.append(np.broadcast_to(noise, estimate.shape))
 
     def finish(self) -> None:
-        """After the last level, where nothing is left but noise inside the function: as much of it as at those steps
-        may have spoilt the value, at its own step; and where small steps agree on another number, the large ones have
-        gone beyond a kink close by."""
+        """Raise error bars after the last level.
+
+        Noise inside the function counts at the step of the value. If small steps agree on another number, the large
+        steps crossed a kink.
+        """
         if len(self._estimates) < LEVELS:
             return
         for k in range(LEVELS - _TAIL, LEVELS):
@@ -86,9 +88,10 @@ class Tableau:
 
 @dataclass(frozen=True, slots=True)
 class Slope:
-    """The derivative along one direction; `error` is absolute, infinite where nothing converged.
+    """The derivative along one direction, with an absolute error bar.
 
-    `left` and `right` are the one-sided derivatives where they differ, else None; infinite where the function jumps.
+    The error is infinite if nothing converged. `left` and `right` are the one-sided derivatives if they differ, else
+    None; infinite if the function jumps.
     """
 
     value: float
@@ -98,18 +101,20 @@ class Slope:
 
     @property
     def kinked(self) -> bool:
-        """Whether there is no derivative, but one from either side."""
+        """Whether there are only one-sided derivatives."""
         return self.left is not None
 
     @property
     def sides(self) -> tuple[float, float]:
-        """From the left and from the right; the derivative itself where they do not differ."""
+        """The derivatives from the left and from the right."""
         return (self.value, self.value) if self.left is None or self.right is None else (self.left, self.right)
 
 
 def slope(share: ShiftedTerms, first: float, unit: float, scale: float = 0.0) -> Slope:
-    """The derivative of the sum of `share`'s terms at 0, from steps of `first` downwards. `unit` is the relative
-    rounding of the arithmetic; with a `scale`, the derivative need be known beside that alone, to about eleven digits.
+    """Return the derivative at 0 of the sum of `share`'s terms.
+
+    Steps start at `first`. `unit` is the relative rounding of the arithmetic. With a `scale`, the derivative is needed
+    only relative to that, to about eleven digits.
     """
     at_rest, _ = share(0.0)
     size = _size(at_rest)
@@ -138,7 +143,10 @@ def _is_accurate_enough(tableau: Tableau, scale: float) -> bool:
 
 
 def _slope_of(tableau: Tableau, one_sided: list[np.ndarray], step: float, rounding: float) -> Slope:
-    """What the tableau says: a kink, a jump, or one derivative. `step` is the last, `rounding` that of the sum."""
+    """Return a kink, a jump, or one derivative.
+
+    `step` is the last, `rounding` that of the sum.
+    """
     value, left, right = tableau.value.tolist()
     error, left_error, right_error = tableau.error.tolist()
     behind, ahead = one_sided[-1]
@@ -159,8 +167,7 @@ def _sides_differ(tableau: Tableau) -> bool:
 
 
 def _jumps(one_sided: np.ndarray, step: float, least: float | np.ndarray) -> np.ndarray:
-    """Whether a one-sided difference, a column, grows as its step shrinks, for the function jumps by more than
-    `least`."""
+    """Return which one-sided differences grow as 1/step: a jump over `least`."""
     if len(one_sided) < LEVELS:
         return np.zeros(one_sided.shape[1], dtype=bool)
     growth = one_sided[-3:] / one_sided[-4:-1]
@@ -180,8 +187,10 @@ def _size(terms: np.ndarray) -> float:
 def array_derivative(
     function: Callable[[float], np.ndarray], first: float, unit: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The derivative at 0 of a function of a number whose value is an array, by central differences; and its error
-    bar, absolute, infinite where nothing converged. `first` is the first step, a power of two."""
+    """Return the derivative at 0 of an array function, and its error bar.
+
+    Central differences from the step `first`, a power of two. The bar is absolute, infinite if nothing converged.
+    """
     tableau = Tableau(2)
     for level in range(LEVELS):
         step = first * _FACTOR**-level
@@ -194,9 +203,11 @@ def array_derivative(
 
 @dataclass(frozen=True, slots=True)
 class Slopes:
-    """The derivatives of many numbers along one way, an array each; `error` is absolute, infinite where nothing
-    converged. `left` and `right` are the one-sided ones where `kinked`, infinite where the function jumps; else they
-    equal `value`."""
+    """Derivatives of many numbers along one direction, as arrays.
+
+    `error` is absolute, infinite if nothing converged. `left` and `right` are the one-sided ones where `kinked`,
+    infinite where the function jumps; else they equal `value`.
+    """
 
     value: np.ndarray
     error: np.ndarray
@@ -206,7 +217,10 @@ class Slopes:
 
 
 def slopes(function: Callable[[float], np.ndarray], first: float, unit: float) -> Slopes:
-    """As `slope`, of a function of a number whose value is an array; `unit` is the relative rounding of elements."""
+    """Return the derivatives at 0 of an array function, and its kinks.
+
+    `unit` is the relative rounding of elements.
+    """
     tableaus = Tableau(2), Tableau(1), Tableau(1)  # central, from the left, from the right
     rest = function(0.0)
     one_sided: list[np.ndarray] = []

@@ -1,4 +1,4 @@
-"""Gradients by the numeric oracle: their elements, or their products with directions, each with an error bar."""
+"""Gradients by the numeric oracle: elements, or products with directions."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ from gradcheck.oracles.numeric.work_budget import WorkBudget
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Derivatives by the numeric oracle, one an entry, with absolute error bars (infinite where it cannot tell).
+    """Derivatives by the numeric oracle, with absolute error bars.
 
-    Where `kinked`, there is no derivative: `left` and `right` are the one-sided ones, else both equal `value`.
+    A bar is infinite if nothing converged. Where `kinked`, there is no derivative: `left` and `right` are the one-sided
+    ones, else both equal `value`.
     """
 
     value: np.ndarray
@@ -34,7 +35,7 @@ class Estimate:
     no_complex_step_reason: Fact | None = None  # why no complex step
 
     def where(self, chosen: np.ndarray) -> Estimate:
-        """The same of these entries."""
+        """Return the estimate of these entries."""
         fields = (self.value, self.error, self.left, self.right, self.kinked)
         value, error, left, right, kinked = (field[chosen] for field in fields)
         return Estimate(value, error, left, right, kinked, self.method, self.no_complex_step_reason)
@@ -64,7 +65,10 @@ class NumericGradient:
         return self.objectives[0].point.dtype
 
     def partials(self, indices: Iterable[int], budget: WorkBudget | None = None) -> Estimate:
-        """The gradient's elements at these flat indices; the first of them, one at least, where the budget is spent."""
+        """Return the elements at flat indices; fewer if the budget is spent.
+
+        There is one element at least.
+        """
         real: list[Slope] = []
         imaginary: list[Slope] = []
         for index in indices:
@@ -78,11 +82,11 @@ class NumericGradient:
         return self._estimate(real, imaginary)
 
     def along(self, directions: Iterable[np.ndarray]) -> Estimate:
-        """The derivatives along directions, arrays of the tensor's shape: the real part of `<gradient, direction>`."""
+        """Return derivatives: the real part of `<gradient, direction>` for each."""
         return self._estimate([self._slope_along(direction) for direction in directions], [])
 
     def random_directions(self, count: int) -> Iterator[np.ndarray]:
-        """Random signs for every element, scaled to a length of about 1."""
+        """Yield random signs for every element, scaled to a length of about 1."""
         generator = stream(self.seed, "directions")
         length = 2.0 ** -round(np.log2(max(1, prod(self.shape))) / 2)  # a power of two, so that steps are exact
         for _ in range(count):
@@ -97,7 +101,10 @@ class NumericGradient:
         return direction
 
     def _slope_along(self, direction: np.ndarray) -> Slope:
-        """By the best method that serves all objectives; once it is differences, it stays so."""
+        """Return the slope by the best method for all objectives.
+
+        Once it is differences, it stays so.
+        """
         if self.method == "complex step":
             try:
                 return _sum([one.complex_step(direction) for one in self._derivatives])
@@ -127,9 +134,9 @@ class NumericGradient:
 
 
 def numeric_gradient(problem: Problem, tensor: str, step: int) -> NumericGradient:
-    """What the gradient of a named tensor should be after a step. The problem must be in double precision.
+    """Return the gradient of a named tensor after a step, in double precision.
 
-    Raises GradcheckError where the graph cannot be evaluated, Unsupported where there is nothing to differentiate.
+    Raises GradcheckError if the graph cannot be evaluated, Unsupported if there is nothing to differentiate.
     """
     found = [TensorObjective(problem, tensor, backward) for backward in backward_passes(problem, tensor, step)]
     if not found:
@@ -138,7 +145,7 @@ def numeric_gradient(problem: Problem, tensor: str, step: int) -> NumericGradien
 
 
 def _sum(slopes: Sequence[Slope]) -> Slope:
-    """The slope of a sum. One-sided derivatives of parts that are smooth are their derivatives."""
+    """Return the slope of a sum; smooth parts have equal sides."""
     value, error = sum(s.value for s in slopes), sum(s.error for s in slopes)
     if not any(s.kinked for s in slopes):
         return Slope(value, error)

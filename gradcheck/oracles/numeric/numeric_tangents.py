@@ -1,7 +1,7 @@
-"""Tangents: how everything that is computed changes along one direction of all that moves, from the forward alone.
+"""Tangents of all results along one direction, from the forward alone.
 
 One complex step of all inputs at once gives the tangents of every tensor of a graph, as far as its ops are analytic;
-what lies behind others is told by differences, which tell kinks, too.
+differences give the others, and kinks.
 """
 
 from __future__ import annotations
@@ -40,8 +40,11 @@ _ROUNDINGS = 2.0**-50
 
 @dataclass(frozen=True, slots=True)
 class Tangent:
-    """The tangent of one tensor in double precision, with an absolute error bar, infinite where nothing converged.
-    Where `kinked` there is none: `left` and `right` are the one-sided ones."""
+    """The tangent of one tensor in double precision.
+
+    `error` is an absolute bar, infinite if nothing converged. Where `kinked` there is none: `left` and `right` are the
+    one-sided ones.
+    """
 
     value: np.ndarray
     error: np.ndarray
@@ -52,8 +55,10 @@ class Tangent:
 
 
 def tangents_of_graph(problem: Problem, directions: Arrays) -> dict[str, Tangent]:
-    """Those of the graph's tensors that move, where inputs move along directions. The problem must be in double
-    precision. Raises GradcheckError where it cannot be evaluated."""
+    """Return the tangents of the graph's tensors for directions of inputs.
+
+    The problem must be in double precision. Raises GradcheckError if it cannot be evaluated.
+    """
     points = {name: problem.inputs[name] for name in directions}
 
     def compute(moved: Mapping[str, Perturbed], forward: ForwardPass) -> dict[str, Any]:
@@ -78,7 +83,10 @@ def tangents_of_operation(
     op: Op, arguments: Callable[[Sequence[Any]], tuple[tuple[Any, ...], dict[str, Any]]], moving: Sequence[np.ndarray],
     directions: Sequence[np.ndarray],
 ) -> dict[str, Tangent]:  # fmt: skip
-    """Those of one op's outputs, by `0`, `1` and so on; `arguments` has what is given in the place of what moves."""
+    """Return the tangents of one op's outputs, by `0`, `1` and so on.
+
+    `arguments` returns the op's arguments with values in the place of `moving`.
+    """
 
     def compute(moved: Mapping[str, Perturbed], forward: ForwardPass) -> dict[str, Any]:
         args, kwargs = arguments([moved[str(place)] for place in range(len(moving))])
@@ -95,7 +103,7 @@ def tangents_of_operation(
 
 
 def tangents(compute: Compute, points: Arrays, directions: Arrays, seed: int) -> dict[str, Tangent]:
-    """Those of all that moves. Raises GradcheckError where it cannot be computed at rest."""
+    """Return the tangents of all that moves. Raises GradcheckError."""
     points = {name: wide(array) for name, array in points.items()}
     directions = {name: wide(array) for name, array in directions.items()}
     forward = ForwardPass(at_rest=True)
@@ -108,7 +116,7 @@ def tangents(compute: Compute, points: Arrays, directions: Arrays, seed: int) ->
 
 
 def _mark_not_finite(found: Tangent, value: np.ndarray) -> Tangent:
-    """Where the value itself is no finite number there is no derivative, and anything may be said."""
+    """Mark elements whose value is not finite as kinks with any side."""
     lost = ~np.isfinite(value)
     if not np.any(lost):
         return found
@@ -117,7 +125,7 @@ def _mark_not_finite(found: Tangent, value: np.ndarray) -> Tangent:
 
 
 def _moved_arrays(computed: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """All floating arrays that depend on what is moved, parts of a tuple as `m[0]`."""
+    """Return all floating arrays that moved, parts of a tuple as `m[0]`."""
     found: dict[str, np.ndarray] = {}
     waiting = list(computed.items())
     while waiting:
@@ -135,7 +143,7 @@ def _moved_arrays(computed: Mapping[str, Any]) -> dict[str, np.ndarray]:
 def _by_complex_step(
     compute: Compute, points: Arrays, directions: Arrays, rest: Arrays, seed: int
 ) -> dict[str, Tangent]:
-    """As far as it goes."""
+    """Return the tangents of analytic results."""
     if any(array.dtype.kind == "c" for array in (*points.values(), *directions.values())):
         return {}
     height = _first_step(points, directions)
@@ -151,7 +159,7 @@ def _by_complex_step(
 
 
 def _analytic_parts(computed: Mapping[str, Any], rest: Arrays) -> list[tuple[str, np.ndarray]]:
-    """The imaginary parts of what is analytic and finite."""
+    """Return the imaginary parts of analytic and finite results."""
     found = []
     for name, value in _moved_arrays(computed).items():
         known = rest.get(name)
@@ -196,7 +204,7 @@ def _by_differences(
 
 
 def _first_step(points: Arrays, directions: Arrays) -> float:
-    """One that moves everything by no more than an eighth of its usual size, a power of two."""
+    """Return a power of two that moves everything by at most an eighth."""
     ratios = []
     for name, array in points.items():
         reach = largest_finite(directions[name])

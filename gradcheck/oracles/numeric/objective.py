@@ -1,8 +1,8 @@
-"""What is differentiated: a case's backward passes, or one op alone, as a function of a single tensor.
+"""The function to differentiate: backward passes, or one op.
 
-A gradient says how `sum(<incoming gradient, root>)`, over all roots and passes, changes with a tensor. An `Objective`
-is that sum, its terms apart, so that whoever takes differences can do so before anything is added up. Only forwards
-take part, no gradient rule.
+A gradient is the derivative of `sum(<incoming gradient, root>)`, over all roots and passes, with respect to a tensor.
+An `Objective` is that sum, its terms apart, so that differences can be taken before anything is added up. It uses only
+forwards, no gradient rule.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from gradcheck.oracles.numeric.perturbed_array import ForwardPass, Perturbed, ap
 
 
 class Objective(Protocol):
-    """A function of one tensor. `point` is where it stands, in float64 or complex128."""
+    """A function of one tensor at `point`, in float64 or complex128."""
 
     point: np.ndarray
 
     def terms(self, moved: np.ndarray, forward: ForwardPass) -> np.ndarray:
-        """Every element's part in the sum, flat, where the tensor is `moved`. Raises GradcheckError."""
+        """Return each element's term of the sum, flat. Raises GradcheckError."""
         ...
 
 
 class WideHost:
-    """NumPy, with double precision for every lower one that an expression names."""
+    """NumPy, with double precision for every lower one in an expression."""
 
     def __init__(self, forward: ForwardPass | None = None) -> None:
         self.forward = forward
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The op's result; what is plain counts towards the pass, as what is perturbed does by itself."""
+        """Apply the op; plain arrays count towards the pass's work, too."""
         if args and type(args[0]) is Perturbed and not op.composite:
             made = apply_to_pair(op, *args) if len(args) == 2 and not kwargs else None
             return Perturbed.__apply_op__(op, op.bind(args, kwargs)) if made is None else made
@@ -50,7 +50,7 @@ class WideHost:
         return made
 
     def dtype(self, name: str) -> Any:
-        """The dtype of this torch name, or the wide one that stands in for it."""
+        """Return the dtype of this torch name, or its double-precision one."""
         return dtypes.BY_NAME[dtypes.RAISED.get(name, name)]
 
 
@@ -59,14 +59,14 @@ class WideHost:
 
 @dataclass(frozen=True, slots=True)
 class BackwardPass:
-    """One backward pass that counts towards a gradient: from which roots, with which seeds, at which leaves."""
+    """One backward pass of a gradient: its roots, seeds and leaves."""
 
     leaves: Mapping[str, np.ndarray]
     seeds: Mapping[str, np.ndarray | None]
 
 
 def backward_passes(problem: Problem, tensor: str, step: int) -> list[BackwardPass]:
-    """The passes whose gradients have added up in a tensor after this step, the first to the last."""
+    """Return the passes that accumulate in a tensor up to this step, in order."""
     leaves: dict[str, np.ndarray] = {**problem.inputs, **problem.constants}
     found: list[BackwardPass] = []
     entry, _ = split_name(tensor)
@@ -89,7 +89,10 @@ def backward_passes(problem: Problem, tensor: str, step: int) -> list[BackwardPa
 
 @dataclass(slots=True)
 class TensorObjective:
-    """What one backward pass says about one named tensor. The problem must be in double precision."""
+    """The objective of one backward pass for one named tensor.
+
+    The problem must be in double precision.
+    """
 
     problem: Problem
     tensor: str
@@ -115,13 +118,16 @@ class TensorObjective:
         return _weighted((tensor_value(values, root), seed) for root, seed in self.backward.seeds.items())
 
     def _copied(self) -> dict[str, Any]:
-        """Constants are copied, for an op may change its arguments: a batch norm its running statistics."""
+        """Return values with copied constants, which an op may change in place.
+
+        A batch norm updates its running statistics.
+        """
         constants = self.problem.constants
         return {n: v.copy() if n in constants and isinstance(v, np.ndarray) else v for n, v in self._values.items()}
 
 
 def _entries_below(problem: Problem, tensor: str) -> list[str]:
-    """The graph entries that depend on a tensor, in order."""
+    """Return the graph entries that depend on a tensor, in order."""
     moved = {tensor}
     found = []
     for name, claim in problem.case.graph.items():
@@ -136,9 +142,9 @@ def _entries_below(problem: Problem, tensor: str) -> list[str]:
 
 @dataclass(slots=True)
 class OpObjective:
-    """One op with an incoming gradient for each output, as a function of one array among its arguments.
+    """One op with incoming gradients, as a function of one array argument.
 
-    `call` applies the op with a value in the place of that array, everything else as it is.
+    `call` applies the op with a value in the place of that array.
     """
 
     point: np.ndarray
@@ -153,10 +159,10 @@ class OpObjective:
 
 
 def _weighted(roots: Iterable[tuple[Any, np.ndarray | None]]) -> np.ndarray:
-    """The roots that moved, each times its incoming gradient (None for 1), in one flat array.
+    """Return the moved roots, each times its incoming gradient, in one array.
 
-    torch's convention for complex numbers: the gradient of the real part of `conj(seed) * root`. Raises Unsupported for
-    roots of integers, ShapeMismatch for an incoming gradient of another shape.
+    None is 1. torch's convention for complex numbers: the gradient of the real part of `conj(seed) * root`. Raises
+    Unsupported for roots of integers, ShapeMismatch for an incoming gradient of another shape.
     """
     terms = [np.zeros(0)]
     for root, seed in roots:

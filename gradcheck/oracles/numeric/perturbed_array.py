@@ -1,7 +1,7 @@
-"""Arrays that depend on a tensor that is moved, so that any forward shows how it answers.
+"""Arrays that depend on a moved tensor.
 
-Ops are applied to perturbed arrays as they are to tensors, those inside composed ops too. What comes of anything else
-stays a plain array; so does what is detached, which keeps the value that it has where nothing is moved.
+Ops apply to perturbed arrays as to tensors, also inside composed ops. Everything else stays a plain array; so does a
+detached array, which keeps its value at the original point.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class ForwardPass:
     _detached_so_far: int = 0
 
     def detach(self, array: np.ndarray) -> np.ndarray:
-        """The value through which no change flows."""
+        """Return the value through which no change flows."""
         if self.complex_step:
             return np.ascontiguousarray(array.real)
         if self.at_rest:
@@ -55,14 +55,15 @@ class ForwardPass:
         return self.detached[self._detached_so_far - 1]
 
     def count(self, op: Op, args: tuple[Any, ...], made: Any) -> None:
-        """Add an op to the work, where nothing is moved."""
+        """Add an op to the work of the pass at rest."""
         if self.at_rest:
             self.work.add(op, list(_sizes(args)), sum(_sizes(made if isinstance(made, tuple) else (made,))))
 
 
 class Perturbed(Operators):
-    """data       the values where the tensor has moved to; in a complex step the derivative is in the imaginary part
-    forward    the pass it belongs to
+    """An array that moves, in one forward pass.
+
+    `data` are the values at the moved point; in a complex step the imaginary part has the derivative.
     """
 
     __slots__ = ("data", "forward")
@@ -72,7 +73,7 @@ class Perturbed(Operators):
 
     @property
     def dtype(self) -> np.dtype:
-        """The dtype it stands for; long double is float64 to all others."""
+        """The dtype that others see; long double is float64 to them."""
         dtype = self.data.dtype
         if self.forward.complex_step and dtype.kind == "c":
             return _FLOAT64
@@ -92,7 +93,10 @@ class Perturbed(Operators):
         return len(self.data)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """For masks and indices, which do not move; anything else would lose the derivative."""
+        """Return a mask or an index, which does not move. Raises Unsupported.
+
+        Any other array would lose the derivative.
+        """
         if self.data.dtype.kind not in "biu":
             raise Unsupported("a plain array is needed where one moves")
         return np.array(self.data, dtype=dtype, copy=copy)
@@ -122,8 +126,10 @@ class Perturbed(Operators):
 
 
 def apply_to_pair(op: Op, a: Any, b: Any) -> Perturbed | None:
-    """What an op of two operands, the first of them perturbed, makes of them in a complex step, where nothing is to be
-    asked: both are complex, or one a number. None where something is."""
+    """Apply an op of two operands in a complex step, the first perturbed.
+
+    Return None unless both are complex, or one a number.
+    """
     forward: ForwardPass = a.forward
     if forward.at_rest or not forward.complex_step or not op.analytic or op.ufunc is None:
         return None
@@ -140,12 +146,11 @@ _REAL = frozenset({Perturbed, float, int, bool, type(None)})
 
 @cache
 def _is_random(op: Op) -> bool:
-    """Whether it draws numbers."""
     return any(parameter.name == "generator" for parameter in op.parameters)
 
 
 def _drop_imaginary_part(value: Perturbed) -> Perturbed:
-    """Every precision is raised to the same; of a complex number the imaginary part is lost."""
+    """Return the value for a real dtype: complex numbers lose a part."""
     is_complex = value.data.dtype.kind == "c" and not value.forward.complex_step
     return Perturbed(value.data.real, value.forward) if is_complex else value
 
@@ -161,7 +166,7 @@ def _perturbed(op: Op, made: np.ndarray, forward: ForwardPass) -> Perturbed:
 
 
 def _sizes(values: Any) -> Iterator[int]:
-    """How many elements each floating array has, those in lists too."""
+    """Yield the size of each floating array, those in lists too."""
     for value in values:
         array = value.data if type(value) is Perturbed else value
         if isinstance(array, np.ndarray) and array.dtype.kind in "fc":
@@ -171,7 +176,7 @@ def _sizes(values: Any) -> Iterator[int]:
 
 
 def _is_floating(dtype: Any) -> bool:
-    """Whether this is a real floating dtype, or a tensor of one."""
+    """Return whether this is a real floating dtype, or a tensor of one."""
     found = getattr(dtype, "dtype", dtype)
     named = dtypes.BY_NAME.get(found, found) if isinstance(found, str) else found
     return isinstance(named, np.dtype) and named.kind in "fV"
@@ -182,7 +187,7 @@ def _is_complex(value: Any) -> bool:
 
 
 def _plain(op: Op, args: tuple[Any, ...], complex_step: bool) -> list[Any]:
-    """The arguments with plain arrays; ops that want one dtype get complex numbers alone."""
+    """Return the arguments as plain arrays, complex if the op needs one dtype."""
     if op.elementwise and all(type(value) in _REAL for value in args):
         return [value.data if type(value) is Perturbed else value for value in args]
     alike = complex_step and (op.uniform or not op.elementwise)

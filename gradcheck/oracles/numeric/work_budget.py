@@ -1,6 +1,7 @@
-"""What numeric evaluations cost, counted and never timed, so that any two machines examine the same elements.
+"""The cost of numeric evaluations, counted, not timed.
 
-The unit of work is one element of an op's result, some five nanoseconds. Applying an op costs `PER_OP` besides.
+So any two machines examine the same elements. The unit of work is one element of an op's result, some five nanoseconds.
+Applying an op costs `PER_OP` besides.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ _MULTIPLY_ADDS = 32
 
 @dataclass(slots=True)
 class Work:
-    """What one evaluation of a forward takes."""
+    """The work of one evaluation of a forward."""
 
     ops: int = 0
     elements: int = 0
 
     def add(self, op: Op, operands: Sequence[int], result: int) -> None:
-        """One more op, on floating arrays of these sizes. A product of matrices takes as many multiply-adds as the root
-        of the product of all three sizes, a decomposition about the third power of a matrix's side."""
+        """Add an op on floating arrays of these sizes.
+
+        A product of matrices takes as many multiply-adds as the root of the product of all three sizes, a decomposition
+        about the third power of a matrix's side.
+        """
         elements = max(result, *operands, 1)
         if op.name in ("matmul", "einsum"):
             elements = max(elements, isqrt(prod(operands) * result) // _MULTIPLY_ADDS)
@@ -36,12 +40,12 @@ class Work:
         self.elements += elements
 
     def cost(self, evaluations: int = 1, slowdown: int = 1) -> int:
-        """Of so many evaluations, in arithmetic that is slower than float64 by this factor."""
+        """Return the work of several evaluations in slower arithmetic."""
         return evaluations * (self.ops * PER_OP + slowdown * self.elements)
 
 
 class WorkBudget:
-    """Work that may still be done; what is spent is also taken from the budget that it lies `within`."""
+    """An amount of work; spending it also spends that of its parent."""
 
     def __init__(self, work: int, within: WorkBudget | None = None) -> None:
         self.left, self.parent = work, within
@@ -51,7 +55,7 @@ class WorkBudget:
         return self.left <= 0 or (self.parent is not None and self.parent.is_spent)
 
     def spend(self, work: int) -> None:
-        """Take this much, and be it more than there is."""
+        """Spend this much, even if less is left."""
         self.left -= work
         if self.parent is not None:
             self.parent.spend(work)

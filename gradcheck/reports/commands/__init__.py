@@ -1,6 +1,5 @@
-"""What the commands other than `run` show: an explained case, a traced pass, conformance, and a run's progress.
+"""The reports of the commands other than `run`, and the progress bar of a run.
 
-One module a command and kind of output, each with `render`. They know what their command has found out, and how
-`reports` writes text and numbers; nothing of options or streams, which are `cli`'s. A new command's report is a
-module here.
+One module a command and kind of output. A module knows what its command found, and how `reports` writes text and
+numbers; it knows no options and no streams, which are `cli`'s. The report of a new command is a module here.
 """

@@ -1,4 +1,4 @@
-"""What `gradcheck conform` shows: a table for people, or JSON."""
+"""The report of `gradcheck conform`: a table for people, Markdown, or JSON."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ _WORDS = {"holds": "ok", "fails": "FAIL", "unsupported": "n/a"}
 
 
 def render(found: Conformance, look: Look) -> str:
-    """The verdict; what it does otherwise by design; what is wrong, by cause; then properties, ops and cases, with -v
-    all names, and the first thing that is wrong with every op and case."""
+    """Return the verdict, causes, properties, ops and cases as text.
+
+    With -v all names are listed, and the first problem of every op and case.
+    """
     lines = [verdict(found), ""]
     for convention in found.conventions:
         lines += wrap(plain(say(convention)), look.width, "  ", "    ")
@@ -53,7 +55,7 @@ def render(found: Conformance, look: Look) -> str:
 
 
 def _cost(found: Conformance) -> list[str]:
-    """What a pass takes, beside others; how that grows."""
+    """Return the cost of a pass beside other engines, and how it grows."""
     if found.cost is None:
         return []
     named = ", ".join(f"{plain(name)} {_time(seconds)}" for name, seconds in found.cost.seconds[1:])
@@ -72,7 +74,7 @@ def _time(seconds: float | None) -> str:
 
 
 def verdict(found: Conformance) -> str:
-    """The first line, and the last."""
+    """Return the line that the report begins and ends with."""
     wrong = (
         (found.count("wrong"), "case", "cases"),
         (sum(word == "wrong" for word in found.ops.values()), "op", "ops"),
@@ -88,7 +90,7 @@ def verdict(found: Conformance) -> str:
 
 
 def _cause_lines(found: Conformance, look: Look) -> list[str]:
-    """What is wrong with cases and calls of ops, by cause, and with how many: all of it, which is told nowhere else."""
+    """Return all problems of cases and of calls of ops, by cause."""
     everything = found.all_results
     grouped = find_causes(everything)
     if not grouped.groups and not grouped.cases:
@@ -98,7 +100,7 @@ def _cause_lines(found: Conformance, look: Look) -> list[str]:
 
 
 def _unlocked_case_lines(found: Conformance, look: Look) -> list[str]:
-    """How many more of the cases would run with what."""
+    """Return how many more cases would run with which features."""
     if found.cases is None:
         return []
     return [
@@ -107,7 +109,7 @@ def _unlocked_case_lines(found: Conformance, look: Look) -> list[str]:
 
 
 def _wrong(result: RunResult, name: str, look: Look) -> Iterator[str]:
-    """The cases that are wrong, by this name of theirs, the first of many; with -v all, and why."""
+    """Yield the wrong cases by this attribute; with -v all of them, and why."""
     wrong = [case for case in result.cases if conformance_status(case) == "wrong"]
     told = wrong if look.verbosity > 0 or len(wrong) <= _LISTED else wrong[:_LISTED]
     for case in told:
@@ -118,7 +120,7 @@ def _wrong(result: RunResult, name: str, look: Look) -> Iterator[str]:
 
 
 def _ops(found: Conformance, look: Look) -> list[str]:
-    """Each op once: what is wrong first, and of what is right or lacking no more than the commonest, but with -v."""
+    """Return each op once; without -v only the commonest right or lacking ones."""
     made_of = {name: parts for name, parts in found.made_of.items() if found.ops.get(name) == "lacking"}
     of_pass = [name for name in found.ops_not_judged if name not in made_of]
     lines: list[str] = []
@@ -142,7 +144,7 @@ def _ops(found: Conformance, look: Look) -> list[str]:
 
 
 def as_markdown(found: Conformance) -> str:
-    """A table for a README: what was tried, and how much of it is right."""
+    """Return a table for a README: what was tried, and how much is right."""
     rows = [("ops", list(found.ops.values()))]
     if found.cases is not None:
         standings = [word for case in found.cases.cases if (word := conformance_status(case)) is not None]
@@ -160,7 +162,7 @@ def _cost_record(cost: Cost) -> dict[str, Any]:
 
 
 def as_json(found: Conformance) -> str:
-    """The same for programs."""
+    """Return the report as JSON."""
     disease = found.backward_pass
     document: dict[str, Any] = {
         "schema": 1,

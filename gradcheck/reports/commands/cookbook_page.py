@@ -1,4 +1,4 @@
-"""`docs/cookbook.md`: every entry of the cookbook, typeset; first what is printed wrong elsewhere, then by theme."""
+"""`docs/cookbook.md`: every entry, typeset; published errors first."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ERRATA = "errata"
 
 
 def render(entries: Sequence[Entry]) -> str:
-    """The whole page."""
+    """Return the whole page."""
     proved = sum(set(one.proved) == set(one.formulas) for one in entries)
     return (
         "\n".join((_HEAD.format(number=len(entries), proved=proved), *_contents(entries), *_sections(entries))) + "\n"

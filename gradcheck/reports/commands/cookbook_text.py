@@ -1,4 +1,4 @@
-"""What `gradcheck cookbook` prints: an entry in the reader's own names, a list of entries, what was derived instead."""
+"""The output of `gradcheck cookbook`: an entry, a list, or a derivation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def entry_lines(entry: Entry, width: int = 80, others: Sequence[Entry] = ()) -> Iterator[str]:
-    """The lines of one entry, and where it stands; of others that fit, too, a line each."""
+    """Yield the lines of one entry, then a line for each other that fits."""
     yield entry.name
     yield from wrap(entry.source, width, "  ", "    ")
     yield from wrap(entry.description, width, "  ", "  ")
@@ -49,7 +49,7 @@ def entry_lines(entry: Entry, width: int = 80, others: Sequence[Entry] = ()) -> 
 
 
 def proof_text(entry: Entry) -> str:
-    """How sure its formulas are."""
+    """Return how well the entry's formulas are supported."""
     if set(entry.proved) == set(entry.formulas):
         return "proved for all values, and at other sizes"
     if entry.proved:
@@ -58,7 +58,7 @@ def proof_text(entry: Entry) -> str:
 
 
 def entry_list(entries: Sequence[Entry], width: int = 80) -> Iterator[str]:
-    """A line an entry: its name, and what it is the gradient of."""
+    """Yield a line an entry: its name, and the function that it differentiates."""
     longest = max((len(entry.name) for entry in entries), default=0)
     for entry in entries:
         root = list(entry.graph)[-1]
@@ -66,7 +66,7 @@ def entry_list(entries: Sequence[Entry], width: int = 80) -> Iterator[str]:
 
 
 def theme_lines(entries: Sequence[Entry]) -> Iterator[str]:
-    """All themes, with how many entries each has."""
+    """Yield all themes, each with its number of entries."""
     for theme, number in Counter(entry.theme for entry in entries).items():
         yield f"{theme:16}{count(number, 'entry', 'entries')}"
     yield ""
@@ -74,7 +74,7 @@ def theme_lines(entries: Sequence[Entry]) -> Iterator[str]:
 
 
 def derived_lines(explanation: Explanation, near: Sequence[Entry], width: int = 80) -> Iterator[str]:
-    """The gradients that were derived since no entry fits."""
+    """Yield gradients that were derived because no entry fits."""
     from gradcheck.reports.commands.explanation import evidence_text, formula_texts
     from gradcheck.reports.phrases import say
 

@@ -1,4 +1,4 @@
-"""An explained case as text for people, as YAML to paste into a case, or as LaTeX."""
+"""An explained case as text for people, as YAML for a case file, or as LaTeX."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WORDS = frozenset({"true", "false", "null"})
 
 
 def render(explanation: Explanation, format: str, width: int = 80) -> str:
-    """The explanation in one of `FORMATS`, ending in a newline."""
+    """Return the explanation in one of `FORMATS`, ending in a newline."""
     return "".join(line.rstrip() + "\n" for line in FORMATS[format](explanation, width))
 
 
@@ -73,7 +73,7 @@ def _gradients(e: Explanation, width: int) -> Iterator[str]:
 
 
 def formula_texts(e: Explanation) -> Iterator[tuple[str, str]]:
-    """Steps, as `let t1`, and gradients, as `grad(x)` of x, each with its text."""
+    """Yield steps, as `let t1`, and gradients, by tensor, each with its text."""
     for name, expr in e.let.items():
         yield f"let {name}", to_text(expr)
     for formula in e.formulas:
@@ -82,12 +82,12 @@ def formula_texts(e: Explanation) -> Iterator[tuple[str, str]]:
 
 
 def remarks_of(formula: DerivedFormula) -> list[str]:
-    """Where it holds, and what else is to be said of it."""
+    """Return the conditions of a formula, and its other remarks."""
     return [*_condition_lines(formula), *_remarks(formula)]
 
 
 def _condition_lines(formula: DerivedFormula) -> Iterator[str]:
-    """Where it holds, if there is a guard that was left out."""
+    """Yield where the formula holds, if a guard was left out of it."""
     if formula.nonzero:
         yield f"where {' and '.join(f'{to_text(part)} != 0' for part in formula.nonzero)}"
 
@@ -102,7 +102,7 @@ def _remarks(formula: DerivedFormula) -> Iterator[str]:
 
 
 def evidence_text(e: Explanation) -> str:
-    """Why the formulas may be believed."""
+    """Return what supports the formulas."""
     points = max((formula.points for formula in e.formulas), default=0)
     proved = [formula.proof_bound for formula in e.formulas if formula.proof_bound is not None]
     text = f"Each was read back from this text and equals the core's gradient at {count(points, 'point')}"
@@ -120,7 +120,7 @@ def _shape(shape: tuple[int, ...]) -> str:
 
 
 def _shown(array: np.ndarray | None) -> str:
-    """The shape and a short form of the values."""
+    """Return the shape and a short form of the values."""
     if array is None:
         return ""
     with np.printoptions(threshold=_THRESHOLD, edgeitems=_EDGE, precision=4, linewidth=10**6):
@@ -154,7 +154,7 @@ def _yaml(e: Explanation, width: int) -> Iterator[str]:
 
 
 def _used_steps(e: Explanation, exprs: list[Expr]) -> list[str]:
-    """The steps that these formulas use, in order."""
+    """Return the steps that these formulas use, in order."""
     used: set[str] = set()
     for expr in exprs:
         used.update(free_names(expr))
@@ -165,7 +165,7 @@ def _used_steps(e: Explanation, exprs: list[Expr]) -> list[str]:
 
 
 def _scalar(text: str) -> str:
-    """The text as YAML reads it back: as it is, or between single quotes."""
+    """Return the text as YAML reads it back: bare, or in single quotes."""
     if _BARE.fullmatch(text) and text.lower() not in _WORDS and not _is_number(text):
         return text
     return "'" + text.replace("'", "''") + "'"

@@ -1,4 +1,4 @@
-"""The first case that `gradcheck init` writes: short, right, and saying what each part is for."""
+"""The first case that `gradcheck init` writes, with comments."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ wrong_formulas:                   # and what is easily got wrong: it must be ref
 
 
 def first_case(file: str, name: str) -> str:
-    """The text of it, for a file that is called so."""
+    """Return the text of the first case, for a file of this name."""
     return FIRST_CASE.format(file=file, name=name)

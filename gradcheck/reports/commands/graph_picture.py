@@ -1,4 +1,4 @@
-"""`gradcheck graph`: the graph of a case as a picture, in a notation that others draw."""
+"""The output of `gradcheck graph`: a case's graph as a picture."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ NOTATIONS: dict[str, Callable[[Diagram], str]] = {"svg": _svg, "mermaid": mermai
 
 
 def render(case: Case, format: str) -> str:
-    """The picture in one of `NOTATIONS`, ending in a newline."""
+    """Return the picture in one of `NOTATIONS`, ending in a newline."""
     return NOTATIONS[format](nearest_nodes(diagram_of_case(case), MOST_NODES))

@@ -34,7 +34,7 @@ _HEAD = "| op | torch | witnesses | dtypes | kinks |\n|---|---|---|---|---|"
 
 
 def render() -> str:
-    """The page."""
+    """Return the page."""
     families: dict[str, list[Op]] = {}
     for entry in sorted(whole_table().values(), key=lambda entry: entry.name):
         families.setdefault(entry.forward.__module__.rpartition(".")[2], []).append(entry)

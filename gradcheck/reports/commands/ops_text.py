@@ -1,4 +1,4 @@
-"""What `gradcheck ops` shows: the op table, and all about one op."""
+"""The output of `gradcheck ops`: the op table, one op, or the whole page."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ def _rule(entry: Op) -> str:
 
 
 def _independent_checks(entry: Op) -> str:
-    """Who can say what its derivative is, without any engine, and in which ways it can be differentiated; of ops that
-    are composed, their parts say."""
+    """Return which oracles know the op's derivative, and in which modes.
+
+    An op that is composed of others depends on its parts.
+    """
     if entry.composite or not any(entry.rules):
         return "its parts'" if entry.composite else ""
     numeric = "complex step" if entry.analytic else "differences"
@@ -29,7 +31,7 @@ def _aliases(entry: Op) -> str:
 
 
 def _domain(entry: Op) -> str:
-    """`[-3, 3] x [0.3, 3]`; of ops whose arguments have structure, nothing: samples show those."""
+    """Return `[-3, 3] x [0.3, 3]`; nothing for arguments with structure."""
     return " x ".join(f"[{low:g}, {high:g}]" for low, high in entry.domain) if entry.elementwise else ""
 
 
@@ -51,8 +53,11 @@ _DOC = 24
 
 
 def op_table(room: int | None, ops: Iterable[Op] | None = None) -> list[str]:
-    """A line for each of these ops, by default of all. `room` are the columns of a terminal, which gets those of the
-    table that fit; None is a pipe, which gets them all, uncut."""
+    """Return a line for each of these ops, by default of all.
+
+    `room` is a terminal's number of columns: only columns of the table that fit are shown. None is a pipe: all columns,
+    uncut.
+    """
     rows = [{title: title for title in _COLUMNS}]
     rows += [
         {title: cell(entry) for title, (_, cell) in _COLUMNS.items()}
@@ -65,7 +70,7 @@ def op_table(room: int | None, ops: Iterable[Op] | None = None) -> list[str]:
 
 
 def _fitting(widths: dict[str, int], room: int) -> dict[str, int]:
-    """Without as many columns as there is no room for; the doc gets what is left."""
+    """Drop columns that have no room; the doc column gets the rest."""
     kept = dict(widths)
     taken = sum(width + 2 for title, width in kept.items() if title != "DOC")
     for title in _OPTIONAL_COLUMNS:
@@ -79,7 +84,7 @@ def _cell(text: str, most: int, room: int | None) -> str:
 
 
 def op_details(entry: Op) -> list[str]:
-    """All about one op, and its entry as it is written."""
+    """Return everything about one op, with its source."""
     from gradcheck.checks.op_oracles import op_oracles
 
     asked = op_oracles(entry)
@@ -103,7 +108,7 @@ def op_details(entry: Op) -> list[str]:
 
 
 def _source(entry: Op) -> list[str]:
-    """The entry as it is written, and its rules where they stand apart from it."""
+    """Return the source of the entry, and of rules that stand apart from it."""
     written = [entry.forward, *dict.fromkeys(rule for rule in entry.rules if rule is not None)]
     lines: list[str] = []
     seen: set[tuple[str, int]] = set()

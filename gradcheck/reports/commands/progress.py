@@ -1,4 +1,4 @@
-"""A bar on stderr while a run lasts: only on a terminal, and only once it has lasted a while."""
+"""A progress bar on stderr: only on a terminal, and only in a long run."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ START_DELAY = 0.7
 
 
 class Progress:
-    """A context manager; `advance` with every case that is done. It leaves nothing behind on the screen.
+    """A context manager; call `advance` with every case that is done.
 
-    `terminal` is where the bar is drawn; None for no bar.
+    `terminal` is the stream that the bar is drawn on; None for no bar. Nothing stays on the screen.
     """
 
     def __init__(self, total: int, terminal: IO[str] | None, patience: float = START_DELAY) -> None:
@@ -68,7 +68,7 @@ class Progress:
 
 
 def _bar(terminal: IO[str]) -> rich.progress.Progress:
-    """rich's bar, imported when it is first wanted."""
+    """Return rich's bar, which is imported on first use."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -1,7 +1,7 @@
-"""What `gradcheck init` writes beside the first case: a workflow for GitHub, hooks for pre-commit, an editor's setting.
+"""The files that `gradcheck init` writes: a first case, CI, hooks, editor.
 
-Each is as in `docs/your-repository.md`. `below` is the folder of the project, seen from the repository's: empty, or
-with a slash at its end.
+Each is as in `docs/your-repository.md`. `below` is the path of the project in its repository: empty, or with a slash at
+its end.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ EDITOR, SCHEMA = ".vscode/settings.json", ".vscode/gradcheck.schema.json"
 
 
 def github_workflow(below: str) -> str:
-    """Cases are checked at every push, and what is wrong is told at its line."""
+    """Return a workflow that checks cases at every push."""
     where = f"    defaults: {{run: {{working-directory: {json.dumps(below.rstrip('/'))}}}}}\n" if below else ""
     return f"""\
 name: gradients
@@ -34,12 +34,12 @@ jobs:
 
 
 def pre_commit_config(below: str, paths: Sequence[str]) -> str:
-    """Case files that are committed are read, and checked."""
+    """Return a configuration of pre-commit that checks committed case files."""
     return f"repos:\n{pre_commit_entry(below, paths)}"
 
 
 def pre_commit_entry(below: str, paths: Sequence[str]) -> str:
-    """The entry alone, for a configuration that is there."""
+    """Return the entry alone, for a configuration that exists."""
     places = "|".join(re.escape(f"{below}{path}") for path in paths)
     files = json.dumps(rf"^({places})/.*\.ya?ml$|^{re.escape(below)}.*\.gradcheck\.ya?ml$")
     lines = ["  - repo: local", "    hooks:"]
@@ -50,10 +50,10 @@ def pre_commit_entry(below: str, paths: Sequence[str]) -> str:
 
 
 def editor_settings(below: str, paths: Sequence[str]) -> str:
-    """Where the schema is for, which explains and completes keys and ops."""
+    """Return the setting that maps the schema to case files in VS Code."""
     return json.dumps({"yaml.schemas": {f"./{SCHEMA}": case_file_patterns(below, paths)}}, indent=2) + "\n"
 
 
 def case_file_patterns(below: str, paths: Sequence[str]) -> list[str]:
-    """Of the files that hold cases."""
+    """Return the patterns of case files."""
     return [*(f"{below}{path}/**/*.y*ml" for path in paths), "*.gradcheck.y*ml"]

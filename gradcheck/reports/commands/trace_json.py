@@ -1,4 +1,4 @@
-"""A traced backward pass as one JSON document, for programs: every event, in order, nothing summarised."""
+"""A traced backward pass as one JSON document: every event, in order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gradcheck.reports.tensors import to_printable_dtype
 def render(
     traced: TracedCase, *, step: int | None = None, tensor: str = "", explained: Explanation | None = None
 ) -> str:
-    """All steps, or the one with this index; of a pass all events, or those of the tensor that is called so."""
+    """Return all steps, or the one at `step`; all events, or a `tensor`'s."""
     own = None if explained is None else explained.step
     document = {
         "schema": SCHEMA,
@@ -89,7 +89,7 @@ def _kept(kept: Kept, names: dict[Tensor, str]) -> dict[str, Any]:
 
 
 def _value(value: Glimpse | None) -> dict[str, Any] | None:
-    """`values` is null for large arrays, of which shape, range and norm must do."""
+    """Return an array's record; `values` is null for large arrays."""
     if value is None:
         return None
     return {

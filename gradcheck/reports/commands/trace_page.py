@@ -1,5 +1,4 @@
-"""A traced backward pass as a page that is stepped through: who sends what to whom, who waits for how many, who passes
-on, in the picture of the pass's own tensors."""
+"""A traced backward pass as a page to step through, with a picture."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ MOST_NODES, MOST_EVENTS = 300, 2000
 
 @dataclass(frozen=True, slots=True)
 class PassView:
-    """A step of the case: the picture of its tensors, what happens in words, and what is left at the end."""
+    """A step of the case: its picture, its events in words, what it leaves."""
 
     title: str
     error: str = ""
@@ -42,7 +41,7 @@ class PassView:
 
 
 def render_trace_page(traced: TracedCase, step: int | None = None) -> str:
-    """All steps, or the one with this index, as a document; ending in a newline."""
+    """Return all steps, or the one at `step`, as a document."""
     chosen = [one for one in traced.steps if step is None or one.index == step]
     pairs = [_pass(one) for one in chosen]
     failed = ""
@@ -88,7 +87,7 @@ def _pass(one: TracedStep) -> tuple[PassView, dict[str, Any]]:
 
 
 def pass_diagram(trace: Trace, labels: Labels) -> tuple[Diagram, dict[Tensor, int]]:
-    """The tensors that the pass touches, makers first, and where each stands among them."""
+    """Return the tensors of the pass, makers first, and their positions."""
     done = dict.fromkeys(reversed(trace.order))  # a child passes on before its makers do
     tensors = [*(tensor for tensor in labels if tensor not in done), *done]
     left_out = max(0, len(tensors) - MOST_NODES)

@@ -1,4 +1,4 @@
-"""A traced backward pass as a person would tell it: an indented tree of what comes where, who waits, who passes on."""
+"""A traced backward pass as an indented tree of gradients."""
 
 from __future__ import annotations
 
@@ -33,8 +33,10 @@ Labels = Mapping[Tensor, Label]
 def render(
     traced: TracedCase, look: Look, *, step: int | None = None, tensor: str = "", explained: Explanation | None = None
 ) -> str:
-    """All steps, or the one with this index; of a pass all events, or those of the tensor that is called so. What is
-    left of the pass that is `explained` comes with its formula."""
+    """Return all steps, or the one at `step`; all events, or a `tensor`'s.
+
+    The gradients of the pass that is `explained` are shown with their formulas.
+    """
     lines = [plain(traced.case.id)]
     if traced.error is not None:
         error = error_text(traced.error)
@@ -47,23 +49,23 @@ def render(
 
 
 def tensors_named(labels: Labels, name: str) -> list[Tensor]:
-    """The tensors that are called so: by the case, by their label, or by their expression alone."""
+    """Return the tensors of this name, label or expression."""
     return [t for t, label in labels.items() if name in (label.name, label.text, label.expression) and name]
 
 
 def event_sentences(trace: Trace, labels: Labels) -> list[tuple[Received | PassedOn, str]]:
-    """Every event, and what is told of it on one line."""
+    """Return every event with its sentence, on one line."""
     tree = _EventTree(labels, Look(width=10**9))
     return [(event, tree.sentence(event)) for event in trace.events]
 
 
 def kept_gradient_lines(trace: Trace, labels: Labels) -> list[str]:
-    """What the pass leaves behind, a line each."""
+    """Return the gradients that the pass leaves behind, a line each."""
     return [line.strip() for line in _kept_lines(list(trace.kept), labels, Look(width=10**4))]
 
 
 def is_event_about(event: Received | PassedOn, chosen: set[Tensor]) -> bool:
-    """Whether one of these tensors receives a gradient, or passes its own on."""
+    """Return whether a chosen tensor receives a gradient, or passes one on."""
     return event.tensor in chosen or (isinstance(event, Received) and event.sender in chosen)
 
 
@@ -80,12 +82,12 @@ def _step(one: TracedStep, look: Look, tensor: str, explained: Explanation | Non
 
 
 def error_text(error: TensorError) -> str:
-    """`error shape: …`."""
+    """Return `error shape: …`."""
     return f"error {error.kind}: {plain(str(error))}"
 
 
 def step_description(one: TracedStep) -> str:
-    """What a step does."""
+    """Return what a step does."""
     step = one.step
     if step.action == "zero_grad":
         return f"zero_grad {', '.join(step.names) or 'all'}: no gradient is kept there any more"
@@ -109,7 +111,7 @@ def _pass(one: TracedStep, trace: Trace, look: Look, tensor: str) -> list[str]:
 
 
 class _EventTree:
-    """The events of one pass, indented by how far the gradient has come."""
+    """The events of one pass, indented by the distance from the root."""
 
     def __init__(self, labels: Labels, look: Look) -> None:
         self.labels, self.look = labels, look
@@ -118,7 +120,7 @@ class _EventTree:
         self._number = 0
 
     def lines(self, trace: Trace) -> list[str]:
-        """All events, or the first and the last where there are very many."""
+        """Return all events, or the first and the last of very many."""
         blocks = self._blocks(trace)
         total = len(blocks) - 1
         if self.show_all or total <= MAX_TENSORS:
@@ -132,7 +134,7 @@ class _EventTree:
         return [*first, *gap, *(line for block in blocks[-LAST:] for line in self._block_lines(block))]
 
     def lines_about(self, trace: Trace, chosen: set[Tensor]) -> list[str]:
-        """What the chosen tensors receive and pass on."""
+        """Return what the chosen tensors receive and pass on."""
         lines = [
             line
             for block in self._blocks(trace)
@@ -143,7 +145,7 @@ class _EventTree:
         return lines or ["  no gradient arrives there in this pass"]
 
     def _blocks(self, trace: Trace) -> list[list[tuple[Received | PassedOn, int]]]:
-        """The incoming gradients, and then for each tensor that passes its own on all that this causes."""
+        """Return the incoming gradients, then a block for each tensor's pass-on."""
         blocks: list[list[tuple[Received | PassedOn, int]]] = [[]]
         for event in trace.events:
             if isinstance(event, PassedOn):
@@ -162,7 +164,6 @@ class _EventTree:
             yield f"     … {len(block) - limit:,} gradients more are passed on there"
 
     def _lines(self, event: Received | PassedOn, number: int) -> list[str]:
-        """One event, in more than one line where it is too wide."""
         if isinstance(event, PassedOn):
             indent = f"{number:>4} " + self._indent(event.tensor)
         else:
@@ -170,7 +171,7 @@ class _EventTree:
         return wrap(self.sentence(event), self.look.width, indent, " " * (len(indent) + 4))
 
     def sentence(self, event: Received | PassedOn) -> str:
-        """One event, on one line."""
+        """Return one event, on one line."""
         own = self.labels[event.tensor]
         if isinstance(event, PassedOn):
             return f"{_definition_text(own)}  ({own.op}) passes on {self._value(event.gradient)}"
@@ -192,7 +193,7 @@ class _EventTree:
 
 
 def array_summary(value: Glimpse, room: int = 32) -> str:
-    """The numbers where they fit into so many columns, else shape, dtype and range: `(64, 10) from -0.3 to 2.1`."""
+    """Return the numbers if they fit, else `(64, 10) from -0.3 to 2.1`."""
     text = "" if value.array is None else inline_text(value.array)
     if text and cell_len(text) <= room:
         return text
@@ -212,7 +213,7 @@ def _short(text: str, room: int = MAX_EXPRESSION) -> str:
 
 
 def _label_text(label: Label, room: int = MAX_EXPRESSION) -> str:
-    """A label whose expression is cut where it is long, never the entry that it is inside of."""
+    """Return a label with a long expression cut, but never its entry."""
     if label.name:
         return plain(label.name)
     return replace(label, expression=_short(label.expression, room)).text
@@ -226,7 +227,7 @@ def _order(trace: Trace, labels: Labels, look: Look) -> list[str]:
 
 
 def _formulas(trace: Trace, labels: Labels, explained: Explanation, look: Look) -> list[str]:
-    """How the gradients that the pass leaves behind are written."""
+    """Return the formulas of the gradients that the pass leaves behind."""
     kept = {labels[one.tensor].name for one in trace.kept[: len(trace.kept) if look.verbosity > 0 else MAX_LISTED]}
     lines = []
     for name, text in formula_texts(explained):
@@ -236,7 +237,7 @@ def _formulas(trace: Trace, labels: Labels, explained: Explanation, look: Look) 
 
 
 def _kept_lines(kept: list[Kept], labels: Labels, look: Look) -> list[str]:
-    """What the pass leaves behind; where there was a gradient before, how they add up."""
+    """Return the gradients that the pass leaves, as sums where one existed."""
     lines = []
     limit = len(kept) if look.verbosity > 0 else MAX_LISTED
     for one in kept[:limit]:

@@ -1,6 +1,5 @@
-"""Formats of a run's report: one module a format, each with `render(result, look)`, which returns the whole text.
+"""The formats of a run's report: modules with `render(result, look)`.
 
-A format lays out what the modules above say: `failed` and `passed` a case for people, `problems` in a line each,
-`phrases` every sentence. It must not find out anything itself. A new format is a module here and a line in
-`reports.FORMATS`.
+A format lays out what the modules above say: `failed_case` and `passed_case` for people, `located_messages` in a line
+each, `phrases` every sentence. It computes nothing. A new format is a module here and a line in `reports.FORMATS`.
 """

@@ -1,4 +1,4 @@
-"""One line a failure, `file:line:column: message`, for editors and grep; then the summary."""
+"""One line a failure, `file:line:column: message`, for editors and grep."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gradcheck.reports.summary import convention_lines, slowest_lines, summary, 
 
 
 def render(result: RunResult, look: Look) -> str:
-    """Every problem of every case, what is told of it besides, and the summary line."""
+    """Return all problems, remarks, and the summary line."""
     lines = []
     for case in result.cases:
         name = f"{plain(case.name)}: " if case.name else ""

@@ -1,4 +1,4 @@
-"""The report for people: what went wrong, by cause, each in the case that shows it best; what is right, in a line."""
+"""The report for people: failures by cause, then what passed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MAX_FULL_CAUSES = 20
 
 
 def render(result: RunResult, look: Look) -> str:
-    """The causes at a glance, where they would not all be seen at once; what is right; what is wrong; the summary."""
+    """Return the report; causes come first if the report exceeds a screen."""
     found = find_causes(result)
     right = case_list(result, look)
     blocks = _blocks(found, look)
@@ -57,7 +57,7 @@ def render(result: RunResult, look: Look) -> str:
 
 
 def render_lines(lines: list[Text], look: Look) -> str:
-    """The lines as they are, with colour or without; rich must neither wrap nor interpret them."""
+    """Return the lines as text; rich neither wraps nor interprets them."""
     if not look.color:
         return "".join(line.plain.rstrip() + "\n" for line in lines)
     console = Console(file=StringIO(), color_system="standard", force_terminal=True)
@@ -77,7 +77,7 @@ def _summary(result: RunResult) -> Text:
 
 
 def _blocks(found: Causes, look: Look) -> list[list[Text]]:
-    """The first causes in full, the others in a line or two each."""
+    """Return the first causes in full, the others in a line or two each."""
     groups, cases = found.groups, found.cases
     most = len(groups) + len(cases) if look.verbosity > 0 else MAX_FULL_CAUSES
     blocks = [_group_block(group, look) for group in groups[:most]]
@@ -92,7 +92,7 @@ def _blocks(found: Causes, look: Look) -> list[list[Text]]:
 
 
 def _group_block(group: FailureGroup, look: Look) -> list[Text]:
-    """The clearest case in full, the others in a line each."""
+    """Return the clearest case in full, the others in a line each."""
     lead = group.lead
     word, style = STATUS_WORDS[lead.case.status]
     text = f"{word}  {count(len(group.members), 'case')}: {group_title(group)}"

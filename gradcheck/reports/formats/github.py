@@ -1,4 +1,4 @@
-"""GitHub's workflow annotations, which stand at the line at fault in a pull request; then the summary.
+"""GitHub workflow annotations, which show at the line in a pull request.
 
 Escaping follows `toolkit/packages/core/src/command.ts` of github.com/actions/toolkit: `%`, CR and LF in messages, and
 `:` and `,` too in properties.
@@ -19,7 +19,7 @@ LIMIT = 10
 
 
 def render(result: RunResult, look: Look) -> str:
-    """At most ten errors, the worst first; where there are more, the last says so. Then what is told besides."""
+    """Return at most ten errors, the worst first; then remarks and summary."""
     cases = sorted(
         (case for case in result.cases if case.status in PROBLEM_STATUSES),
         key=lambda case: PROBLEM_STATUSES.index(case.status),

@@ -1,5 +1,4 @@
-"""GitLab's code quality report, which stands in the merge request: a list of problems, each with a fingerprint by which
-GitLab knows it again.
+"""GitLab's code quality report, which shows in the merge request.
 
 https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format
 """
@@ -18,7 +17,7 @@ _SEVERITY = {"crashed": "blocker", "invalid": "critical", "failed": "major", "xp
 
 
 def render(result: RunResult, look: Look) -> str:
-    """The list, an entry a line, in ASCII."""
+    """Return the list of problems, an entry a line, in ASCII."""
     prints = Fingerprints()
     entries = []
     for case in result.cases:

@@ -1,7 +1,7 @@
-"""The run as one JSON document, for programs. Keys are only ever added; a change of meaning raises `schema`.
+"""The run as one JSON document. Keys are only added.
 
-Numbers that JSON cannot hold are the texts "nan", "inf" and "-inf"; a complex number is
-`{"real": …, "imag": …}`. A key whose value is not known is null; a list that is empty is there all the same.
+A change of meaning raises `schema`. Numbers that JSON cannot hold are the texts "nan", "inf" and "-inf"; a complex
+number is `{"real": …, "imag": …}`. An unknown value is null; an empty list is written.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ SCHEMA = 1
 
 
 def render(result: RunResult, look: Look) -> str:
-    """The document, a line a case; in ASCII, so that no pipe can spoil it."""
+    """Return the document, a line a case; in ASCII, so that any pipe takes it."""
     cases = ",\n".join(dump(case_record(case)) for case in result.cases)
     return f'{dump(run_record(result))[:-1]}, "cases": [\n{cases}\n]}}\n'
 
 
 def dump(value: dict[str, Any]) -> str:
-    """On one line, in ASCII."""
+    """Return the value on one line, in ASCII."""
     return json.dumps(to_json(value), allow_nan=False)
 
 
 def run_record(result: RunResult) -> dict[str, Any]:
-    """All but the cases."""
+    """Return the keys of the document, without the cases."""
     summary: dict[str, Any] = {"cases": len(result.cases)}
     summary |= {status: result.count(status) for status in get_args(CaseStatus)}
     summary["reference_wrong"] = sum(bool(case.wrong_references) for case in result.cases)
@@ -59,7 +59,7 @@ def _fields(of: Any, *names: str) -> dict[str, Any]:
 
 
 def case_record(case: CaseResult) -> dict[str, Any]:
-    """All there is to say of a case."""
+    """Return the keys of a case."""
     return {
         **_fields(case, "id", "file"),
         "line": case.place.line or None,
@@ -76,7 +76,7 @@ def case_record(case: CaseResult) -> dict[str, Any]:
 
 
 def _smallest(case: CaseResult) -> dict[str, Any]:
-    """The smallest case that fails in the same way, where it was looked for and found."""
+    """Return the smallest case that fails in the same way, if one was found."""
     found = case.smallest
     if found is None:
         return {}
@@ -85,7 +85,7 @@ def _smallest(case: CaseResult) -> dict[str, Any]:
 
 
 def _mutation_score_record(case: CaseResult) -> dict[str, Any]:
-    """What planted faults showed, where that was asked for."""
+    """Return the mutation score, if it was measured."""
     if case.power is None:
         return {}
     return {
@@ -133,7 +133,7 @@ def _comparison(c: Comparison) -> dict[str, Any]:
 
 
 def _where(c: Comparison) -> dict[str, Any]:
-    """The line, and what is meant in it; of what is right, where it begins."""
+    """Return the place of a failure, or where a passed claim begins."""
     found = location_of_claim(c) if c.status in FAILING_STATUSES else SourceLocation(c.place)
     line, column = found.place.line or None, found.place.column or None
     return {"line": line, "column": column, "end_column": column + found.length if column and found.length else None}
@@ -146,7 +146,7 @@ def _trial(c: Comparison) -> dict[str, Any] | None:
 
 
 def _diagnosis(found: Diagnosis) -> dict[str, str]:
-    """With what there is to say of its kind; where nothing is known, which mistakes were tried."""
+    """Return the non-empty keys of a diagnosis; of "unknown", what was tried."""
     known = {
         "kind": found.kind,
         "message": say(found.message),
@@ -162,7 +162,7 @@ def _diagnosis(found: Diagnosis) -> dict[str, str]:
 
 
 def to_json(value: Any) -> Any:
-    """NumPy's scalars as Python's, and what JSON has no word for as the module says."""
+    """Return a value that JSON can hold. Raises TypeError."""
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         value = value.item()
     if isinstance(value, Mapping):

@@ -1,5 +1,8 @@
-"""The run as JSON, a line a case, each as it is done: `{"event": "begin", …}`, then `{"event": "case", …}` with the
-keys of a case of the JSON report, at last `{"event": "end", …}` with those of the document."""
+"""The run as JSON, a line a case, each written when the case is done.
+
+The lines are `{"event": "begin", …}`, then `{"event": "case", …}` with the keys of a case of the JSON report, at last
+`{"event": "end", …}` with the keys of the document.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +13,20 @@ from gradcheck.reports.formats.json import SCHEMA, case_record, dump, run_record
 
 
 def render(result: RunResult, look: Look) -> str:
-    """All lines, as they would have come one after another."""
+    """Return all lines."""
     return "".join((begin_line(), *(case_line(case) for case in result.cases), end_line(result)))
 
 
 def begin_line() -> str:
-    """The first line."""
     return dump({"event": "begin", "schema": SCHEMA, "gradcheck": __version__}) + "\n"
 
 
 def case_line(case: CaseResult) -> str:
-    """That of a case."""
     return dump({"event": "case", **case_record(case)}) + "\n"
 
 
 def reliable_case_line(case: CaseResult) -> str:
-    """That of a case of which perhaps not everything can be told."""
+    """Return the line of a case; of one that cannot be rendered, its status."""
     try:
         return case_line(case)
     except Exception:
@@ -36,5 +37,4 @@ def reliable_case_line(case: CaseResult) -> str:
 
 
 def end_line(result: RunResult) -> str:
-    """The last line."""
     return dump({"event": "end", **run_record(result)}) + "\n"

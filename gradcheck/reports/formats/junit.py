@@ -1,6 +1,6 @@
-"""JUnit's XML, as Jenkins, GitLab and GitHub's test reporters read it: a suite a file, a testcase a case.
+"""JUnit's XML, as Jenkins, GitLab and GitHub read it: a suite a file.
 
-It keeps to Jenkins' `junit-10.xsd`, which strict readers hold a report to: its attributes, and times of three decimals.
+It keeps to Jenkins' `junit-10.xsd`, which strict readers validate against: its attributes, and times of three decimals.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def render(result: RunResult, look: Look) -> str:
-    """The XML document. Characters that XML forbids become U+FFFD."""
+    """Return the XML document. Characters that XML forbids become U+FFFD."""
     totals = _totals(result.cases, result.seconds)
     del totals["skipped"]  # of the suites alone
     root = Element("testsuites", {"name": "gradcheck", **totals})

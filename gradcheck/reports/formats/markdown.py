@@ -1,6 +1,7 @@
-"""A page for people, in GitHub's Markdown: the summary, a table of what is wrong, and each failure in full below it.
+"""A page in GitHub's Markdown: summary, table of problems, each in full.
 
-Whatever a case says is code or escaped, so that it cannot be markup."""
+Text of a case is code or escaped, so that it cannot be markup.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")
 
 
 def render(result: RunResult, look: Look) -> str:
-    """The page, ending in a newline."""
+    """Return the page, ending in a newline."""
     bad = sorted(
         (case for case in result.cases if case.status in PROBLEM_STATUSES),
         key=lambda case: PROBLEM_STATUSES.index(case.status),
@@ -63,7 +64,7 @@ def _text(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """In a table, where a bar ends a cell even in code."""
+    """Return the text as code; in a table, a bar ends a cell even in code."""
     shown = plain(text).replace("|", "\\|")
     fence = "`" * (1 + max(map(len, re.findall("`+", shown)), default=0))
     return f"{fence} {shown} {fence}" if "`" in shown else f"`{shown}`" if shown else ""

@@ -1,5 +1,7 @@
-"""SARIF 2.1.0 (OASIS 2020), as GitHub's code scanning and editors read it: a result a problem, where it stands, and
-what to write instead where that is known."""
+"""SARIF 2.1.0 (OASIS 2020), for GitHub code scanning and editors.
+
+Each problem is a result with its place, and a fix if one is known.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 
 def render(result: RunResult, look: Look) -> str:
-    """One run, in ASCII."""
+    """Return one run, in ASCII."""
     found = list(_results(result))
     run = {
         "tool": {"driver": _driver(found)},
@@ -65,7 +67,7 @@ def _location(problem: LocatedMessage) -> dict[str, Any]:
 
 
 def _artifact(problem: LocatedMessage) -> dict[str, str]:
-    """From the repository's root; of what lies outside, as it is called on this machine."""
+    """Return a URI from the repository's root; outside of it, an absolute one."""
     seen = path_in_repository(problem.place.file)
     if is_outside_repository(seen):
         return {"uri": "file://" + _quoted(Path(os.path.abspath(problem.place.file)).as_posix())}

@@ -1,5 +1,7 @@
-"""What a page shows of a case: texts, formulas, pictures, in the order in which they are told. No markup but MathML
-and SVG, which are made beside this."""
+"""The contents of a case on a page: texts, formulas and pictures.
+
+There is no markup but MathML and SVG, which other modules make.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ class ClaimRow:
 
 @dataclass(frozen=True, slots=True)
 class CaseView:
-    """All of a case that is shown; of a `brief` one no more than what stands at its top."""
+    """Everything that is shown of a case; only the head of a `brief` one."""
 
     case: CaseResult
     status_word: str
@@ -65,12 +67,12 @@ class CaseView:
 
 
 def brief_view(case: CaseResult) -> CaseView:
-    """How it came out, and no more."""
+    """Return the head of a case."""
     return CaseView(case, STATUS_WORDS[case.status][0], plain(case_remark(case)), tuple(_facts(case)), is_brief=True)
 
 
 def full_view(case: CaseResult, titles: bool = False) -> CaseView:
-    """Everything; with `titles` the nodes of the graph tell of themselves without a script."""
+    """Return everything; with `titles`, nodes of the graph need no script."""
     members = case_members(case) if _has_failure(case) else []
     found = [failure_view(member) for member in members[:MOST_FINDINGS] if member.finding or member.error]
     graph = case_diagram(case)
@@ -92,7 +94,7 @@ def full_view(case: CaseResult, titles: bool = False) -> CaseView:
 
 
 def _marks(graph: Diagram) -> Iterator[tuple[str, str, str]]:
-    """What there is in a picture to be explained."""
+    """Yield the marks of a picture that need a legend."""
     found = {node.verdict for node in graph.nodes}
     yield from ((verdict, mark, MEANINGS[verdict]) for verdict, mark in MARKS.items() if mark and verdict in found)
     if any(node.is_root for node in graph.nodes):
@@ -106,7 +108,7 @@ def _has_failure(case: CaseResult) -> bool:
 
 
 def case_remark(case: CaseResult) -> str:
-    """The case in a line: what holds, or what is wrong first."""
+    """Return a case in a line: what holds, or its first problem."""
     if case.status == "passed":
         return "; ".join(passed_remarks(case))
     member = case_members(case)[0] if _has_failure(case) else None
@@ -118,7 +120,7 @@ def case_remark(case: CaseResult) -> str:
 
 
 def _facts(case: CaseResult) -> list[str]:
-    """What is told of a case besides: its description, how long it took, what a reader should know."""
+    """Return the description, the duration, and remarks."""
     about = case.case.description if case.case is not None else ""
     found = [plain(truncate(about, MOST_IN_A_TEXT))] if about else []
     time = "from the cache" if case.cached else f"took {format_duration(case.seconds)}"
@@ -133,7 +135,7 @@ def _facts(case: CaseResult) -> list[str]:
 
 
 def _claims(case: CaseResult) -> list[ClaimRow]:
-    """A line each, with the certificate; formulas typeset."""
+    """Return a row each, with the certificate; formulas typeset."""
     found: list[ClaimRow] = []
     for group, columns in claim_rows(case):
         if len(found) == MOST_CLAIMS:
@@ -149,7 +151,7 @@ def _claims(case: CaseResult) -> list[ClaimRow]:
 
 
 def _file(case: CaseResult, members: Sequence[GroupMember]) -> list[SourceLine]:
-    """The case file's own lines, from where the case begins to where it ends, with what is meant in them."""
+    """Return the lines of the case in its file, with problems marked."""
     lines = file_lines(case.place.file or case.file)
     first = max(1, case.place.line)
     marked: dict[int, SourceLine] = {}
@@ -173,7 +175,7 @@ def _file(case: CaseResult, members: Sequence[GroupMember]) -> list[SourceLine]:
 
 
 def _smallest(case: CaseResult) -> list[tuple[str, str]]:
-    """The smallest case that fails in the same way: as a case file, and as Python."""
+    """Return the smallest failing case, as a case file and as Python."""
     found = case.smallest
     if found is None:
         return []

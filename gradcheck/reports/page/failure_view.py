@@ -1,4 +1,4 @@
-"""What a page shows of one thing that is wrong with a case: the line, what was meant and why, formulas, tensors."""
+"""The contents of one problem on a page: line, cause, formulas, tensors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FORMULA_CLAIMS = (ClaimKind.FORMULA, ClaimKind.WRONG_FORMULA, ClaimKind.CHECK)
 
 @dataclass(frozen=True, slots=True)
 class SourceLine:
-    """A line of a file, in three parts: the middle one is meant."""
+    """A line of a file in three parts; the middle one is marked."""
 
     number: int
     before: str
@@ -45,7 +45,10 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What to write instead, as a part of a text: before, the old, the new, after. `key` is what the text is called."""
+    """A correction as parts of a text: before, the old, the new, after.
+
+    `key` is the name of the text.
+    """
 
     key: str
     before: str
@@ -55,13 +58,13 @@ class Change:
 
     @property
     def text(self) -> str:
-        """As it should be."""
+        """The corrected text."""
         return f"{self.before}{self.new}{self.after}"
 
 
 @dataclass(frozen=True, slots=True)
 class FailureView:
-    """One thing that is wrong with a case."""
+    """One problem of a case."""
 
     title: str
     where: str = ""
@@ -81,7 +84,7 @@ class FailureView:
 
     @property
     def text(self) -> str:
-        """What is wrong and why, to be copied."""
+        """What is wrong and why, as text to copy."""
         reasons = (f"{word}: {text}" for word, text in self.reasons)
         lines = (self.title, self.where, self.evidence, *reasons, *self.counterexamples, *self.suggestions)
         meant = f"did you mean  {self.change.text} ?" if self.change is not None else ""
@@ -89,7 +92,7 @@ class FailureView:
 
 
 def failure_view(member: GroupMember) -> FailureView:
-    """Of a member that has a finding, or an error."""
+    """Return the view of a member that has a finding or an error."""
     if member.finding is not None:
         return _finding_view(member.finding, member.case)
     assert member.error is not None
@@ -140,7 +143,7 @@ def _finding_view(finding: Finding, case: CaseResult) -> FailureView:
 
 
 def _where(place: Place, found: SourceLocation) -> str:
-    """Nothing of what somebody's code has made, and is in no file."""
+    """Return the place; nothing for code that is in no file."""
     return format_place(place) if found.line or not place.line or os.path.exists(place.file) else ""
 
 
@@ -155,7 +158,7 @@ def _code(c: Comparison) -> tuple[str, SourceLine] | None:
 
 
 def _related_tensors(finding: Finding) -> Iterator[tuple[str, HeatMap]]:
-    """The tensors that are wrong in the same way, or because of it, at the case's own numbers."""
+    """Yield the tensors that are wrong in the same way, or because of it."""
     wrong = {_tensor(c): c for c in (*finding.others, *finding.consequences) if c.trial is None}
     for c in [c for key, c in wrong.items() if key != _tensor(finding.lead)][:MOST_TENSORS]:
         heat = draw_heat_map(c)
@@ -168,7 +171,7 @@ def _tensor(c: Comparison) -> tuple[object, ...]:
 
 
 def _trials(others: Sequence[Comparison]) -> list[str]:
-    """At which other numbers it is wrong, too, with the sizes of each."""
+    """Return at which other numbers it is wrong, with their sizes."""
     known: dict[str, list[str]] = {}
     for trial in {one.trial.number: one.trial for one in others if one.trial is not None}.values():
         sizes = ", ".join(f"{plain(name)} = {size}" for name, size in trial.sizes.items())
@@ -192,13 +195,13 @@ def _change(c: Comparison) -> Change | None:
 
 
 def _step(c: Comparison) -> str:
-    """The step of a derivation in which a formula goes wrong; empty where it does so itself."""
+    """Return the step of a derivation that is wrong; else an empty text."""
     is_step = c.cause is not None and c.cause.origin.kind == "step"
     return str(c.cause.origin["name"]) if is_step and c.cause is not None else ""
 
 
 def _formulas(c: Comparison) -> list[tuple[str, str]]:
-    """What is claimed, and what may have been meant."""
+    """Return the claimed formula, and what may have been meant."""
     step = _step(c)
     left = "" if c.what is ClaimKind.CHECK or step else c.tensor
     claimed = f"claimed of {plain(step)}" if step else "claimed"
@@ -210,7 +213,7 @@ def _formulas(c: Comparison) -> list[tuple[str, str]]:
 
 
 def source_line(found: SourceLocation) -> SourceLine | None:
-    """The line, cut where it is very long; None where that is not known."""
+    """Return the line, cut if it is very long; None if it is not known."""
     if not found.line:
         return None
     line, start, end = found.line.rstrip(), found.start, found.start + found.length
@@ -222,7 +225,7 @@ def source_line(found: SourceLocation) -> SourceLine | None:
 
 
 def last_characters(text: str) -> str:
-    """The last characters of what may be very long."""
+    """Return the end of a text that may be very long."""
     hidden = len(text) - MOST_PRINTED
     told = "\n".join(plain_lines(text[-MOST_PRINTED:]))
     return f"… {count(hidden, 'character')} before\n{told}" if hidden > 0 else told

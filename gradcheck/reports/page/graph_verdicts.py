@@ -1,7 +1,7 @@
-"""What the nodes of a case's graph say: a verdict each, and the lines that are shown of it on demand.
+"""The labels of a case's graph: a verdict for each node, and its details.
 
-Where all agree, the numbers of a tensor are those of the core, to the digits that are shown; where an engine differs,
-its own stand there beside those of whom it differs from.
+If all engines agree, the numbers of a tensor are those of the core, to the digits that are shown. If one differs, its
+numbers are shown beside those of the engine that it differs from.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WITHOUT_TENSOR = (ClaimKind.CHECK, ClaimKind.RAISES, ClaimKind.DOT_PRODUCT)
 
 
 def case_diagram(result: CaseResult) -> Diagram | None:
-    """The graph of the case with what the result says of each node; None where the case is not known any more."""
+    """Return the graph with verdicts; None if the case is no longer known."""
     if result.case is None or not result.case.graph:
         return None
     graph = diagram_of_case(result.case)
@@ -38,7 +38,7 @@ def case_diagram(result: CaseResult) -> Diagram | None:
 
 
 def tensor_verdicts(result: CaseResult) -> dict[str, NodeVerdict]:
-    """By the names of tensors; the worst that was found of each."""
+    """Return the worst verdict on each tensor, by name."""
     found: dict[str, NodeVerdict] = {}
 
     def learn(name: str, verdict: NodeVerdict) -> None:
@@ -56,7 +56,7 @@ def tensor_verdicts(result: CaseResult) -> dict[str, NodeVerdict]:
 
 
 def _faulty_entry(c: Comparison) -> str:
-    """The entry at which it goes wrong, where that is known."""
+    """Return the entry at which the gradient goes wrong, if known; else ""."""
     if c.status != "failed" or c.cause is None or c.cause.origin.kind not in ("op_at", "op_inside"):
         return ""
     return str(c.cause.origin["entry"])
@@ -76,7 +76,7 @@ def _verdict(c: Comparison, entry: str) -> NodeVerdict:
 def _node_details(
     result: CaseResult, graph: Diagram, verdicts: Mapping[str, NodeVerdict]
 ) -> dict[str, tuple[NodeVerdict, tuple[str, ...]]]:
-    """For every node of the graph."""
+    """Return the verdict and the lines of each node."""
     claims: dict[str, list[Comparison]] = {}
     for c in result.comparisons:
         if c.what not in _WITHOUT_TENSOR and c.trial is None:
@@ -93,7 +93,7 @@ def _node_details(
 
 
 def _core_summaries(result: CaseResult) -> Mapping[str, TensorSummary]:
-    """What the core makes of the case, unless that broke, or is very large."""
+    """Return the core's values, unless the core crashed or they are large."""
     if result.case is None or result.status in ("crashed", "invalid"):
         return {}
     if max((c.elements for c in result.comparisons), default=0) > MOST_ELEMENTS:
@@ -102,7 +102,7 @@ def _core_summaries(result: CaseResult) -> Mapping[str, TensorSummary]:
 
 
 def _statistics(seen: TensorSummary | None, claims: list[Comparison], is_computed: bool) -> list[str]:
-    """Of the value and of the gradient: whose they are, where not all have the same."""
+    """Return lines on value and gradient; by engine, if engines differ."""
     lines: list[str] = []
     known = (None, None) if seen is None else (seen.value, seen.gradient)
     for word, kind, own in zip(("value", "gradient"), (ClaimKind.VALUE, ClaimKind.GRADIENT), known, strict=True):
@@ -116,7 +116,7 @@ def _statistics(seen: TensorSummary | None, claims: list[Comparison], is_compute
 
 
 def _differing_values(wrong: list[Comparison]) -> dict[str, str]:
-    """What each of those that do not agree has, at last."""
+    """Return the statistics of each side that differs, by name."""
     found: dict[str, str] = {}
     for c in wrong:
         for name, array in zip(side_names(c), (c.got_array, c.want_array), strict=True):
@@ -126,7 +126,10 @@ def _differing_values(wrong: list[Comparison]) -> dict[str, str]:
 
 
 def array_statistics(found: Glimpse) -> str:
-    """`[3, 2] float64, from -1 to 4, norm 5.2`; of a single number, that; how many are NaN or infinite, if any."""
+    """Return `[3, 2] float64, from -1 to 4, norm 5.2`, or a single number.
+
+    NaN and infinite elements are counted.
+    """
     shape = f"[{', '.join(map(str, found.shape))}] {found.dtype}" if found.shape else f"scalar {found.dtype}"
     told = f"{shape}, {value_range_text(found).removeprefix('of ')}"
     return told if found.not_finite or found.low == found.high else f"{told}, norm {three_digits(found.norm)}"
@@ -138,7 +141,7 @@ def _shape(claims: list[Comparison]) -> list[str]:
 
 
 def _claim_lines(claims: list[Comparison]) -> list[str]:
-    """What is wrong first; of what is right, what kinds of claims hold."""
+    """Return the failed claims, then the kinds of claims that hold."""
     wrong = list(
         dict.fromkeys(title(c) if c.cause else headline(c) for c in claims if c.status in ("failed", "undecided"))
     )

@@ -1,8 +1,8 @@
-"""Two tensors side by side, and how far apart they are: log10 of the difference over what is allowed, cell by cell; of
-two that have not one shape, each as it is.
+"""Two tensors side by side, and a map of their difference.
 
-Blue is within what is allowed, yellow to brown beyond it: hues that nobody confuses, and each with a number, or a mark,
-where there is room. NaN and infinities that differ stand apart, in purple and black.
+The map shows log10 of the difference over the allowed difference, cell by cell. Blue is within what is allowed, yellow
+to brown beyond it: hues that colour-blind readers tell apart, and each has a number, or a mark, where there is room.
+NaN and infinities that differ are purple and black. Tensors of different shapes are shown without a map.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _CELL_HEIGHT, _COLUMN, _LABEL_HEIGHT, _SMALL = 24, 7.2, 16, 6.3
 
 
 class Level(NamedTuple):
-    """A level of the scale that occurs: its place in `LEVELS`, and in how many elements."""
+    """A level of the scale that occurs: its place in `LEVELS`, its count."""
 
     place: int
     name: str
@@ -60,8 +60,10 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A picture of numbers: SVG of cells, or an image (`source`, `width` and `height` in pixels). `told` is its text
-    for whoever cannot see it."""
+    """A picture of numbers: SVG of cells, or an image.
+
+    `width` and `height` are in pixels. `description` is the text for screen readers.
+    """
 
     title: str
     description: str
@@ -73,7 +75,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """What was got, what was wanted, and how far apart they are. `notes` say where it is wrong, and how to read it."""
+    """Both tensors and their difference; `notes` say where it is wrong."""
 
     panels: tuple[Panel, ...]
     levels: tuple[Level, ...] = ()
@@ -84,8 +86,7 @@ class HeatMap:
 
 
 def draw_heat_map(c: Comparison) -> HeatMap | None:
-    """None where there is no tensor, or too large a one; without a map of differences where there are no two of one
-    shape."""
+    """Return the panels; None for no tensor, or too large a one."""
     got, want = c.got_array, c.want_array
     if got is None or want is None or got.shape != want.shape:
         return _separate_panels(c)
@@ -116,7 +117,7 @@ def _is_small(table: np.ndarray) -> bool:
 
 
 def _separate_panels(c: Comparison) -> HeatMap | None:
-    """Each of two tensors that have not the same shape, or the one that there is; where a check holds."""
+    """Return a panel for each tensor, without a map of differences."""
     names = ("where it holds", "") if c.what is ClaimKind.CHECK and c.want_array is None else side_names(c)
     panels = []
     for title, array in zip(names, (c.got_array, c.want_array), strict=True):
@@ -133,8 +134,10 @@ def _separate_panels(c: Comparison) -> HeatMap | None:
 
 
 def _ratios(c: Comparison, got: np.ndarray, want: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The difference over what is allowed, and its level, of each element. Where the comparison found an element right,
-    or wrong, for reasons of its own (rounding, say), that counts."""
+    """Return the difference over what is allowed, and its level, by element.
+
+    The comparison may have judged elements by other rules, such as rounding; its judgement counts.
+    """
     a, b = wide(to_printable_dtype(got)), wide(to_printable_dtype(want))
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     error = np.where(same, 0.0, np.abs(a - b))
@@ -150,7 +153,10 @@ def _ratios(c: Comparison, got: np.ndarray, want: np.ndarray) -> tuple[np.ndarra
 
 
 def _table(array: np.ndarray) -> np.ndarray:
-    """The last axis across, all others down; a long vector in rows, the last of them filled up with zeros."""
+    """Return the last axis across, the others down; a long vector in rows.
+
+    The last row of a vector is filled up with zeros.
+    """
     array = to_printable_dtype(array)
     if array.ndim <= 1:
         flat = array.reshape(-1)
@@ -163,7 +169,7 @@ def _table(array: np.ndarray) -> np.ndarray:
 
 
 def _labels(shape: tuple[int, ...], table: tuple[int, int]) -> tuple[list[str], list[str]]:
-    """The indices of rows and of columns; of a long vector those at which its rows begin."""
+    """Return the indices of rows and of columns; of a vector, row starts."""
     rows, columns = table
     if rows * columns <= UNLABELLED:
         return [], []
@@ -173,7 +179,7 @@ def _labels(shape: tuple[int, ...], table: tuple[int, int]) -> tuple[list[str], 
 
 
 def _axes(shape: tuple[int, ...], table: tuple[int, int]) -> str:
-    """How the axes of a tensor lie in its picture."""
+    """Return how the axes of a tensor lie in its picture."""
     if len(shape) <= 1:
         return f"{math.prod(shape):,} elements, in rows of {table[1]}"
     down = "axis 0" if len(shape) == 2 else f"axes 0 to {len(shape) - 2}"
@@ -188,7 +194,7 @@ def _texts(table: np.ndarray, size: int) -> list[list[str]]:
 
 
 def _logs(ratios: np.ndarray, places: np.ndarray, size: int) -> list[list[str]]:
-    """`+3.2`: a thousand times and more of what is allowed."""
+    """Return `+3.2` where the difference is over 1000 times what is allowed."""
     pairs = zip(ratios.reshape(-1).tolist()[:size], places.reshape(-1).tolist(), strict=False)
     return _rows([_log(*pair) for pair in pairs], places.shape[1])
 
@@ -239,7 +245,7 @@ def _cells(
 def _images(
     titles: tuple[str, ...], tables: list[np.ndarray], places: np.ndarray | None, found: tuple[Level, ...]
 ) -> HeatMap:
-    """The tables, and at last, where there are `places` in the scale, the map of differences."""
+    """Return the tables as images; with `places`, a map of differences too."""
     shape = tables[0].shape
     down, across = (-(-size // MOST_PIXELS) for size in shape)
     scale = max(1, min(12, 320 // max(1, -(-shape[1] // across)), 480 // max(1, -(-shape[0] // down))))
@@ -277,7 +283,7 @@ def _palette() -> tuple[tuple[int, int, int], ...]:
 
 
 def _blocks(pixels: np.ndarray, down: int, across: int) -> np.ndarray:
-    """Of each block of so many rows and columns the highest, so that nothing that is wrong gets lost."""
+    """Return the maximum of each block of pixels, so that no error gets lost."""
     rows, columns = pixels.shape
     padded = np.zeros((-(-rows // down) * down, -(-columns // across) * across), np.uint8)
     padded[:rows, :columns] = pixels

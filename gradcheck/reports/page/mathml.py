@@ -1,6 +1,6 @@
-"""Formulas as MathML, which browsers draw without a script: what `language.expr.latex` writes, sign by sign.
+"""Formulas as MathML, which browsers draw without a script.
 
-It reads just the LaTeX that is written there; nothing recurses, and every letter is escaped.
+The input is exactly the LaTeX that `language.expr.latex` writes. Nothing recurses, and every letter is escaped.
 """
 
 from __future__ import annotations
@@ -38,8 +38,10 @@ _ARGUMENT_COUNTS = {"\\frac": 2, "\\sqrt": 1, "\\overline": 1}
 
 
 def formula_to_mathml(text: str, left: str = "") -> str:
-    """The formula as a `math` element, behind the gradient of `left` where that is given; empty for what cannot be
-    read, or is too long."""
+    """Return a `math` element, as the gradient of `left` if that is given.
+
+    Return an empty text for a formula that cannot be parsed, or is too long.
+    """
     try:
         return expr_to_mathml(parse(text), left)
     except GradcheckError:
@@ -47,7 +49,7 @@ def formula_to_mathml(text: str, left: str = "") -> str:
 
 
 def expr_to_mathml(expr: Expr, left: str = "") -> str:
-    """The same of an expression that has been read already."""
+    """Return a `math` element for a parsed expression; empty if too long."""
     try:
         latex = to_latex(expr)
     except TypeError:
@@ -58,15 +60,17 @@ def expr_to_mathml(expr: Expr, left: str = "") -> str:
 
 
 def latex_to_mathml(latex: str) -> str:
-    """What `language.expr.latex` has written, as a `math` element."""
+    """Return a `math` element for LaTeX of `language.expr.latex`."""
     reader = _LatexReader(latex)
     return f"<math>{reader.read()}</math>"
 
 
 @dataclass(slots=True)
 class _Frame:
-    """What is open: a group, a pair of fences, the cells of `cases`. `waiting` are commands that still take groups,
-    each with how many it takes and those that it has."""
+    """An open group, pair of fences, or table of `cases`.
+
+    `pending_commands` still take groups: each has its name, how many groups it takes, and the groups so far.
+    """
 
     kind: str
     opening: str = ""
@@ -110,7 +114,7 @@ class _LatexReader:
             self._append_item(_atom(token))
 
     def _append_item(self, item: str) -> None:
-        """To the command that waits for it, and what comes of that to the one before."""
+        """Give an item to the pending command, and its result to the one before."""
         top = self.frames[-1]
         while top.pending_commands:
             command, needs, args = top.pending_commands[-1]
@@ -149,7 +153,7 @@ class _LatexReader:
             top.rows.append([])
 
     def _read_raw_group(self) -> str:
-        """The text of the group that follows, with its escapes resolved."""
+        """Return the text of the next group, with its escapes resolved."""
         depth, parts = 0, []
         for token in self.tokens:
             depth += (token == "{") - (token == "}")

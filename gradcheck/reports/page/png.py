@@ -1,4 +1,4 @@
-"""A small image of few colours, as PNG with a palette (W3C, Portable Network Graphics, third edition)."""
+"""PNG images with a palette (W3C, Portable Network Graphics, 3rd edition)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 
 def encode_png(indices: np.ndarray, palette: Sequence[tuple[int, int, int]]) -> bytes:
-    """The image whose pixels (a matrix of uint8) are places in the palette of at most 256 colours."""
+    """Return an image; pixels are uint8 indices of at most 256 colours."""
     height, width = indices.shape
     rows = np.zeros((height, width + 1), np.uint8)  # each begins with its filter: none
     rows[:, 1:] = indices
@@ -22,7 +22,7 @@ def encode_png(indices: np.ndarray, palette: Sequence[tuple[int, int, int]]) -> 
 
 
 def data_uri(indices: np.ndarray, palette: Sequence[tuple[int, int, int]]) -> str:
-    """The same, to stand in an attribute."""
+    """Return the image as a URI for an attribute."""
     return f"data:image/png;base64,{b64encode(encode_png(indices, palette)).decode('ascii')}"
 
 

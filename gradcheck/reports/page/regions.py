@@ -1,4 +1,4 @@
-"""Where in a tensor the wrong elements lie: in one row, along one axis, in a corner."""
+"""The region of a tensor that is wrong: a row, a slice, a corner."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ _NAMED = 3
 
 
 def wrong_region(wrong: np.ndarray) -> str:
-    """`[:, 2]`, `[0, 1:3]`, `[:, 0 or 4]`: the smallest block of the tensor that holds all that is wrong, if all of it
-    is wrong; empty where that is no block, or the whole tensor, or no more than an element."""
+    """Return the smallest block of wrong elements, such as `[:, 0 or 4]`.
+
+    Empty if they are no block, the whole tensor, or a single element.
+    """
     if wrong.ndim == 0 or wrong.all() or wrong.sum() < 2:
         return ""
     all_axes = range(wrong.ndim)
@@ -22,7 +24,7 @@ def wrong_region(wrong: np.ndarray) -> str:
 
 
 def _indices(hit: np.ndarray) -> str:
-    """Those of an axis: all, a span, one, or a few; empty of more."""
+    """Return the indices along an axis: all, a span, one, or a few; else ""."""
     places = np.flatnonzero(hit).tolist()
     first, last = places[0], places[-1]
     if len(places) == hit.size:

@@ -1,4 +1,4 @@
-"""A run as one page: what it came to, its causes, every case; in one file that asks nobody for anything."""
+"""A run as one page: summary, causes, every case."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ MARKS: dict[CaseStatus, str] = {
 
 @dataclass(frozen=True, slots=True)
 class CaseLink:
-    """A case where it is spoken of: its place in the run, its name, where it goes wrong."""
+    """A link to a case: its position in the run, its name, its place."""
 
     number: int
     name: str
@@ -77,7 +77,7 @@ class CauseView:
 
 
 def render_run_page(result: RunResult) -> str:
-    """The whole document, ending in a newline."""
+    """Return the whole document, ending in a newline."""
     found = find_causes(result)
     numbers = {id(case): number for number, case in enumerate(result.cases)}
     counts = [(status, result.count(status), MARKS[status]) for status in MARKS if result.count(status)]
@@ -108,7 +108,7 @@ def render_run_page(result: RunResult) -> str:
 
 
 def render_template(template: str, styles: Iterable[str], scripts: Iterable[str], **shown: Any) -> str:
-    """A page with these styles and scripts in it, and a policy that allows no others."""
+    """Return a page with these styles and scripts; a policy forbids others."""
     style, script = ("".join(static_file(name) for name in names) for names in (styles, scripts))
     policy = (
         f"default-src 'none'; script-src 'sha256-{_hash(script)}'; style-src 'sha256-{_hash(style)}'; img-src data:; "
@@ -120,7 +120,7 @@ def render_template(template: str, styles: Iterable[str], scripts: Iterable[str]
 
 @cache
 def template_environment() -> Environment:
-    """Where templates are found; whatever they are given is escaped."""
+    """Return the environment of templates, which escapes all values."""
     found = Environment(
         loader=PackageLoader("gradcheck.reports.page"),
         autoescape=True,
@@ -135,12 +135,12 @@ def template_environment() -> Environment:
 
 
 def _mark_up_code(text: str) -> Markup:
-    """The text, escaped; what stands between backticks is code."""
+    """Return escaped text; text between backticks is code."""
     return Markup(_TICKS.sub(r"<code>\1</code>", str(escape(_escape_controls(text)))))
 
 
 def _escape_controls(value: Any) -> Any:
-    """Text without what moves a cursor or hides; markup was made here, and is left as it is."""
+    """Return text with control characters escaped; markup as it is."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return "\n".join(map(plain, value.split("\n")))
     return value
@@ -148,7 +148,7 @@ def _escape_controls(value: Any) -> Any:
 
 @cache
 def static_file(name: str) -> str:
-    """A script or a style, as it stands in the package."""
+    """Return a script or a style of the package."""
     return files("gradcheck.reports.page").joinpath("static", name).read_text(encoding="utf-8")
 
 
@@ -157,7 +157,7 @@ def _hash(text: str) -> str:
 
 
 def script_data(value: Any) -> str:
-    """JSON that can stand in a script element: nothing in it ends the element, or a line of JavaScript."""
+    """Return JSON that neither ends a script element nor a line of JavaScript."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return re.sub("[<>&\u2028\u2029]", lambda match: f"\\u{ord(match[0]):04x}", text)
 
@@ -166,7 +166,7 @@ def script_data(value: Any) -> str:
 
 
 def _bar(counts: list[tuple[CaseStatus, int, str]]) -> list[tuple[CaseStatus, float, float]]:
-    """Where the part of each status begins in a bar of 1000, and how long it is: none so short that it is not seen."""
+    """Return start and length of each status in a bar of 1000; none too short."""
     total = sum(number for _, number, _ in counts)
     lengths = [max(_LEAST, 1000 * number / total) for _, number, _ in counts]
     scale = 1000 / sum(lengths) if lengths else 0
@@ -178,7 +178,7 @@ def _bar(counts: list[tuple[CaseStatus, int, str]]) -> list[tuple[CaseStatus, fl
 
 
 def _causes(found: Causes, numbers: dict[int, int]) -> Iterator[CauseView]:
-    """Groups as in the text report, then what is wrong with single cases."""
+    """Yield groups as in the text report, then the problems of single cases."""
     for group in found.groups[:MOST_CAUSES]:
         most = min(MOST_MEMBERS, max(4, MOST_LINKS // len(found.groups)))
         links = tuple(_link(member, numbers) for member in group.members[:most])
@@ -203,7 +203,7 @@ def _link(member: GroupMember, numbers: dict[int, int]) -> CaseLink:
 
 
 def _rows(result: RunResult) -> dict[str, Any]:
-    """What the list of cases needs: a row each, with tags and engines by their places in lists of all."""
+    """Return the list of cases: a row each, tags and engines as indices."""
     tags = {tag: n for n, tag in enumerate(_tags(result))}
     engines = {name: n for n, name in enumerate(_all_engines(result))}
     statuses = list(get_args(CaseStatus))
@@ -238,14 +238,15 @@ def _all_engines(result: RunResult) -> list[str]:
 
 
 def _engines(case: CaseResult) -> list[str]:
-    """Those that took part, and are no file."""
     found = (name for c in case.comparisons for name in (c.engine, c.reference))
     return [plain(name) for name in dict.fromkeys(found) if name not in ("", "case")]
 
 
 def _worst_error(case: CaseResult) -> float | str | None:
-    """The largest relative error of what is wrong, else of what is right: `inf` where that is not finite, `none` where
-    nothing was compared though the case is wrong."""
+    """Return the largest relative error of failures, else of what passed.
+
+    `inf` if it is not finite; `none` if nothing was compared though the case is wrong.
+    """
     wrong = [c for c in case.comparisons if c.status in FAILING_STATUSES]
     right = (c for c in case.comparisons if c.status == "passed" and c.what is not ClaimKind.WRONG_FORMULA)
     known = (c.max_rel for c in (wrong or right) if c.max_rel is not None)
@@ -260,8 +261,10 @@ def _worst_error(case: CaseResult) -> float | str | None:
 
 
 def _cases(result: RunResult, found: Causes, numbers: dict[int, int], used: int) -> Iterator[str]:
-    """The HTML of cases: those that show a cause best, then what failed, then all others; in full as long as there is
-    room beside the bytes that are `used` already."""
+    """Yield the HTML of cases: clearest failures, other failures, all others.
+
+    Cases are shown in full as long as there is room beside the bytes that are `used` already.
+    """
     template = template_environment().get_template("case.html.j2")
     first = [group.lead.case for group in found.groups]
     bad = [case for case in result.cases if case.status in PROBLEM_STATUSES]

@@ -1,8 +1,8 @@
-"""Every sentence that gradcheck says about what it found.
+"""Every sentence that gradcheck says about its findings.
 
-A `Fact` is said by the phrase of its kind: a template, filled with the fact's data, or a function of the fact for what
-a template cannot do. A new kind of fact is an entry in the module of its subject here. Rewording one changes no
-behaviour: nothing below `reports` can import this package, and nothing reads what it says.
+A `Fact` is said by the phrase of its kind: a template that the fact's data fills, or a function of the fact. A new kind
+of fact is an entry in the module of its subject here. Rewording a phrase changes no behaviour: nothing below `reports`
+imports this package, and nothing reads its sentences.
 """
 
 from gradcheck.reports.phrases import (

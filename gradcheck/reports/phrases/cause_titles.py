@@ -1,4 +1,4 @@
-"""In words, of a whole run: what one mistake explains in several cases, and what is wrong in one, in a line."""
+"""Titles of causes: what several cases share, and the problem of one case."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FAILS = {
 
 
 def group_title(group: FailureGroup) -> str:
-    """`matmul, gradient of its second argument`; `broadcast not undone, in add and sub`; of several engines, whose."""
+    """Return `matmul, gradient of its second argument`, or that of an engine."""
     return f"{plain(group.engine)}: {_title(group)}" if group.engine else _title(group)
 
 
@@ -66,7 +66,7 @@ def _made_into(ops: tuple[str, ...]) -> str:
 
 
 def _op_mistake_text(lead: Comparison, group: FailureGroup) -> str:
-    """What is wrong with the op, over all cases."""
+    """Return what is wrong with the op, over all cases."""
     assert lead.cause is not None
     what = unwrap_op_fact(lead.cause.what)
     if what.kind not in ("gradients_of_arguments_are_wrong", "its_gradient_is_wrong"):
@@ -80,7 +80,7 @@ def _op_mistake_text(lead: Comparison, group: FailureGroup) -> str:
 
 
 def group_detail(group: FailureGroup) -> str:
-    """What mistake that is, in the clearest case."""
+    """Return the mistake that explains the clearest case."""
     lead = group.lead.finding.lead if group.lead.finding is not None else None
     if lead is None:
         return ""
@@ -94,21 +94,21 @@ def group_detail(group: FailureGroup) -> str:
 
 
 def _error(c: Comparison) -> str:
-    """What an engine says of an error, if it is its own; else the two outcomes."""
+    """Return the engine's own words of its error; else both outcomes."""
     differ: Any = c.mismatch["what"] if c.mismatch is not None and c.mismatch.kind == "op_alone" else c.mismatch
     own = differ["got_outcome"] if differ is not None and differ.kind == "outcomes_differ" else None
     return plain(own["text"] if own is not None and own.kind == "raised" else say(c.mismatch))
 
 
 def member_title(member: GroupMember) -> str:
-    """What is wrong with one case, in a sentence."""
+    """Return the problem of one case, in a sentence."""
     if member.finding is not None:
         return title(member.finding.lead)
     return error_line(member.error) if member.error is not None else status_reason(member.case)
 
 
 def engine_error_text(member: GroupMember) -> str:
-    """What an engine says of the error that is wrong with one case; empty where it raises none."""
+    """Return the engine's own words of the error in one case; else ""."""
     lead = member.finding.lead if member.finding is not None else None
     is_raised = (
         lead is not None

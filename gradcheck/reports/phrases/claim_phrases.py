@@ -1,5 +1,4 @@
-"""In words: what comparisons of claims came to, where numbers do not say it; what is noted beside them; what befell a
-case as a whole; and what oracles found."""
+"""Phrases on comparisons, notes, whole cases and oracles."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ _WHOSE = {"got": "this side's", "want": "the reference's"}
 
 
 def _outcomes(differ: Fact) -> str:
-    """Two outcomes, of which one at least is an error."""
+    """Return two outcomes, at least one of which is an error."""
     got, mine, want, theirs = differ["got"], differ["got_outcome"], differ["want"], differ["want_outcome"]
     if mine.kind != "raised":
         return f"{want} {say(theirs)}, and {got} raises nothing"
@@ -29,13 +28,13 @@ def _outcomes(differ: Fact) -> str:
 
 
 def _raised(came: Fact) -> str:
-    """What an engine's own code says of an error needs no kind beside it."""
+    """Return an error; without its kind, if the engine's own code raised it."""
     text = came["text"].removeprefix("torch: ")
     return f"fails: {text}" if came["error"] in ("engine_error", "code_raised") else f"raises {came['error']} ({text})"
 
 
 def _warned(found: Fact) -> str:
-    """The first sentence of it, which is what a line has room for."""
+    """Return the first sentence of a warning, which fits in a line."""
     first = found["text"].partition(". ")[0].rstrip(".")
     return f"{found['by']} warns: {first if len(first) <= 160 else first[:159] + '…'}"
 

@@ -1,4 +1,4 @@
-"""The sentences that numbers are told in: how far two sides are apart, where most, and what was allowed."""
+"""Sentences with numbers: how far two sides differ, where, the tolerance."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MANY_ULP = 1e6
 
 
 def side_names(c: Comparison) -> tuple[str, str]:
-    """Who says what was got, and who what was wanted; short enough to head a column."""
+    """Return the names of both sides, short enough to head a column."""
     if c.what is ClaimKind.CHECK:
         return "left", "right"
     stated = "formula" if c.what in (ClaimKind.FORMULA, ClaimKind.WRONG_FORMULA) else "expected"
@@ -30,8 +30,10 @@ def side_names(c: Comparison) -> tuple[str, str]:
 
 
 def numbers_text(c: Comparison, shown: bool) -> str:
-    """`3 of 6 elements differ, at [0, 2] core 4, torch 8; allowed: 1e-10 * |torch|`; without the values where both
-    tensors are `shown`."""
+    """Return `3 of 6 elements differ, at [0, 2] core 4, torch 8; allowed: …`.
+
+    The values are left out if both tensors are `shown`.
+    """
     if not has_numbers(c):
         return ""
     parts = list(filter(None, (shape_mismatch_text(c) or differing_count_text(c),)))
@@ -44,24 +46,24 @@ def numbers_text(c: Comparison, shown: bool) -> str:
 
 
 def has_numbers(c: Comparison) -> bool:
-    """Whether there are numbers that can be held against each other."""
+    """Return whether there are numbers to compare."""
     return c.mismatch is None or c.mismatch.kind not in _WITHOUT_NUMBERS
 
 
 def shape_mismatch_text(c: Comparison) -> str:
-    """What is wrong with the gradient of an op alone beside its numbers: its shape, its dtype."""
+    """Return the wrong shape or dtype of an op's gradient."""
     return plain(say(c.mismatch["mismatch"])) if c.mismatch and c.mismatch.kind == "gradient_of_op" else ""
 
 
 def differing_count_text(c: Comparison) -> str:
-    """`3 of 6 elements differ`; empty of a single number."""
+    """Return `3 of 6 elements differ`; empty for a single number."""
     if c.elements <= 1 or not c.mismatched:
         return ""
     return f"{c.mismatched} of {count(c.elements, 'element')} {'differs' if c.mismatched == 1 else 'differ'}"
 
 
 def worst_element_text(c: Comparison) -> str:
-    """The worst element: where it is, both values, how far apart they are. Empty where no numbers were compared."""
+    """Return the worst element: its index, both values, their difference."""
     if c.got is None and c.want is None:
         return ""
     got, want = distinct_texts(c.got, c.want)
@@ -71,7 +73,7 @@ def worst_element_text(c: Comparison) -> str:
 
 
 def _errors(c: Comparison) -> str:
-    """Of this element, not the largest of any."""
+    """Return the errors of this element, which need not be the largest."""
     if c.got is None or c.want is None:
         return ""
     size = abs(c.want)
@@ -87,7 +89,7 @@ def _errors(c: Comparison) -> str:
 
 
 def tolerance_text(c: Comparison) -> str:
-    """The tolerance that was not kept."""
+    """Return the tolerance that was exceeded."""
     if c.rtol is None and c.atol is None:
         return ""
     terms = [] if not c.atol else [three_digits(c.atol)]
@@ -97,7 +99,7 @@ def tolerance_text(c: Comparison) -> str:
 
 
 def trial_text(c: Comparison) -> str:
-    """`trial 1 of seed 0, where n = 3, m = 5`; empty for the case's own numbers."""
+    """Return `trial 1 of seed 0, where n = 3, m = 5`; "" for the case itself."""
     if c.trial is None:
         return ""
     sizes = ", ".join(f"{plain(name)} = {size}" for name, size in c.trial.sizes.items())

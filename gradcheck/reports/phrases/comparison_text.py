@@ -1,6 +1,6 @@
-"""How a comparison is told, whatever it is about: every report tells it alike.
+"""Sentences on comparisons, which all reports share.
 
-What was found out in words is a fact, and said by its phrase; here stand the sentences that numbers are told in.
+A fact is said by its phrase; here are the sentences that combine facts and numbers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _NAMED = 8
 
 
 def subject(c: Comparison) -> str:
-    """`gradient of y`, `value of q after step 2`."""
+    """Return `gradient of y`, `value of q after step 2`."""
     if c.cause is not None and _is_step(c):
         return f"step {plain(c.cause.origin['name'])} for the gradient of {plain(c.tensor)}"
     text = _SUBJECTS[c.what].format(tensor=plain(c.tensor), formula=plain(c.formula))
@@ -52,7 +52,7 @@ def subject(c: Comparison) -> str:
 
 
 def title(c: Comparison) -> str:
-    """What is wrong, in a sentence as short as can be: the cause, where it is one."""
+    """Return what is wrong in a short sentence: the cause, if it is one."""
     if c.cause is not None:
         return cause_text(c)
     text = _short_sentence(c)
@@ -81,7 +81,7 @@ def _short_sentence(c: Comparison) -> str:
 
 
 def headline(c: Comparison) -> str:
-    """One sentence without the numbers."""
+    """Return one sentence without numbers."""
     return f"undecided: {_sentence(c)}" if c.status == "undecided" else _sentence(c)
 
 
@@ -104,7 +104,7 @@ def _sentence(c: Comparison) -> str:
 
 
 def extent(c: Comparison) -> str:
-    """`in 3 of 6 elements`."""
+    """Return `in 3 of 6 elements`."""
     if c.elements == 1:
         return ""
     return f"in {c.mismatched} of {count(c.elements, 'element')}" if c.elements else ""
@@ -114,7 +114,7 @@ def extent(c: Comparison) -> str:
 
 
 def log_line(c: Comparison) -> str:
-    """All that fits into a line of a log: the sentence, the worst element, the trial."""
+    """Return everything that fits in a line of a log."""
     parts = [
         cause_text(c) or headline(c),
         plain(say(c.verdict)),
@@ -127,7 +127,7 @@ def log_line(c: Comparison) -> str:
 
 
 def cause_text(c: Comparison) -> str:
-    """`tanh at h: its gradient is wrong; all 4 other operations are right`; empty for what is no cause."""
+    """Return `tanh at h: its gradient is wrong; …`; empty if it is no cause."""
     if not c.cause:
         return ""
     return plain(f"{say(c.cause.origin)}{' ' if _is_step(c) else ': '}{say(c.cause.what)}")
@@ -138,19 +138,21 @@ _ERRORS = ("op_alone", "claim_raised", "outcomes_differ")
 
 
 def op_error_text(c: Comparison) -> str:
-    """What an op alone raises, or why a step cannot be computed, where that is what is wrong with it."""
+    """Return what an op alone raises, or why a step cannot be computed."""
     is_said = c.cause is not None and c.mismatch is not None and c.mismatch.kind in _ERRORS
     return plain(say(c.mismatch)) if is_said and c.cause is not None and c.cause.what != c.mismatch else ""
 
 
 def _is_step(c: Comparison) -> bool:
-    """Whether it is about a step of a derivation, which is told with all that follows from it."""
+    """Return whether it is about a step of a derivation."""
     return c.cause is not None and c.cause.origin.kind == "step"
 
 
 def evidence_text(c: Comparison, others: tuple[Comparison, ...] = ()) -> str:
-    """`proved for all values; torch, core and complex step agree with it`, of a suggestion; or who is wrong. What
-    follows from a step of a derivation (`others`) tells of the step, too."""
+    """Return the evidence for a suggestion, or which side is wrong.
+
+    Consequences of a wrong step of a derivation (`others`) are evidence on the step, too.
+    """
     evidence = next((say(d.evidence) for d in c.diagnoses if d.kind == "did_you_mean"), "")
     known = next((o.verdict for o in (c, *others) if o.verdict is not None), None)
     if not evidence:
@@ -161,8 +163,10 @@ def evidence_text(c: Comparison, others: tuple[Comparison, ...] = ()) -> str:
 
 
 def reasons(c: Comparison, everything: bool = True) -> list[tuple[str, str]]:
-    """Why it is wrong, each reason with the word that introduces it; the best first. Which mistakes were tried in vain
-    is told only where `everything` is."""
+    """Return the causes, the best first, each with the word before it.
+
+    Without `everything`, the list of mistakes that were tried is left out.
+    """
     found = [d for d in c.diagnoses if d.kind not in (*_SUGGESTIONS, "counterexample")]
     if suggestions(c):  # what mends it says more than that no reason is known
         found = [d for d in found if d.kind != "unknown"]
@@ -176,24 +180,29 @@ def reasons(c: Comparison, everything: bool = True) -> list[tuple[str, str]]:
 
 
 def suggestions(c: Comparison) -> list[str]:
-    """What may have been meant: `did you mean  A.T @ G ?`."""
+    """Return what may have been meant: `did you mean  A.T @ G ?`."""
     return [plain(say(d.message)) for d in c.diagnoses if d.kind in _SUGGESTIONS]
 
 
 def correction(edit: Edit) -> str:
-    """Of the part of a formula that should be changed."""
+    """Return the correction of a part of a formula."""
     return f"did you mean {plain(edit.text)} ?"
 
 
 def counterexamples(c: Comparison, everything: bool = True) -> list[str]:
-    """Small numbers for which it is wrong: `counterexample: for x = [2] the formula is 4, the gradient 12`. What nobody
-    works out with a pencil is told only where `everything` is."""
+    """Return small numbers for which it is wrong.
+
+    Without `everything`, only those that can be checked by hand are returned.
+    """
     found = [d.message for d in c.diagnoses if d.kind == "counterexample"]
     return [plain(say(one)) for one in found if everything or one.kind == "counterexample"]
 
 
 def consequences(lead: Comparison, wrong: tuple[Comparison, ...]) -> str:
-    """`wrong only because of this: the gradients of y, x and w`; empty where that is told with the cause."""
+    """Return `wrong only because of this: the gradients of y, x and w`.
+
+    Empty for a step of a derivation, whose title has the consequences.
+    """
     if _is_step(lead):
         return ""
     rule = "the same rule at" if lead.what is ClaimKind.NODE else "the gradient rule in"
@@ -214,7 +223,7 @@ def consequences(lead: Comparison, wrong: tuple[Comparison, ...]) -> str:
 
 
 def _tensors(comparisons: tuple[Comparison, ...], kinds: Collection[ClaimKind]) -> tuple[str, ...]:
-    """Each once, in this order."""
+    """Return each tensor once, in this order."""
     return tuple(dict.fromkeys(plain(c.tensor) for c in comparisons if c.what in kinds))
 
 
@@ -227,12 +236,12 @@ def _some(names: tuple[str, ...]) -> str:
 
 
 def error_line(error: Failure) -> str:
-    """`unknown key 'nmae'; did you mean 'name'?`."""
+    """Return `unknown key 'nmae'; did you mean 'name'?`."""
     return plain("; ".join(filter(None, (say(error.message), error.hint))))
 
 
 def status_reason(case: CaseResult) -> str:
-    """What a case says beside its failures: a reason to skip, an unexpected pass, what could not be shown."""
+    """Return the reason of a status: of a skip, an unexpected pass, a lack."""
     reason = plain(case.reason)
     if case.known is not None:
         return plain(say(case.known))

@@ -1,4 +1,4 @@
-"""In words: why a gradient is wrong: mistakes that were recognised."""
+"""Phrases on diagnoses: mistakes that explain a wrong gradient."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _ROUNDED = {"trunc": "cut off", "floor": "rounded down", "rint": "rounded"}
 
 
 def _in_sizes(found: Fact) -> str:
-    """`off by the factor sqrt(d)`, `off by the factor n / m`."""
+    """Return `off by the factor sqrt(d)`, `off by the factor n / m`."""
     number, powers = abs(found["number"]), found["powers"]
     above = [_power(word, power) for word, power in powers if power > 0]
     below = [_power(word, -power) for word, power in powers if power < 0]
@@ -71,7 +71,7 @@ def _in_sizes(found: Fact) -> str:
 
 
 def _missing(found: Fact) -> str:
-    """`missing / n`, of what is n times too large."""
+    """Return `missing / n`, if it is n times too large."""
     factors = (f"{'/' if power > 0 else '*'} {_power(word, abs(power))}" for word, power in found["powers"])
     return f"missing {' '.join(factors)}"
 
@@ -81,7 +81,7 @@ def _power(word: str, power: float) -> str:
 
 
 def _factor(factor: str | float | complex) -> str:
-    """A well-known one by its name, another by its digits."""
+    """Return a well-known factor by its name, another by its digits."""
     if isinstance(factor, str):
         return factor
     return f"{factor:.6g}" if isinstance(factor, complex) else f"{factor:.7g}"

@@ -1,4 +1,4 @@
-"""In words, of engines in general: what holds for one, and what was made wrong in one on purpose."""
+"""Phrases on engines: their properties, conventions, and planted faults."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ENTRIES = {"chain": "h = h * x", "diamonds": "h = h + h", "fan": "h = h + x"}
 
 
 def _counted(found: Fact) -> str:
-    """`4, 8, 12 entries h = h + h take 95, 1,510, 24,000 calls of functions`."""
+    """Return `4, 8, 12 entries h = h + h take 95, 1,510, 24,000 calls`."""
     nodes, calls = (", ".join(f"{number:,}" for number in listed) for listed in (found["nodes"], found["calls"]))
     return f"{nodes} entries `{_ENTRIES[found['graph']]}` take {calls} calls of functions"
 

@@ -1,4 +1,4 @@
-"""In words, of formulas: where one is seen to fail, what may have been meant, why none could be derived."""
+"""Phrases on formulas: counterexamples, suggestions, derivations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WRITTEN = 12
 
 
 def _counterexample(found: Fact) -> str:
-    """`counterexample: for x = [[1, 2]] the formula is 3 at [0, 1], the gradient 4`."""
+    """Return `counterexample: for x = [[1, 2]] the formula is 3 at [0, 1], …`."""
     return f"counterexample: {_example(found)}"
 
 
@@ -41,7 +41,7 @@ def _given(name: str, values: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    """Whole numbers without a point, others to six digits."""
+    """Return integers without a point, other numbers to six digits."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(_text, value))}]"
     return f"{value:.6g}" if isinstance(value, float) else str(value)

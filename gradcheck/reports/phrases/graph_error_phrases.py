@@ -1,4 +1,4 @@
-"""In words: why a graph cannot be computed, or a backward pass cannot begin, and what may have been meant."""
+"""Phrases on graphs that cannot be computed, and corrections."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _graph_error(found: Fact) -> str:
 
 
 def _claim_raised(about: Fact) -> str:
-    """Of a claim, which the report names before; what may have been meant stands beside it."""
+    """Return the error of a claim; the report names the claim before it."""
     found = dict(about.data).get("told")
     if found is None:
         return str(about["text"])
@@ -61,7 +61,7 @@ def _says_shapes(found: Fact) -> bool:
 
 
 def _inner_sizes_text(op: str, left: tuple[int, ...], right: tuple[int, ...]) -> str:
-    """Which two sizes should be equal."""
+    """Return the two sizes that should be equal."""
     if op not in ("matmul", "mm", "bmm") or not left or not right:
         return ""
     rows = right[-2] if len(right) > 1 else right[0]
@@ -96,7 +96,7 @@ def _hint(found: Fact) -> str:
 
 
 def _is_of_labels(found: Fact) -> bool:
-    """Whether labels are out of the range of the classes that the scores have."""
+    """Return whether labels are out of the range of the scores' classes."""
     operands = found["operands"]
     is_known = len(operands) > 1 and operands[0][1] != () and found["range"][1] is not None
     return found["error"] == "index_out_of_range" and found["op"] in _LABELLED and is_known

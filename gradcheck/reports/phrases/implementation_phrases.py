@@ -1,4 +1,4 @@
-"""In words, of somebody's own code: how it was called, what it does beyond its numbers, how it was asked."""
+"""Phrases on user code: how it was called, and how it behaves."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _manner(found: Fact) -> str:
 
 
 def _off(factor: float | None) -> str:
-    """By what forward mode is off, where that has a name."""
+    """Return by which factor forward mode is off, or the factor's name."""
     if factor is None:
         return ""
     return {0.0: ": nothing moves", -1.0: ": it has the wrong sign"}.get(

@@ -1,4 +1,4 @@
-"""Saying a fact: the table of phrases, filled by the modules beside this one, and the function that looks one up."""
+"""The table of phrases, and `say`, which looks a phrase up."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PHRASES: dict[str, Phrase] = {}
 
 
 def add_phrases(table: Mapping[str, Phrase]) -> None:
-    """Enter the phrases of one subject. Raises ValueError where a kind has one already."""
+    """Add the phrases of a subject. Raises ValueError for a known kind."""
     known = PHRASES.keys() & table.keys()
     if known:
         raise ValueError(f"there are phrases already for {', '.join(sorted(known))}")
@@ -25,7 +25,10 @@ def add_phrases(table: Mapping[str, Phrase]) -> None:
 
 
 def say(found: Fact | None) -> str:
-    """The sentence of a fact, without a full stop; empty for none. Raises KeyError for a kind without a phrase."""
+    """Return the sentence of a fact, without a full stop; empty for None.
+
+    Raises KeyError for a kind without a phrase.
+    """
     if found is None:
         return ""
     phrase = PHRASES[found.kind]
@@ -33,18 +36,18 @@ def say(found: Fact | None) -> str:
 
 
 def name_of_source(name: str | Fact) -> str:
-    """An engine or a method by its name; what has none by its phrase."""
+    """Return the name of an engine or a method; of a fact, its phrase."""
     return name if isinstance(name, str) else say(name)
 
 
 def join_names(names: tuple[str | Fact, ...]) -> str:
-    """`torch, core and complex step`."""
+    """Return `torch, core and complex step`."""
     *first, last = map(name_of_source, names)
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def ranges(places: tuple[int, ...]) -> str:
-    """`0, 4 to 7`."""
+    """Return `0, 4 to 7`."""
     found: list[list[int]] = []
     for place in places:
         if found and found[-1][-1] == place - 1:

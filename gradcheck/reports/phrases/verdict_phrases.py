@@ -1,4 +1,4 @@
-"""In words: who is wrong, of those who disagree; where something goes wrong first, and what is wrong there."""
+"""Phrases on verdicts: which side is wrong, where first, and how."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gradcheck.reports.phrases.phrase_table import add_phrases, join_names, say
 
 
 def _among_operations(found: Fact) -> str:
-    """What is wrong with one op, and that the others are right."""
+    """Return what is wrong with one op, and that the others are right."""
     what, operations, wrong = say(found["what"]), found["operations"], found["wrong"]
     if wrong > 1:
         return f"{what}; {wrong} of {operations} operations are wrong"
@@ -28,7 +28,7 @@ def _put_together_wrongly(found: Fact) -> str:
 
 
 def _some(claims: tuple[str, ...]) -> str:
-    """The first of them, as `only` would have them."""
+    """Return the first claims, as `only` lists them."""
     more = len(claims) - 5
     return join_names(claims) if more <= 0 else f"{', '.join(claims[:5])} and {more} more"
 

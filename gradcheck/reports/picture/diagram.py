@@ -1,4 +1,4 @@
-"""A case's graph as nodes and edges, with what is known of each node. Facts about a picture, and no picture."""
+"""A case's graph as nodes and edges, with a verdict on each node."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ NodeVerdict = Literal["passed", "failed", "faulty", "follows", "undecided", "unk
 
 @dataclass(frozen=True, slots=True)
 class DiagramNode:
-    """`text` says how it is made; `told` are the lines that are shown of it on demand; `needs_gradient` whether a
-    gradient is passed on to it."""
+    """A node: `text` is its expression, `details` are lines shown on demand.
+
+    `needs_gradient` says whether a gradient is passed on to it.
+    """
 
     name: str
     kind: NodeKind
@@ -33,7 +35,7 @@ class DiagramNode:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A value goes from `source` to `target` (places in the list of nodes), so many `times`."""
+    """A value that flows from `source` to `target` (indices), `times` times."""
 
     source: int
     target: int
@@ -42,7 +44,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Diagram:
-    """Nodes, makers before what they make. `omitted_nodes` says how many more there are."""
+    """Nodes, makers before what they make; `omitted_nodes` counts the rest."""
 
     nodes: tuple[DiagramNode, ...]
     edges: tuple[Edge, ...]
@@ -50,7 +52,7 @@ class Diagram:
 
 
 def diagram_of_case(case: Case) -> Diagram:
-    """Inputs, constants that something uses, and the entries of the graph."""
+    """Return inputs, used constants, and entries of the graph."""
     used = Counter(name for claim in case.graph.values() for name in _names(claim.expr))
     roots = {root.partition("[")[0] for step in case.steps for root in step.roots}
     nodes = [DiagramNode(name, "input", _of_value(value), is_root=name in roots) for name, value in case.inputs.items()]
@@ -80,7 +82,7 @@ def _of_value(value: Value) -> str:
 
 
 def _mark_gradient_paths(graph: Diagram) -> Diagram:
-    """A gradient comes to what an input leads to, and what leads to a root."""
+    """Mark nodes that an input leads to and that lead to a root."""
     down = _reachable_nodes(graph, [at for at, node in enumerate(graph.nodes) if node.kind == "input"], forwards=True)
     up = _reachable_nodes(graph, [at for at, node in enumerate(graph.nodes) if node.is_root], forwards=False)
     needing = down & up
@@ -89,7 +91,7 @@ def _mark_gradient_paths(graph: Diagram) -> Diagram:
 
 
 def neighbours(graph: Diagram, forwards: bool) -> list[list[int]]:
-    """For each node those that are made of it, or those that it is made of."""
+    """Return for each node its successors, or its predecessors."""
     found: list[list[int]] = [[] for _ in graph.nodes]
     for edge in graph.edges:
         start, end = (edge.source, edge.target) if forwards else (edge.target, edge.source)
@@ -109,7 +111,7 @@ def _reachable_nodes(graph: Diagram, start: Sequence[int], forwards: bool) -> se
 
 
 def with_verdicts(graph: Diagram, known: Mapping[str, tuple[NodeVerdict, tuple[str, ...]]]) -> Diagram:
-    """The same with what is known of nodes, by name."""
+    """Return the diagram with verdicts and details of nodes, by name."""
     nodes = tuple(
         replace(node, verdict=known[node.name][0], details=known[node.name][1]) if node.name in known else node
         for node in graph.nodes
@@ -118,7 +120,7 @@ def with_verdicts(graph: Diagram, known: Mapping[str, tuple[NodeVerdict, tuple[s
 
 
 def nearest_nodes(graph: Diagram, most: int) -> Diagram:
-    """No more nodes than that: those nearest to where something is wrong, else to the roots."""
+    """Return at most `most` nodes: those nearest to a failure, else to roots."""
     if len(graph.nodes) <= most:
         return graph
     ranks: tuple[tuple[NodeVerdict, ...], ...] = (("faulty",), ("failed", "undecided"), ("follows",))

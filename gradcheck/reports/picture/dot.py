@@ -17,7 +17,7 @@ _COLORS = {
 
 
 def to_dot(graph: Diagram) -> str:
-    """The text of the digraph: values as solid lines, gradients as dashed ones that come back."""
+    """Return a digraph: values are solid lines, gradients dashed ones back."""
     lines = ["digraph case {", '  node [fontname="Helvetica", style=rounded];']
     for at, node in enumerate(graph.nodes):
         mark = f"{MARKS[node.verdict]} " if MARKS[node.verdict] else ""
@@ -38,5 +38,5 @@ def to_dot(graph: Diagram) -> str:
 
 
 def _escaped(text: str) -> str:
-    """In a label a backslash begins an escape, and an ampersand a named character."""
+    """Escape backslashes, quotes and ampersands for a label."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")

@@ -1,8 +1,8 @@
-"""Where the nodes of a graph are put: in layers, makers above what they make, neighbours near to each other.
+"""The positions of a graph's nodes: in layers, makers above their results.
 
-The order within layers is found by barycentres (Sugiyama, Tagawa & Toda 1981); with it given, the places are those
-nearest to the neighbours' middle that keep all boxes apart, by pooling adjacent violators (isotonic regression). An
-edge over several layers gets a lane of its own in each of them, where there are not too many of these.
+The order within layers is found by barycentres (Sugiyama, Tagawa & Toda 1981). Positions are then as near to the middle
+of the neighbours as boxes that do not overlap can be, by pooling adjacent violators (isotonic regression). An edge over
+several layers gets a lane of its own in each, unless there are too many lanes.
 """
 
 from __future__ import annotations
@@ -33,8 +33,10 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A box for each node and the lanes of each edge, in the graph's order, and the size of the whole. A lane is
-    `(x, top, bottom)`."""
+    """A box for each node, the lanes of each edge, and the size of the whole.
+
+    A lane is `(x, top, bottom)`.
+    """
 
     boxes: tuple[Box, ...]
     lanes: tuple[tuple[tuple[float, float, float], ...], ...]
@@ -43,7 +45,7 @@ class Layout:
 
 
 def compute_layout(graph: Diagram, sizes: Sequence[tuple[float, float]]) -> Layout:
-    """Boxes of these sizes (width, height), a node each."""
+    """Return boxes of these sizes (width, height), one for each node."""
     if not graph.nodes:
         return Layout((), (), 2 * MARGIN, 2 * MARGIN)
     ranks = _ranks(graph)
@@ -53,7 +55,7 @@ def compute_layout(graph: Diagram, sizes: Sequence[tuple[float, float]]) -> Layo
 
 
 def _ranks(graph: Diagram) -> list[int]:
-    """The longest way from above; what nothing leads to is moved down to just above the first that uses it."""
+    """Return the longest path from above; sources move down to their users."""
     ranks = [0] * len(graph.nodes)
     first: dict[int, int] = {}
     made = {edge.target for edge in graph.edges}
@@ -67,7 +69,7 @@ def _ranks(graph: Diagram) -> list[int]:
 
 
 class _LayeredGraph:
-    """Nodes, and behind them lanes, each in a layer; `up` and `down` are neighbours in the layers beside it."""
+    """Nodes, then lanes, each in a layer; `up` and `down` are neighbours."""
 
     def __init__(self, graph: Diagram, ranks: list[int], sizes: Sequence[tuple[float, float]]) -> None:
         self.sizes = list(sizes)
@@ -81,7 +83,7 @@ class _LayeredGraph:
         self.places = [0.0] * len(self.sizes)
 
     def _lanes(self, edge: Edge, ranks: list[int], wanted: bool) -> list[int]:
-        """What an edge passes on its way, and who is beside whom."""
+        """Return the lanes of an edge, and note which nodes are neighbours."""
         lanes: list[int] = []
         for rank in range(ranks[edge.source] + 1, ranks[edge.target]) if wanted else ():
             lanes.append(len(self.sizes))
@@ -96,7 +98,7 @@ class _LayeredGraph:
         return lanes
 
     def improve(self) -> None:
-        """Orders and places, from what lies above and from what lies below by turns."""
+        """Improve orders and positions, from above and from below in turns."""
         for layer in self.layers:
             self._place_layer(layer, [0.0] * len(layer))
         for _ in range(_SWEEPS):
@@ -114,7 +116,7 @@ class _LayeredGraph:
         self._place_layer(layer, [wanted[at] for at in layer])
 
     def _place_layer(self, layer: list[int], wanted: list[float]) -> None:
-        """As near to what is wanted as boxes that keep their order and their distance can be, in the sum of squares."""
+        """Minimise the squared distance to `wanted`, keeping order and gaps."""
         offsets = [0.0]
         for before, at in pairwise(layer):
             offsets.append(offsets[-1] + (self.sizes[before][0] + self.sizes[at][0]) / 2 + GAP)
@@ -130,7 +132,7 @@ class _LayeredGraph:
             self.places[at] = start + by
 
     def layout(self, graph: Diagram) -> Layout:
-        """With the left upper corner at the origin."""
+        """Return the layout with its upper left corner at the origin."""
         ends = [(place, width / 2) for place, (width, _) in zip(self.places, self.sizes, strict=True)]
         left = min(place - half for place, half in ends) - MARGIN
         right = max(place + half for place, half in ends) + MARGIN

@@ -24,7 +24,7 @@ _LOOKS = {
 
 
 def to_mermaid(graph: Diagram) -> str:
-    """The text of the diagram, of as much of the graph as Mermaid draws."""
+    """Return the diagram, of as many nodes as Mermaid draws."""
     most = len(graph.nodes)
     while True:
         text = _text(graph)
@@ -35,8 +35,10 @@ def to_mermaid(graph: Diagram) -> str:
 
 
 def _text(graph: Diagram) -> str:
-    """A line for each value, with two heads where a gradient comes back: lines of their own for gradients would turn
-    the order of the layers over."""
+    """Return a line for each value, with two heads if a gradient comes back.
+
+    Separate lines for gradients would turn the order of the layers over.
+    """
     lines = ["flowchart TD"]
     for at, node in enumerate(graph.nodes):
         before, after = _SHAPES[node.kind]

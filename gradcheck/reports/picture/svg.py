@@ -1,7 +1,7 @@
-"""A graph as SVG: values flow down, gradients up; each node's verdict is a colour and a mark.
+"""A graph as SVG: values flow down, gradients up.
 
-Sizes are attributes and looks are classes, so that a page with a strict policy can hold it; alone it brings the
-styles of `pieces.css` with it.
+Each verdict is a colour and a mark. Sizes are attributes and looks are classes, so that a page with a strict policy can
+embed the picture; alone it contains its own styles.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ _EDGE_OFFSET = 5.0
 
 
 def to_svg(graph: Diagram, *, alone: bool = False, titles: bool = False, label: str = "the graph of the case") -> str:
-    """The picture; `alone` as a document of its own. With `titles` nodes tell of themselves without a script."""
+    """Return the picture; `alone`, as a document of its own.
+
+    With `titles`, nodes show their details without a script.
+    """
     layout = compute_layout(graph, [_size(node) for node in graph.nodes])
     room = 26 if graph.omitted_nodes else 0
     size = f'width="{layout.width:g}" height="{layout.height + room:g}"'
@@ -51,7 +54,7 @@ def to_svg(graph: Diagram, *, alone: bool = False, titles: bool = False, label: 
 
 
 def picture_styles() -> str:
-    """Those of the picture, which the pages share."""
+    """Return the styles of the picture, which pages share."""
     return files("gradcheck.reports").joinpath("page/static/graph.css").read_text(encoding="utf-8")
 
 
@@ -93,7 +96,7 @@ def _rect(name: str, x: float, y: float, width: float, height: float, rounding: 
 
 
 def edge_paths(graph: Diagram, layout: Layout) -> list[str]:
-    """For each edge a line for the value and, where a gradient comes back, one for that."""
+    """Return a line for each value, and one for its gradient if there is one."""
     parts: list[str] = []
     for number, (edge, lanes) in enumerate(zip(graph.edges, layout.lanes, strict=True)):
         above, below = layout.boxes[edge.source], layout.boxes[edge.target]
@@ -118,7 +121,7 @@ def edge_paths(graph: Diagram, layout: Layout) -> list[str]:
 def _edge_path(
     above: Box, below: Box, lanes: tuple[tuple[float, float, float], ...], by: float, back: bool = False
 ) -> str:
-    """A smooth line past the boxes of other layers, with an arrow's head: at its end, or where it comes `back`."""
+    """Return a smooth line past other boxes, with an arrowhead at its end."""
     x, y = _num(above.x + by), _num(above.y + above.height / 2)
     parts = [f"M{x} {y}"]
     at = above.y + above.height / 2

@@ -1,4 +1,4 @@
-"""Activations of neural networks: smooth ones by exponentials, softmax and its kin among them, others by choices."""
+"""Activations: smooth ones by exponentials, others by choices; softmax."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gradcheck.oracles.exact.uninterpreted_functions import chain_rule
 
 @exact_rule("sigmoid")
 def sigmoid(x: Dual) -> Dual:
-    """`e / (1 + e)`, of derivative `s (1 - s)`."""
+    """Return `e / (1 + e)`, with the derivative `s (1 - s)`."""
     e = exp(x.primal())
     s = e / (1 + e)
     return chain_rule(x, s, lambda: s * (1 - s))
@@ -26,7 +26,7 @@ def sigmoid(x: Dual) -> Dual:
 
 @exact_rule("logsigmoid")
 def _logsigmoid(x: Dual) -> Dual:
-    """`-log(1 + exp(-x))`, whose exponential is the sigmoid."""
+    """Return `-log(1 + exp(-x))`, whose exponential is the sigmoid."""
     s = sigmoid(x.primal())
     value = -log(1 / s)
     define_exponential(value, s)
@@ -35,7 +35,10 @@ def _logsigmoid(x: Dual) -> Dual:
 
 @exact_rule("gelu")
 def _gelu(x: Dual, approximate: str = "none") -> Dual:
-    """`x Phi(x)`, of derivative `Phi(x) + x phi(x)`; or by tanh (Hendrycks and Gimpel, 2016)."""
+    """Return `x Phi(x)`; or its tanh form (Hendrycks and Gimpel, 2016).
+
+    The derivative is `Phi(x) + x phi(x)`.
+    """
     if approximate != "none":
         return 0.5 * x * (1 + tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * (x * x)))))
     still = x.primal()
@@ -55,7 +58,7 @@ def _softplus(x: Dual, beta: Any = 1, threshold: Any = 20) -> Dual:
 
 @exact_rule("elu")
 def _elu(x: Dual, alpha: Any = 1.0) -> Dual:
-    """`x`, and `alpha (exp(u) - 1)` where it is `u`, the negative part of x."""
+    """Return `x`, or `alpha (exp(u) - 1)` for the negative part u of x."""
     still, scale = x.primal(), lift(x.point, alpha)
     c = branch_indicator(still)
     e = exp(still * branch_indicator(-still))
@@ -70,7 +73,7 @@ exact_rule("silu")(lambda x: x * sigmoid(x))
 
 @exact_rule("relu")
 def _relu(x: Dual) -> Dual:
-    """What it leaves is positive where x is, and never negative."""
+    """Return the positive part, and record that it is never negative."""
     c = branch_indicator(x.primal())
     found = x * c
     degree = found.degree.join(x.degree)
@@ -81,7 +84,7 @@ def _relu(x: Dual) -> Dual:
 
 @exact_rule("hardtanh")
 def clamped(x: Dual, low: float, high: float) -> Any:
-    """x between two numbers, and the nearer of them elsewhere."""
+    """Return x between two numbers, and the nearer bound elsewhere."""
     if not low <= high:
         raise Unsupported(f"what is kept between {low} and {high}")
     still = x.primal()
@@ -115,7 +118,7 @@ exact_rule("threshold")(lambda x, threshold, value: select(x > threshold, x, lif
 
 @exact_rule("logsumexp")
 def _logsumexp(x: Dual, dim: Any, keepdim: bool = False) -> Dual:
-    """Its difference to x has a known exponential: the softmax."""
+    """Return the logarithm; x less it has the softmax as exponential."""
     e = exp(x)
     total = sum_axes(e, dim, True)
     found = log(total)

@@ -1,10 +1,10 @@
-"""Arithmetic and rounding, comparisons and logic, and choices that rest on them, element by element.
+"""Arithmetic, rounding, comparisons, logic and choices, by element.
 
-Which side of a comparison an element is on is an uninterpreted residue (`Indicator`), the same for the same comparison.
-What is proved for all residues holds for 0 and 1, so `where(c, a, b)` is `b + c (a - b)`. Where the graph itself
-compares x with 0, `x = 0` is a matter of single points, at which a gradient may be anything: there `x >= 0` is `x > 0`,
-and `-x > 0` is its opposite. Where a formula alone compares, or a value may be 0 in a whole region (`sqrt(x * x) - x`),
-`x == 0` is an uninterpreted residue too, and where it may be NaN all comparisons are independent.
+The side of a comparison is an uninterpreted residue (`Indicator`), the same for the same comparison. What is proved for
+all residues holds for 0 and 1, so `where(c, a, b)` is `b + c (a - b)`. If the graph itself compares x with 0, `x = 0`
+holds at single points, at which a gradient may be anything: there `x >= 0` is `x > 0`, and `-x > 0` is its opposite. If
+only a formula compares, or a value may be 0 in a whole region (`sqrt(x * x) - x`), `x == 0` is an uninterpreted residue
+too; if it may be NaN, all comparisons are independent.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from gradcheck.oracles.exact.uninterpreted_functions import combine_arguments, u
 
 @exact_rule("div", operands=(0, 1))
 def divide(a: Dual, b: Dual, rounding: str | None = None) -> Any:
-    """`a / b`, as it is, or rounded by the op of this name."""
+    """Return `a / b`, or its rounding by the op of this name."""
     return a / b if rounding is None else TABLE[rounding]((a / b).primal())
 
 
@@ -44,7 +44,7 @@ exact_rule("abs")(lambda x: x * (branch_indicator(x.primal()) - branch_indicator
 
 
 def piecewise_degree(x: Dual) -> Degree:
-    """Of an uninterpreted value that x decides by its order or its size."""
+    """Return the degree of an uninterpreted value that x's order decides."""
     return Degree(1, kinds=x.degree.kinds | UNINTERPRETED | PIECEWISE)
 
 
@@ -53,7 +53,10 @@ def _indicator(x: Dual, value: np.ndarray) -> Indicator:
 
 
 def positive(x: Dual) -> Indicator:
-    """Whether each element is positive; `-x > 0` is its opposite, but for where x is 0."""
+    """Return whether each element is positive; `-x > 0` is its opposite.
+
+    The exception is x = 0.
+    """
     point = x.point
     if point.integer_scale:
         return Indicator(point, (integer_values(x) > 0).astype(np.int64), None, CONSTANT)
@@ -68,7 +71,7 @@ def positive(x: Dual) -> Indicator:
 
 
 def integer_values(x: Dual) -> np.ndarray:
-    """At a point of whole numbers, which of them each element is. Raises Unsupported at a kink of the graph."""
+    """Return the integers of x. Raises Unsupported at a kink of the graph."""
     found = as_small_integers(x.value, x.point.prime)
     if x.point.regions.phase == "graph" and not found.all():
         raise Unsupported("a point at a kink")
@@ -76,8 +79,10 @@ def integer_values(x: Dual) -> np.ndarray:
 
 
 def branch_indicator(x: Dual, at_zero: float = 0) -> Dual:
-    """The same for a choice between two that are equal where x is 0, so that it matters only where x may be 0 in a
-    whole region: there it is what torch takes for a derivative."""
+    """Return `positive(x)` for a choice between two that are equal at x = 0.
+
+    At 0 matters only if x may be 0 in a whole region: there it is torch's derivative.
+    """
     if x.degree.kinds:
         found: Dual = positive(x)
         return found if not at_zero else found + at_zero * _where_zero(x)
@@ -90,15 +95,18 @@ def branch_indicator(x: Dual, at_zero: float = 0) -> Dual:
 
 
 def _where_zero(x: Dual) -> Any:
-    """Whether each element is 0, as a number."""
+    """Return whether each element is 0, as a number."""
     if x.degree.kinds & PIECEWISE or _may_be_undefined(x):
         return 0
     return Dual(x.point, _zero_residues(x, up_to_sign(x)[0]), None, piecewise_degree(x))
 
 
 def _zero_residues(x: Dual, size: np.ndarray) -> np.ndarray:
-    """Whether x, of this size, is 0: an uninterpreted number, but 0 at what may be taken for single points: where the
-    graph compares it too, and where it is no function that may vanish in a region without vanishing everywhere."""
+    """Return whether x, of this size, is 0: an uninterpreted number, or 0.
+
+    It is 0 if `x = 0` holds at single points: if the graph compares it too, and if x is no function that may vanish in
+    a region without vanishing everywhere.
+    """
     point, regions = x.point, x.point.regions
     if point.integer_scale:
         integer_values(x)
@@ -119,25 +127,25 @@ def _zero_residues(x: Dual, size: np.ndarray) -> np.ndarray:
 
 
 def note_kink(x: Dual) -> None:
-    """Note that a graph has a kink where x is 0, or is undefined."""
+    """Record that a graph has a kink at x = 0, or is undefined there."""
     if x.point.regions.phase == "graph":
         x.point.regions.compared.add(up_to_sign(x)[0])
 
 
 def _may_be_undefined(x: Dual) -> bool:
-    """Whether a formula compares what may be undefined where the graph is defined, and does not itself compare."""
+    """Return whether a formula compares what may be undefined in the graph."""
     if not x.degree.kinds & PARTIAL or x.point.integer_scale:
         return False
     return not bool(x.point.regions.compared.contains(up_to_sign(x)[0]).all())
 
 
 def _count_zero_tests(x: Dual) -> None:
-    """What is not 0 may be 0 at this point, by chance."""
+    """Count the tests that may find 0 by chance."""
     x.point.zero_tests += x.degree.numerator * x.value.size
 
 
 def select(c: Dual, a: Dual, b: Dual) -> Dual:
-    """`a` where the condition holds, `b` elsewhere."""
+    """Return `a` where the condition holds, `b` elsewhere."""
     return b.add_formally(c * a.add_formally(b, -1))
 
 
@@ -146,7 +154,7 @@ exact_rule("lt", operands=(0, 1))(lambda a, b: positive(b.add_formally(a, -1).pr
 
 
 def _from_zero(x: Dual) -> Indicator:
-    """Whether each element is at least 0."""
+    """Return whether each element is at least 0."""
     if _may_be_undefined(x):
         return _indicator(x, x.point.value(">=", x.value, x.degree))
     return _not(positive(-x))
@@ -158,8 +166,10 @@ exact_rule("le", operands=(0, 1))(lambda a, b: _from_zero(b.add_formally(a, -1).
 
 @exact_rule("eq", operands=(0, 1))
 def _equal(a: Dual, b: Dual) -> Any:
-    """What is the same at a random point is the same, unless it may be undefined; what is not, is not but at single
-    points of the graph, or nobody knows."""
+    """Return equality: equal residues are equal, unless they may be undefined.
+
+    Different ones are different, but at single points of the graph, or unknown.
+    """
     difference = a.add_formally(b, -1).primal()
     _count_zero_tests(difference)
     if _may_be_undefined(difference):
@@ -181,7 +191,7 @@ exact_rule("ne", operands=(0, 1))(lambda a, b: ~_equal(a, b))
 
 
 def as_indicators(*values: Any) -> list[Indicator]:
-    """Conditions, and plain truth values beside them. Raises Unsupported for other dual numbers."""
+    """Return conditions as indicators. Raises Unsupported for other numbers."""
     point = next(value.point for value in values if isinstance(value, Dual))
     return [value if isinstance(value, Indicator) else _as_indicator(point, value) for value in values]
 
@@ -217,7 +227,10 @@ def _where(condition: Any, a: Dual, b: Dual) -> Dual:
 
 
 def _is_special(name: str, x: Dual) -> Any:
-    """What a graph asks for is finite, or else nothing is claimed; of what else formulas ask for, nobody knows."""
+    """Return whether x is NaN, infinite or finite.
+
+    The graph's own tests say finite, for nothing is claimed otherwise. A formula's further tests are unknown.
+    """
     regions = x.point.regions
     if x.point.has_infinity:
         raise Unsupported(f"{name} where there are infinities")
@@ -236,7 +249,7 @@ for _name in ("isnan", "isinf", "isfinite", "isposinf", "isneginf"):
 
 
 def _step_function(name: str, x: Dual, decimals: Any = 0) -> Dual:
-    """Some number, whose derivative is 0."""
+    """Return an uninterpreted number with the derivative 0."""
     if x.point.integer_scale:
         integer_values(x)
         return Dual(x.point, x.value, None, CONSTANT)

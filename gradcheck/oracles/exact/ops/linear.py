@@ -1,4 +1,4 @@
-"""Ops that only move elements about or add them up: the op's own forward on integers, for values and for tangents."""
+"""Ops that move elements or add them up: the op's own forward on integers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOVING = frozenset({*MOVES, "where", "gather", "diag_embed", "transpose", "T", 
 
 
 def apply_linear(name: str, *args: Any) -> Dual:
-    """The op's forward itself on integers, once for the values and once for the tangents."""
+    """Apply the op's forward to integers, to the values and to the tangents."""
     op, places = TABLE[name], EXACT_RULES[name].operands
     if any(hasattr(type(arg), "__apply_op__") for i, arg in enumerate(args) if i not in places):
         raise Unsupported(f"{name} at indices that depend on values")
@@ -44,7 +44,7 @@ def apply_linear(name: str, *args: Any) -> Dual:
 
 
 def _broadcast_operand(args: tuple[Any, ...], place: int) -> Dual:
-    """The operand; a number that is scattered, as often as it is."""
+    """Return the operand; a scattered number is repeated."""
     x: Dual = args[place]
     if place != 3 or x.ndim:
         return x
@@ -74,7 +74,7 @@ def _degree(name: str, operands: list[Dual], value: np.ndarray) -> Degree:
 
 
 def _terms(name: str, operands: list[Dual], value: np.ndarray) -> int:
-    """How many elements are added up at most."""
+    """Return how many elements are added up at most."""
     sizes = [x.value.size for x in operands]
     if name == "sum_to_size":
         return -(-max(sizes) // max(value.size, 1))
@@ -87,7 +87,7 @@ for _name in (*MOVES, *SUMS):
 
 
 def _transpose(name: str, x: Dual, *dims: int) -> Dual:
-    """Of a chain of matrices a chain."""
+    """Transpose; a chain of matrices stays a chain."""
     if x.ndim != 2 or (dims and dims[0] % 2 == dims[1] % 2):
         return apply_linear(name, x, *dims)
     tangent = x.tangent_chain()
@@ -100,7 +100,7 @@ for _name in ("T", "mT", "transpose"):
 
 @exact_rule("diag_embed")
 def _diag_embed(x: Dual, *where: int) -> Dual:
-    """Of a vector a chain of one diagonal matrix."""
+    """Return the diagonal; of a vector, a chain of one diagonal matrix."""
     if type(x) is not Dual or x.shape in ((), (0,)) or x.ndim > 1 or where != (0, -2, -1):
         return apply_linear("diag_embed", x, *where)
 
@@ -112,7 +112,7 @@ def _diag_embed(x: Dual, *where: int) -> Dual:
 
 @exact_rule("constant_pad_nd")
 def _pad(x: Dual, pad: Any, value: Any) -> Dual:
-    """What is padded with is a constant, without a tangent."""
+    """Pad with a constant, which has no tangent."""
     forward = TABLE["constant_pad_nd"].forward
     padded = forward(x.value, pad, int(lift(x.point, value).value))
     return Dual(x.point, padded, None if x.tangent is None else forward(x.tangent, pad, 0), x.degree)
@@ -120,7 +120,7 @@ def _pad(x: Dual, pad: Any, value: Any) -> Dual:
 
 @exact_rule("to")
 def _to(x: Dual, dtype: Any) -> Dual:
-    """Floats round, which the exact oracle overlooks; what is cut to integers is another number."""
+    """Return x: float rounding is ignored. Raises Unsupported for integers."""
     target = np.dtype(getattr(dtype, "dtype", dtype))
     if target.kind in "biuc" and not (isinstance(x, Indicator) and target.kind in "biu"):
         raise Unsupported(f"residues as {target}")

@@ -1,4 +1,4 @@
-"""Products of matrices, of two of them lazily; inverses, systems and determinants."""
+"""Products of matrices, of two of them lazily; inverses, determinants."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gradcheck.oracles.exact.uninterpreted_functions import chain_rule, uninterp
 
 @exact_rule("matmul", operands=(0, 1))
 def matmul(a: Dual, b: Dual) -> Dual:
-    """`a @ b`, with NumPy's rules for batches and vectors. Raises ShapeMismatch."""
+    """Return `a @ b` by NumPy's rules for batches. Raises ShapeMismatch."""
     left, right = a.shape, b.shape
     if left[-1:] != right[-2:][:1]:
         raise ShapeMismatch(f"a product of shapes {left} and {right}")
@@ -29,7 +29,7 @@ def matmul(a: Dual, b: Dual) -> Dual:
 
 
 def product(a: Dual, b: Dual) -> Dual:
-    """Of two matrices, not multiplied out yet."""
+    """Return the product of two matrices, not multiplied yet."""
     x, y, tangent = a.value_chain(), b.value_chain(), None
     if a.lazy_tangent is not None or b.lazy_tangent is not None:
         tangent = _product_tangent(x, y, a.tangent_chain(), b.tangent_chain())
@@ -37,7 +37,7 @@ def product(a: Dual, b: Dual) -> Dual:
 
 
 def _product_tangent(x: MatrixChain, y: MatrixChain, a_moves: MatrixChain | None, b_moves: MatrixChain | None) -> Any:
-    """By the product rule."""
+    """Return the tangent by the product rule."""
     left = None if a_moves is None else a_moves @ y
     right = None if b_moves is None else x @ b_moves
     if left is not None and right is not None:
@@ -46,7 +46,7 @@ def _product_tangent(x: MatrixChain, y: MatrixChain, a_moves: MatrixChain | None
 
 
 def contract(form: Callable[[np.ndarray, np.ndarray], Any], a: Dual, b: Dual, terms: int) -> Dual:
-    """A form that is linear in each of two arrays, and adds `terms` products into each element."""
+    """Apply a bilinear form that adds `terms` products into each element."""
     prime = a.point.prime
     value = modular_arithmetic.bilinear(form, a.value, b.value, terms, prime)
     tangent: np.ndarray | None = None
@@ -63,7 +63,7 @@ def contract(form: Callable[[np.ndarray, np.ndarray], Any], a: Dual, b: Dual, te
 
 @exact_rule("einsum", operands=())
 def _einsum(equation: str, factors: list[Dual]) -> Dual:
-    """Two operands at a time, from the left."""
+    """Contract two operands at a time, from the left."""
     inputs, output = explicit_labels(equation, tuple(x.ndim for x in factors))
     labels, result = inputs[0], factors[0]
     if len(factors) == 1:
@@ -98,7 +98,10 @@ def _einsum_of_one(equation: str, x: Dual) -> Dual:
 
 @exact_rule("linalg.inv")
 def inverse(x: Dual) -> Dual:
-    """The derivative of `inv(A)` is `-inv(A) @ dA @ inv(A)`. Raises ZeroDivisionError for a singular matrix."""
+    """Return `inv(A)`, with the derivative `-inv(A) @ dA @ inv(A)`.
+
+    Raises ZeroDivisionError for a singular matrix.
+    """
     n, prime = x.shape[-1], x.point.prime
     value, _ = invert(x.value, prime)
     tangent = None
@@ -109,7 +112,10 @@ def inverse(x: Dual) -> Dual:
 
 
 def invert(matrices: np.ndarray, prime: int) -> tuple[np.ndarray, np.ndarray]:
-    """The inverses and the determinants, of shape (…, n, n) and (…). Raises ZeroDivisionError for a singular matrix."""
+    """Return inverses and determinants of shape (…, n, n) and (…).
+
+    Raises ZeroDivisionError for a singular matrix.
+    """
     n, batch = matrices.shape[-1], prod(matrices.shape[:-2])
     identity = np.broadcast_to(np.eye(n, dtype=np.int64), matrices.shape)
     rows = np.concatenate([matrices, identity], axis=-1).reshape(batch, n, 2 * n)
@@ -130,7 +136,7 @@ def invert(matrices: np.ndarray, prime: int) -> tuple[np.ndarray, np.ndarray]:
 
 @exact_rule("linalg.solve", operands=(0, 1))
 def _solve(a: Dual, b: Dual, left: bool = True) -> Dual:
-    """`inv(A) @ B`, or `B @ inv(A)`."""
+    """Return `inv(A) @ B`, or `B @ inv(A)`."""
     inverted = inverse(a)
     if b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1]):
         column: Dual = matmul(inverted, b.unsqueeze(-1)).squeeze(-1)
@@ -143,7 +149,7 @@ def _solve(a: Dual, b: Dual, left: bool = True) -> Dual:
 
 @exact_rule("linalg.det")
 def determinant(x: Dual) -> Dual:
-    """The derivative of `det(A)` is `det(A) * trace(inv(A) @ dA)` (Jacobi)."""
+    """Return `det(A)`, with Jacobi's `det(A) * trace(inv(A) @ dA)`."""
     n, prime = x.shape[-1], x.point.prime
     inverted, value = invert(x.value, prime)
     tangent = None
@@ -155,20 +161,20 @@ def determinant(x: Dual) -> Dual:
 
 @exact_rule("logabsdet")
 def _logabsdet(x: Dual) -> Dual:
-    """A logarithm, whose derivative is the determinant's divided by it."""
+    """Return a logarithm, with the derivative of `det(A)` divided by it."""
     found = determinant(x)
     return chain_rule(found, uninterpreted("log(abs(x))", found), found.primal().reciprocal)
 
 
 @exact_rule("det_sign")
 def _det_sign(x: Dual) -> Dual:
-    """Some number, whose derivative is 0."""
+    """Return an uninterpreted number with the derivative 0."""
     found = uninterpreted("sign of a determinant", determinant(x.primal()))
     return Dual(x.point, found.value, None, found.degree._replace(kinds=found.degree.kinds | PIECEWISE))
 
 
 def _cofactors(x: Dual) -> tuple[Dual, Dual]:
-    """The cofactors `det(A) * inv(A).mT`, for any regular matrix, and `inv(A).mT`."""
+    """Return the cofactors `det(A) * inv(A).mT`, and `inv(A).mT`."""
     transposed: Dual = inverse(x).mT
     return transposed * determinant(x)[..., None, None], transposed
 
@@ -178,7 +184,7 @@ exact_rule("cofactors")(lambda x: _cofactors(x)[0])
 
 @exact_rule("det_hessian", operands=(0, 1))
 def _det_hessian(x: Dual, direction: Dual) -> Dual:
-    """With B = inv(A).mT: `<G, B> C - B @ G.mT @ C`, C the cofactors."""
+    """Return `<G, B> C - B @ G.mT @ C`, B = inv(A).mT, C the cofactors."""
     cofactors, b = _cofactors(x)
     along: Dual = (direction * b).sum((-2, -1), True)
     return along * cofactors - matmul(matmul(b, direction.mT), cofactors)

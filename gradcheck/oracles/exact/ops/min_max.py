@@ -1,8 +1,8 @@
-"""The larger of two, the largest of many, and where it stands: what is gathered from there and scattered to it.
+"""Maximum and minimum, of two or of many, and their positions.
 
-The largest of many is one of the elements, each with an uninterpreted weight that says whether it is the one. So
-`argmax` gives these weights (`Positions`): what is gathered there is the sum of all elements with their weights, and
-what is scattered goes to all places.
+The largest of many is a sum of the elements, each with an uninterpreted weight that is 1 for the largest. So `argmax`
+returns these weights (`Positions`): a gather is the sum of all elements with their weights, and a scatter goes to all
+places.
 """
 
 from __future__ import annotations
@@ -47,7 +47,10 @@ def _clamp(x: Dual, low: Any = None, high: Any = None) -> Any:
 
 
 def _extreme_over_dims(name: str, x: Dual, dim: Any = (), keepdim: bool = False) -> Dual:
-    """Ties are a matter of single points, unless x is piecewise. Then nothing is known about who is equal."""
+    """Return the extreme; ties are single points, unless x is piecewise.
+
+    For a piecewise x nothing is known about equal elements.
+    """
     run = reduced_axes(dim, x.ndim)
     if not run:
         return x
@@ -63,7 +66,7 @@ for _name in ("amax", "amin"):
 
 
 def _define_ties(name: str, difference: Dual, weights: Dual, run: tuple[int, ...]) -> None:
-    """Who is equal to the largest: as many times its weight as are, however many that is."""
+    """Define which elements equal the extreme, by uninterpreted weights."""
     point, kind = difference.point, difference.degree.join(weights.degree)
     if point.regions.phase == "graph":
         point.regions.compared.add(up_to_sign(difference)[0])
@@ -73,7 +76,7 @@ def _define_ties(name: str, difference: Dual, weights: Dual, run: tuple[int, ...
 
 
 def _weights(name: str, x: Dual, run: tuple[int, ...]) -> Dual:
-    """Uninterpreted numbers that add up to 1 over these dimensions, the same for the same elements in any order."""
+    """Return uninterpreted weights with sum 1, independent of the order."""
     if not x.value.size:
         raise Unsupported(f"{name} of nothing")
     point = x.point
@@ -87,7 +90,7 @@ def _weights(name: str, x: Dual, run: tuple[int, ...]) -> Dual:
 
 
 def _largest(name: str, x: Dual, run: tuple[int, ...]) -> Dual:
-    """1 for the largest of whole numbers, or the smallest. Raises Unsupported for ties."""
+    """Return 1 for the extreme integer. Raises Unsupported for ties."""
     values = as_small_integers(x.value, x.point.prime) * (1 if name == "amax" else -1)
     first = (values == values.max(axis=run, keepdims=True)).astype(np.int64)
     if (first.sum(axis=run) > 1).any():
@@ -99,7 +102,7 @@ def _largest(name: str, x: Dual, run: tuple[int, ...]) -> Dual:
 
 
 class Positions:
-    """What `argmax` gives along one dimension. Nothing else is done with positions than to gather and to scatter."""
+    """The result of `argmax` along one dimension, for gather and scatter only."""
 
     __slots__ = ("dim", "keepdim", "weights")
     dtype = np.dtype(np.int64)
@@ -143,7 +146,7 @@ exact_rule("argmin")(partial(_position, "amin"))
 
 
 def _are_positions_in(positions: Any, dim: int, x: Dual) -> bool:
-    """Whether these are positions in this tensor. Raises Unsupported where they are those in another."""
+    """Return whether these are positions in x. Raises Unsupported for another."""
     if not isinstance(positions, Positions):
         return False
     if not positions.keepdim or dim % x.ndim != positions.dim or x.shape != positions.weights.shape:

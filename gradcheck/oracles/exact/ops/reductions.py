@@ -1,4 +1,4 @@
-"""Sums, means, variances, norms and products over dimensions; whether any condition holds, or all."""
+"""Sums, means, variances, norms and products over dimensions; any, all."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from gradcheck.oracles.exact.ops.matrices import product
 
 @exact_rule("sum")
 def sum_axes(x: Dual, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Dual:
-    """The sum over these dimensions, over all for None; of a chain of matrices by products with ones, so that it is not
-    multiplied out."""
+    """Return the sum over these dimensions, over all for None.
+
+    A chain of matrices is multiplied by ones, so that it stays a chain.
+    """
     run = reduced_axes(dim, x.ndim)
     if type(x.lazy_value) is MatrixChain and x.ndim == 2:
         return _sum_of_chain(x, run, keepdim)
@@ -52,7 +54,7 @@ def _ones(x: Dual, shape: tuple[int, ...]) -> Dual:
 
 
 def drop_dims(x: Dual, run: tuple[int, ...]) -> Dual:
-    """The tensor without these dimensions, which are of size 1."""
+    """Return the tensor without these dimensions, which are of size 1."""
     shape = tuple(size for axis, size in enumerate(x.shape) if axis not in run)
     tangent = None if x.lazy_tangent is None else x.lazy_tangent.reshape(shape)
     return Dual(x.point, x.lazy_value.reshape(shape), tangent, x.degree)
@@ -60,7 +62,7 @@ def drop_dims(x: Dual, run: tuple[int, ...]) -> Dual:
 
 @exact_rule("var")
 def _var(x: Dual, dim: Any, unbiased: bool | None, keepdim: bool, correction: float | None) -> Dual:
-    """The mean square of what differs from the mean, over `n - correction`."""
+    """Return the mean square of deviations, over `n - correction`."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if correction is None:
@@ -72,7 +74,7 @@ def _var(x: Dual, dim: Any, unbiased: bool | None, keepdim: bool, correction: fl
 
 @exact_rule("prod")
 def _prod(x: Dual, dim: Any, keepdim: bool, dtype: Any) -> Any:
-    """By halves along the dimension, so that the rounds are few."""
+    """Return the product by halves along the dimension, in few rounds."""
     if not x.ndim:
         return x
     if dim is None:
@@ -104,7 +106,6 @@ exact_rule("any")(lambda c, dim, keepdim: ~_all(~as_indicators(c)[0], dim, keepd
 
 @exact_rule("cumprod")
 def _cumprod(x: Dual, dim: int, dtype: Any) -> Any:
-    """One factor after the other."""
     if not x.ndim or not x.shape[dim]:
         return x
     parts = [x.narrow(dim, 0, 1)]
@@ -128,7 +129,7 @@ def _norm(x: Dual, order: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 
 
 def _nonzero_mask(x: Dual) -> Dual:
-    """1 for each element that is not 0, but at single points."""
+    """Return 1 for each element that is not 0, but at single points."""
     return lift(x.point, x.primal() != 0)
 
 

@@ -1,7 +1,7 @@
-"""Smooth functions of a number: exponentials, logarithms, roots, powers, angles, the error function.
+"""Smooth functions: exponentials, logarithms, roots, powers, angles, erf.
 
-Integer powers are exact; of all others is kept what is known of them: angles and hyperbolic functions are fractions of
-the tangent of half the angle, and of the exponential.
+Integer powers are exact. Other functions keep known identities: angles and hyperbolic functions are fractions of the
+tangent of half the angle, and of the exponential.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LARGEST_EXPONENT = 4096
 
 @exact_rule("exp")
 def exp(x: Dual) -> Dual:
-    """`exp(-x)` is `1 / exp(x)`, and `exp(0)` is 1."""
+    """Return the exponential; `exp(-x)` is `1 / exp(x)`, and `exp(0)` is 1."""
     point = x.point
     size, flipped = up_to_sign(x)
     value = np.where(size == 0, 1, point.value("exp", size, x.degree))
@@ -52,13 +52,13 @@ def exp(x: Dual) -> Dual:
 
 
 def define_exponential(x: Dual, y: Dual) -> None:
-    """Note that `exp(x)` is y."""
+    """Record that `exp(x)` is y."""
     x.point.define("exp", x.value, y.value, x.degree.join(y.degree))
 
 
 @exact_rule("log")
 def log(x: Dual) -> Dual:
-    """Its derivative is `1 / x`, its exponential is x."""
+    """Return the logarithm, with the derivative `1 / x` and exponential x."""
     value = with_domain("positive", x, uninterpreted("log", x))
     define_exponential(value, x)
     return chain_rule(x, value, lambda: x.primal().reciprocal())
@@ -83,7 +83,10 @@ exact_rule("log10")(lambda x: log(x) / math.log(10))
 
 @exact_rule("sqrt")
 def root(x: Dual) -> Dual:
-    """An uninterpreted square root `y`, of derivative `1 / (2 y)`; where it is squared as such, that is x again."""
+    """Return an uninterpreted root `y`, with the derivative `1 / (2 y)`.
+
+    Its square, if it is written as such, is x again.
+    """
     y = with_domain("nonnegative", x, uninterpreted("sqrt", x))
     if x.point.regions.phase == "graph":
         y.point.domain_kinds("nonzero", y.value, y.degree)
@@ -98,7 +101,7 @@ def _define_square(y: Dual, x: Dual) -> None:
 
 @exact_rule("rsqrt")
 def _rsqrt(x: Dual) -> Dual:
-    """`1 / y`, of derivative `-1 / (2 y^3)`."""
+    """Return `1 / y`, with the derivative `-1 / (2 y^3)`."""
     still = x.primal()
     value = 1 / root(still)
     _define_square(value, 1 / still)
@@ -107,7 +110,10 @@ def _rsqrt(x: Dual) -> Dual:
 
 @exact_rule("pow", operands=())
 def _pow(base: Any, exponent: Any) -> Dual:
-    """Integer powers are exact; `x ** 0.5` is the square root's; others are uninterpreted, but for their slopes."""
+    """Return a power: exact for integers, by the root for halves.
+
+    Other powers are uninterpreted, with known derivatives.
+    """
     if isinstance(exponent, (np.ndarray, np.generic)) and exponent.ndim == 0:
         exponent = exponent.item()
     point = base.point if isinstance(base, Dual) else exponent.point
@@ -125,7 +131,7 @@ def _pow(base: Any, exponent: Any) -> Dual:
 
 
 def integer_power(x: Dual, exponent: int) -> Dual:
-    """`x ** exponent`, by repeated squaring."""
+    """Return `x ** exponent`, by repeated squaring."""
     if exponent == 0:
         return 1 + x.primal() * 0
     if exponent < 0:
@@ -142,7 +148,7 @@ def integer_power(x: Dual, exponent: int) -> Dual:
 
 
 def _half_power(x: Dual, whole: int) -> Dual:
-    """`x ** (whole + 1/2)`, with powers of x and the root as few as can be."""
+    """Return `x ** (whole + 1/2)`, with few powers of x and of the root."""
     still = x.primal()
     y = root(still)
     value = integer_power(still, whole) * y if whole >= 0 else 1 / (integer_power(still, -whole - 1) * y)
@@ -150,7 +156,7 @@ def _half_power(x: Dual, whole: int) -> Dual:
 
 
 def _integer_powers(x: Dual, exponents: np.ndarray) -> Dual:
-    """Each power once, chosen where it is asked for."""
+    """Return `x ** exponents`, each distinct power computed once."""
     found: Dual = lift(x.point, np.zeros(np.broadcast_shapes(x.shape, exponents.shape)))
     for exponent in np.unique(exponents).tolist():
         found = TABLE["where"](exponents == exponent, integer_power(x, exponent), found)
@@ -158,7 +164,7 @@ def _integer_powers(x: Dual, exponents: np.ndarray) -> Dual:
 
 
 def power(x: Dual, y: Dual, log_of_x: float | None = None) -> Dual:
-    """`x ** y`, where `x ** (y - 1)` is known to be `x ** y / x`; its slopes follow."""
+    """Return `x ** y`, with `x ** (y - 1)` defined as `x ** y / x`."""
     p, q = x.primal(), y.primal()
     value = with_domain("positive", p, function_of_two("pow", p, q))
     ratio, below = value / p, combine_arguments(p, q - 1)
@@ -176,7 +182,7 @@ exact_rule("exp2")(lambda x: _pow(2, x))
 
 
 def _half_angle(x: Dual) -> Dual:
-    """The tangent of half the angle: odd, with the derivative `(1 + t^2) / 2`."""
+    """Return tan(x / 2): odd, with the derivative `(1 + t^2) / 2`."""
     t = odd_function("tan(x / 2)", x)
     return chain_rule(x, t, lambda: (1 + t * t) / 2)
 
@@ -193,7 +199,7 @@ for _name, _form in _ANGLES.items():
 
 @exact_rule("tanh")
 def tanh(x: Dual) -> Dual:
-    """`(e^2 - 1) / (e^2 + 1)`, of derivative `1 - tanh(x)^2`."""
+    """Return `(e^2 - 1) / (e^2 + 1)`, with the derivative `1 - tanh(x)^2`."""
     e = exp(x.primal())
     value = (e * e - 1) / (e * e + 1)
     return chain_rule(x, value, lambda: 1 - value * value)
@@ -207,7 +213,7 @@ def _atan2(a: Dual, b: Dual) -> Dual:
 
 
 class _Inverse(NamedTuple):
-    """An inverse function: odd or not, its derivative, and where it is defined."""
+    """An inverse function: odd or not, its derivative, and its domain."""
 
     function: Callable[[str, Dual], Dual]
     slope: Callable[[Dual], Dual]
@@ -252,7 +258,7 @@ exact_rule("cosh")(lambda x: (exp(x) + 1 / exp(x)) / 2)
 
 @exact_rule("erf")
 def erf(x: Dual) -> Dual:
-    """Odd, with the derivative `2 / sqrt(pi) * exp(-x^2)`."""
+    """Return erf: odd, with the derivative `2 / sqrt(pi) * exp(-x^2)`."""
     still = x.primal()
     return chain_rule(x, odd_function("erf", x), lambda: 2 / math.sqrt(math.pi) * exp(-(still * still)))
 
@@ -262,6 +268,6 @@ exact_rule("erfc")(lambda x: 1 - erf(x))
 
 @exact_rule("xlogy", operands=(0, 1))
 def _xlogy(x: Dual, y: Dual) -> Dual:
-    """0 where x is, which is of no consequence but for the derivative there."""
+    """Return `x * log(y)`, which is 0 where x is, but for the derivative."""
     x.point.domain_kinds("nonzero", x.value, x.degree)
     return x * log(y)
