@@ -16,10 +16,8 @@ def main() -> None:
 
 
 def _leave_working_directory() -> None:
-    """Import nothing more from the working directory, where `python -m` looks.
-
-    It may contain files of others. If gradcheck itself comes from there, it goes to the end, for child processes.
-    """
+    """Import nothing more from the working directory, where `python -m` looks."""
+    # it may contain files of others; if gradcheck comes from there, it goes to the end, for child processes
     own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if sys.path and not getattr(sys.flags, "safe_path", False) and sys.path[0] in ("", _here()):
         del sys.path[0]

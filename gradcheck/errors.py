@@ -18,10 +18,7 @@ class Place:
 
 
 class Hint(str):
-    """A hint with an edit: the text in the file, and its replacement.
-
-    The text stands at the place of the error, unless `place` differs.
-    """
+    """A hint with an edit: the text at `place`, and its replacement."""
 
     old: str
     new: str
@@ -143,7 +140,7 @@ class IndexOutOfRange(TensorError, IndexError):
 
 
 class DomainError(TensorError, ValueError):
-    """A value outside an op's domain, such as a singular matrix given to `inv`."""
+    """A value outside an op's domain, such as a singular matrix."""
 
     kind = "domain_error"
 

@@ -8,10 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A kind, a key of `gradcheck.reports.phrases.PHRASES`, and its data.
-
-    Data are names, numbers, shapes, further facts. Facts are compared by both; no code reads a sentence.
-    """
+    """A key of `reports.phrases.PHRASES`, and data; no code reads a sentence."""
 
     kind: str
     data: tuple[tuple[str, Any], ...] = ()

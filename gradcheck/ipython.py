@@ -34,10 +34,7 @@ def load(shell: Any) -> None:
 
 
 def parse_choices(line: str, names: Any) -> dict[str, Any]:
-    """Return fields of `Options` from the words after `%%gradcheck`.
-
-    An engine may be one of the notebook's names. Raises UsageError.
-    """
+    """Return fields of `Options` from the words after `%%gradcheck`."""
     parser = _Parser(prog="%%gradcheck", add_help=False)
     parser.add_argument("--engine", action="append", dest="engines")
     parser.add_argument("--reference")

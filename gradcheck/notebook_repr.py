@@ -1,7 +1,4 @@
-"""The notebook view of results. Its renderer is imported on first use.
-
-Results know nothing of how they are shown.
-"""
+"""The notebook view of results, whose renderer is imported on first use."""
 
 from __future__ import annotations
 

@@ -164,10 +164,8 @@ def _in_process_checker(options: Options) -> Callable[[Any], CaseResult]:
 
 
 def _separate_process_checker(options: Options) -> Callable[[Any], CaseResult]:
-    """Return a function that checks a case in a process of its own.
-
-    User code that ends its process does not end pytest.
-    """
+    """Return a function that checks a case in a process of its own."""
+    # user code that ends its process does not end pytest
     from gradcheck.checks.scheduling.run import run
     from gradcheck.language.case import Loaded
 

@@ -52,10 +52,9 @@ class FileTooLarge(OSError):
 
 
 class Folder:
-    """An open folder; `close` it, or use it in a `with` statement.
+    """An open folder, to use in a `with` statement. Raises OSError."""
 
-    Raises OSError if there is no such folder. A link in its place is an OSError too, except with `link=True`.
-    """
+    # a link in its place is an OSError too, except with `link=True`
 
     def __init__(self, path: str, within: Folder | None = None, *, link: bool = False) -> None:
         self.path: str = path if within is None else os.path.join(within.path, path)
@@ -85,10 +84,7 @@ class Folder:
         return Folder(name, self)
 
     def entry_stat(self, name: str) -> os.stat_result | None:
-        """Return the status of an entry, not following a link; None without one.
-
-        Raises OSError.
-        """
+        """Return the status of an entry, not following a link; None without one."""
         try:
             return os.stat(self._name(name), dir_fd=self._descriptor, follow_symlinks=False)
         except FileNotFoundError:
@@ -127,10 +123,7 @@ class Folder:
             raise
 
     def replace(self, name: str, data: bytes, mode: int | None = None) -> None:
-        """Replace the whole file, or nothing. Raises OSError.
-
-        It keeps the permissions of the old file unless `mode` states others.
-        """
+        """Replace the whole file, or nothing; keep permissions without `mode`."""
         known = self.entry_stat(name) if mode is None else None
         beside = f".{name[:100]}.{os.urandom(8).hex()}"
         self.create(beside, data, mode if known is None else stat.S_IMODE(known.st_mode))
@@ -141,10 +134,7 @@ class Folder:
             raise
 
     def append(self, name: str, data: bytes) -> None:
-        """Write to a pipe or a terminal, not through a link. Raises OSError.
-
-        A pipe that nobody reads is an error, too.
-        """
+        """Write to a pipe with a reader or a terminal, not through a link."""
         try:
             descriptor = os.open(self._name(name), _APPEND, dir_fd=self._descriptor)
         except OSError as error:
@@ -211,10 +201,8 @@ def is_same(number: int, known: os.stat_result) -> bool:
 
 
 def resolve(path: str | os.PathLike[str]) -> tuple[str, str]:
-    """Return the folder of a file, and the file's real path in it.
-
-    Raises LinkRefused if links leave the folder, or lead to something hidden that the path does not name.
-    """
+    """Return a file's project and its real path in it. Raises LinkRefused."""
+    # links must not leave the project, nor lead to something hidden that the path does not name
     named = os.path.abspath(path)
     root = project_root(named)
     real, above = os.path.realpath(named), os.path.realpath(root)
@@ -229,10 +217,7 @@ def resolve(path: str | os.PathLike[str]) -> tuple[str, str]:
 
 @contextmanager
 def open_parent_folder(path: str | os.PathLike[str], *, create: bool = False) -> Iterator[tuple[Folder, str]]:
-    """Open the folder of a file, and yield it with the file's name.
-
-    With `create`, missing folders are made. Raises LinkRefused, and any other OSError.
-    """
+    """Open the folder of a file, or make it. Raises LinkRefused, OSError."""
     root, inner = resolve(path)
     *parts, name = inner.split(os.sep)
     while create and not os.path.isdir(root):  # where the folder that was named is not there yet

@@ -14,10 +14,7 @@ from gradcheck.cache.signing_key import refusal, signing_key
 
 
 class Cache:
-    """Bytes by key. A share of the found entries is to be computed again.
-
-    `recheck_fraction` is that share; the caller compares the results.
-    """
+    """Bytes by key; callers recheck a share of the entries."""
 
     def __init__(self, entries: SignedStore, surroundings: EnvironmentDigest, doubted: float = 0.0) -> None:
         self.recheck_fraction, self._entries, self._surroundings = doubted, entries, surroundings
@@ -43,19 +40,14 @@ class Cache:
         return self._entries.present_keys(keys)
 
     def store(self, new: Mapping[bytes, bytes], used: Iterable[bytes] = ()) -> None:
-        """Store new entries, unless files changed since this process began.
-
-        Entries that were `used` stay longer.
-        """
+        """Store new entries, unless files have changed; `used` ones stay longer."""
         if new and self._surroundings.is_unchanged():
             self._entries.write(new, used)
 
 
 def user_cache(code: str | None, libraries: Iterable[str] | None, folder: Path = FOLDER) -> Cache | None:
-    """Return the user's cache in a folder; None if nothing may be kept.
-
-    `code` is `package_digest()` at the very beginning. In CI (`CI` is set), a tenth of the entries is rechecked.
-    """
+    """Return the user's cache; None if nothing may be kept."""
+    # in CI (`CI` is set), a tenth of the entries is rechecked
     surroundings = None if libraries is None else EnvironmentDigest.of(code, libraries)
     signed = signing_key() if surroundings is not None and not refusal(folder) else None
     if surroundings is None or signed is None:

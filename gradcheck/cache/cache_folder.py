@@ -19,10 +19,7 @@ _IGNORED = ".gitignore"
 
 @contextmanager
 def open_cache(folder: Path = FOLDER, *, create: bool = False) -> Iterator[Folder]:
-    """Open the folder; with `create`, make it and its `.gitignore`.
-
-    Raises OSError.
-    """
+    """Open the folder, or make it with its `.gitignore`. Raises OSError."""
     with (
         Folder(os.fspath(folder.parent), link=True) as outer,
         outer.open_subfolder(folder.name, create=create) as opened,

@@ -31,10 +31,7 @@ _SKIPPED_FOLDERS = ("__pycache__", "include")
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentDigest:
-    """The digests of a process at its beginning.
-
-    `libraries` are digests by top-level module; `machine` covers the machine, the environment and startup code.
-    """
+    """The digests of gradcheck, of libraries by name, and of the machine."""
 
     code: str
     libraries: Mapping[str, str]
@@ -42,10 +39,7 @@ class EnvironmentDigest:
 
     @classmethod
     def of(cls, code: str | None, libraries: Iterable[str]) -> EnvironmentDigest | None:
-        """Return the digests; None if one is not known.
-
-        `code` is `package_digest()` from before anything was imported.
-        """
+        """Return the digests, with an early `package_digest()`; None if unknown."""
         installed = {name: library_digest(name) for name in sorted(set(libraries))}
         known = {name: digest for name, digest in installed.items() if digest is not None}
         custom = startup_code_digest()
@@ -54,10 +48,8 @@ class EnvironmentDigest:
         return cls(code, known, _digest([machine_digest(), variables_digest(os.environ), custom]))
 
     def is_unchanged(self) -> bool:
-        """Return whether all files are unchanged.
-
-        Everything else has been read by now, and libraries change their environment themselves.
-        """
+        """Return whether all files are unchanged."""
+        # everything else has been read by now, and libraries change their environment themselves
         return package_digest() == self.code and all(
             library_digest(name) == known for name, known in self.libraries.items()
         )
@@ -86,10 +78,7 @@ def package_digest(package: str = _PACKAGE_FOLDER) -> str | None:
 
 
 def _has_stale_bytecode(file: str) -> bool:
-    """Return whether Python runs bytecode of an older source file.
-
-    This happens if the source changed within a second, and kept its size.
-    """
+    """Return whether bytecode hides a change of equal size in one second."""
     compiled = cache_from_source(file)
     try:
         source, known = os.stat(file), os.stat(compiled)
@@ -122,10 +111,8 @@ def _files(folder: str) -> Iterator[str]:
 
 
 def library_digest(name: str) -> str | None:
-    """Return the digest of a library: its record, and files changed later.
-
-    Without a record, every file counts. A library that is not installed has a digest, too.
-    """
+    """Return the digest of a library's record and of files changed later."""
+    # without a record, every file counts; a library that is not installed has a digest, too
     try:
         found = find_spec(name)
         if found is None:

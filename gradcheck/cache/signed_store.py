@@ -1,7 +1,4 @@
-"""A file of signed bytes by key; the least recently used go first.
-
-A damaged file counts as empty.
-"""
+"""A file of signed bytes by key; the least recently used go first."""
 
 from __future__ import annotations
 
@@ -61,7 +58,7 @@ class SignedStore:
         return found
 
     def present_keys(self, keys: Iterable[bytes]) -> list[bytes]:
-        """Return those of these keys that have an entry, without verifying it."""
+        """Return the keys that have an entry, without verifying it."""
         found: list[bytes] = []
         if self._is_own_file():
             with self._open() as connection:

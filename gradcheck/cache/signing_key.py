@@ -1,7 +1,4 @@
-"""A key in the user's home that signs cache entries.
-
-Entries of a downloaded folder, or of one that others can write to, have no valid signature.
-"""
+"""A key in the user's home: entries of a downloaded folder lack its sign."""
 
 from __future__ import annotations
 
@@ -30,10 +27,8 @@ def signing_key(environment: Mapping[str, str] = os.environ) -> bytes | None:
 
 
 def refusal(folder: Path, environment: Mapping[str, str] = os.environ) -> str:
-    """Return a warning if the key lies in the project; else an empty text.
-
-    A clone, or an archive, could contain both: the key, and entries that are signed with it.
-    """
+    """Return a warning if the key lies in the project; else an empty text."""
+    # a clone, or an archive, could contain both: the key, and entries that are signed with it
     try:
         above = _folder_above(environment)
     except (OSError, RuntimeError):

@@ -14,10 +14,7 @@ from collections.abc import Sequence
 
 
 def main(arguments: Sequence[str] | None = None, left_with: list[int] | None = None) -> None:
-    """Run a command and exit with its code, which is put into `left_with`.
-
-    `arguments` are the process's own unless given.
-    """
+    """Run a command and exit with its code, which is put into `left_with`."""
     tune_garbage_collector()
     atexit.register(gc.freeze)
     words = sys.argv[1:] if arguments is None else list(arguments)

@@ -1,7 +1,4 @@
-"""The file of `--baseline`: known failures and agreement, a line each.
-
-Version control shows which failures come and go.
-"""
+"""The file of `--baseline`: known failures and agreement, a line each."""
 
 from __future__ import annotations
 
@@ -33,10 +30,7 @@ _MERGE = "keep the lines of both sides, or run --update-baseline after removing 
 
 
 def read_baseline(path: Path, update: bool) -> Baseline:
-    """Return the baseline; an empty one if it is yet to be written.
-
-    Raises UsageError.
-    """
+    """Return the baseline, or a new one for `update`. Raises UsageError."""
     try:
         text = read_regular(path, _MOST_BYTES).decode("utf-8")
     except FileNotFoundError:
@@ -78,10 +72,7 @@ def _agreement(data: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def write_baseline(known: Baseline) -> None:
-    """Write the baseline, sorted, so that version control can merge changes.
-
-    Every line ends alike. Raises UsageError.
-    """
+    """Write sorted, equal lines that version control can merge."""
     entries = [(id, claim) for id, claims in sorted(known.claims.items()) for claim in sorted(claims)]
     failures = [{"case": id} | {k: v for k, v in asdict(claim).items() if v} for id, claim in entries]
     agreement = [{"case": id, "to": dict(sorted(of.items()))} for id, of in sorted(known.agreement.items())]
@@ -98,10 +89,7 @@ def _lines(entries: Sequence[Mapping[str, Any]]) -> str:
 
 
 def update_baseline(known: Baseline, result: RunResult, whole: bool) -> RunResult:
-    """Write the current failures, and apply them to the result.
-
-    If files ran as a `whole`, their cases that did not run are removed.
-    """
+    """Write the failures, apply them; `whole` files drop cases not run."""
     folder = Path(known.file).parent
     now = known.updated(result, whole, lambda file: os.path.exists(folder / file))
     write_baseline(now)

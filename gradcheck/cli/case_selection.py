@@ -37,7 +37,7 @@ class CaseSelection:
 
     @property
     def has_whole_files(self) -> bool:
-        """Whether every case of each file runs."""
+        """True if every case of each file runs."""
         narrowed = (
             self.keyword or self.tags or self.shard or self.last_failed or any("::" in path for path in self.paths)
         )

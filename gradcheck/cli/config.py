@@ -55,7 +55,7 @@ class Setting:
 
     @property
     def is_of_file(self) -> bool:
-        """Whether it stands in a file, not in the environment."""
+        """True if it stands in a file, not in the environment."""
         return not self.where.startswith(_PREFIX)
 
 
@@ -68,10 +68,9 @@ class Configuration:
 
 
 class ConfiguredCommand(click.Command):
-    """A command with defaults from the configuration; options win.
+    """A command with defaults from the configuration, unless `--isolated`."""
 
-    With `--isolated`, it reads no file of settings: such a file can name code to run and files to write.
-    """
+    # a file of settings can name code to run and files to write
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -108,10 +107,7 @@ def current_configuration() -> Configuration:
 
 
 def load_configuration(start: Path | None = None, *, isolated: bool = False) -> Configuration:
-    """Return the configuration for a directory, by default the working one.
-
-    If isolated, it comes from the environment alone. Raises UsageError.
-    """
+    """Return a folder's configuration; isolated, the environment's alone."""
     file = None if isolated or is_isolated() else _find_settings_file(start or Path.cwd())
     found = file.read() if file is not None else Configuration()
     return Configuration({**found.settings, **_environment()}, found.overrides)
@@ -121,10 +117,7 @@ def load_configuration(start: Path | None = None, *, isolated: bool = False) -> 
 
 
 def is_isolated() -> bool:
-    """Return whether the environment forbids files of settings.
-
-    Raises UsageError.
-    """
+    """Return whether the environment forbids files of settings."""
     return bool(_parse_value(os.environ.get(_ISOLATED, ""), ISOLATED.parameter(), _ISOLATED))
 
 
@@ -244,10 +237,7 @@ class _SettingsFile:
         return found
 
     def _place(self, key: str, override: int = -1) -> Place:
-        """Return where a key stands, in the section or in its nth override table.
-
-        Without a key, the place is where that table begins.
-        """
+        """Return where a key, or a table of overrides, stands."""
         inside, seen = self.is_gradcheck_toml, -1
         for number, line in enumerate(self.text.splitlines(), 1):
             column = 1 + len(line) - len(line.lstrip())
@@ -282,10 +272,7 @@ class _SettingsFile:
         return converted if option.multiple else converted[0]
 
     def _item(self, key: str, item: Any, option: click.Option) -> Any:
-        """Return a value as the command line converts it. Raises UsageError.
-
-        Files are relative to the configuration.
-        """
+        """Return a value as on the command line; files as seen from this file."""
         converted = read_value(item, key, option)
         if option.name in ("engines", "reference"):
             return self._engine(converted)

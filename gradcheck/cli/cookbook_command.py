@@ -47,10 +47,10 @@ class _SignedExpressionCommand(click.Command):
 @options.format_option("text", "markdown", purpose="For reading; the page of all entries.")
 @options.UNREAD_VERBOSE
 def command(expression: str | None, shapes: tuple[str, ...], format: str) -> None:
-    """Look up the gradient of EXPRESSION: gradcheck cookbook 'trace(A @ X.T @ B)'.
+    """Look up the gradient of EXPRESSION, such as 'trace(A @ X.T @ B)'.
 
-    An entry is found whatever its tensors are called; where there is none, the gradient is derived, and it says so.
-    EXPRESSION may also be words of an entry's name, its theme or its source; without it, the themes are listed.
+    An entry is found whatever its tensors are called; without one, the gradient is derived. EXPRESSION may also be
+    words of an entry's name, its theme or its source; without it, the themes are listed.
     """
     from gradcheck.language.cookbook.cookbook_entries import entries
     from gradcheck.reports.commands import cookbook_text as shown

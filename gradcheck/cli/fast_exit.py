@@ -13,10 +13,8 @@ _immediate_exit_allowed: list[bool] = []
 
 
 def register_fast_exit() -> list[int]:
-    """Return a list: once it holds an exit code, the process exits fast.
-
-    Only if nothing was registered before: what is registered later runs earlier, and this must run last.
-    """
+    """Return a list: once it holds an exit code, the process exits fast."""
+    # what is registered later runs earlier, and this must run last
     code: list[int] = []
     if os.name == "posix" and not getattr(atexit, "_ncallbacks", lambda: 1)():
         atexit.register(_exit_process, code)
@@ -24,10 +22,8 @@ def register_fast_exit() -> list[int]:
 
 
 def allow_immediate_exit() -> None:
-    """Allow to skip exit handlers of libraries, which takes torch long.
-
-    No engine but core and torch was used, in no other process, so nothing waits for those handlers.
-    """
+    """Allow to skip exit handlers of libraries, which takes torch long."""
+    # only core and torch ran, in no other process: nothing waits for those handlers
     _immediate_exit_allowed.append(True)
 
 

@@ -28,10 +28,7 @@ Run = Callable[["Loaded"], "RunResult"]
 
 
 def apply_corrections(result: RunResult, select: Select, run: Run) -> tuple[RunResult, bool]:
-    """Write every verified correction; return the result, and the success.
-
-    `select` reads the cases anew, `run` checks some. The success is False if a file could not be written.
-    """
+    """Write every verified correction; return the result, and the success."""
     written: set[str] = set()
     kept: set[str] = set()  # files that cannot be written
     number = 0

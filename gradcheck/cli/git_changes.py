@@ -70,10 +70,7 @@ def _git(
     codes: tuple[int, ...] = (0,),
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """Return git's output; no command of a repository's configuration runs.
-
-    Raises UsageError.
-    """
+    """Return git's output; no command of a repository's configuration runs."""
     environment = {**os.environ, **_ENVIRONMENT, **variables}
     command, nothing = [_program(), *_SAFE, *words], subprocess.DEVNULL
     try:
@@ -95,10 +92,8 @@ def _git(
 
 
 def _program() -> str:
-    """Return the path of git; relative entries of PATH do not count.
-
-    Windows, and a relative entry of PATH, would find one in the working directory, too. Raises UsageError.
-    """
+    """Return the path of git, not from the working directory."""
+    # Windows, and a relative entry of PATH, would find one there, too
     name = "git.exe" if os.name == "nt" else "git"
     for folder in filter(os.path.isabs, os.get_exec_path()):
         found = shutil.which(os.path.join(folder, name))

@@ -1,7 +1,4 @@
-"""The command `gradcheck`: finds and imports a command, reports errors.
-
-A user's mistake gets one line and exit code 2, a bug a request to report it.
-"""
+"""The command `gradcheck`: finds and imports a command, reports errors."""
 
 from __future__ import annotations
 
@@ -115,10 +112,8 @@ def gradcheck() -> None:
 
 
 def run_command(command: click.Command, arguments: Sequence[str], own: CommandProcess | None = None) -> int:
-    """Run a click command, and return the exit code, without a traceback.
-
-    The context's object says what the command may do with a process of its own; without it, no command uses a cache.
-    """
+    """Run a click command, and return the exit code, without a traceback."""
+    # `own` says what the command may do with a process of its own; without it, no command uses a cache
     try:
         code = command.main(args=list(arguments), prog_name="gradcheck", standalone_mode=False, obj=own)
         return code if isinstance(code, int) else 0
@@ -163,10 +158,7 @@ def code_of(errors: Iterable[GradcheckError]) -> int:
 
 
 def _with_suggested_option(error: click.NoSuchOption) -> click.UsageError:
-    """Return the error with the nearest option, or another tool's synonym.
-
-    The words do not depend on click's version.
-    """
+    """Return the error with the nearest option, or another tool's synonym."""
     known = [name for param in (error.ctx.command.params if error.ctx else ()) for name in param.opts]
     name = error.option_name.partition("=")[0]
     close = _OPTIONS[name] if _OPTIONS.get(name) in known else nearest(name, known)

@@ -40,10 +40,10 @@ def explain(
     expand: bool,
     **further: int | None,
 ) -> int:
-    """Explain cases: the graph, its values, and each gradient as a formula in the case language.
+    """Explain cases: the graph, its values, and each gradient as a formula.
 
-    Formulas are derived from the gradient rules of the graph's ops and simplified; each is read back from its text
-    and verified before it is shown. PATH is a case file or a folder of them, FILE::NAME a single case.
+    Formulas are derived from the gradient rules of the graph's ops and simplified; each is read back from its text and
+    verified before it is shown. PATH is a case file or a folder of them, FILE::NAME a single case.
     """
     from gradcheck.checks.derivation import explain as derive
     from gradcheck.checks.implementations.implementation_case import case_as_run

@@ -39,10 +39,7 @@ def _ids(file: IO[bytes]) -> list[str] | None:
 
 
 def write_last_failed(result: RunResult) -> None:
-    """Record what failed; cases that did not run keep their state.
-
-    Nothing is written if the folder is not writable.
-    """
+    """Record what failed, if possible; cases that did not run stay."""
     known = read_last_failed()
     failed = {case.id for case in result.cases if case.status in _FAILED and case.file != STDIN}
     seen = {name for case in result.cases for name in (case.id, case.file)}

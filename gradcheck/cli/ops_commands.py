@@ -32,7 +32,7 @@ def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> li
 @options.format_option("text", "markdown", purpose="For reading here, or the whole table as a page.")
 @options.UNREAD_VERBOSE
 def ops(name: str | None, format: str) -> None:
-    """Show the op table, everything about one op, or those whose names have NAME in them."""
+    """Show the op table, one op, or the ops whose names contain NAME."""
     if format == "markdown":
         if name:
             raise UsageError("the page is of all ops", hint="leave out the name")
@@ -49,10 +49,7 @@ def ops(name: str | None, format: str) -> None:
 
 
 def _find_ops(name: str) -> list[Op]:
-    """Return the op of this name or alias, else all ops that contain it.
-
-    `torch.nn.functional.relu`, `F.relu` and `relu` are one.
-    """
+    """Return the op of a name such as `F.relu`, else ops that contain it."""
     from gradcheck.autograd.op import every_name, lookup
 
     short = name

@@ -1,7 +1,4 @@
-"""Types of option values: each converts text, and accepts its own values.
-
-click converts defaults again, and those of the configuration are converted already.
-"""
+"""Types of option values, which also take values that are converted."""
 
 from __future__ import annotations
 

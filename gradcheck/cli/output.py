@@ -1,7 +1,4 @@
-"""Output: stdout and stderr, colours, reports of a run, smallest cases.
-
-A pipe whose reader has left is no error.
-"""
+"""Output: stdout and stderr, colours, reports of a run, smallest cases."""
 
 from __future__ import annotations
 
@@ -44,10 +41,8 @@ def stdout() -> TextIO | None:
 
 
 def reserve_stdout() -> None:
-    """Reserve the standard output for reports, from Python and from C.
-
-    All other output goes to the standard error, so that user code cannot spoil a report.
-    """
+    """Reserve the standard output for reports; other output goes to stderr."""
+    # user code, in Python or C, cannot spoil a report
     global _report_stream, _report_file
     known = sys.__stdout__
     if _report_stream is not None or known is None or sys.stdout is not known:
@@ -64,10 +59,7 @@ def reserve_stdout() -> None:
 
 
 def wants_color(choice: str, stream: IO[str] | None) -> bool:
-    """Return whether to use colour.
-
-    `--color` counts, else NO_COLOR (https://no-color.org), FORCE_COLOR, TERM, and whether the stream is a terminal.
-    """
+    """Return `--color`, else NO_COLOR (no-color.org), FORCE_COLOR, TERM."""
     if choice != "auto":
         return choice == "always"
     if os.environ.get("NO_COLOR"):
@@ -89,10 +81,8 @@ def terminal_width() -> int:
 
 
 def write_stdout(text: str, *, is_data: bool = False) -> None:
-    """Write the text. A reader that has left (`| head`) is no error.
-
-    In text for people, commands to the service that reads the log are escaped; data for programs are written unchanged.
-    """
+    """Write the text. A reader that has left (`| head`) is no error."""
+    # text for people contains no commands to the service that reads the log; data are written unchanged
     end_fork()
     stream = stdout()
     if stream is None:
@@ -138,10 +128,7 @@ def silence_stdout() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Outputs:
-    """The outputs of a run: `format` to `file` (None: stdout), and `reports`.
-
-    `reports` are pairs of a format and a file. `verbosity` is that of `reports.Look`, `color` the value of `--color`.
-    """
+    """The outputs of a run: `format` to `file` (None: stdout), and `reports`."""
 
     format: str
     file: Path | None
@@ -169,7 +156,7 @@ class Outputs:
 
     @property
     def is_streaming(self) -> bool:
-        """Whether the standard output gets each result as soon as it exists."""
+        """True if the standard output gets each result at once."""
         return self.format == "json-lines" and self.file is None
 
     def begin(self) -> Callable[[CaseResult], None] | None:
@@ -182,10 +169,8 @@ class Outputs:
         return lambda case: write_stdout(reliable_case_line(case), is_data=True)
 
     def write(self, result: RunResult, begun: bool = False) -> None:
-        """Write everything that is not yet written. Raises UsageError.
-
-        A file that cannot be written does not affect the others; its report goes to the standard output.
-        """
+        """Write everything that is not yet written. Raises UsageError."""
+        # a file that cannot be written does not affect the others; its report goes to the standard output
         self._write_github_summary(result)
         plain = Look(verbosity=self.verbosity, durations=self.durations)
         files = [(path, format, plain) for format, path in self.reports]
@@ -228,10 +213,7 @@ _SMALLEST = "# the smallest case that gradcheck found to fail as this one does:"
 
 
 def write_smallest_case(id: str, case: str) -> str:
-    """Write a case file that reproduces a failure; return its path.
-
-    The path is empty if it cannot be written. The same id gets the same file.
-    """
+    """Write a case file named after an id; return its path, or ""."""
     import hashlib  # here, since help does without
 
     words = "-".join(re.findall(r"[A-Za-z0-9]+", id.rpartition("::")[2]))[:60] or "case"

@@ -122,10 +122,7 @@ def _preload(given: dict[str, Any]) -> None:
 
 
 def _cache(chosen: dict[str, Any], code: str | None) -> Cache | None:
-    """Return the cache; None if it is off, or nothing may be kept.
-
-    `code` is the digest of gradcheck's own files.
-    """
+    """Return the cache for gradcheck's digest `code`; None if it is off."""
     if not chosen["cache"] or code is None:
         return None
     known = (name for name in _named_engines(chosen) if name in LIBRARIES)  # of whoever else takes part nothing is kept

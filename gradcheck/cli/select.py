@@ -44,10 +44,7 @@ def print_errors(errors: Sequence[InvalidCase]) -> int:
 
 
 def select_one(path: str) -> Case:
-    """Return the one case that the path names.
-
-    Raises InvalidCase, and UsageError for several cases.
-    """
+    """Return the one case of a path. Raises UsageError for several."""
     found = select([path])
     if len(found.cases) == 1 and not found.errors:
         return found.cases[0]

@@ -1,7 +1,4 @@
-"""Values of the configuration: validation, conversion, display.
-
-`config` adds the place of the value to errors that are raised here.
-"""
+"""Values of the configuration; `config` adds their places to errors."""
 
 from __future__ import annotations
 

@@ -67,10 +67,8 @@ def _engine_names(choices: Mapping[str, Any]) -> set[str]:
 
 
 def supervise(*, again: bool) -> bool:
-    """Continue in a supervised fork, if possible; reserve the standard output.
-
-    Returns False. With `again`, a process that ends early is followed by another one, in which this returns True.
-    """
+    """Continue in a supervised fork, if possible; reserve the standard output."""
+    # With `again`, a process that ends early is followed by another one, in which this returns True.
     own = click.get_current_context().find_root().obj
     if not isinstance(own, CommandProcess):
         return False
@@ -108,10 +106,8 @@ def _run_in_fork(own: CommandProcess, again: bool) -> bool:
 
 
 def _read_exit_code(pipe: int) -> int | None:
-    """Return the reported exit code; None if there is none.
-
-    Other processes may hold the pipe open.
-    """
+    """Return the reported exit code; None if there is none."""
+    # other processes may hold the pipe open
     os.set_blocking(pipe, False)
     with open(pipe, "rb", buffering=0) as stream:
         found = stream.read(1)
@@ -119,10 +115,7 @@ def _read_exit_code(pipe: int) -> int | None:
 
 
 def _watch(child: int) -> str:
-    """Wait for a process, and return how it ended; forward signals.
-
-    An interrupt by a terminal reaches both processes anyway.
-    """
+    """Wait for a process, and return how it ended; forward signals."""
 
     def hand_on(number: int, frame: object) -> None:
         if number != signal.SIGINT or not _is_foreground():
@@ -167,10 +160,8 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _exit_at_once(code: int) -> NoReturn:
-    """Exit at once; exit handlers ran in the fork, or are lost.
-
-    Processes that user code left behind end, too: the reader of this process's output would wait for them.
-    """
+    """Exit at once; exit handlers ran in the fork, or are lost."""
+    # processes that user code left behind end, too: a reader of this process's output would wait for them
     for _ in range(_ROUNDS):
         left = _children()
         if not left:

@@ -26,10 +26,7 @@ FileStates = dict[str, tuple[int, int]]
 
 
 def watch(paths: Sequence[str], engines: Iterable[str], once: Callable[[tuple[str, ...]], object]) -> None:
-    """Call `once` with all paths, then with affected ones, until an interrupt.
-
-    Raises UsageError.
-    """
+    """Call `once` with all paths, then with affected ones, until interrupted."""
     if STDIN in paths:
         raise UsageError("--watch looks at files, and '-' is the standard input", hint="name the file")
     if not hasattr(os, "fork"):

@@ -71,10 +71,7 @@ def _identity(path: Path) -> object:
 
 
 def write_file(path: Path, text: str, may_replace: MayReplace) -> None:
-    """Replace the file by the text, if `may_replace` allows it.
-
-    Raises UsageError, also for a link that leaves the folder of the file.
-    """
+    """Replace the file, if `may_replace` allows it. Raises UsageError."""
     try:
         write(path, text.encode("utf-8", "backslashreplace"), may_replace)
     except OSError as error:

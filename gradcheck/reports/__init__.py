@@ -49,10 +49,7 @@ class Look:
 
 
 def render(result: RunResult, format: str = "full", look: Look | None = None) -> str:
-    """Return the result as text in one of `FORMATS`, ending in a newline.
-
-    If a case cannot be rendered, report only its status.
-    """
+    """Return the result in one of `FORMATS`; of unrenderable cases, the status."""
     chosen = look or Look()
     written: Callable[[RunResult, Look], str] = import_module(FORMATS[format]).render
     try:

@@ -1,4 +1,4 @@
-"""The causes of failure in a run: findings that one mistake explains are one.
+"""Causes of failure: findings of several cases that one mistake explains.
 
 A mistake in an engine shows in many cases. A claim of a file is its own, unless other cases claim the same.
 """
@@ -56,10 +56,9 @@ class FailureGroup:
 
 @dataclass(frozen=True, slots=True)
 class Causes:
-    """The problems of a run: groups over several cases, then single cases.
+    """Groups over several cases, then the problems of single cases."""
 
-    Groups with most cases come first; those in which an op only raises errors come last. `cases` are `(case, members)`.
-    """
+    # groups that only raise errors come last, before them those with most cases first
 
     groups: tuple[FailureGroup, ...]
     cases: tuple[tuple[CaseResult, tuple[GroupMember, ...]], ...]
@@ -109,7 +108,7 @@ def _worst_first(cases: Iterable[CaseResult]) -> list[CaseResult]:
 
 
 def case_members(case: CaseResult) -> list[GroupMember]:
-    """Return all problems of a case, less engine errors that a finding explains."""
+    """Return all problems of a case, less errors that a finding explains."""
     found = findings(case)
     told = any(finding.explains_error for finding in found)
     errors = [error for error in case.errors if not (told and error.message.kind == "in_engines")]
@@ -123,7 +122,7 @@ def case_members(case: CaseResult) -> list[GroupMember]:
 
 
 def _group_key(member: GroupMember) -> Hashable:
-    """Return the key that members of one group share; the case's id if none do."""
+    """Return the key that members of one group share, or the case's id."""
     if member.finding is None:
         return _error_key(member)
     lead = member.finding.lead
@@ -229,10 +228,8 @@ def _merge_keys(known: dict[Hashable, GroupMember]) -> dict[Hashable, Hashable]:
 
 
 def _keys_by_engine_function(known: dict[Hashable, GroupMember]) -> dict[Hashable, Hashable]:
-    """Map the keys of ops that are one function of an engine to the first key.
-
-    Both must show the same mistake: `dot`, which the engine implements as `matmul`, and `mm`.
-    """
+    """Map the keys of ops that are one function of an engine to the first."""
+    # `dot`, which the engine implements as `matmul`, and `mm`, if both show the same mistake
     first: dict[Hashable, Hashable] = {}
     found: dict[Hashable, Hashable] = {}
     for key, member in known.items():
@@ -255,7 +252,7 @@ def _composing_ops(c: Comparison) -> tuple[str, ...]:
 
 
 def _make_group(key: Hashable, members: list[GroupMember]) -> FailureGroup:
-    """Return the group; an op's own cases come before those of ops made of it."""
+    """Return the group; an op's own cases come before those of dependents."""
     ordered = sorted(members, key=lambda member: (_group_key(member) != key, _clarity_key(member)))
     once = {id(member.case): member for member in reversed(ordered)}
     kept = tuple(member for member in ordered if once[id(member.case)] is member)

@@ -17,10 +17,7 @@ PLACE, MARK, SUGGESTION = "bold", "bold red", "bold green"
 
 
 def excerpt(spot: SourceLocation, look: Look, label: str = "", style: str = "") -> list[Text]:
-    """Return the place, the line, and carets with a label below it.
-
-    A label that does not fit beside the carets gets lines of its own.
-    """
+    """Return the place, the line, and carets with a label beside or below."""
     if not spot.place.line:
         return _label_lines(label, look, " " * _INDENT, style)
     lines = [Text.assemble(" " * _INDENT, (format_place(spot.place), PLACE))]

@@ -58,10 +58,7 @@ MAX_LINES = 24
 
 
 def indent_text(text: str, look: Look, indent: int = 2, hanging: int | None = None, style: str = "") -> list[Text]:
-    """Return the text in lines, the first indented, the others hanging.
-
-    `hanging` is by default two blanks more than `indent`.
-    """
+    """Return the text in lines: `hanging` is by default `indent` + 2."""
     further = " " * (indent + 2 if hanging is None else hanging)
     return [Text(line, style=style) for line in wrap(text, look.width, " " * indent, further)]
 
@@ -147,10 +144,8 @@ def _findings(found: Sequence[Finding], case: CaseResult, look: Look) -> list[Te
 
 
 def _full_finding_count(found: Sequence[Finding]) -> int:
-    """Return how many findings to show in full.
-
-    A wrong value, error or rule is the cause of what follows, which gets a line each.
-    """
+    """Return how many findings to show in full."""
+    # a wrong value, error or rule causes what follows, which gets a line each
     kinds = [finding.lead.what for finding in found]
     if kinds and kinds[0] in (ClaimKind.VALUE, ClaimKind.RAISES):
         return 1

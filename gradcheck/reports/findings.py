@@ -28,7 +28,7 @@ class Finding:
 
     @property
     def explains_error(self) -> bool:
-        """Whether it explains an error that an engine raised."""
+        """True if it explains an error that an engine raised."""
         return any(c.what is ClaimKind.RAISES for c in (self.lead, *self.others, *self.consequences))
 
 

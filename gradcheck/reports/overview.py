@@ -23,10 +23,7 @@ _ORDER: tuple[CaseStatus, ...] = ("failed", "crashed", "xpassed", "invalid")
 def overview(
     result: RunResult, found: Causes, look: Look, most: int | None = MOST_LINES, noun: str = "case"
 ) -> list[Text]:
-    """Return the causes, those with most cases first, in at most `most` lines.
-
-    None shows all. `noun` names what the cases are.
-    """
+    """Return the causes in at most `most` lines, those with most cases first."""
     single = [member for _, members in found.cases for member in members]
     total = len(found.groups) + len(single)
     counts = [f"{result.count(status)} {status}" for status in _ORDER if result.count(status)]

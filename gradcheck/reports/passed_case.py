@@ -1,4 +1,4 @@
-"""What did not fail: remarks on a case that passed, and a table of claims."""
+"""Claims that did not fail: remarks on a case, and a table."""
 
 from __future__ import annotations
 
@@ -74,10 +74,7 @@ def _proof_text(formulas: list[Comparison], number: int) -> str:
 
 
 def _other_points_text(formulas: list[Comparison]) -> str:
-    """Return ` at 3 other shapes, moved numbers and other sides of a branch`.
-
-    Shapes count if they differ from the case's own and from each other.
-    """
+    """Return ` at 3 other shapes, moved numbers and numbers beyond 2 thresholds`."""
     trials = list({c.trial.number: c.trial for c in formulas if c.trial is not None}.values())
     drawn = [trial for trial in trials if trial.kind == "drawn"]
     shapes = len({tuple(trial.sizes.items()) for trial in drawn if trial.resized})
@@ -106,10 +103,8 @@ def is_qualified(case: CaseResult) -> bool:
 
 
 def _conventions(case: CaseResult) -> list[str]:
-    """Return at how many points engines choose different subgradients.
-
-    Ops count only if no tensor of the case shows it.
-    """
+    """Return at how many points engines choose different subgradients."""
+    # ops count only if no tensor of the case shows it
     kinks = [c for c in case.comparisons if c.status == "not_differentiable"]
     places = {(c.tensor, c.step) for c in kinks if c.what not in (ClaimKind.NODE, ClaimKind.NODE_JVP)} or {
         (c.tensor, 0) for c in kinks

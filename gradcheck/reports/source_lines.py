@@ -125,10 +125,7 @@ def _common_prefix_length(line: str, text: str) -> int:
 
 
 def file_lines(file: str) -> tuple[str, ...]:
-    """Return all current lines of a file; none if it cannot be read.
-
-    The lines of a notebook cell, which is no file, come from `linecache`, as in Python itself.
-    """
+    """Return the current lines of a file or of a notebook's cell, if readable."""
     path = Path(file)
     try:
         known = path.stat()

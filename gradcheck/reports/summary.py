@@ -71,10 +71,7 @@ def convention_lines(result: RunResult) -> list[str]:
 
 
 def unsupported_lines(result: RunResult, everything: bool = False) -> list[str]:
-    """Return which features would let an engine run most more cases.
-
-    `mine.Tensor cannot run 14 of 60 cases; it would run more of them with getitem (9), softmax (2)`.
-    """
+    """Return `mine.Tensor cannot run 14 of 60 cases; it would … with getitem (9)`."""
     return [_unsupported_line(one, everything) for one in unsupported_features(result)]
 
 

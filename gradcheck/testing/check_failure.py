@@ -31,10 +31,7 @@ class CheckFailed(AssertionError):
         return found
 
     def _render_traceback_(self) -> list[str]:
-        """Return the lines that IPython shows if this ends a cell.
-
-        In a notebook they are the call alone, below the picture of the result; in a terminal the report.
-        """
+        """Return IPython's lines: the call, and in a terminal the report."""
         called = next((frame.line for frame in traceback.extract_tb(self.__traceback__)[1:] if frame.line), "")
         lines = str(self).rstrip().splitlines()
         if not hasattr(sys.modules["IPython"].get_ipython(), "kernel"):

@@ -14,10 +14,7 @@ from gradcheck.testing.check_failure import with_snippet
 
 
 def check_without_spec(implementation: Implementation, case: Case, names: Sequence[str], on: str = "cpu") -> RunResult:
-    """Check code at the case's inputs and at others, in each requested dtype.
-
-    `on` is the device.
-    """
+    """Check code at the case's inputs and at others, in each requested dtype."""
     from gradcheck.checks.implementations.python_reproduction import standalone_reproduction
     from gradcheck.checks.implementations.self_consistency import check_self_consistency as check
     from gradcheck.engines.implementation.binding import bind

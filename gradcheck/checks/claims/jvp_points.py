@@ -32,7 +32,8 @@ from gradcheck.facts import fact
 from gradcheck.language.case import StatedTolerance
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import random_directions, stream
-from gradcheck.oracles.numeric.numeric_tangents import Tangent, tangents_of_graph
+from gradcheck.oracles.numeric.finite_differences import Estimate
+from gradcheck.oracles.numeric.numeric_tangents import tangents_of_graph
 
 Arrays = Mapping[str, np.ndarray | None]
 
@@ -70,7 +71,7 @@ class JvpPoint:
         return self._pushforwards[engine.name]
 
     @cached_property
-    def oracle_tangents(self) -> Mapping[str, Tangent]:
+    def oracle_tangents(self) -> Mapping[str, Estimate]:
         """The numeric oracle's tangents; none where it is not to be asked, or the forward cannot be evaluated."""
         if not self.uses_oracle:
             return {}

@@ -31,7 +31,8 @@ from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import StatedTolerance
 from gradcheck.language.random_streams import random_direction, stream
-from gradcheck.oracles.numeric.numeric_tangents import Tangent, tangents_of_operation
+from gradcheck.oracles.numeric.finite_differences import Estimate
+from gradcheck.oracles.numeric.numeric_tangents import tangents_of_operation
 
 _FLOAT64 = np.dtype(np.float64)
 
@@ -101,7 +102,7 @@ class _OpJvp:
     directions: Directions
     run: StatedTolerance | None
     uses_oracle: bool
-    _oracle_tangents: dict[str, Tangent] | None = field(default=None)
+    _oracle_tangents: dict[str, Estimate] | None = field(default=None)
     _allowances: dict[str, np.ndarray | None] | None = field(default=None)
 
     def compare(self, engine: Engine, mine: Pushforward, theirs: Pushforward) -> Iterator[Comparison]:
@@ -131,7 +132,7 @@ class _OpJvp:
                 yield replace(found, mismatch=which)
 
     @property
-    def oracle_tangents(self) -> dict[str, Tangent]:
+    def oracle_tangents(self) -> dict[str, Estimate]:
         """What the numeric oracle says; nothing where it is not to be asked, or cannot evaluate the op."""
         if self._oracle_tangents is None:
             self._oracle_tangents = {}

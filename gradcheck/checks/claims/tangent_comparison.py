@@ -13,7 +13,7 @@ from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.facts import Fact, fact
-from gradcheck.oracles.numeric.numeric_tangents import Tangent
+from gradcheck.oracles.numeric.finite_differences import Estimate
 
 #: An error bar wider than this, relative to the largest element, confirms nothing.
 _BLURRED = 1e-5
@@ -32,7 +32,7 @@ class TangentComparison:
     recheck: Callable[[Comparison], Comparison]
 
     def compare(
-        self, mine: np.ndarray | None, theirs: np.ndarray | None, oracle: Tangent | None, subject: Subject
+        self, mine: np.ndarray | None, theirs: np.ndarray | None, oracle: Estimate | None, subject: Subject
     ) -> Comparison:
         """An engine's tangent against another's; what did not move is zeros."""
         mine, theirs = _zeros_if_missing(mine, theirs), _zeros_if_missing(theirs, mine)
@@ -46,7 +46,7 @@ class TangentComparison:
             return self._resolve_difference(found, got, want, oracle)
         return self._confirm_agreement(found, got, want, oracle)
 
-    def compare_with_oracle(self, mine: np.ndarray | None, oracle: Tangent, subject: Subject) -> Comparison:
+    def compare_with_oracle(self, mine: np.ndarray | None, oracle: Estimate, subject: Subject) -> Comparison:
         """An engine's tangent against the numeric oracle alone, where the reference has none."""
         mine = np.zeros(oracle.value.shape) if mine is None else mine
         subject = replace(subject, reference=oracle.method)
@@ -54,7 +54,7 @@ class TangentComparison:
         found = compare(mine, right, self.tolerance, subject, np.where(oracle.kinked, 0.0, oracle.error))
         return self.recheck(found) if found.status == "failed" and found.mask is not None else found
 
-    def _resolve_difference(self, failed: Comparison, got: Answer, want: Answer, oracle: Tangent) -> Comparison:
+    def _resolve_difference(self, failed: Comparison, got: Answer, want: Answer, oracle: Estimate) -> Comparison:
         """With what the oracle says of two who differ."""
         if failed.mask is not None and _is_convention(failed.mask.ravel(), got, want, oracle):
             return replace(failed, status="not_differentiable", verdict=fact("convention_of_tangents"))
@@ -66,7 +66,7 @@ class TangentComparison:
             return as_passed(failed, verdict=fact("reference_wrong", reference=want.name, what=verdict))
         return replace(failed, verdict=verdict)
 
-    def _confirm_agreement(self, found: Comparison, got: Answer, want: Answer, oracle: Tangent) -> Comparison:
+    def _confirm_agreement(self, found: Comparison, got: Answer, want: Answer, oracle: Estimate) -> Comparison:
         """With what it says of two who agree."""
         judge = Answer(oracle.method, oracle.value.ravel(), oracle.error.ravel(), independent=True)
         allowance = self._allowance(got)
@@ -103,7 +103,7 @@ def _with_names(subject: Subject, *both: np.ndarray) -> list[tuple[str, np.ndarr
     return list(zip((subject.engine, subject.reference), both, strict=True))
 
 
-def _is_convention(wrong: np.ndarray, got: Answer, want: Answer, oracle: Tangent) -> bool:
+def _is_convention(wrong: np.ndarray, got: Answer, want: Answer, oracle: Estimate) -> bool:
     """Whether there is no derivative where two differ, and both stay between its sides."""
     if np.iscomplexobj(got.values) or np.iscomplexobj(want.values) or np.iscomplexobj(oracle.value):
         return False

@@ -38,7 +38,8 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NUMPY
 from gradcheck.language.expr.traverse import ops_in
 from gradcheck.language.trial_draws import mentions_inner_gradient
-from gradcheck.oracles.numeric.numeric_gradient import Estimate, NumericGradient, numeric_gradient
+from gradcheck.oracles.numeric.finite_differences import Estimate
+from gradcheck.oracles.numeric.numeric_gradient import NumericGradient, numeric_gradient
 from gradcheck.oracles.numeric.objective import OpObjective, WideHost
 from gradcheck.oracles.numeric.work_budget import WorkBudget
 

@@ -17,7 +17,7 @@ from gradcheck.checks.failures.kink_conventions import CONVENTION_CLAIMS, undeci
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import fact
 from gradcheck.oracles.numeric.audit import is_between_sides
-from gradcheck.oracles.numeric.numeric_gradient import Estimate
+from gradcheck.oracles.numeric.finite_differences import Estimate
 
 
 def classify_at_kink(

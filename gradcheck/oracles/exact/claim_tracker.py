@@ -62,7 +62,7 @@ class ClaimTracker:
 
     @property
     def needs_too_many_points(self) -> bool:
-        """Whether the allowed number of points cannot rule out chance."""
+        """True if the allowed number of points cannot rule out chance."""
         return (
             self.points >= MIN_POINTS_TO_GIVE_UP and self.bound ** (MAX_POINTS / self.points) >= MAX_ERROR_PROBABILITY
         )
@@ -91,10 +91,7 @@ class ClaimTracker:
             self.unsupported_reason = fact("exact_error", message=error.message)
 
     def record_gap(self, gap: Dual, degree: Degree, number: int) -> None:
-        """Note the difference from the derivative, 0 if the claim is right.
-
-        `degree` bounds it and the gradients that it depends on.
-        """
+        """Note the difference from the derivative, of at most this degree."""
         self.points += 1
         self.uninterpreted |= gap.point.uninterpreted
         self.degree = max(self.degree, degree.numerator)

@@ -83,10 +83,7 @@ class Degree(NamedTuple):
         return Degree(p, q, slope.numerator + r + q, slope.denominator + v + s, k | j | slope.kinds)
 
     def determinant(self, n: int) -> Degree:
-        """Return the degree of the determinant of an n by n matrix.
-
-        It is a sum of n-fold products over all entries' denominators.
-        """
+        """Return the degree of the determinant of an n by n matrix."""
         p, q, r, s, k = self
         rest = (n * n - n) * q
         return Degree(n * p + rest, n * n * q, r + max(0, n - 1) * p + rest + max(0, n * n - 1) * s, n * n * s, k)

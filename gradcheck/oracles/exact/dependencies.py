@@ -62,10 +62,7 @@ class Dependencies:
         return known
 
     def children_first(self, names: Iterable[str], known: Container[str] = ()) -> list[str]:
-        """Return these tensors and their gradients' dependencies, children first.
-
-        Tensors that are `known`, and what they depend on, are left out.
-        """
+        """Return tensors and their dependencies, children first, less `known`."""
         found: dict[str, None] = {}
         stack = [*names][::-1]
         while stack:
@@ -81,10 +78,7 @@ class Dependencies:
         return list(found)
 
     def derived(self, name: str) -> Expr:
-        """Return the core's gradient as a formula of its children's.
-
-        Raises Unsupported.
-        """
+        """Return the core's gradient as a formula. Raises Unsupported."""
         if self._derived is None:
             self._derived = derive_gradients(
                 self.problem if self.fixes_incoming else self._without_inner(), expand=False

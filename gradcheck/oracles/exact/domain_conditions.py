@@ -51,10 +51,7 @@ _KEEPS = _MOVES | {"sum", "mean", "amax", "amin", "prod", "cumsum", "clone", "de
 
 
 def conditions(exprs: Iterable[Expr], known: Mapping[str, Sign]) -> list[Condition]:
-    """Return each condition of these expressions once, less trivial ones.
-
-    `known` are the signs of names.
-    """
+    """Return each condition once, less trivial ones, by the signs of names."""
     signs: dict[int, tuple[Expr, Sign]] = {}
     found: dict[tuple[Domain, str], Condition] = {}
     for expr in exprs:

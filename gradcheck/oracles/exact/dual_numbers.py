@@ -20,7 +20,7 @@ from gradcheck.errors import ShapeMismatch, Unsupported
 from gradcheck.oracles.exact import exact_constants, modular_arithmetic
 from gradcheck.oracles.exact.degree import CONSTANT, PARTIAL, RANDOM, UNINTERPRETED, Degree
 from gradcheck.oracles.exact.field_point import FieldPoint
-from gradcheck.oracles.exact.modular_arithmetic import MatrixChain, ModularMatrix
+from gradcheck.oracles.exact.modular_matrices import MatrixChain, ModularMatrix, ones
 
 #: Of powers of a symbol.
 _SYMBOLIC = Degree(2, 2)
@@ -69,7 +69,7 @@ class Dual(Operators):
     def _matrix(self) -> ModularMatrix:
         value, prime = self.lazy_value, self.point.prime
         if self.degree is CONSTANT and 1 in value.shape and (value == 1).all():
-            return modular_arithmetic.ones(*value.shape, prime)
+            return ones(*value.shape, prime)
         return ModularMatrix(value, prime)
 
     def tangent_chain(self) -> MatrixChain | None:
@@ -163,10 +163,7 @@ class Dual(Operators):
 
 
 class Indicator(Dual):
-    """The result of a comparison: 1 if it holds, 0 if not, for the function.
-
-    Here it is an uninterpreted residue, so that a proof holds for both.
-    """
+    """A comparison: 0 or 1, here an uninterpreted residue to cover both."""
 
     __slots__ = ()
     dtype: np.dtype = np.dtype(np.bool_)
@@ -224,10 +221,7 @@ def exact_rule(*names: str, operands: tuple[int, ...] = (0,)) -> Callable[[F], F
 
 
 def apply_rule(point: FieldPoint, op: Op, args: Iterable[Any]) -> Any:
-    """Apply the op to dual numbers at this point.
-
-    Raises Unsupported, DivisionByZero, and ShapeMismatch.
-    """
+    """Apply an op. Raises Unsupported, DivisionByZero, ShapeMismatch."""
     rule = EXACT_RULES.get(op.name)
     if rule is None:
         raise Unsupported(f"{op.name} is no operation of exact arithmetic")
@@ -248,10 +242,7 @@ def apply_rule(point: FieldPoint, op: Op, args: Iterable[Any]) -> Any:
 
 
 def lift(point: FieldPoint, value: Any) -> Dual:
-    """Return a number or an array as a Dual without tangent.
-
-    Raises Unsupported for what is no rational number.
-    """
+    """Return rational numbers as a Dual without tangent. Raises Unsupported."""
     if isinstance(value, Dual):
         return value
     if type(value) is int:

@@ -54,10 +54,8 @@ def _quotient(number: Fraction, prime: int) -> int:
 
 @lru_cache(maxsize=4096)
 def fraction(number: float, dtype: np.dtype = _FLOAT64) -> Fraction | None:
-    """Return the short decimal, or the simple fraction, nearest to the number.
-
-    None if there is neither, and if both differ: in half precision a twelfth is also the nearest to 0.0833.
-    """
+    """Return the short decimal, or the simple fraction, nearest to the number."""
+    # None if both differ: in half precision a twelfth is also the nearest to 0.0833
     written = Fraction(f"{number:.{_MOST_DIGITS[dtype] - 1}e}")
     simple = Fraction(number).limit_denominator(_LARGEST_DENOMINATOR[dtype])
     meant = {one for one in (written, simple) if _nearest(float(one), dtype) == number}

@@ -60,10 +60,7 @@ class _Function:
 
 @dataclass(slots=True)
 class FieldPoint:
-    """One random point: its prime p, and the salt of its hashed values.
-
-    Its random elements and the values of functions are all from 1 to p - 1.
-    """
+    """One random point: elements and values are from 1 to its prime - 1."""
 
     prime: int
     salt: int
@@ -134,10 +131,7 @@ class FieldPoint:
         return int(self._hashed("weight", np.zeros(1, dtype=np.int64))[0])
 
     def infinity(self, sign: int) -> int:
-        """Return a symbol for an infinity; `exp(-inf)` is 0.
-
-        A proof holds for ever larger numbers.
-        """
+        """Return a symbol for ever larger numbers; `exp(-inf)` is 0."""
         value = self.symbol("inf" if sign > 0 else "-inf")
         if sign < 0 and not self.has_infinity:
             self.has_infinity = True

@@ -21,7 +21,7 @@ from gradcheck.oracles.exact.field_point import FieldPoint
 from gradcheck.oracles.exact.graph_regions import Domain
 from gradcheck.oracles.exact.host import DualHost
 from gradcheck.oracles.exact.integer_points import SCALES
-from gradcheck.oracles.exact.modular_arithmetic import MatrixChain, ModularMatrix
+from gradcheck.oracles.exact.modular_matrices import MatrixChain, ModularMatrix
 from gradcheck.oracles.exact.ops.matrices import product
 from gradcheck.oracles.exact.ops.reductions import sum_axes
 

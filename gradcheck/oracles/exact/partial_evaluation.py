@@ -33,10 +33,7 @@ _KNOWN = _DUALS | _HASHABLE | {tuple, list, slice, np.ndarray}
 
 
 class RuleCall(NamedTuple):
-    """A call of a rule, with the arguments that are equal at all points.
-
-    Arguments at `places` are taken from the stack, the last first; those at `operands` must be dual numbers.
-    """
+    """A call of a rule: `places` are filled from the stack, the last first."""
 
     function: Callable[..., Any]
     given: list[Any]
@@ -50,10 +47,7 @@ ResidualProgram: TypeAlias = tuple[Instruction | RuleCall, ...]
 
 
 class PointEvaluator:
-    """Expressions at the points of one problem.
-
-    Shapes are equal at all points, so arguments and result sizes are validated at the first evaluation only.
-    """
+    """Expressions at the points of one problem, whose shapes are constant."""
 
     def __init__(self) -> None:
         #: By identity; the expressions are kept, so that no other has the same.
@@ -78,10 +72,7 @@ class PointEvaluator:
 def evaluate_partially(
     expr: Expr, names: Mapping[str, Any], host: DualHost, gradients: Mapping[str, Any] | None, fitting: CheckedCalls
 ) -> tuple[Any, ResidualProgram]:
-    """Return the value, and the program that is left for other points.
-
-    Errors of rules are raised unchanged, without a sentence.
-    """
+    """Return the value, and the program that is left for other points."""
     point = host.point
     left: list[Instruction | RuleCall | None] = []
     #: Of each part on the stack its value, where its instructions begin, and whether it is the same at all points.
@@ -165,10 +156,7 @@ def _is_constant(kind: type[Expr], what: Any, value: Any, same: list[bool]) -> b
 
 @cache
 def _argument_order(op: Op, positional: int, keys: tuple[str, ...]) -> tuple[list[Any], tuple[int, ...]] | None:
-    """Return all arguments with defaults, and the index of each given one.
-
-    None if lists of tensors, or variadic sizes, are given.
-    """
+    """Return all arguments with defaults, and the index of each given one."""
     if op.sequence is not None or op.variadic is not None:
         return None
     given = [object() for _ in range(positional + len(keys))]

@@ -227,10 +227,7 @@ class _ClaimsAtPoint:
             tracker.record_gap(gap, gap.degree.join(degree), self.number)
 
     def _core_gradients_degree(self, names: tuple[str, ...]) -> Degree | None:
-        """Return the degree of the core gradients' difference; None if not 0.
-
-        All gradients take one evaluation of the graph together.
-        """
+        """Return the degree of the core gradients' difference; None if not 0."""
         if names not in self._cores:
             claims = [self._inner(name, self.graph.gradients[name]) for name in names]
             gap = reduce(add, claims) - self.graph.derivative(names)

@@ -76,10 +76,7 @@ def chain_rule(x: Dual, value: Dual, slope: Slope) -> Dual:
 
 
 def chain_rule_of_two(value: Dual, first: tuple[Dual, Slope], second: tuple[Dual, Slope]) -> Dual:
-    """Return the value of a function of two, with the tangents of both.
-
-    The arguments broadcast to it.
-    """
+    """Return the value of a function of two, with the tangents of both."""
     parts = [chain_rule(x, value, slope) for x, slope in (first, second) if x.lazy_tangent is not None]
     if not parts:
         return value

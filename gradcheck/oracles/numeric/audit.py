@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from gradcheck.oracles.numeric.directional_derivative import Method
-from gradcheck.oracles.numeric.numeric_gradient import Estimate, NumericGradient
+from gradcheck.oracles.numeric.finite_differences import Estimate, Method
+from gradcheck.oracles.numeric.numeric_gradient import NumericGradient
 
 Status = Literal["passed", "failed", "undecided", "not_differentiable"]
 
@@ -26,10 +26,7 @@ _KNOWN = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """The result of an audit.
-
-    `worst` is the flat index of the deciding element; `claimed` and `value` are the numbers there.
-    """
+    """The result; `worst` is the flat index of the deciding element."""
 
     status: Status
     method: Method
@@ -42,29 +39,23 @@ class Audit:
     interval: tuple[float, float] | None = None  # of subgradients
 
 
-def audit(
-    gradient: NumericGradient, claimed: np.ndarray, allowed: np.ndarray, disputed: np.ndarray | None = None
-) -> Audit:
+def audit(gradient: NumericGradient, claimed: np.ndarray, allowed: np.ndarray) -> Audit:
     """Return whether a gradient in double precision is right within `allowed`.
 
-    `allowed` is absolute, by element. Of the `disputed` elements, if given and few, only those are examined. Raises
-    GradcheckError if the forward cannot be evaluated.
+    `allowed` is absolute, by element. Raises GradcheckError if the forward cannot be evaluated.
     """
     flat, slack = claimed.ravel(), np.broadcast_to(allowed, claimed.shape).ravel()
-    if not flat.size or (disputed is not None and not np.any(disputed)):
+    if not flat.size:
         return Audit("passed", gradient.method, 0)
     first = gradient.partials([0])
-    indices = np.arange(flat.size) if disputed is None else np.flatnonzero(disputed)
-    if indices.size <= MAX_FULL_ELEMENTS[first.method]:
-        return _audit_elements(gradient, indices, flat, slack)
+    if flat.size <= MAX_FULL_ELEMENTS[first.method]:
+        return _audit_elements(gradient, np.arange(flat.size), flat, slack)
     return _audit_directions(gradient, flat, slack)
 
 
 def is_refuted(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Return where a claim is further off than `allowed` and the error bar.
-
-    At a kink, a claim is refuted outside of the interval between the one-sided derivatives.
-    """
+    """Return where a claim is off by more than `allowed` and the error bar."""
+    # at a kink: outside of the interval between the one-sided derivatives
     with np.errstate(all="ignore"):
         far = np.abs(claimed - estimate.value) > allowed + estimate.error
         outside = ~is_between_sides(estimate, claimed, allowed)
@@ -73,10 +64,7 @@ def is_refuted(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> 
 
 
 def is_between_sides(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> np.ndarray:
-    """Return where a claim is between the one-sided derivatives.
-
-    Real and imaginary parts are compared separately.
-    """
+    """Return where a claim is between the one-sided derivatives."""
 
     def between(part: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         room = allowed + 1e-9 * np.maximum(np.abs(left), np.abs(right))

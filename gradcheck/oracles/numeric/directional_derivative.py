@@ -10,29 +10,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite
 from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.language.random_streams import stream
-from gradcheck.oracles.numeric.finite_differences import LEVELS, Slope, slope
+from gradcheck.oracles.numeric.finite_differences import LEVELS, Method, Slope, slope
 from gradcheck.oracles.numeric.objective import Objective
 from gradcheck.oracles.numeric.perturbed_array import ForwardPass
 
-Method = Literal["complex step", "differences"]
-
-_EPSILON = 2.0**-52
+EPSILON = 2.0**-52
 _LONG_EPSILON = float(np.finfo(np.longdouble).eps)
 #: Relative rounding, by the bytes of a number.
-_UNITS = {2: 2.0**-7, 4: 2.0**-23, 8: _EPSILON}
+_UNITS = {2: 2.0**-7, 4: 2.0**-23, 8: EPSILON}
 #: The imaginary step, relative to the tensor; twice, with other bits, so that roundings differ.
-_STEPS = (1.1e-30, 0.7e-33)
+STEPS = (1.1e-30, 0.7e-33)
 #: One draw of last places may be a lucky one.
-_MARGIN = 16.0
+MARGIN = 16.0
 #: How far the real part may stray from the value at rest: further, and the function is not the analytic one.
-_STRAY = 1e-9
+STRAY = 1e-9
 #: Around a kink, how far neighbours are, relative to the size of what moves, and how many are asked.
 _NEAR, _NEIGHBOURS = 2.0**-20, 6
 #: The first difference's step, relative to an element, and the least size of an element, relative to the tensor's.
@@ -61,10 +58,7 @@ class _UnmovedEvaluation:
 
 @dataclass
 class DirectionalDerivative:
-    """Derivatives of one objective along directions of the tensor's shape.
-
-    For a complex tensor a derivative is the real part of `<gradient, direction>`.
-    """
+    """Derivatives of one objective: the real part of `<gradient, direction>`."""
 
     objective: Objective
     seed: int
@@ -72,7 +66,7 @@ class DirectionalDerivative:
     def cost(self, method: Method) -> int:
         """Return the work of one derivative, with all steps."""
         if method == "complex step":
-            return self._at_rest.forward.work.cost(len(_STEPS), _SLOWDOWN)
+            return self._at_rest.forward.work.cost(len(STEPS), _SLOWDOWN)
         rest = self._at_rest_in_long_double
         slowdown = 1 if rest is self._at_rest else _SLOWDOWN
         return self._at_rest.forward.work.cost(2 * LEVELS + 1, slowdown)
@@ -86,9 +80,9 @@ class DirectionalDerivative:
             raise Unsupported("the tensor is complex itself")
         rest = self._at_rest
         size = _size_along(point, direction)
-        jitter = stream(self.seed, "complex step").choice([-_EPSILON, 0.0, _EPSILON], point.shape)
+        jitter = stream(self.seed, "complex step").choice([-EPSILON, 0.0, EPSILON], point.shape)
         found = []
-        for step, here in zip(_STEPS, (point, point * (1.0 + jitter)), strict=True):
+        for step, here in zip(STEPS, (point, point * (1.0 + jitter)), strict=True):
             height = max(step * size, 1e-307)
             terms = self.objective.terms(here + 1j * height * direction, ForwardPass(complex_step=True))
             _require_analytic(terms, rest.terms)
@@ -96,8 +90,8 @@ class DirectionalDerivative:
         value = float(np.sum(found[0]))
         if not np.isfinite(value):
             raise Unsupported("a complex step leaves the finite numbers")
-        rounding = 8.0 * _EPSILON * float(np.sum(np.abs(found[0])))
-        return Slope(value, _MARGIN * abs(float(np.sum(found[1])) - value) + rounding)
+        rounding = 8.0 * EPSILON * float(np.sum(np.abs(found[0])))
+        return Slope(value, MARGIN * abs(float(np.sum(found[1])) - value) + rounding)
 
     # Differences -----------------------------------------------------------------------------------
 
@@ -162,7 +156,7 @@ class DirectionalDerivative:
     def _at_rest_in_long_double(self) -> _UnmovedEvaluation:
         """Return the evaluation in long double, or in double if that is slow."""
         double = self._at_rest
-        if _LONG_EPSILON < _EPSILON and double.forward.work.cost() <= LONG_DOUBLE_WORK:
+        if _LONG_EPSILON < EPSILON and double.forward.work.cost() <= LONG_DOUBLE_WORK:
             return self._evaluated_in_long_double() or double
         return double
 
@@ -186,15 +180,13 @@ def _moved(point: np.ndarray, direction: np.ndarray, step: float) -> np.ndarray:
 
 def _require_analytic(terms: np.ndarray, rest: np.ndarray) -> None:
     scale = float(np.max(np.abs(rest), initial=0.0))
-    if terms.shape != rest.shape or not np.all(np.abs(terms.real - rest) <= _STRAY * scale):
+    if terms.shape != rest.shape or not np.all(np.abs(terms.real - rest) <= STRAY * scale):
         raise Unsupported("another function for complex numbers")
 
 
 def _size_along(point: np.ndarray, direction: np.ndarray) -> float:
-    """Return the scale of steps: the smallest moving element, but not tiny.
-
-    It is a power of two, over the direction's length, and at least a share of the largest element.
-    """
+    """Return the scale of steps, a power of two: the smallest moving element."""
+    # but no less than a part of the tensor's largest, over the direction's length
     sizes = np.abs(point)
     moving = sizes[direction != 0]
     smallest = float(np.min(moving, initial=np.inf, where=moving > 0)) if moving.size == 1 else float(np.median(moving))

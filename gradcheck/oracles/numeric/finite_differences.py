@@ -10,9 +10,12 @@ divided by the actual step.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
+
+from gradcheck.facts import Fact
 
 #: Steps are `first * 4**-k` for k below this.
 LEVELS = 15
@@ -34,26 +37,30 @@ _ELSEWHERE = 16.0
 #: A tableau's bar is a difference of two entries, either of which may be lucky.
 _MARGIN = 4.0
 
+#: The powers of the first error terms of differences: central, from the left, from the right.
+_KINDS = np.array([2, 1, 1])
+
+Method = Literal["complex step", "differences"]
 #: `share(t)`: the terms of the sum where the tensor is moved by `t` times the direction, and the step really taken.
 ShiftedTerms = Callable[[float], tuple[np.ndarray, float]]
 
 
 class Tableau:
-    """Richardson extrapolation to a step of 0, for an array of estimates.
+    """Richardson extrapolation to a step of 0, for an array of estimates."""
 
-    `power` is that of the first error term in the step, and the distance between powers: 2 for central differences.
-    """
+    # `power` is that of the first error term in the step, and the distance between powers
 
     def __init__(self, power: int | np.ndarray) -> None:
         self._weight = _FACTOR ** np.asarray(power)
-        self.value = self.error = self.level = np.zeros(0)
+        self.value: np.ndarray = np.zeros(0)
+        self.error = self.level = self.value
         self._row: list[np.ndarray] = []
-        self._estimates: list[np.ndarray] = []
+        self.estimates: list[np.ndarray] = []
         self._noise: list[np.ndarray] = []
 
     def add(self, estimate: np.ndarray, noise: np.ndarray) -> None:
         """Add estimates at the next smaller step; `noise` bounds their rounding."""
-        if not self._estimates:
+        if not self.estimates:
             self.value = np.full(estimate.shape, np.nan, dtype=estimate.dtype)
             self.error, self.level = np.full(estimate.shape, np.inf), np.zeros(estimate.shape)
         new, weight = [estimate], np.ones(())
@@ -64,9 +71,9 @@ class Tableau:
             error = np.where(noise > error, noise, error)
             better = error < self.error  # never true of NaN
             self.value, self.error = np.where(better, new[j + 1], self.value), np.where(better, error, self.error)
-            self.level = np.where(better, len(self._estimates), self.level)
+            self.level = np.where(better, len(self.estimates), self.level)
         self._row = new
-        self._estimates.append(estimate)
+        self.estimates.append(estimate)
         self._noise.append(np.broadcast_to(noise, estimate.shape))
 
     def finish(self) -> None:
@@ -75,15 +82,37 @@ class Tableau:
         Noise inside the function counts at the step of the value. If small steps agree on another number, the large
         steps crossed a kink.
         """
-        if len(self._estimates) < LEVELS:
+        if len(self.estimates) < LEVELS:
             return
         for k in range(LEVELS - _TAIL, LEVELS):
-            noise = np.abs(self._estimates[k] - self._estimates[k - 1]) * _FACTOR ** (self.level - k)
+            noise = np.abs(self.estimates[k] - self.estimates[k - 1]) * _FACTOR ** (self.level - k)
             self.error = np.fmax(self.error, noise)
-        tail = np.array(self._estimates[-_TAIL:])
+        tail = np.array(self.estimates[-_TAIL:])
         spread = np.abs(np.diff(tail, axis=0)).max(axis=0) + np.max(self._noise[-_TAIL:], axis=0)
         apart = np.abs(tail - self.value).min(axis=0)
         self.error = np.where(apart > _ELSEWHERE * spread, np.fmax(self.error, apart), self.error)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Derivatives by the numeric oracle, with absolute error bars.
+
+    A bar is infinite if nothing converged. Where `kinked`, there is no derivative: `left` and `right` are the one-sided
+    ones, infinite where the function jumps; else both equal `value`.
+    """
+
+    value: np.ndarray
+    error: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    kinked: np.ndarray
+    method: Method = "differences"
+    no_complex_step_reason: Fact | None = None
+
+    def where(self, chosen: np.ndarray) -> Estimate:
+        """Return the estimate of these entries."""
+        names = ("value", "error", "left", "right", "kinked")
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +130,30 @@ class Slope:
 
     @property
     def kinked(self) -> bool:
-        """Whether there are only one-sided derivatives."""
+        """True if there are only one-sided derivatives."""
         return self.left is not None
 
     @property
     def sides(self) -> tuple[float, float]:
         """The derivatives from the left and from the right."""
         return (self.value, self.value) if self.left is None or self.right is None else (self.left, self.right)
+
+
+def _extrapolate(
+    differences: Callable[[float], tuple[np.ndarray, np.ndarray]],
+    first: float,
+    power: int | np.ndarray,
+    is_enough: Callable[[Tableau], bool] = lambda tableau: False,
+) -> Tableau:
+    """Fill a tableau with the differences, and their noise, at shrinking steps."""
+    tableau = Tableau(power)
+    with np.errstate(all="ignore"):
+        for level in range(LEVELS):
+            tableau.add(*differences(first * _FACTOR**-level))
+            if is_enough(tableau):
+                break
+        tableau.finish()
+    return tableau
 
 
 def slope(share: ShiftedTerms, first: float, unit: float, scale: float = 0.0) -> Slope:
@@ -117,21 +163,19 @@ def slope(share: ShiftedTerms, first: float, unit: float, scale: float = 0.0) ->
     only relative to that, to about eleven digits.
     """
     at_rest, _ = share(0.0)
-    size = _size(at_rest)
-    tableau = Tableau(np.array([2, 1, 1]))  # central, from the left, from the right
-    one_sided: list[np.ndarray] = []
+    size, step = _size(at_rest), first
+
+    def differences(wanted: float) -> tuple[np.ndarray, np.ndarray]:
+        nonlocal step
+        (ahead, step), (behind, back) = share(wanted), share(-wanted)
+        noise = unit * max(size, _size(ahead), _size(behind)) / (step - back)
+        central = _total(ahead, behind) / (step - back)
+        sides = _total(behind, at_rest) / back, _total(ahead, at_rest) / step
+        return np.array([central, *sides]), np.asarray(noise)
+
+    tableau = _extrapolate(differences, first, _KINDS, lambda found: _is_accurate_enough(found, scale))
     with np.errstate(all="ignore"):
-        for level in range(LEVELS):
-            step = first * _FACTOR**-level
-            (ahead, forth), (behind, back) = share(step), share(-step)
-            noise = unit * max(size, _size(ahead), _size(behind)) / (forth - back)
-            central = _total(ahead, behind) / (forth - back)
-            one_sided.append(np.array([_total(behind, at_rest) / back, _total(ahead, at_rest) / forth]))
-            tableau.add(np.array([central, *one_sided[-1]]), np.asarray(noise))
-            if _is_accurate_enough(tableau, scale):
-                break
-        tableau.finish()
-        return _slope_of(tableau, one_sided, forth, unit * size)
+        return _slope_of(tableau, step, unit * size)
 
 
 def _is_accurate_enough(tableau: Tableau, scale: float) -> bool:
@@ -142,17 +186,14 @@ def _is_accurate_enough(tableau: Tableau, scale: float) -> bool:
     return bool(is_known) and not _sides_differ(tableau)
 
 
-def _slope_of(tableau: Tableau, one_sided: list[np.ndarray], step: float, rounding: float) -> Slope:
-    """Return a kink, a jump, or one derivative.
-
-    `step` is the last, `rounding` that of the sum.
-    """
+def _slope_of(tableau: Tableau, step: float, rounding: float) -> Slope:
+    """Return a kink, a jump, or one derivative."""
     value, left, right = tableau.value.tolist()
     error, left_error, right_error = tableau.error.tolist()
-    behind, ahead = one_sided[-1]
+    _, behind, ahead = tableau.estimates[-1]
     if _sides_differ(tableau) and abs(ahead - behind) >= 0.5 * abs(right - left):
         return Slope(value, _MARGIN * error, left, right)
-    if np.any(_jumps(np.array(one_sided), step, _JUMP * rounding)):
+    if np.any(_jumps(np.array(tableau.estimates)[:, 1:], step, _JUMP * rounding)):
         return Slope(value, np.inf, -np.inf, np.inf)
     gap = max(left_error, right_error) + 0.5 * abs(right - left)
     if gap < error:  # the second derivative jumps: central differences are the worse
@@ -169,7 +210,7 @@ def _sides_differ(tableau: Tableau) -> bool:
 def _jumps(one_sided: np.ndarray, step: float, least: float | np.ndarray) -> np.ndarray:
     """Return which one-sided differences grow as 1/step: a jump over `least`."""
     if len(one_sided) < LEVELS:
-        return np.zeros(one_sided.shape[1], dtype=bool)
+        return np.zeros(one_sided.shape[1:], dtype=bool)
     growth = one_sided[-3:] / one_sided[-4:-1]
     grows = np.all(np.abs(growth - _FACTOR) < 0.01 * _FACTOR, axis=0)
     found: np.ndarray = grows & (np.abs(one_sided[-1] * step) > least)
@@ -191,70 +232,46 @@ def array_derivative(
 
     Central differences from the step `first`, a power of two. The bar is absolute, infinite if nothing converged.
     """
-    tableau = Tableau(2)
-    for level in range(LEVELS):
-        step = first * _FACTOR**-level
+
+    def differences(step: float) -> tuple[np.ndarray, np.ndarray]:
         ahead, behind = function(step), function(-step)
-        noise = unit * np.maximum(np.abs(ahead), np.abs(behind)) / step
-        tableau.add((ahead - behind) / (2.0 * step), noise)
-    tableau.finish()
+        return (ahead - behind) / (2.0 * step), unit * np.maximum(np.abs(ahead), np.abs(behind)) / step
+
+    tableau = _extrapolate(differences, first, 2)
     return tableau.value, _MARGIN * tableau.error
 
 
-@dataclass(frozen=True, slots=True)
-class Slopes:
-    """Derivatives of many numbers along one direction, as arrays.
-
-    `error` is absolute, infinite if nothing converged. `left` and `right` are the one-sided ones where `kinked`,
-    infinite where the function jumps; else they equal `value`.
-    """
-
-    value: np.ndarray
-    error: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    kinked: np.ndarray
-
-
-def slopes(function: Callable[[float], np.ndarray], first: float, unit: float) -> Slopes:
+def slopes(function: Callable[[float], np.ndarray], first: float, unit: float) -> Estimate:
     """Return the derivatives at 0 of an array function, and its kinks.
 
     `unit` is the relative rounding of elements.
     """
-    tableaus = Tableau(2), Tableau(1), Tableau(1)  # central, from the left, from the right
-    rest = function(0.0)
-    one_sided: list[np.ndarray] = []
+    rest, last = function(0.0), first * _FACTOR ** (1 - LEVELS)
+
+    def differences(step: float) -> tuple[np.ndarray, np.ndarray]:
+        ahead, behind = function(step), function(-step)
+        noise = unit * np.maximum(np.abs(ahead), np.abs(behind)) / step
+        return np.array([(ahead - behind) / (2.0 * step), (rest - behind) / step, (ahead - rest) / step]), noise
+
+    tableau = _extrapolate(differences, first, _KINDS[:, None])
     with np.errstate(all="ignore"):
-        for level in range(LEVELS):
-            step = first * _FACTOR**-level
-            ahead, behind = function(step), function(-step)
-            noise = unit * np.maximum(np.abs(ahead), np.abs(behind)) / step
-            found = (ahead - behind) / (2.0 * step), (rest - behind) / step, (ahead - rest) / step
-            for tableau, estimate in zip(tableaus, found, strict=True):
-                tableau.add(estimate, noise)
-            one_sided.append(np.concatenate(found[1:]))
-        for tableau in tableaus:
-            tableau.finish()
-        return _slopes_of(tableaus, one_sided, step, unit * np.abs(rest))
+        return _estimate_of(tableau, last, unit * np.abs(rest))
 
 
-def _slopes_of(
-    tableaus: tuple[Tableau, Tableau, Tableau], one_sided: list[np.ndarray], step: float, rounding: np.ndarray
-) -> Slopes:
-    central, left, right = tableaus
-    gap, known = np.abs(right.value - left.value), left.error + right.error
-    behind, ahead = np.split(one_sided[-1], 2)
-    kinked = gap > _MARGIN * known + _SAME * np.maximum(np.abs(left.value), np.abs(right.value))
+def _estimate_of(tableau: Tableau, step: float, rounding: np.ndarray) -> Estimate:
+    value, left, right = tableau.value
+    error, left_error, right_error = tableau.error
+    _, behind, ahead = tableau.estimates[-1]
+    gap = np.abs(right - left)
+    kinked = gap > _MARGIN * (left_error + right_error) + _SAME * np.maximum(np.abs(left), np.abs(right))
     kinked &= np.abs(ahead - behind) >= 0.5 * gap
-    least = _JUMP * np.concatenate([rounding, rounding])
-    jumps = np.logical_or(*np.split(_jumps(np.abs(np.array(one_sided)), step, least), 2))
-    error = np.where(jumps, np.inf, _MARGIN * central.error)
-    low, high = np.where(jumps, -np.inf, left.value), np.where(jumps, np.inf, right.value)
+    jumps = np.any(_jumps(np.abs(np.array(tableau.estimates)[:, 1:]), step, _JUMP * rounding), axis=0)
     kinked |= jumps
-    return Slopes(
-        central.value,
-        error,
-        np.where(kinked, low, central.value),
-        np.where(kinked, high, central.value),
+    low, high = np.where(jumps, -np.inf, left), np.where(jumps, np.inf, right)
+    return Estimate(
+        value,
+        np.where(jumps, np.inf, _MARGIN * error),
+        np.where(kinked, low, value),
+        np.where(kinked, high, value),
         kinked,
     )

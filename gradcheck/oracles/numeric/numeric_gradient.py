@@ -12,33 +12,10 @@ from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.facts import Fact, fact
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
-from gradcheck.oracles.numeric.directional_derivative import DirectionalDerivative, Method
-from gradcheck.oracles.numeric.finite_differences import Slope
+from gradcheck.oracles.numeric.directional_derivative import DirectionalDerivative
+from gradcheck.oracles.numeric.finite_differences import Estimate, Method, Slope
 from gradcheck.oracles.numeric.objective import Objective, TensorObjective, backward_passes
 from gradcheck.oracles.numeric.work_budget import WorkBudget
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """Derivatives by the numeric oracle, with absolute error bars.
-
-    A bar is infinite if nothing converged. Where `kinked`, there is no derivative: `left` and `right` are the one-sided
-    ones, else both equal `value`.
-    """
-
-    value: np.ndarray
-    error: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    kinked: np.ndarray
-    method: Method
-    no_complex_step_reason: Fact | None = None  # why no complex step
-
-    def where(self, chosen: np.ndarray) -> Estimate:
-        """Return the estimate of these entries."""
-        fields = (self.value, self.error, self.left, self.right, self.kinked)
-        value, error, left, right, kinked = (field[chosen] for field in fields)
-        return Estimate(value, error, left, right, kinked, self.method, self.no_complex_step_reason)
 
 
 @dataclass(slots=True)
@@ -65,10 +42,7 @@ class NumericGradient:
         return self.objectives[0].point.dtype
 
     def partials(self, indices: Iterable[int], budget: WorkBudget | None = None) -> Estimate:
-        """Return the elements at flat indices; fewer if the budget is spent.
-
-        There is one element at least.
-        """
+        """Return the elements at flat indices; one at least, as the budget allows."""
         real: list[Slope] = []
         imaginary: list[Slope] = []
         for index in indices:
@@ -101,10 +75,7 @@ class NumericGradient:
         return direction
 
     def _slope_along(self, direction: np.ndarray) -> Slope:
-        """Return the slope by the best method for all objectives.
-
-        Once it is differences, it stays so.
-        """
+        """Return the slope by a complex step, until that fails once."""
         if self.method == "complex step":
             try:
                 return _sum([one.complex_step(direction) for one in self._derivatives])
@@ -134,10 +105,7 @@ class NumericGradient:
 
 
 def numeric_gradient(problem: Problem, tensor: str, step: int) -> NumericGradient:
-    """Return the gradient of a named tensor after a step, in double precision.
-
-    Raises GradcheckError if the graph cannot be evaluated, Unsupported if there is nothing to differentiate.
-    """
+    """Return the gradient of a tensor after a step. Raises GradcheckError."""
     found = [TensorObjective(problem, tensor, backward) for backward in backward_passes(problem, tensor, step)]
     if not found:
         raise Unsupported(f"no backward pass has reached {tensor}")

@@ -7,7 +7,7 @@ differences give the others, and kinks.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,8 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.traverse import free_names
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
-from gradcheck.oracles.numeric.directional_derivative import Method
-from gradcheck.oracles.numeric.finite_differences import slopes
+from gradcheck.oracles.numeric.directional_derivative import EPSILON, MARGIN, STEPS, STRAY
+from gradcheck.oracles.numeric.finite_differences import Estimate, slopes
 from gradcheck.oracles.numeric.objective import WideHost
 from gradcheck.oracles.numeric.perturbed_array import ForwardPass, Perturbed
 
@@ -28,37 +28,12 @@ Arrays = Mapping[str, np.ndarray]
 #: `compute(moved, forward)`: all that depends on what is moved, by name; what cannot be computed is left out.
 Compute = Callable[[Mapping[str, Perturbed], ForwardPass], Mapping[str, Any]]
 
-_EPSILON = 2.0**-52
-#: The imaginary steps, relative to what moves; the second at neighbouring numbers, so that roundings differ.
-_STEPS = (1.1e-30, 0.7e-33)
-_MARGIN = 16.0
-#: How far the real part may stray from the value at rest: further, and the function is not the analytic one.
-_STRAY = 1e-9
 #: What a difference may owe to rounding, relative to the element.
 _ROUNDINGS = 2.0**-50
 
 
-@dataclass(frozen=True, slots=True)
-class Tangent:
-    """The tangent of one tensor in double precision.
-
-    `error` is an absolute bar, infinite if nothing converged. Where `kinked` there is none: `left` and `right` are the
-    one-sided ones.
-    """
-
-    value: np.ndarray
-    error: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    kinked: np.ndarray
-    method: Method
-
-
-def tangents_of_graph(problem: Problem, directions: Arrays) -> dict[str, Tangent]:
-    """Return the tangents of the graph's tensors for directions of inputs.
-
-    The problem must be in double precision. Raises GradcheckError if it cannot be evaluated.
-    """
+def tangents_of_graph(problem: Problem, directions: Arrays) -> dict[str, Estimate]:
+    """Return the tangents of a graph in double precision."""
     points = {name: problem.inputs[name] for name in directions}
 
     def compute(moved: Mapping[str, Perturbed], forward: ForwardPass) -> dict[str, Any]:
@@ -82,11 +57,8 @@ def tangents_of_graph(problem: Problem, directions: Arrays) -> dict[str, Tangent
 def tangents_of_operation(
     op: Op, arguments: Callable[[Sequence[Any]], tuple[tuple[Any, ...], dict[str, Any]]], moving: Sequence[np.ndarray],
     directions: Sequence[np.ndarray],
-) -> dict[str, Tangent]:  # fmt: skip
-    """Return the tangents of one op's outputs, by `0`, `1` and so on.
-
-    `arguments` returns the op's arguments with values in the place of `moving`.
-    """
+) -> dict[str, Estimate]:  # fmt: skip
+    """Return the tangents of one op's outputs, by `0`, `1` and so on."""
 
     def compute(moved: Mapping[str, Perturbed], forward: ForwardPass) -> dict[str, Any]:
         args, kwargs = arguments([moved[str(place)] for place in range(len(moving))])
@@ -102,7 +74,7 @@ def tangents_of_operation(
     return tangents(compute, numbered, {str(place): way for place, way in enumerate(directions)}, 0)
 
 
-def tangents(compute: Compute, points: Arrays, directions: Arrays, seed: int) -> dict[str, Tangent]:
+def tangents(compute: Compute, points: Arrays, directions: Arrays, seed: int) -> dict[str, Estimate]:
     """Return the tangents of all that moves. Raises GradcheckError."""
     points = {name: wide(array) for name, array in points.items()}
     directions = {name: wide(array) for name, array in directions.items()}
@@ -115,7 +87,7 @@ def tangents(compute: Compute, points: Arrays, directions: Arrays, seed: int) ->
     return {name: _mark_not_finite(tangent, rest[name]) for name, tangent in found.items()}
 
 
-def _mark_not_finite(found: Tangent, value: np.ndarray) -> Tangent:
+def _mark_not_finite(found: Estimate, value: np.ndarray) -> Estimate:
     """Mark elements whose value is not finite as kinks with any side."""
     lost = ~np.isfinite(value)
     if not np.any(lost):
@@ -142,17 +114,17 @@ def _moved_arrays(computed: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 def _by_complex_step(
     compute: Compute, points: Arrays, directions: Arrays, rest: Arrays, seed: int
-) -> dict[str, Tangent]:
+) -> dict[str, Estimate]:
     """Return the tangents of analytic results."""
     if any(array.dtype.kind == "c" for array in (*points.values(), *directions.values())):
         return {}
     height = _first_step(points, directions)
     generator = stream(seed, "complex step")
     found: list[dict[str, np.ndarray]] = []
-    for number, step in enumerate(_STEPS):
+    for number, step in enumerate(STEPS):
         forward, moved = ForwardPass(complex_step=True), {}
         for name, array in points.items():
-            here = array * (1.0 + number * generator.choice([-_EPSILON, 0.0, _EPSILON], array.shape))
+            here = array * (1.0 + number * generator.choice([-EPSILON, 0.0, EPSILON], array.shape))
             moved[name] = Perturbed(np.asarray(here + 1j * step * height * directions[name]), forward)
         found.append({name: value / (step * height) for name, value in _analytic_parts(compute(moved, forward), rest)})
     return {name: _analytic(found[0][name], found[1][name]) for name in found[0].keys() & found[1].keys()}
@@ -165,15 +137,15 @@ def _analytic_parts(computed: Mapping[str, Any], rest: Arrays) -> list[tuple[str
         known = rest.get(name)
         if known is None or known.dtype.kind == "c" or value.shape != known.shape or value.dtype.kind != "c":
             continue
-        near = np.abs(value.real - known) <= _STRAY * largest_finite(known)
+        near = np.abs(value.real - known) <= STRAY * largest_finite(known)
         if np.all(near & np.isfinite(value.imag)):
             found.append((name, np.asarray(value.imag)))
     return found
 
 
-def _analytic(value: np.ndarray, again: np.ndarray) -> Tangent:
-    error = _MARGIN * np.abs(value - again) + 8.0 * _EPSILON * np.abs(value)
-    return Tangent(value, error, value, value, np.zeros(value.shape, dtype=bool), "complex step")
+def _analytic(value: np.ndarray, again: np.ndarray) -> Estimate:
+    error = MARGIN * np.abs(value - again) + 8.0 * EPSILON * np.abs(value)
+    return Estimate(value, error, value, value, np.zeros(value.shape, dtype=bool), "complex step")
 
 
 # Differences ---------------------------------------------------------------------------------------
@@ -181,7 +153,7 @@ def _analytic(value: np.ndarray, again: np.ndarray) -> Tangent:
 
 def _by_differences(
     compute: Compute, points: Arrays, directions: Arrays, rest: Arrays, detached: list[np.ndarray]
-) -> dict[str, Tangent]:
+) -> dict[str, Estimate]:
     def at(t: float) -> np.ndarray:
         forward = ForwardPass(detached=detached)
         moved = {n: Perturbed(np.asarray(array + t * directions[n]), forward) for n, array in points.items()}
@@ -198,7 +170,7 @@ def _by_differences(
         parts = [one[here].reshape(array.shape) for one in (found.value, found.left, found.right)]
         value, left, right = parts if array.dtype.kind == "c" else [part.real for part in parts]
         error, kinked = found.error[here].reshape(array.shape), found.kinked[here].reshape(array.shape)
-        tangents[name] = Tangent(value, error, left, right, kinked, "differences")
+        tangents[name] = Estimate(value, error, left, right, kinked, "differences")
         start = here.stop
     return tangents
 

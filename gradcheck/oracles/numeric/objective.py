@@ -89,10 +89,7 @@ def backward_passes(problem: Problem, tensor: str, step: int) -> list[BackwardPa
 
 @dataclass(slots=True)
 class TensorObjective:
-    """The objective of one backward pass for one named tensor.
-
-    The problem must be in double precision.
-    """
+    """One backward pass as a function of a tensor, in double precision."""
 
     problem: Problem
     tensor: str
@@ -118,10 +115,7 @@ class TensorObjective:
         return _weighted((tensor_value(values, root), seed) for root, seed in self.backward.seeds.items())
 
     def _copied(self) -> dict[str, Any]:
-        """Return values with copied constants, which an op may change in place.
-
-        A batch norm updates its running statistics.
-        """
+        """Return values with copied constants: a batch norm changes its own."""
         constants = self.problem.constants
         return {n: v.copy() if n in constants and isinstance(v, np.ndarray) else v for n, v in self._values.items()}
 
@@ -142,10 +136,7 @@ def _entries_below(problem: Problem, tensor: str) -> list[str]:
 
 @dataclass(slots=True)
 class OpObjective:
-    """One op with incoming gradients, as a function of one array argument.
-
-    `call` applies the op with a value in the place of that array.
-    """
+    """One op as a function of the array that `call` puts into its arguments."""
 
     point: np.ndarray
     call: Callable[[Any], Any]

@@ -29,10 +29,9 @@ _DOUBLE = frozenset({_FLOAT64, _COMPLEX})
 
 @dataclass(slots=True)
 class ForwardPass:
-    """One evaluation of the forward, with a tensor moved or (`at_rest`) not.
+    """One evaluation of the forward, with a tensor moved or (`at_rest`) not."""
 
-    In a complex step every number stands for a real one, and ops must be analytic.
-    """
+    # in a complex step every number stands for a real one, and ops must be analytic
 
     complex_step: bool = False
     at_rest: bool = False
@@ -61,10 +60,7 @@ class ForwardPass:
 
 
 class Perturbed(Operators):
-    """An array that moves, in one forward pass.
-
-    `data` are the values at the moved point; in a complex step the imaginary part has the derivative.
-    """
+    """A moved array; in a complex step, with the derivative as second part."""
 
     __slots__ = ("data", "forward")
 
@@ -93,10 +89,7 @@ class Perturbed(Operators):
         return len(self.data)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """Return a mask or an index, which does not move. Raises Unsupported.
-
-        Any other array would lose the derivative.
-        """
+        """Return a mask or an index: any other would lose the derivative."""
         if self.data.dtype.kind not in "biu":
             raise Unsupported("a plain array is needed where one moves")
         return np.array(self.data, dtype=dtype, copy=copy)
@@ -126,10 +119,7 @@ class Perturbed(Operators):
 
 
 def apply_to_pair(op: Op, a: Any, b: Any) -> Perturbed | None:
-    """Apply an op of two operands in a complex step, the first perturbed.
-
-    Return None unless both are complex, or one a number.
-    """
+    """Apply an op of two in a complex step; None unless both are complex."""
     forward: ForwardPass = a.forward
     if forward.at_rest or not forward.complex_step or not op.analytic or op.ufunc is None:
         return None

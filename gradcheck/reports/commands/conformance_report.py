@@ -1,4 +1,4 @@
-"""The report of `gradcheck conform`: a table for people, Markdown, or JSON."""
+"""The report of `gradcheck conform`: a table, Markdown, or JSON."""
 
 from __future__ import annotations
 
@@ -27,10 +27,7 @@ _WORDS = {"holds": "ok", "fails": "FAIL", "unsupported": "n/a"}
 
 
 def render(found: Conformance, look: Look) -> str:
-    """Return the verdict, causes, properties, ops and cases as text.
-
-    With -v all names are listed, and the first problem of every op and case.
-    """
+    """Return verdict, causes, properties, ops and cases; with -v all names."""
     lines = [verdict(found), ""]
     for convention in found.conventions:
         lines += wrap(plain(say(convention)), look.width, "  ", "    ")
@@ -120,7 +117,7 @@ def _wrong(result: RunResult, name: str, look: Look) -> Iterator[str]:
 
 
 def _ops(found: Conformance, look: Look) -> list[str]:
-    """Return each op once; without -v only the commonest right or lacking ones."""
+    """Return each op once; without -v only the commonest that are right."""
     made_of = {name: parts for name, parts in found.made_of.items() if found.ops.get(name) == "lacking"}
     of_pass = [name for name in found.ops_not_judged if name not in made_of]
     lines: list[str] = []

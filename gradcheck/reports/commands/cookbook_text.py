@@ -58,7 +58,7 @@ def proof_text(entry: Entry) -> str:
 
 
 def entry_list(entries: Sequence[Entry], width: int = 80) -> Iterator[str]:
-    """Yield a line an entry: its name, and the function that it differentiates."""
+    """Yield a line an entry: its name, and its function."""
     longest = max((len(entry.name) for entry in entries), default=0)
     for entry in entries:
         root = list(entry.graph)[-1]

@@ -1,4 +1,4 @@
-"""An explained case as text for people, as YAML for a case file, or as LaTeX."""
+"""An explained case as text, as YAML for a case file, or as LaTeX."""
 
 from __future__ import annotations
 

@@ -15,10 +15,7 @@ def _rule(entry: Op) -> str:
 
 
 def _independent_checks(entry: Op) -> str:
-    """Return which oracles know the op's derivative, and in which modes.
-
-    An op that is composed of others depends on its parts.
-    """
+    """Return which oracles know the op's derivative, and in which modes."""
     if entry.composite or not any(entry.rules):
         return "its parts'" if entry.composite else ""
     numeric = "complex step" if entry.analytic else "differences"

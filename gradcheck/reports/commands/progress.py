@@ -17,10 +17,7 @@ START_DELAY = 0.7
 
 
 class Progress:
-    """A context manager; call `advance` with every case that is done.
-
-    `terminal` is the stream that the bar is drawn on; None for no bar. Nothing stays on the screen.
-    """
+    """A progress bar on `terminal` (None for no bar) that leaves no trace."""
 
     def __init__(self, total: int, terminal: IO[str] | None, patience: float = START_DELAY) -> None:
         self._total, self._terminal = total, terminal

@@ -33,10 +33,8 @@ Labels = Mapping[Tensor, Label]
 def render(
     traced: TracedCase, look: Look, *, step: int | None = None, tensor: str = "", explained: Explanation | None = None
 ) -> str:
-    """Return all steps, or the one at `step`; all events, or a `tensor`'s.
-
-    The gradients of the pass that is `explained` are shown with their formulas.
-    """
+    """Return all steps, or the one at `step`; all events, or a `tensor`'s."""
+    # the gradients of the pass that is `explained` are shown with their formulas
     lines = [plain(traced.case.id)]
     if traced.error is not None:
         error = error_text(traced.error)

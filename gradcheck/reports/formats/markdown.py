@@ -1,7 +1,4 @@
-"""A page in GitHub's Markdown: summary, table of problems, each in full.
-
-Text of a case is code or escaped, so that it cannot be markup.
-"""
+"""A page in GitHub's Markdown; text of a case is code or escaped."""
 
 from __future__ import annotations
 

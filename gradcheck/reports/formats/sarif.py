@@ -1,7 +1,4 @@
-"""SARIF 2.1.0 (OASIS 2020), for GitHub code scanning and editors.
-
-Each problem is a result with its place, and a fix if one is known.
-"""
+"""SARIF 2.1.0 (OASIS 2020), for GitHub code scanning and editors."""
 
 from __future__ import annotations
 

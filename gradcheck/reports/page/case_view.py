@@ -1,7 +1,4 @@
-"""The contents of a case on a page: texts, formulas and pictures.
-
-There is no markup but MathML and SVG, which other modules make.
-"""
+"""The contents of a case on a page; the only markup is MathML and SVG."""
 
 from __future__ import annotations
 

@@ -45,10 +45,7 @@ class SourceLine:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A correction as parts of a text: before, the old, the new, after.
-
-    `key` is the name of the text.
-    """
+    """A correction of the text `key`: before, the old, the new, after."""
 
     key: str
     before: str
@@ -84,7 +81,7 @@ class FailureView:
 
     @property
     def text(self) -> str:
-        """What is wrong and why, as text to copy."""
+        """The problem and its cause, as text to copy."""
         reasons = (f"{word}: {text}" for word, text in self.reasons)
         lines = (self.title, self.where, self.evidence, *reasons, *self.counterexamples, *self.suggestions)
         meant = f"did you mean  {self.change.text} ?" if self.change is not None else ""

@@ -126,10 +126,7 @@ def _differing_values(wrong: list[Comparison]) -> dict[str, str]:
 
 
 def array_statistics(found: Glimpse) -> str:
-    """Return `[3, 2] float64, from -1 to 4, norm 5.2`, or a single number.
-
-    NaN and infinite elements are counted.
-    """
+    """Return `[3, 2] float64, from -1 to 4, norm 5.2`, or a single number."""
     shape = f"[{', '.join(map(str, found.shape))}] {found.dtype}" if found.shape else f"scalar {found.dtype}"
     told = f"{shape}, {value_range_text(found).removeprefix('of ')}"
     return told if found.not_finite or found.low == found.high else f"{told}, norm {three_digits(found.norm)}"

@@ -60,10 +60,7 @@ class Level(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A picture of numbers: SVG of cells, or an image.
-
-    `width` and `height` are in pixels. `description` is the text for screen readers.
-    """
+    """SVG of cells, or an image, in pixels, with a text for screen readers."""
 
     title: str
     description: str
@@ -134,10 +131,8 @@ def _separate_panels(c: Comparison) -> HeatMap | None:
 
 
 def _ratios(c: Comparison, got: np.ndarray, want: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the difference over what is allowed, and its level, by element.
-
-    The comparison may have judged elements by other rules, such as rounding; its judgement counts.
-    """
+    """Return the difference over the allowed one, and its level, by element."""
+    # the comparison may have judged an element by other rules, such as rounding: its judgement counts
     a, b = wide(to_printable_dtype(got)), wide(to_printable_dtype(want))
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     error = np.where(same, 0.0, np.abs(a - b))
@@ -153,10 +148,7 @@ def _ratios(c: Comparison, got: np.ndarray, want: np.ndarray) -> tuple[np.ndarra
 
 
 def _table(array: np.ndarray) -> np.ndarray:
-    """Return the last axis across, the others down; a long vector in rows.
-
-    The last row of a vector is filled up with zeros.
-    """
+    """Return the last axis across; a long vector in rows, padded with zeros."""
     array = to_printable_dtype(array)
     if array.ndim <= 1:
         flat = array.reshape(-1)
@@ -194,7 +186,7 @@ def _texts(table: np.ndarray, size: int) -> list[list[str]]:
 
 
 def _logs(ratios: np.ndarray, places: np.ndarray, size: int) -> list[list[str]]:
-    """Return `+3.2` where the difference is over 1000 times what is allowed."""
+    """Return `+3.2` for a difference of over 1000 times the allowed one."""
     pairs = zip(ratios.reshape(-1).tolist()[:size], places.reshape(-1).tolist(), strict=False)
     return _rows([_log(*pair) for pair in pairs], places.shape[1])
 

@@ -38,10 +38,7 @@ _ARGUMENT_COUNTS = {"\\frac": 2, "\\sqrt": 1, "\\overline": 1}
 
 
 def formula_to_mathml(text: str, left: str = "") -> str:
-    """Return a `math` element, as the gradient of `left` if that is given.
-
-    Return an empty text for a formula that cannot be parsed, or is too long.
-    """
+    """Return the gradient of `left` as a `math` element; "" if unreadable."""
     try:
         return expr_to_mathml(parse(text), left)
     except GradcheckError:

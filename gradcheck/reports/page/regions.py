@@ -9,10 +9,7 @@ _NAMED = 3
 
 
 def wrong_region(wrong: np.ndarray) -> str:
-    """Return the smallest block of wrong elements, such as `[:, 0 or 4]`.
-
-    Empty if they are no block, the whole tensor, or a single element.
-    """
+    """Return the block `[:, 0 or 4]` that is exactly what is wrong, or ""."""
     if wrong.ndim == 0 or wrong.all() or wrong.sum() < 2:
         return ""
     all_axes = range(wrong.ndim)

@@ -243,10 +243,8 @@ def _engines(case: CaseResult) -> list[str]:
 
 
 def _worst_error(case: CaseResult) -> float | str | None:
-    """Return the largest relative error of failures, else of what passed.
-
-    `inf` if it is not finite; `none` if nothing was compared though the case is wrong.
-    """
+    """Return the largest relative error of failures, else of what passed."""
+    # `inf` if it is not finite; `none` if nothing was compared though the case is wrong
     wrong = [c for c in case.comparisons if c.status in FAILING_STATUSES]
     right = (c for c in case.comparisons if c.status == "passed" and c.what is not ClaimKind.WRONG_FORMULA)
     known = (c.max_rel for c in (wrong or right) if c.max_rel is not None)
@@ -261,10 +259,7 @@ def _worst_error(case: CaseResult) -> float | str | None:
 
 
 def _cases(result: RunResult, found: Causes, numbers: dict[int, int], used: int) -> Iterator[str]:
-    """Yield the HTML of cases: clearest failures, other failures, all others.
-
-    Cases are shown in full as long as there is room beside the bytes that are `used` already.
-    """
+    """Yield the HTML of cases, failures first; in full while bytes allow it."""
     template = template_environment().get_template("case.html.j2")
     first = [group.lead.case for group in found.groups]
     bad = [case for case in result.cases if case.status in PROBLEM_STATUSES]

@@ -30,10 +30,7 @@ def side_names(c: Comparison) -> tuple[str, str]:
 
 
 def numbers_text(c: Comparison, shown: bool) -> str:
-    """Return `3 of 6 elements differ, at [0, 2] core 4, torch 8; allowed: …`.
-
-    The values are left out if both tensors are `shown`.
-    """
+    """Return `3 of 6 elements differ, …; allowed: …`, values unless `shown`."""
     if not has_numbers(c):
         return ""
     parts = list(filter(None, (shape_mismatch_text(c) or differing_count_text(c),)))

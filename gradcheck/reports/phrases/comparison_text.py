@@ -1,7 +1,4 @@
-"""Sentences on comparisons, which all reports share.
-
-A fact is said by its phrase; here are the sentences that combine facts and numbers.
-"""
+"""Sentences on comparisons, from facts and numbers, for all reports."""
 
 from __future__ import annotations
 
@@ -149,10 +146,8 @@ def _is_step(c: Comparison) -> bool:
 
 
 def evidence_text(c: Comparison, others: tuple[Comparison, ...] = ()) -> str:
-    """Return the evidence for a suggestion, or which side is wrong.
-
-    Consequences of a wrong step of a derivation (`others`) are evidence on the step, too.
-    """
+    """Return the evidence for a suggestion, or which side is wrong."""
+    # `others` are consequences of a wrong step of a derivation, and evidence on it
     evidence = next((say(d.evidence) for d in c.diagnoses if d.kind == "did_you_mean"), "")
     known = next((o.verdict for o in (c, *others) if o.verdict is not None), None)
     if not evidence:
@@ -163,10 +158,7 @@ def evidence_text(c: Comparison, others: tuple[Comparison, ...] = ()) -> str:
 
 
 def reasons(c: Comparison, everything: bool = True) -> list[tuple[str, str]]:
-    """Return the causes, the best first, each with the word before it.
-
-    Without `everything`, the list of mistakes that were tried is left out.
-    """
+    """Return the causes, the best first; failed attempts for `everything`."""
     found = [d for d in c.diagnoses if d.kind not in (*_SUGGESTIONS, "counterexample")]
     if suggestions(c):  # what mends it says more than that no reason is known
         found = [d for d in found if d.kind != "unknown"]
@@ -190,19 +182,13 @@ def correction(edit: Edit) -> str:
 
 
 def counterexamples(c: Comparison, everything: bool = True) -> list[str]:
-    """Return small numbers for which it is wrong.
-
-    Without `everything`, only those that can be checked by hand are returned.
-    """
+    """Return small numbers at which it is wrong, large ones for `everything`."""
     found = [d.message for d in c.diagnoses if d.kind == "counterexample"]
     return [plain(say(one)) for one in found if everything or one.kind == "counterexample"]
 
 
 def consequences(lead: Comparison, wrong: tuple[Comparison, ...]) -> str:
-    """Return `wrong only because of this: the gradients of y, x and w`.
-
-    Empty for a step of a derivation, whose title has the consequences.
-    """
+    """Return `wrong only because of this: …`; empty for a derivation's step."""
     if _is_step(lead):
         return ""
     rule = "the same rule at" if lead.what is ClaimKind.NODE else "the gradient rule in"

@@ -25,10 +25,7 @@ def add_phrases(table: Mapping[str, Phrase]) -> None:
 
 
 def say(found: Fact | None) -> str:
-    """Return the sentence of a fact, without a full stop; empty for None.
-
-    Raises KeyError for a kind without a phrase.
-    """
+    """Return a fact's sentence, "" for None. Raises KeyError for a new kind."""
     if found is None:
         return ""
     phrase = PHRASES[found.kind]

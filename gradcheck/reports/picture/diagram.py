@@ -19,10 +19,7 @@ NodeVerdict = Literal["passed", "failed", "faulty", "follows", "undecided", "unk
 
 @dataclass(frozen=True, slots=True)
 class DiagramNode:
-    """A node: `text` is its expression, `details` are lines shown on demand.
-
-    `needs_gradient` says whether a gradient is passed on to it.
-    """
+    """A node: `text` is its expression, `details` are lines shown on demand."""
 
     name: str
     kind: NodeKind

@@ -33,10 +33,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A box for each node, the lanes of each edge, and the size of the whole.
-
-    A lane is `(x, top, bottom)`.
-    """
+    """A box for each node, lanes `(x, top, bottom)` of each edge, the size."""
 
     boxes: tuple[Box, ...]
     lanes: tuple[tuple[tuple[float, float, float], ...], ...]

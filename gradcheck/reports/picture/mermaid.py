@@ -35,10 +35,8 @@ def to_mermaid(graph: Diagram) -> str:
 
 
 def _text(graph: Diagram) -> str:
-    """Return a line for each value, with two heads if a gradient comes back.
-
-    Separate lines for gradients would turn the order of the layers over.
-    """
+    """Return a line for each value, with two heads if a gradient comes back."""
+    # separate lines for gradients would turn the order of the layers over
     lines = ["flowchart TD"]
     for at, node in enumerate(graph.nodes):
         before, after = _SHAPES[node.kind]

@@ -30,10 +30,7 @@ _EDGE_OFFSET = 5.0
 
 
 def to_svg(graph: Diagram, *, alone: bool = False, titles: bool = False, label: str = "the graph of the case") -> str:
-    """Return the picture; `alone`, as a document of its own.
-
-    With `titles`, nodes show their details without a script.
-    """
+    """Return the picture, `alone` or for a page; `titles` need no script."""
     layout = compute_layout(graph, [_size(node) for node in graph.nodes])
     room = 26 if graph.omitted_nodes else 0
     size = f'width="{layout.width:g}" height="{layout.height + room:g}"'

@@ -11,17 +11,17 @@ from gradcheck.checks.closeness.agreement import is_found_wrong
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.result import Subject
 from gradcheck.facts import fact
-from gradcheck.oracles.numeric.numeric_tangents import Tangent
+from gradcheck.oracles.numeric.finite_differences import Estimate
 
 SUBJECT = Subject(ClaimKind.JVP, "y", engine="core", reference="torch")
 JUDGE = TangentComparison(base(np.dtype(np.float64)), False, lambda: None, lambda failed: failed)
 NUMBERS = np.array([1.0, 2.0])
 
 
-def oracle(value: list[float], sides: tuple[list[float], list[float]] | None = None) -> Tangent:
+def oracle(value: list[float], sides: tuple[list[float], list[float]] | None = None) -> Estimate:
     left, right = sides or (value, value)
     kinked = np.array(left) != np.array(right)
-    return Tangent(np.array(value), np.full(2, 1e-15), np.array(left), np.array(right), kinked, "complex step")
+    return Estimate(np.array(value), np.full(2, 1e-15), np.array(left), np.array(right), kinked, "complex step")
 
 
 def test_two_who_agree_are_confirmed() -> None:

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import pytest
 
 from gradcheck.checks.failures.blame_assignment import MAX_ELEMENTS
-from gradcheck.oracles.numeric.numeric_gradient import Estimate, NumericGradient
+from gradcheck.oracles.numeric.finite_differences import Estimate
+from gradcheck.oracles.numeric.numeric_gradient import NumericGradient
 from gradcheck.oracles.numeric.work_budget import WorkBudget
 from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, failed

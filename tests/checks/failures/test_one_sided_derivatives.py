@@ -9,7 +9,7 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.agreement import Allowance, Answer
 from gradcheck.checks.failures.one_sided_derivatives import classify_at_kink
 from gradcheck.checks.result import Subject
-from gradcheck.oracles.numeric.numeric_gradient import Estimate
+from gradcheck.oracles.numeric.finite_differences import Estimate
 
 FAILED = Subject(ClaimKind.GRADIENT, "x", engine="core", reference="torch").failed()
 

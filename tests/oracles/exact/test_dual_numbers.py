@@ -21,7 +21,7 @@ from gradcheck.oracles.exact.dual_numbers import (
     exact_rule,
     lift,
 )
-from gradcheck.oracles.exact.modular_arithmetic import MatrixChain
+from gradcheck.oracles.exact.modular_matrices import MatrixChain
 from tests.oracles.exact.calls import PRIME, point
 
 assert ops

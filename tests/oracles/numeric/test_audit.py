@@ -9,7 +9,8 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.engines.core import Core
 from gradcheck.language.sampling import literal_problem
 from gradcheck.oracles.numeric.audit import DIRECTIONS, audit, is_between_sides, is_refuted
-from gradcheck.oracles.numeric.numeric_gradient import Estimate, NumericGradient, numeric_gradient
+from gradcheck.oracles.numeric.finite_differences import Estimate
+from gradcheck.oracles.numeric.numeric_gradient import NumericGradient, numeric_gradient
 from gradcheck.oracles.numeric.objective import OpObjective
 
 

@@ -7,11 +7,12 @@ import pytest
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.errors import GradcheckError
-from gradcheck.oracles.numeric.numeric_tangents import Tangent, tangents_of_graph, tangents_of_operation
+from gradcheck.oracles.numeric.finite_differences import Estimate
+from gradcheck.oracles.numeric.numeric_tangents import tangents_of_graph, tangents_of_operation
 from tests.from_text import problem_from
 
 
-def tangents(text: str, **directions: list[float]) -> dict[str, Tangent]:
+def tangents(text: str, **directions: list[float]) -> dict[str, Estimate]:
     return tangents_of_graph(problem_from(text), {name: np.array(way) for name, way in directions.items()})
 
 

@@ -35,10 +35,7 @@ def _logsigmoid(x: Dual) -> Dual:
 
 @exact_rule("gelu")
 def _gelu(x: Dual, approximate: str = "none") -> Dual:
-    """Return `x Phi(x)`; or its tanh form (Hendrycks and Gimpel, 2016).
-
-    The derivative is `Phi(x) + x phi(x)`.
-    """
+    """Return `x Phi(x)`; or its tanh form (Hendrycks and Gimpel, 2016)."""
     if approximate != "none":
         return 0.5 * x * (1 + tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * (x * x)))))
     still = x.primal()

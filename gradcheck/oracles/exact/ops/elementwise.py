@@ -53,10 +53,7 @@ def _indicator(x: Dual, value: np.ndarray) -> Indicator:
 
 
 def positive(x: Dual) -> Indicator:
-    """Return whether each element is positive; `-x > 0` is its opposite.
-
-    The exception is x = 0.
-    """
+    """Return whether x is positive; `-x > 0` is its opposite but at 0."""
     point = x.point
     if point.integer_scale:
         return Indicator(point, (integer_values(x) > 0).astype(np.int64), None, CONSTANT)
@@ -79,10 +76,8 @@ def integer_values(x: Dual) -> np.ndarray:
 
 
 def branch_indicator(x: Dual, at_zero: float = 0) -> Dual:
-    """Return `positive(x)` for a choice between two that are equal at x = 0.
-
-    At 0 matters only if x may be 0 in a whole region: there it is torch's derivative.
-    """
+    """Return `positive(x)` for a choice between two that are equal at x = 0."""
+    # 0 matters only if x may be 0 in a whole region: there it is torch's derivative
     if x.degree.kinds:
         found: Dual = positive(x)
         return found if not at_zero else found + at_zero * _where_zero(x)
@@ -166,10 +161,8 @@ exact_rule("le", operands=(0, 1))(lambda a, b: _from_zero(b.add_formally(a, -1).
 
 @exact_rule("eq", operands=(0, 1))
 def _equal(a: Dual, b: Dual) -> Any:
-    """Return equality: equal residues are equal, unless they may be undefined.
-
-    Different ones are different, but at single points of the graph, or unknown.
-    """
+    """Return equality of residues, as far as it is known of the numbers."""
+    # different ones are different but at single points of the graph, or unknown
     difference = a.add_formally(b, -1).primal()
     _count_zero_tests(difference)
     if _may_be_undefined(difference):
@@ -227,10 +220,7 @@ def _where(condition: Any, a: Dual, b: Dual) -> Dual:
 
 
 def _is_special(name: str, x: Dual) -> Any:
-    """Return whether x is NaN, infinite or finite.
-
-    The graph's own tests say finite, for nothing is claimed otherwise. A formula's further tests are unknown.
-    """
+    """Return whether x is NaN or infinite: unknown for a formula's own tests."""
     regions = x.point.regions
     if x.point.has_infinity:
         raise Unsupported(f"{name} where there are infinities")

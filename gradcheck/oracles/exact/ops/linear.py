@@ -12,7 +12,7 @@ from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact import modular_arithmetic
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dual_numbers import EXACT_RULES, Dual, Indicator, exact_rule, lift
-from gradcheck.oracles.exact.modular_arithmetic import DiagonalMatrix, MatrixChain
+from gradcheck.oracles.exact.modular_matrices import DiagonalMatrix, MatrixChain
 
 #: Ops that move elements about, or leave some out; and which arguments hold them, where it is not the first.
 MOVES = (

@@ -13,7 +13,7 @@ from gradcheck.errors import ShapeMismatch
 from gradcheck.oracles.exact import modular_arithmetic
 from gradcheck.oracles.exact.degree import PIECEWISE
 from gradcheck.oracles.exact.dual_numbers import Dual, exact_rule
-from gradcheck.oracles.exact.modular_arithmetic import MatrixChain
+from gradcheck.oracles.exact.modular_matrices import MatrixChain
 from gradcheck.oracles.exact.uninterpreted_functions import chain_rule, uninterpreted
 
 
@@ -98,10 +98,7 @@ def _einsum_of_one(equation: str, x: Dual) -> Dual:
 
 @exact_rule("linalg.inv")
 def inverse(x: Dual) -> Dual:
-    """Return `inv(A)`, with the derivative `-inv(A) @ dA @ inv(A)`.
-
-    Raises ZeroDivisionError for a singular matrix.
-    """
+    """Return `inv(A)`, with the derivative `-inv(A) @ dA @ inv(A)`."""
     n, prime = x.shape[-1], x.point.prime
     value, _ = invert(x.value, prime)
     tangent = None
@@ -112,10 +109,7 @@ def inverse(x: Dual) -> Dual:
 
 
 def invert(matrices: np.ndarray, prime: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return inverses and determinants of shape (…, n, n) and (…).
-
-    Raises ZeroDivisionError for a singular matrix.
-    """
+    """Return inverses and determinants of shape (…, n, n) and (…)."""
     n, batch = matrices.shape[-1], prod(matrices.shape[:-2])
     identity = np.broadcast_to(np.eye(n, dtype=np.int64), matrices.shape)
     rows = np.concatenate([matrices, identity], axis=-1).reshape(batch, n, 2 * n)

@@ -47,10 +47,7 @@ def _clamp(x: Dual, low: Any = None, high: Any = None) -> Any:
 
 
 def _extreme_over_dims(name: str, x: Dual, dim: Any = (), keepdim: bool = False) -> Dual:
-    """Return the extreme; ties are single points, unless x is piecewise.
-
-    For a piecewise x nothing is known about equal elements.
-    """
+    """Return the extreme; ties are single points, unless x is piecewise."""
     run = reduced_axes(dim, x.ndim)
     if not run:
         return x

@@ -13,17 +13,14 @@ from gradcheck.autograd.ops.common.dims import count_reduced, reduced_axes
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import CONSTANT
 from gradcheck.oracles.exact.dual_numbers import Dual, Indicator, exact_rule, lift
-from gradcheck.oracles.exact.modular_arithmetic import MatrixChain, ones
+from gradcheck.oracles.exact.modular_matrices import MatrixChain, ones
 from gradcheck.oracles.exact.ops.elementwise import as_indicators
 from gradcheck.oracles.exact.ops.matrices import product
 
 
 @exact_rule("sum")
 def sum_axes(x: Dual, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Dual:
-    """Return the sum over these dimensions, over all for None.
-
-    A chain of matrices is multiplied by ones, so that it stays a chain.
-    """
+    """Return the sum over these dimensions; a chain of matrices stays one."""
     run = reduced_axes(dim, x.ndim)
     if type(x.lazy_value) is MatrixChain and x.ndim == 2:
         return _sum_of_chain(x, run, keepdim)

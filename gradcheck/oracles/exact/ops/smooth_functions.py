@@ -83,10 +83,7 @@ exact_rule("log10")(lambda x: log(x) / math.log(10))
 
 @exact_rule("sqrt")
 def root(x: Dual) -> Dual:
-    """Return an uninterpreted root `y`, with the derivative `1 / (2 y)`.
-
-    Its square, if it is written as such, is x again.
-    """
+    """Return a root `y`, with the derivative `1 / (2 y)` and the square x."""
     y = with_domain("nonnegative", x, uninterpreted("sqrt", x))
     if x.point.regions.phase == "graph":
         y.point.domain_kinds("nonzero", y.value, y.degree)
@@ -110,10 +107,7 @@ def _rsqrt(x: Dual) -> Dual:
 
 @exact_rule("pow", operands=())
 def _pow(base: Any, exponent: Any) -> Dual:
-    """Return a power: exact for integers, by the root for halves.
-
-    Other powers are uninterpreted, with known derivatives.
-    """
+    """Return a power: exact for integers, by the root for halves."""
     if isinstance(exponent, (np.ndarray, np.generic)) and exponent.ndim == 0:
         exponent = exponent.item()
     point = base.point if isinstance(base, Dual) else exponent.point

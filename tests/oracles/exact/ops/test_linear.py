@@ -9,7 +9,7 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dual_numbers import Dual, Indicator
-from gradcheck.oracles.exact.modular_arithmetic import DiagonalMatrix, MatrixChain
+from gradcheck.oracles.exact.modular_matrices import DiagonalMatrix, MatrixChain
 from tests.oracles.exact.calls import PRIME, point
 
 

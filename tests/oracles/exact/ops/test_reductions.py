@@ -13,7 +13,7 @@ from gradcheck.oracles.exact import ops
 from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dual_numbers import Dual, lift
 from gradcheck.oracles.exact.field_point import FieldPoint
-from gradcheck.oracles.exact.modular_arithmetic import MatrixChain
+from gradcheck.oracles.exact.modular_matrices import MatrixChain
 from gradcheck.oracles.exact.ops.reductions import drop_dims, sum_axes
 from tests.oracles.exact.calls import PRIME, as_residues, calls, directions, integers, on_residues, point
 from tests.oracles.exact.identities import assert_identity, assert_is_the_function
