@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from gradcheck.cli.group import NothingToDo
 from gradcheck.cli.last_failed import failed_first, failed_only
+from gradcheck.cli.options import engine_names
 from gradcheck.cli.select import select
 from gradcheck.language.case import Loaded
 
@@ -31,8 +32,9 @@ class CaseSelection:
     def of(cls, paths: tuple[str, ...], chosen: dict[str, Any]) -> CaseSelection:
         """Take all options of selection out of `chosen`."""
         names = ("keyword", "tags", "shard", "last_failed", "failed_first", "changed_since")
-        engines = (*chosen["engines"], chosen["reference"] or "")
-        code = tuple(file for file in (spec.rpartition(":")[0] for spec in engines) if file.endswith(".py"))
+        code = tuple(
+            file for file in (spec.rpartition(":")[0] for spec in engine_names(chosen)) if file.endswith(".py")
+        )
         return cls(paths, **{name: chosen.pop(name) for name in names}, code=code)
 
     @property

@@ -13,20 +13,14 @@ from gradcheck.cli.output import terminal_width, write_stdout
 from gradcheck.errors import GradcheckError, InvalidCase, UsageError
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from gradcheck.language.cookbook.cookbook_entries import Entry
     from gradcheck.language.expr.nodes import Expr
 
 
-def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete names of themes and entries in the shell."""
-    from click.shell_completion import CompletionItem
-
+def _names() -> Iterable[str]:
     from gradcheck.language.cookbook.cookbook_entries import entries
 
-    names = dict.fromkeys((*(one.theme for one in entries()), *(one.name for one in entries())))
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return dict.fromkeys((*(one.theme for one in entries()), *(one.name for one in entries())))
 
 
 #: What begins with a sign, and is no option: `-x`, `-0.5 * x`, but not `-v`, `--shape`.
@@ -42,7 +36,7 @@ class _SignedExpressionCommand(click.Command):
 
 
 @click.command("cookbook", cls=_SignedExpressionCommand)
-@click.argument("expression", required=False, shell_complete=_complete)
+@click.argument("expression", required=False, shell_complete=options.completion(_names))
 @click.option("--shape", "shapes", multiple=True, metavar="NAME=SIZES", help="A tensor's shape: --shape A=n,m.")
 @options.format_option("text", "markdown", purpose="For reading; the page of all entries.")
 @options.UNREAD_VERBOSE

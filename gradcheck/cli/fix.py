@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gradcheck.cli.output import write_stderr
+from gradcheck.cli.output import write_diff, write_stderr
 from gradcheck.cli.write_files import holds_text, write_file
 from gradcheck.errors import UsageError
 from gradcheck.reports.safe_text import count
@@ -50,7 +49,7 @@ def apply_corrections(result: RunResult, select: Select, run: Run) -> tuple[RunR
 
 def _write_correction(one: CorrectedFile) -> bool:
     """Show the difference and write it; return whether that worked."""
-    _print_diff(one)
+    write_diff(one.file, one.before, one.after)
     try:
         write_file(Path(one.file), one.after, holds_text(one.before))
     except UsageError as error:
@@ -74,11 +73,6 @@ def _find_corrections(result: RunResult, run: Run) -> list[CorrectedFile]:
             one = correct_file(file, read_regular(file, DEFAULT_LIMITS.bytes).decode("utf-8"), cases, run)
             found += [one] if one is not None else []
     return found
-
-
-def _print_diff(one: CorrectedFile) -> None:
-    before, after = one.before.splitlines(), one.after.splitlines()
-    write_stderr(*difflib.unified_diff(before, after, one.file, one.file, lineterm="", n=1))
 
 
 def _rerun_files(result: RunResult, files: set[str], select: Select, run: Run) -> RunResult:

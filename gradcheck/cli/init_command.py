@@ -96,7 +96,7 @@ def _repository() -> tuple[Path, str]:
 
 
 def _first_case_text(path: Path) -> str:
-    from gradcheck.reports.commands.first_case import first_case
+    from gradcheck.reports.commands.scaffold import first_case
 
     return first_case(path.as_posix(), path.stem.replace("_", " ").replace("-", " "))
 

@@ -13,22 +13,17 @@ from gradcheck.errors import UsageError
 from gradcheck.language.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
     from gradcheck.autograd.op import Op
 
 
-def _complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete names of ops in the shell."""
-    from click.shell_completion import CompletionItem
-
+def _names() -> list[str]:
     from gradcheck.autograd.op import every_name
 
-    return [CompletionItem(name) for name in sorted(every_name()) if name.startswith(incomplete)]
+    return sorted(every_name())
 
 
 @click.command("ops")
-@click.argument("name", required=False, shell_complete=_complete)
+@click.argument("name", required=False, shell_complete=options.completion(_names))
 @options.format_option("text", "markdown", purpose="For reading here, or the whole table as a page.")
 @options.UNREAD_VERBOSE
 def ops(name: str | None, format: str) -> None:
@@ -36,9 +31,9 @@ def ops(name: str | None, format: str) -> None:
     if format == "markdown":
         if name:
             raise UsageError("the page is of all ops", hint="leave out the name")
-        from gradcheck.reports.commands.ops_page import render
+        from gradcheck.reports.commands.ops_text import ops_page
 
-        write_stdout(render())
+        write_stdout(ops_page())
         return
     from gradcheck.reports.commands.ops_text import op_details, op_table
 

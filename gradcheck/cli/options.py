@@ -7,7 +7,7 @@ values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -38,14 +38,30 @@ def complete_path(ctx: click.Context, param: click.Parameter, incomplete: str) -
     return [CompletionItem(case.id) for case in load([file]).cases if case.id.startswith(incomplete)]
 
 
-def complete_engine(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Complete names of engines in the shell, and files."""
-    from click.shell_completion import CompletionItem
+def completion(names: Callable[[], Iterable[str]], or_file: bool = False) -> Callable[..., list[CompletionItem]]:
+    """Return a completion in the shell by names, else by files."""
 
+    def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        found = [CompletionItem(name) for name in names() if name.startswith(incomplete)]
+        return found or ([CompletionItem(incomplete, type="file")] if or_file else [])
+
+    return complete
+
+
+def _engines() -> Iterable[str]:
     from gradcheck.engines.resolve import ENGINES
 
-    names = [CompletionItem(name) for name in ENGINES if name.startswith(incomplete)]
-    return names or [CompletionItem(incomplete, type="file")]
+    return ENGINES
+
+
+complete_engine = completion(_engines, or_file=True)
+
+
+def engine_names(*choices: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the engines and references that choices of a run name."""
+    return tuple(name for some in choices for name in (*some.get("engines", ()), some.get("reference") or "torch"))
 
 
 class Option:

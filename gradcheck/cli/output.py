@@ -115,6 +115,14 @@ def write_stderr(*lines: str) -> None:
         stream.flush()
 
 
+def write_diff(file: str, before: str, after: str) -> None:
+    """Write the difference of two texts of a file to stderr, as `diff -u` does."""
+    import difflib  # here, since few commands need it
+
+    lines = before.splitlines(), after.splitlines()
+    write_stderr(*difflib.unified_diff(*lines, file, file, lineterm="", n=1))
+
+
 def _for_log(text: str) -> str:
     return for_log(text) if any(map(os.environ.get, _SERVICES)) else text
 

@@ -61,7 +61,7 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
     def once(some: tuple[str, ...]) -> int:
         return run_command(click.Command("run", callback=lambda: _check_paths(some, dict(chosen))), [])
 
-    watch(paths or default_paths(), (*chosen["engines"], chosen["reference"] or ""), once)
+    watch(paths or default_paths(), options.engine_names(chosen), once)
     return 0
 
 
@@ -125,7 +125,8 @@ def _cache(chosen: dict[str, Any], code: str | None) -> Cache | None:
     """Return the cache for gradcheck's digest `code`; None if it is off."""
     if not chosen["cache"] or code is None:
         return None
-    known = (name for name in _named_engines(chosen) if name in LIBRARIES)  # of whoever else takes part nothing is kept
+    names = options.engine_names(chosen, *(one.choices for one in chosen["overrides"]))
+    known = (name for name in names if name in LIBRARIES)  # nothing is kept of other engines
     libraries = libraries_of(known)
     from gradcheck.cache import signing_key
     from gradcheck.cache.cache import user_cache
@@ -133,12 +134,6 @@ def _cache(chosen: dict[str, Any], code: str | None) -> Cache | None:
     if refused := signing_key.refusal(FOLDER):
         write_stderr(f"gradcheck: {refused}")
     return user_cache(code, libraries)
-
-
-def _named_engines(chosen: dict[str, Any]) -> list[str]:
-    """Return the named engines and references, those of overrides too."""
-    choices = [chosen, *(one.choices for one in chosen["overrides"])]
-    return [name for some in choices for name in (*some.get("engines", ()), some.get("reference") or "torch")]
 
 
 def _overrides() -> tuple[Override, ...]:

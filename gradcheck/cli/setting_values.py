@@ -8,6 +8,7 @@ import click
 
 from gradcheck.cli.option_types import JobsType, SizeType
 from gradcheck.errors import UsageError
+from gradcheck.reports.safe_text import truncate
 
 #: Of more bits, a number is a mistake, and may have more digits than Python writes out.
 _MOST_BITS = 3_000
@@ -31,7 +32,7 @@ def read_value(value: Any, key: str, option: click.Option) -> Any:
         return option.type.convert(value, option, None)
     except click.BadParameter as error:
         text = str(value)
-        said = error.message.replace(text, f"{text[:40]}…") if len(text) > 60 else error.message
+        said = error.message.replace(text, truncate(text, 41)) if len(text) > 60 else error.message
         raise UsageError(f"{key}: {said.rstrip('.')}") from error
     except UsageError as error:
         raise UsageError(f"{key}: {error.message}", hint=error.hint) from error
@@ -57,7 +58,7 @@ def kind_of(option: click.Option) -> tuple[tuple[type, ...], str]:
 def brief(value: Any) -> str:
     """Return an invalid value in a few characters."""
     try:
-        return f"{value!r:.60}"
+        return truncate(repr(value), 60)
     except ValueError:  # Python does not write out very long numbers
         return "a number of so many digits"
 

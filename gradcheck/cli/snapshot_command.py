@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ import click
 from gradcheck.cli import options
 from gradcheck.cli.config import ConfiguredCommand, current_configuration
 from gradcheck.cli.group import USAGE
-from gradcheck.cli.output import write_stderr, write_stdout
+from gradcheck.cli.output import write_diff, write_stderr, write_stdout
 from gradcheck.cli.supervisor import runs_foreign_code, supervise
 from gradcheck.cli.write_files import holds_text, write_file
 from gradcheck.errors import UsageError
@@ -95,8 +94,7 @@ def _write_gradients(path: Path, those: Sequence[Snapshot], check: bool) -> int:
         done += changed != after
         after = changed
     if after != before:
-        lines = before.splitlines(), after.splitlines()
-        write_stderr(*difflib.unified_diff(*lines, str(path), str(path), lineterm="", n=1))
+        write_diff(str(path), before, after)
         if not check:
             write_file(path, after, holds_text(before))
     return done

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 import click
 
+from gradcheck.cli.options import engine_names
 from gradcheck.cli.output import reserve_stdout, write_stderr
 from gradcheck.forks import CRASH, end_fork, report_from_here
 from gradcheck.safe_files import is_same
@@ -57,13 +58,9 @@ class CommandProcess:
 def runs_foreign_code(*choices: Mapping[str, Any]) -> bool:
     """Return whether these choices, of a run and its overrides, run user code."""
     return any(
-        some.get("allow_code") or some.get("executor") or not _engine_names(some) <= _TRUSTED_ENGINES
+        some.get("allow_code") or some.get("executor") or not _TRUSTED_ENGINES.issuperset(engine_names(some))
         for some in choices
     )
-
-
-def _engine_names(choices: Mapping[str, Any]) -> set[str]:
-    return {*choices.get("engines", ()), choices.get("reference") or "torch"}
 
 
 def supervise(*, again: bool) -> bool:

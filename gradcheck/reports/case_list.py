@@ -13,6 +13,7 @@ from gradcheck.reports import Look
 from gradcheck.reports.failed_case import STATUS_WORDS, indent_text
 from gradcheck.reports.findings import PROBLEM_STATUSES
 from gradcheck.reports.located_messages import remark_messages
+from gradcheck.reports.palette import NOTICE
 from gradcheck.reports.passed_case import claim_table, is_qualified, passed_remarks
 from gradcheck.reports.phrases.comparison_text import error_line, status_reason
 from gradcheck.reports.safe_text import count, plain, wrap
@@ -63,9 +64,9 @@ def _marks(file: str, cases: Sequence[CaseResult], room: int, look: Look) -> lis
     for case in cases:
         told = [remark.message for remark in remark_messages(case)] + mutation_score_lines(case)
         if told:
-            lines += indent_text(f"{plain(case.name)}: {told[0]}", look, indent=4, style="magenta")
+            lines += indent_text(f"{plain(case.name)}: {told[0]}", look, indent=4, style=NOTICE)
             for text in told[1:]:
-                lines += indent_text(text, look, indent=6, style="magenta")
+                lines += indent_text(text, look, indent=6, style=NOTICE)
     return lines
 
 
@@ -103,7 +104,7 @@ def _cases(file: str, cases: Sequence[CaseResult], look: Look) -> list[Text]:
         for text in mutation_score_lines(case, look.verbosity > 0):
             lines += indent_text(text, look, indent=_MARGIN, style="dim")
         for remark in remark_messages(case):
-            lines += indent_text(remark.message, look, indent=_MARGIN, style="magenta")
+            lines += indent_text(remark.message, look, indent=_MARGIN, style=NOTICE)
         if look.verbosity > 0:
             lines += claim_table(case, look.width)
     return lines

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gradcheck.autograd.op import whole_table
 from gradcheck.checks.coverage import Coverage
+from gradcheck.reports.number_formats import percentage
 from gradcheck.reports.safe_text import plain
 
 #: How many names are listed of a kind; -v lists all.
@@ -48,7 +49,7 @@ def _line(what: str, done: str, seen: Iterable[str], whole: set[str], everything
 
 
 def _share(count: int, of: int) -> str:
-    return f"{count:,} of {of:,} ({count / max(of, 1):.0%})"
+    return f"{count:,} of {of:,} ({percentage(count, of)})"
 
 
 def _dotted(names: Iterable[tuple[str, str]]) -> set[str]:

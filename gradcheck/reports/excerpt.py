@@ -6,6 +6,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from gradcheck.reports import Look
+from gradcheck.reports.palette import FAILURE, PLACE
 from gradcheck.reports.safe_text import format_place, plain, wrap
 from gradcheck.reports.source_lines import SourceLocation
 
@@ -13,7 +14,6 @@ from gradcheck.reports.source_lines import SourceLocation
 _INDENT, _BEFORE = 4, 16
 #: Characters in a column: a letter with its accents.
 _MOST = 4
-PLACE, MARK, SUGGESTION = "bold", "bold red", "bold green"
 
 
 def excerpt(spot: SourceLocation, look: Look, label: str = "", style: str = "") -> list[Text]:
@@ -33,7 +33,7 @@ def excerpt(spot: SourceLocation, look: Look, label: str = "", style: str = "") 
     carets = "^" * max(1, cell_len(meant))
     beside = start + len(carets) + 1 + cell_len(label) <= look.width
     pad = " " * cell_len(before)
-    marked = Text.assemble((gutter, "dim"), pad, (carets, MARK))
+    marked = Text.assemble((gutter, "dim"), pad, (carets, FAILURE))
     if label and beside:
         marked.append(" " + label, style)
     return [*lines, marked, *([] if beside else _label_lines(label, look, gutter, style))]

@@ -15,8 +15,9 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
 from gradcheck.reports import Look
 from gradcheck.reports.causes import GroupMember, case_members
-from gradcheck.reports.excerpt import SUGGESTION, excerpt
+from gradcheck.reports.excerpt import excerpt
 from gradcheck.reports.findings import Finding, place_in_case
+from gradcheck.reports.palette import COUNTEREXAMPLE, FAILURE, NOTICE, SUCCESS, SUGGESTION
 from gradcheck.reports.phrases import comparison_numbers, say
 from gradcheck.reports.phrases import comparison_text as told
 from gradcheck.reports.safe_text import count, format_place, plain, plain_lines, wrap
@@ -31,16 +32,15 @@ from gradcheck.reports.tensors import is_small, side_by_side, wrong_elements
 
 #: How a case came out, in a word, and its style.
 STATUS_WORDS: dict[CaseStatus, tuple[str, str]] = {
-    "passed": ("ok", "green"),
-    "failed": ("FAIL", "bold red"),
-    "invalid": ("INVALID", "bold red"),
-    "crashed": ("CRASH", "bold red"),
-    "skipped": ("skip", "magenta"),
-    "xfailed": ("xfail", "magenta"),
-    "xpassed": ("XPASS", "bold red"),
-    "unsupported": ("n/a", "magenta"),
+    "passed": ("ok", SUCCESS),
+    "failed": ("FAIL", FAILURE),
+    "invalid": ("INVALID", FAILURE),
+    "crashed": ("CRASH", FAILURE),
+    "skipped": ("skip", NOTICE),
+    "xfailed": ("xfail", NOTICE),
+    "xpassed": ("XPASS", FAILURE),
+    "unsupported": ("n/a", NOTICE),
 }
-CAUSE, COUNTEREXAMPLE = "bold red", "bold magenta"
 #: What an error is about, where it begins with a word.
 _WORD = re.compile(r"[\w.]+")
 #: How many findings of a case are shown in full, and how many more in a line each; -v shows all.
@@ -76,7 +76,7 @@ def case_lines(case: CaseResult, members: Sequence[GroupMember], look: Look) -> 
     name = plain(case.name or case.file)
     lines = [Text.assemble((word, style), "  ", (name, "bold")), *_errors(errors, case, look)]
     if case.status == "xpassed" or not (found or errors):
-        lines += excerpt(SourceLocation(place_in_case(case, case.place)), look, told.status_reason(case), CAUSE)
+        lines += excerpt(SourceLocation(place_in_case(case, case.place)), look, told.status_reason(case), FAILURE)
     return [*lines, *_findings(found, case, look), *closing_lines(case, look)]
 
 
@@ -111,7 +111,7 @@ def error_lines(error: Failure, case: CaseResult, look: Look, headed: bool = Tru
         known = SourceLocation(place, known.line, place.column - 1, len(word[0]) if word else 1)
     elif error.text and known.line.startswith(error.text, place.column - 1):
         known = SourceLocation(place, known.line, place.column - 1, len(error.text))
-    lines = indent_text(told.error_line(error), look, style=CAUSE) if headed else []
+    lines = indent_text(told.error_line(error), look, style=FAILURE) if headed else []
     lines += excerpt(known, look)
     if look.verbosity > 0:
         for engine, words in error.own_words:
@@ -155,7 +155,7 @@ def _full_finding_count(found: Sequence[Finding]) -> int:
 def finding_lines(finding: Finding, case: CaseResult, look: Look, headed: bool = True) -> list[Text]:
     """Return the problem, its place and cause; numbers; consequences."""
     lead = finding.lead
-    lines = indent_text(told.title(lead), look, style=CAUSE) if headed else []
+    lines = indent_text(told.title(lead), look, style=FAILURE) if headed else []
     lines += _location_lines(lead, case, look)
     for text in filter(None, (told.op_error_text(lead),)):
         lines += indent_text(text, look, indent=4, hanging=6)

@@ -17,7 +17,7 @@ from gradcheck.reports.findings import PROBLEM_STATUSES
 from gradcheck.reports.page.case_view import brief_view, case_remark, full_view
 from gradcheck.reports.page.graph_verdicts import MOST_NODES, array_statistics
 from gradcheck.reports.page.mathml import expr_to_mathml
-from gradcheck.reports.page.run_page import MARKS, static_file, template_environment
+from gradcheck.reports.page.run_page import MARKS, style_sheet, template_environment
 from gradcheck.reports.phrases import say
 from gradcheck.reports.phrases.cause_titles import group_title
 from gradcheck.reports.picture.diagram import diagram_of_case, nearest_nodes, with_verdicts
@@ -86,5 +86,5 @@ def _(found: Conformance) -> str:
 
 
 def _rendered(kind: str, **shown: Any) -> str:
-    style = "".join(map(static_file, ("graph.css", "pieces.css", "notebook.css")))
+    style = style_sheet(("graph.css", "pieces.css", "notebook.css"))
     return template_environment().get_template("notebook.html.j2").render(kind=kind, style=style, marks=MARKS, **shown)

@@ -8,9 +8,9 @@ from gradcheck.checks.result import CaseStatus, RunResult
 from gradcheck.errors import Place
 from gradcheck.reports import Look
 from gradcheck.reports.causes import Causes, FailureGroup, GroupMember
-from gradcheck.reports.excerpt import PLACE, SUGGESTION
-from gradcheck.reports.failed_case import CAUSE, indent_text
+from gradcheck.reports.failed_case import indent_text
 from gradcheck.reports.findings import place_in_case
+from gradcheck.reports.palette import FAILURE, PLACE, SUGGESTION
 from gradcheck.reports.phrases.cause_titles import engine_error_text, group_detail, group_title, member_title
 from gradcheck.reports.safe_text import count, format_place, plain
 from gradcheck.reports.source_lines import location_of_claim, relative_to_cwd, suggested_edit
@@ -45,7 +45,7 @@ def overview(
 
 def group_lines(group: FailureGroup, look: Look, noun: str = "case") -> list[Text]:
     """Return the title, detail and place of a group."""
-    lines = indent_text(f"{group_title(group)}: {count(len(group.members), noun)}", look, hanging=6, style=CAUSE)
+    lines = indent_text(f"{group_title(group)}: {count(len(group.members), noun)}", look, hanging=6, style=FAILURE)
     lines += _one_line(group_detail(group), look)
     finding = group.lead.finding
     code = finding.lead.code if finding is not None else None
@@ -56,7 +56,7 @@ def group_lines(group: FailureGroup, look: Look, noun: str = "case") -> list[Tex
 def member_lines(member: GroupMember, look: Look) -> list[Text]:
     """Return the place and title of one case's problem, and its correction."""
     text = f"{_where(member)}: {member_title(member)}"
-    lines = _first_lines(indent_text(text, look, hanging=6, style=CAUSE), 2)
+    lines = _first_lines(indent_text(text, look, hanging=6, style=FAILURE), 2)
     lines += _one_line(engine_error_text(member), look)
     lead = member.finding.lead if member.finding is not None else None
     known = suggested_edit(lead) if lead is not None else None

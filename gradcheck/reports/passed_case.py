@@ -12,10 +12,11 @@ from rich.text import Text
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import FAILING_STATUSES, CaseResult, Comparison
 from gradcheck.facts import Fact
+from gradcheck.reports.number_formats import format_error, format_number
 from gradcheck.reports.phrases import say
 from gradcheck.reports.phrases.comparison_numbers import side_names
 from gradcheck.reports.phrases.phrase_table import join_names
-from gradcheck.reports.safe_text import count, plain, three_digits
+from gradcheck.reports.safe_text import count, plain
 
 #: What other points are, besides those that are drawn or looked for.
 _OTHER_POINTS = (("moved", "other numbers"), ("incoming", "other incoming gradients"))
@@ -164,7 +165,7 @@ def _certificate_text(c: Comparison) -> str:
         return ""
     if known["method"] == "exact":
         tried = f"{count(known['trials'], 'trial')}, degree {known['degree']}, a wrong one would pass with p < "
-        tried += three_digits(known["bound"])
+        tried += format_error(known["bound"])
         unknowns = f", for any {', '.join(known['unknowns'])}" if known["unknowns"] else ""
         where = f" where {' and '.join(known['where'])}" if known.get("where") else ""
         sizes = count(len(known["sizes"]), "size")
@@ -172,7 +173,7 @@ def _certificate_text(c: Comparison) -> str:
     if known["error"] is None:  # there was nothing to look at
         return ""
     places = [f" {word} {count(known[key], noun)}" for key, word, noun in _EXAMINED if key in known]
-    return f"confirmed by {known['method']}{''.join(places)} (error bar {known['error']:.1g})"
+    return f"confirmed by {known['method']}{''.join(places)} (error bar {format_number('bar', known['error'])})"
 
 
 def _fixed_parts_text(known: Mapping[str, Any]) -> str:
@@ -194,6 +195,6 @@ def _outcome(group: list[Comparison]) -> str:
     worst = max(group, key=lambda c: c.max_rel or 0.0)
     if not worst.max_rel:
         return "agrees"
-    return f"rel {three_digits(worst.max_rel)}" + (
-        "" if worst.max_ulp is None else f", {three_digits(worst.max_ulp)} ULP"
+    return f"rel {format_error(worst.max_rel)}" + (
+        "" if worst.max_ulp is None else f", {format_error(worst.max_ulp)} ULP"
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from unicodedata import category
 
@@ -44,6 +43,11 @@ def truncate(text: str, room: int) -> str:
     return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
+def short_line(text: str, room: int) -> str:
+    """Return the text on one line, cut to `room` characters."""
+    return truncate(plain(text), room)
+
+
 def _escape(letter: str) -> str:
     return letter.encode("unicode_escape").decode("ascii")
 
@@ -63,30 +67,6 @@ def ordinal(index: int) -> str:
     """Return `first` for 0."""
     words = ("first", "second", "third", "fourth", "fifth", "sixth")
     return words[index] if index < len(words) else f"{index + 1}th"
-
-
-def three_digits(value: float | None) -> str:
-    """An error or a tolerance: three digits say enough."""
-    return "unknown" if value is None else f"{value:.3g}"
-
-
-def distinct_texts(got: float | complex | None, want: float | complex | None) -> tuple[str, str]:
-    """Two values in as few digits as show that they differ."""
-    for digits in range(6, 18):
-        texts = (_digits(got, digits), _digits(want, digits))
-        if texts[0] != texts[1]:
-            break
-    return texts
-
-
-def _digits(value: float | complex | None, digits: int) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, complex):
-        return f"{value.real:.{digits}g}{value.imag:+.{digits}g}j"
-    if math.isfinite(value) and value == int(value) and abs(value) < 1e15:
-        return str(int(value))
-    return f"{value:.{digits}g}"
 
 
 def wrap(text: str, width: int, indent: str, hanging: str | None = None) -> list[str]:

@@ -9,8 +9,9 @@ from gradcheck.autograd.op import whole_table
 from gradcheck.checks.mutation_score import MutationScore
 from gradcheck.checks.result import CaseResult, CaseStatus, RunResult
 from gradcheck.checks.unsupported_features import UnsupportedFeatures, unsupported_by_engine, unsupported_features
+from gradcheck.reports.number_formats import format_duration, format_error, percentage
 from gradcheck.reports.phrases import say
-from gradcheck.reports.safe_text import count, plain, three_digits
+from gradcheck.reports.safe_text import count, plain
 
 #: In the order of the line.
 _ORDER: tuple[CaseStatus, ...] = (
@@ -46,15 +47,6 @@ def _wrong_references(result: RunResult) -> str:
     names = [name for case in result.cases for name in case.wrong_references]
     told = [f"{plain(name)} is wrong in {count(names.count(name), 'case')}" for name in dict.fromkeys(names)]
     return f" ({', '.join(told)})" if told else ""
-
-
-def format_duration(seconds: float) -> str:
-    """`0.02s`, `4.2s`, `3m 20s`."""
-    if seconds < 1:
-        return f"{seconds:.2f}s"
-    if seconds < 60:
-        return f"{seconds:.1f}s"
-    return f"{int(seconds // 60)}m {int(seconds % 60)}s"
 
 
 def slowest_lines(result: RunResult, number: int | None) -> list[str]:
@@ -122,10 +114,10 @@ def _smallest(smallest: Mapping[str, float]) -> str:
     if not smallest:
         return ""
     low, high = min(smallest, key=smallest.__getitem__), max(smallest, key=smallest.__getitem__)
-    text = f"; relative errors seen from {three_digits(smallest[low])}"
+    text = f"; relative errors seen from {format_error(smallest[low])}"
     if smallest[high] <= 2 * smallest[low]:
         return text
-    return f"{text} ({plain(low)}), {three_digits(smallest[high])} ({plain(high)})"
+    return f"{text} ({plain(low)}), {format_error(smallest[high])} ({plain(high)})"
 
 
 def mutation_score_summary(result: RunResult) -> str:
@@ -134,7 +126,7 @@ def mutation_score_summary(result: RunResult) -> str:
     if not measured:
         return ""
     planted, caught = sum(len(power.mutants) for power in measured), sum(power.caught for power in measured)
-    share = f" ({100 * caught / planted:.1f} %)" if planted else ""
+    share = f" ({percentage(caught, planted, 1)})" if planted else ""
     vacuous = sum(power.is_vacuous for power in measured)
     rest = f"; {count(vacuous, 'case')} vacuous" if vacuous else ""
     return f"power: {caught} of {count(planted, 'planted fault')} caught{share}{rest}{_rule_coverage_text(measured)}"

@@ -12,7 +12,8 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from gradcheck.autograd.trace import Glimpse
-from gradcheck.reports.safe_text import three_digits
+from gradcheck.reports.number_formats import format_cell, format_error, join_complex
+from gradcheck.reports.palette import FAILURE, SUCCESS
 
 #: What is shown element by element; anything larger is described by its worst element.
 MAX_COLUMNS, MAX_ROWS = 8, 16
@@ -20,7 +21,7 @@ _MARK = "*"  # before each wrong element of what was got, where not all are wron
 _MARKED = f"({_MARK} differs)"  # what that means, beside the title
 _GAP = "      "
 #: How an element that differs looks, of what was got and of what was wanted.
-_GOT, _WANT = "bold red", "green"
+_GOT, _WANT = FAILURE, SUCCESS
 
 Rows = list[list[Any]]
 
@@ -32,13 +33,13 @@ def value_range_text(seen: Glimpse) -> str:
     """Return `from -1 to 4`, `of 2`, `from -1 to 4, 3 NaN or infinite`."""
     number = math.prod(seen.shape)
     if seen.array is not None and number == 1:
-        return f"of {format_number(to_printable_dtype(seen.array).item())}"
+        return f"of {format_cell(to_printable_dtype(seen.array).item())}"
     if seen.not_finite == number:
         return "NaN or infinite everywhere" if number else "without elements"
     text = (
-        f"of {three_digits(seen.low)}"
+        f"of {format_error(seen.low)}"
         if seen.low == seen.high
-        else f"from {three_digits(seen.low)} to {three_digits(seen.high)}"
+        else f"from {format_error(seen.low)} to {format_error(seen.high)}"
     )
     return text + (f", {seen.not_finite:,} NaN or infinite" if seen.not_finite else "")
 
@@ -53,24 +54,9 @@ def to_printable_dtype(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float64) if array.dtype.kind == "V" else array
 
 
-def format_number(value: Any) -> str:
-    """One number in four digits; integers up to a million whole."""
-    if isinstance(value, complex):
-        return _complex(format_number(value.real), format_number(value.imag))
-    if isinstance(value, bool) or not math.isfinite(value):
-        return str(value)
-    if value == int(value) and abs(value) < 1e6:
-        return str(int(value))
-    return f"{value:.4g}"
-
-
-def _complex(real: str, imaginary: str) -> str:
-    return f"{real}{'' if imaginary.startswith('-') else '+'}{imaginary}j"
-
-
 def _nested(value: Any) -> str:
     """Return a list as text; its depth is bounded by NumPy's."""
-    return f"[{', '.join(map(_nested, value))}]" if isinstance(value, list) else format_number(value)
+    return f"[{', '.join(map(_nested, value))}]" if isinstance(value, list) else format_cell(value)
 
 
 # Side by side ------------------------------------------------------------------------------------------
@@ -211,7 +197,7 @@ def _make_formatter(spec: str) -> Callable[[Any], str]:
         if isinstance(value, bool):
             return str(value)
         if isinstance(value, complex):
-            return _complex(one(value.real), one(value.imag))
+            return join_complex(one(value.real), one(value.imag))
         return one(value)
 
     return text_of

@@ -7,8 +7,6 @@ moving    `gradcheck`, with the signature of `torch.autograd.gradcheck`
 """
 
 from gradcheck.testing.case_checks import check_cases, check_engine
-from gradcheck.testing.function_check import check_function
-from gradcheck.testing.over import over
-from gradcheck.testing.torch_gradcheck import gradcheck
+from gradcheck.testing.function_check import check_function, gradcheck, over
 
 __all__ = ["check_cases", "check_engine", "check_function", "gradcheck", "over"]

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.checks.options import Options
+from gradcheck.checks.pipeline import verdict
 from gradcheck.checks.result import CaseResult, RunResult
-from gradcheck.checks.scheduling.run import run
+from gradcheck.checks.scheduling.run import environment, run
 from gradcheck.errors import InvalidCase, Place, UsageError
 from gradcheck.language.case import Case, Generalize, Implementation, StatedTolerance, Value
-from gradcheck.testing.caller import caller_place, with_place
 from gradcheck.testing.check_failure import CheckFailed, with_snippet
 
-#: What the function's result is called in the report.
+if TYPE_CHECKING:
+    import pytest
+
+#: The name of the function's result in the report.
 RESULT = "y"
+_PACKAGE_FOLDER = str(Path(__file__).parents[1]) + os.sep
+#: What kernels are mostly used in, and sizes on both sides of a block.
+DTYPES, SIZES = ("float64", "float32", "bfloat16"), (1, 2, 7, 33)
 
 
 def check_function(
@@ -52,12 +63,10 @@ def check_function(
     chosen = dict(choices or {})
     own: dict[str, Any] = {key: chosen.pop(key) for key in ("dtypes", "tolerance", "seed", "dims") if key in chosen}
     code = _implementation(function, backward, _result(given), own)
-    place = caller_place(code.name)
+    place = _caller_place(code.name)
     if spec is None:
-        from gradcheck.testing.unspecified import check_without_spec
-
         on = chosen.pop("device", "cpu")
-        found = check_without_spec(code, _case(given, next(iter(given)), own, place), list(given), on)
+        found = _check_without_spec(code, _case(given, next(iter(given)), own, place), list(given), on)
     else:
         case = replace(_case(given, spec, own, place), implementations=(code,), generalize=Generalize())
         found = run(case, allow_code=True, **chosen)
@@ -75,7 +84,7 @@ def _with_python_snippet(case: Case, found: CaseResult) -> CaseResult:
     if found.status != "failed" or found.smallest is not None:
         return found
     from gradcheck.checks.implementations.python_reproduction import python_reproduction
-    from gradcheck.checks.options import Options, engines_of
+    from gradcheck.checks.options import engines_of
 
     options = Options(allow_code=True)
     return with_snippet(found, python_reproduction(case, found, options, engines_of(options)))
@@ -126,7 +135,7 @@ def _case(given: Mapping[str, Any], spec: str, own: Mapping[str, Any], place: Pl
     cases, errors = load_text(json.dumps({key: part for key, part in document.items() if part}), "")
     if errors:
         raise InvalidCase(errors[0].message, place=place, hint=errors[0].hint)
-    return _with_arrays(with_place(cases[0], place), arrays)
+    return _with_arrays(_with_place(cases[0], place), arrays)
 
 
 def _with_arrays(case: Case, arrays: Mapping[str, np.ndarray]) -> Case:
@@ -169,5 +178,104 @@ def _array(value: Any) -> np.ndarray:
     return array
 
 
-def as_sequence(inputs: Any) -> Sequence[Any]:
-    return tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
+def _caller_place(name: str) -> Place:
+    """Return file and line of gradcheck's caller; without a file, `name`."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE_FOLDER):
+        frame = frame.f_back
+    file = frame.f_code.co_filename
+    if not os.path.isfile(file):
+        return Place(name)
+    shown = os.path.relpath(file) if file.startswith(os.getcwd() + os.sep) else file
+    return Place(shown, frame.f_lineno, 1)
+
+
+def _with_place(case: Case, place: Place) -> Case:
+    """Return the case with everything at one place, and nothing verbatim."""
+    inputs, constants = (
+        {name: replace(value, place=place, text="") for name, value in section.items()}
+        for section in (case.inputs, case.constants)
+    )
+    graph = {name: replace(claim, place=place, is_verbatim=False) for name, claim in case.graph.items()}
+    steps = tuple(replace(step, place=place) for step in case.steps)
+    return replace(case, place=place, inputs=inputs, constants=constants, graph=graph, steps=steps)
+
+
+def _check_without_spec(implementation: Implementation, case: Case, names: Sequence[str], on: str = "cpu") -> RunResult:
+    """Check code at the case's inputs and at others, in each requested dtype."""
+    from gradcheck.checks.implementations.python_reproduction import standalone_reproduction
+    from gradcheck.checks.implementations.self_consistency import check_self_consistency as check
+    from gradcheck.engines.implementation.binding import bind
+    from gradcheck.engines.implementation.code_engine import CodeEngine as Engine
+    from gradcheck.engines.implementation.code_kinds import code_of
+    from gradcheck.engines.implementation.code_loading import load_code
+    from gradcheck.engines.implementation.differentiable_forward import differentiable_forward
+    from gradcheck.engines.torch_devices import device_of
+    from gradcheck.language.case import Claim
+    from gradcheck.language.expr.nodes import Name
+
+    device = None if on == "cpu" else device_of(on)
+    code = code_of(*load_code(implementation), implementation.name)
+    given = replace(implementation, arguments=tuple(Claim(name, Name(name)) for name in names))
+    binding = bind(case, given, code.signature, code.parameters)
+    engine = Engine(implementation.name, implementation.entry, code, binding, device)
+    forward = differentiable_forward(code)
+    witness = None if forward is None else Engine("its own forward", implementation.entry, forward, binding, device)
+    options = Options(order=2)
+    results = []
+    for dtype in implementation.dtypes or (case.dtype,):
+        context = check(replace(case, dtype=dtype), engine, witness, options)
+        context.options = replace(options, engines=(engine,))
+        held = replace(case, dtype=dtype)
+        found = replace(verdict(context, held, 0.0), case=held)
+        results.append(
+            with_snippet(found, standalone_reproduction(context, implementation, engine))
+            if found.status == "failed"
+            else found
+        )
+    return RunResult(tuple(results), 0.0, environment(), selected=len(results))
+
+
+def gradcheck(
+    fn: Callable[..., Any],
+    inputs: Any,
+    *,
+    raise_exception: bool = True,
+    spec: str | None = None,
+    **ignored: Any,
+) -> bool:
+    """Return whether the gradients of `fn` at `inputs` are right.
+
+    It is called as `torch.autograd.gradcheck` is. Tensors among the inputs that require no gradient are constants.
+    `eps`, `atol`, `rtol`, `nondet_tol`, `fast_mode` and torch's other options are ignored: steps and tolerances are
+    determined. With `spec`, over the names `x0`, `x1`, …, the values are checked, too.
+
+    Raises AssertionError with the report, unless `raise_exception` is False.
+    """
+    named = {
+        f"x{number}": value for number, value in enumerate(inputs if isinstance(inputs, (tuple, list)) else (inputs,))
+    }
+    try:
+        check_function(fn, spec=spec, inputs=named)
+    except AssertionError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def over(*names: str, dtypes: Iterable[Any] = DTYPES, **sizes: Iterable[int]) -> pytest.MarkDecorator:
+    """Parametrize a test by `dtype` and one parameter for each size.
+
+        @over("n", d=[1, 64])
+        def test_gelu(check_function, dtype, n, d):
+            check_function(Gelu.apply, x=(n, d), spec="gelu(x)")
+
+    The `names` take the values of `SIZES`; dtypes are names, or torch's. The fixture `check_function` uses the test's
+    dtype.
+    """
+    import pytest
+
+    all_sizes: Mapping[str, Iterable[int]] = {**dict.fromkeys(names, SIZES), **sizes}
+    listed = [str(one).removeprefix("torch.") for one in dtypes]
+    return pytest.mark.parametrize(("dtype", *all_sizes), list(product(listed, *all_sizes.values())))

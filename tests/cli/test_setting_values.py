@@ -273,6 +273,6 @@ def test_what_a_value_is_and_how_it_is_shown() -> None:
     assert kind_of(option) == ((int, str), "a whole number, or 'auto'")
     with pytest.raises(UsageError, match="MINE: 'x' is neither a number nor 'auto'"):
         read_value("x", "MINE", option)
-    assert brief("x" * 100) == "'" + "x" * 59
+    assert brief("x" * 100) == "'" + "x" * 58 + "…"
     assert brief([1 << 20_000]) == "a number of so many digits"
     assert shown([True, "a", 2]) == "true, a, 2"

@@ -7,7 +7,8 @@ from unicodedata import category
 
 import pytest
 
-from gradcheck.reports.safe_text import count, distinct_texts, for_log, ordinal, plain, plain_lines, three_digits, wrap
+from gradcheck.reports.number_formats import format_error, format_pair
+from gradcheck.reports.safe_text import count, for_log, ordinal, plain, plain_lines, wrap
 
 
 @pytest.mark.parametrize(
@@ -68,17 +69,17 @@ def test_plain_lines_keep_lines_apart() -> None:
     ],
 )
 def test_pair_shows_as_few_digits_as_tell_the_two_apart(got: object, want: object, shown: tuple[str, str]) -> None:
-    assert distinct_texts(got, want) == shown  # type: ignore[arg-type]
+    assert format_pair(got, want) == shown  # type: ignore[arg-type]
 
 
 def test_pair_of_neighbouring_floats_differs() -> None:
-    got, want = distinct_texts(0.1, 0.1 + 2**-56)
+    got, want = format_pair(0.1, 0.1 + 2**-56)
     assert got != want
 
 
 def test_counts_and_errors_in_words() -> None:
     assert (count(1, "case"), count(2, "case"), count(0, "entry", "entries")) == ("1 case", "2 cases", "0 entries")
-    assert (three_digits(1 / 3), three_digits(1e-17), three_digits(None)) == ("0.333", "1e-17", "unknown")
+    assert (format_error(1 / 3), format_error(1e-17), format_error(None)) == ("0.333", "1e-17", "unknown")
 
 
 def test_wrap_keeps_to_the_width_and_hangs() -> None:

@@ -12,8 +12,8 @@ from gradcheck.checks.mutation_score import Mutant, MutationScore
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.facts import fact
 from gradcheck.reports import Look, render
+from gradcheck.reports.number_formats import format_duration
 from gradcheck.reports.summary import (
-    format_duration,
     missing_features_text,
     mutation_score_lines,
     mutation_score_summary,

@@ -13,6 +13,7 @@ from gradcheck.checks.unsupported_features import unsupported_features
 from gradcheck.reports import Look
 from gradcheck.reports.causes import find_causes
 from gradcheck.reports.located_messages import failure_messages
+from gradcheck.reports.number_formats import format_error
 from gradcheck.reports.overview import overview
 from gradcheck.reports.phrases import say
 from gradcheck.reports.safe_text import plain, wrap
@@ -67,7 +68,7 @@ def _cost(found: Conformance) -> list[str]:
 
 
 def _time(seconds: float | None) -> str:
-    return "n/a" if seconds is None else f"{seconds * 1e6:.3g} µs"
+    return "n/a" if seconds is None else f"{format_error(seconds * 1e6)} µs"
 
 
 def verdict(found: Conformance) -> str:

@@ -13,8 +13,9 @@ from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.syntax import MAX_LENGTH
 from gradcheck.language.expr.traverse import free_names
+from gradcheck.reports.number_formats import format_error
 from gradcheck.reports.phrases import say
-from gradcheck.reports.safe_text import count, plain, three_digits, wrap
+from gradcheck.reports.safe_text import count, plain, truncate, wrap
 
 #: How much of a tensor's values is shown, in elements a dimension and in characters.
 _EDGE, _THRESHOLD, _VALUES = 3, 16, 60
@@ -107,7 +108,7 @@ def evidence_text(e: Explanation) -> str:
     proved = [formula.proof_bound for formula in e.formulas if formula.proof_bound is not None]
     text = f"Each was read back from this text and equals the core's gradient at {count(points, 'point')}"
     if proved:
-        risk = three_digits(max(proved))
+        risk = format_error(max(proved))
         at = f" at {', '.join(f'{name} = {size}' for name, size in e.proved_at.items())}" if e.proved_at else ""
         text += (
             f"; {len(proved)} of {len(e.formulas)} proved for any values{at}, wrongly with a probability below {risk}"
@@ -125,7 +126,7 @@ def _shown(array: np.ndarray | None) -> str:
         return ""
     with np.printoptions(threshold=_THRESHOLD, edgeitems=_EDGE, precision=4, linewidth=10**6):
         text = " ".join(np.array2string(array, separator=", ").split())
-    text = text if len(text) <= _VALUES else text[: _VALUES - 1] + "…"
+    text = truncate(text, _VALUES)
     return f"{_shape(array.shape)} {text}" if array.shape else text
 
 

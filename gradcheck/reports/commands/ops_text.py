@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import gradcheck.oracles.exact.prove  # noqa: F401 (it fills the table of actions)
 from gradcheck.autograd.op import ALIASES, Op, whole_table
+from gradcheck.checks.op_oracles import OpOracles, op_oracles
 from gradcheck.oracles.exact.dual_numbers import EXACT_RULES
+from gradcheck.reports.number_formats import format_number
 
 
 def _rule(entry: Op) -> str:
@@ -29,7 +31,8 @@ def _aliases(entry: Op) -> str:
 
 def _domain(entry: Op) -> str:
     """Return `[-3, 3] x [0.3, 3]`; nothing for arguments with structure."""
-    return " x ".join(f"[{low:g}, {high:g}]" for low, high in entry.domain) if entry.elementwise else ""
+    bounds = ([format_number("value", bound) for bound in pair] for pair in entry.domain)
+    return " x ".join(f"[{low}, {high}]" for low, high in bounds) if entry.elementwise else ""
 
 
 #: The columns, and how wide they get; longer cells are cut on a terminal, and stand out in a pipe.
@@ -82,8 +85,6 @@ def _cell(text: str, most: int, room: int | None) -> str:
 
 def op_details(entry: Op) -> list[str]:
     """Return everything about one op, with its source."""
-    from gradcheck.checks.op_oracles import op_oracles
-
     asked = op_oracles(entry)
     facts = {
         "gradient rule": {"composite": "none needed: composed of other ops"}.get(_rule(entry), _rule(entry)),
@@ -120,3 +121,55 @@ def _source(entry: Op) -> list[str]:
         seen.add((place, start))
         lines += ["", f"{place}:{start}", *("  " + line.rstrip() for line in source)]
     return lines
+
+
+_OPENING = """\
+# The ops
+
+<!-- made by `gradcheck ops --format markdown`; a test holds it to the table -->
+
+Every op of the case language, by family. What a person writes is the op's name, after `torch.`, `F.` or nothing, or a
+method. `gradcheck ops NAME` has the rule, the domain, samples.
+
+- **torch**: the function that it is held against, below `torch`.
+- **witnesses**: who can say what the derivative is without its gradient rule. `exact`: the exact oracle proves formulas
+  through it; `complex step` or `differences` of the forward; `forward` mode and `order 2`, gradients of gradients. Of
+  an op that is composed of others, what serves all of its parts. An op without any has no derivative.
+- **dtypes** in which it can be differentiated: all six, or some of `f64`, `f32`, `f16`, `bf16`, `c128`, `c64`.
+- **kinks**: where it has no derivative.
+"""
+_SHORT = {
+    "float64": "f64",
+    "float32": "f32",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "complex128": "c128",
+    "complex64": "c64",
+}
+_PAGE_HEAD = "| op | torch | witnesses | dtypes | kinks |\n|---|---|---|---|---|"
+
+
+def ops_page() -> str:
+    """Return `docs/ops.md`, a section a family."""
+    families: dict[str, list[Op]] = {}
+    for entry in sorted(whole_table().values(), key=lambda entry: entry.name):
+        families.setdefault(entry.forward.__module__.rpartition(".")[2], []).append(entry)
+    return "\n".join([_OPENING, *(line for name in sorted(families) for line in _page_section(name, families[name]))])
+
+
+def _page_section(family: str, entries: list[Op]) -> Iterator[str]:
+    yield f"## {family.replace('_', ' ').capitalize()}\n\n{_PAGE_HEAD}"
+    yield from map(_page_line, entries)
+    yield ""
+
+
+def _page_line(entry: Op) -> str:
+    asked = op_oracles(entry)
+    others = [alias for alias, name in ALIASES.items() if name == entry.name]
+    title = f"`{entry.signature}`" + (f", also {', '.join(f'`{alias}`' for alias in others)}" if others else "")
+    cells = (title, f"`{entry.torch}`" if entry.torch else "", ", ".join(asked.names), _dtypes(asked), entry.kinks)
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _dtypes(asked: OpOracles) -> str:
+    return "all" if len(asked.dtypes) == len(_SHORT) else " ".join(_SHORT[dtype] for dtype in asked.dtypes)

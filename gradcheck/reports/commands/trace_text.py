@@ -15,7 +15,7 @@ from gradcheck.engines.traced_case import Label, TracedCase, TracedStep
 from gradcheck.errors import TensorError
 from gradcheck.reports import Look
 from gradcheck.reports.commands.explanation import formula_texts
-from gradcheck.reports.safe_text import count, plain, wrap
+from gradcheck.reports.safe_text import count, plain, short_line, wrap
 from gradcheck.reports.tensors import inline_text, value_range_text
 
 #: A pass of more tensors is summarised: these many from its start and from its end, unless -v asks for all.
@@ -202,19 +202,18 @@ def array_summary(value: Glimpse, room: int = 32) -> str:
 def _definition_text(label: Label) -> str:
     if not label.name:
         return _label_text(label)
-    return f"{plain(label.name)} = {_short(label.expression)}" if label.expression else plain(label.name)
-
-
-def _short(text: str, room: int = MAX_EXPRESSION) -> str:
-    text = plain(text)
-    return text if len(text) <= room else f"{text[: room - 1]}…"
+    return (
+        f"{plain(label.name)} = {short_line(label.expression, MAX_EXPRESSION)}"
+        if label.expression
+        else plain(label.name)
+    )
 
 
 def _label_text(label: Label, room: int = MAX_EXPRESSION) -> str:
     """Return a label with a long expression cut, but never its entry."""
     if label.name:
         return plain(label.name)
-    return replace(label, expression=_short(label.expression, room)).text
+    return replace(label, expression=short_line(label.expression, room)).text
 
 
 def _order(trace: Trace, labels: Labels, look: Look) -> list[str]:

@@ -22,6 +22,7 @@ from gradcheck.reports.failed_case import (
 )
 from gradcheck.reports.findings import PROBLEM_STATUSES
 from gradcheck.reports.overview import SCREEN, group_lines, member_lines, member_place, overview
+from gradcheck.reports.palette import FAILURE, NOTICE, SUCCESS
 from gradcheck.reports.phrases.cause_titles import group_title
 from gradcheck.reports.phrases.comparison_text import title
 from gradcheck.reports.safe_text import count, format_place, plain
@@ -51,7 +52,7 @@ def render(result: RunResult, look: Look) -> str:
     for block in blocks:
         lines += [*block, Text()]
     for text in (*convention_lines(result), *unsupported_lines(result, look.verbosity > 0)):
-        lines += indent_text(text, look, indent=0, style="magenta")
+        lines += indent_text(text, look, indent=0, style=NOTICE)
     lines += [Text(text) for text in (*slowest_lines(result, look.durations), mutation_score_summary(result)) if text]
     return render_lines([*lines, _summary(result)], look)
 
@@ -73,7 +74,7 @@ def render_lines(lines: list[Text], look: Look) -> str:
 
 def _summary(result: RunResult) -> Text:
     bad = any(case.status in PROBLEM_STATUSES for case in result.cases) or not result.cases or result.interrupted
-    return Text(summary(result), style="bold red" if bad else "bold green")
+    return Text(summary(result), style=FAILURE if bad else f"bold {SUCCESS}")
 
 
 def _blocks(found: Causes, look: Look) -> list[list[Text]]:

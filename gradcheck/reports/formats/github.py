@@ -10,8 +10,8 @@ from gradcheck.checks.result import RunResult
 from gradcheck.reports import Look
 from gradcheck.reports.findings import PROBLEM_STATUSES
 from gradcheck.reports.located_messages import LocatedMessage, failure_messages, remark_messages
-from gradcheck.reports.repository import path_in_repository
 from gradcheck.reports.safe_text import count, for_log, plain
+from gradcheck.reports.source_lines import path_in_repository
 from gradcheck.reports.summary import summary
 
 #: GitHub shows ten errors a step, and drops the others without a word.

@@ -11,7 +11,7 @@ from typing import Any
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
 from gradcheck.reports.located_messages import Fingerprints, LocatedMessage, failure_messages, remark_messages
-from gradcheck.reports.repository import path_in_repository
+from gradcheck.reports.source_lines import path_in_repository
 
 _SEVERITY = {"crashed": "blocker", "invalid": "critical", "failed": "major", "xpassed": "minor"}
 

@@ -13,6 +13,7 @@ from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
 from gradcheck.reports.failed_case import failed_case_lines
 from gradcheck.reports.located_messages import failure_messages, remark_messages
+from gradcheck.reports.number_formats import format_number
 from gradcheck.reports.phrases import say
 from gradcheck.reports.phrases.comparison_text import status_reason
 
@@ -52,12 +53,13 @@ def _totals(cases: Iterable[CaseResult], seconds: float) -> dict[str, str]:
     words = [_WORDS.get(case.status, "") for case in cases]
     totals = {"tests": str(len(words))}
     totals |= {total: str(words.count(word)) for total, word in _TOTALS.items()}
-    return totals | {"time": f"{seconds:.3f}"}
+    return totals | {"time": format_number("milliseconds", seconds)}
 
 
 def _add(suite: Element, case: CaseResult) -> None:
     name = case.name or "the file itself"
-    testcase = SubElement(suite, "testcase", name=_legal(name), classname=_legal(case.file), time=f"{case.seconds:.3f}")
+    time = format_number("milliseconds", case.seconds)
+    testcase = SubElement(suite, "testcase", name=_legal(name), classname=_legal(case.file), time=time)
     word = _WORDS.get(case.status)
     told = "\n".join(remark.message for remark in remark_messages(case))
     if word is None:

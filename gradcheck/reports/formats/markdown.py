@@ -10,7 +10,7 @@ from gradcheck.reports import Look
 from gradcheck.reports.failed_case import STATUS_WORDS, failed_case_lines
 from gradcheck.reports.findings import PROBLEM_STATUSES
 from gradcheck.reports.located_messages import failure_messages, remark_messages
-from gradcheck.reports.safe_text import count, plain
+from gradcheck.reports.safe_text import count, plain, truncate
 from gradcheck.reports.summary import slowest_lines, summary, unsupported_lines
 
 #: How many cases have a line in the table, and how many are told in full: GitHub refuses a summary of over a megabyte.
@@ -56,8 +56,12 @@ def _in_full(case: CaseResult) -> list[str]:
 
 
 def _text(text: str) -> str:
-    text = text if len(text) <= _SENTENCE else f"{text[:_SENTENCE]}…"
-    return _MARKUP.sub(r"\\\1", plain(text)).replace(r"\&", "&amp;").replace(r"\<", "&lt;").replace(r"\>", "&gt;")
+    return (
+        _MARKUP.sub(r"\\\1", plain(truncate(text, _SENTENCE)))
+        .replace(r"\&", "&amp;")
+        .replace(r"\<", "&lt;")
+        .replace(r"\>", "&gt;")
+    )
 
 
 def _code(text: str) -> str:

@@ -13,7 +13,7 @@ from gradcheck import __version__
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
 from gradcheck.reports.located_messages import Fingerprints, LocatedMessage, failure_messages, remark_messages
-from gradcheck.reports.repository import is_outside_repository, path_in_repository
+from gradcheck.reports.source_lines import is_outside_repository, path_in_repository
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 

@@ -10,6 +10,7 @@ from gradcheck.checks.result import FAILING_STATUSES, CaseResult
 from gradcheck.reports.causes import GroupMember, case_members
 from gradcheck.reports.failed_case import STATUS_WORDS
 from gradcheck.reports.located_messages import remark_messages
+from gradcheck.reports.number_formats import format_duration
 from gradcheck.reports.page.failure_view import (
     FORMULA_CLAIMS,
     FailureView,
@@ -27,7 +28,7 @@ from gradcheck.reports.picture.diagram import Diagram
 from gradcheck.reports.picture.svg import MARKS, MEANINGS, to_svg
 from gradcheck.reports.safe_text import count, plain, plain_lines, truncate
 from gradcheck.reports.source_lines import file_lines, locate_part, location_of_claim
-from gradcheck.reports.summary import format_duration, missing_features_text, mutation_score_lines
+from gradcheck.reports.summary import missing_features_text, mutation_score_lines
 
 #: Findings and claims of a case that are shown, and the lines of its file.
 MOST_FINDINGS, MOST_CLAIMS, MOST_LINES = 12, 200, 120

@@ -12,10 +12,10 @@ from gradcheck.autograd.trace import Glimpse, glimpse
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import FAILING_STATUSES, CaseResult, Comparison
 from gradcheck.checks.tensor_summaries import TensorSummary, tensor_summaries
+from gradcheck.reports.number_formats import format_error
 from gradcheck.reports.phrases.comparison_numbers import side_names
 from gradcheck.reports.phrases.comparison_text import headline, title
 from gradcheck.reports.picture.diagram import Diagram, NodeVerdict, diagram_of_case, nearest_nodes, with_verdicts
-from gradcheck.reports.safe_text import three_digits
 from gradcheck.reports.tensors import to_printable_dtype, value_range_text
 
 #: A larger graph is not drawn whole; a larger tensor not computed again for its picture.
@@ -129,7 +129,7 @@ def array_statistics(found: Glimpse) -> str:
     """Return `[3, 2] float64, from -1 to 4, norm 5.2`, or a single number."""
     shape = f"[{', '.join(map(str, found.shape))}] {found.dtype}" if found.shape else f"scalar {found.dtype}"
     told = f"{shape}, {value_range_text(found).removeprefix('of ')}"
-    return told if found.not_finite or found.low == found.high else f"{told}, norm {three_digits(found.norm)}"
+    return told if found.not_finite or found.low == found.high else f"{told}, norm {format_error(found.norm)}"
 
 
 def _shape(claims: list[Comparison]) -> list[str]:

@@ -19,10 +19,19 @@ from gradcheck.autograd.modes import quiet
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.result import Comparison
+from gradcheck.reports.number_formats import format_cell, format_error
 from gradcheck.reports.page.png import data_uri
 from gradcheck.reports.page.regions import wrong_region
+from gradcheck.reports.palette import HEAT
 from gradcheck.reports.phrases.comparison_numbers import side_names
-from gradcheck.reports.tensors import format_number, to_printable_dtype
+from gradcheck.reports.tensors import to_printable_dtype
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    """Return red, green and blue of `#00204d`."""
+    red, green, blue = bytes.fromhex(colour.removeprefix("#"))
+    return red, green, blue
+
 
 #: What is drawn cell by cell; of a larger tensor an image is drawn, of so many pixels a side at most.
 MOST_ROWS, MOST_COLUMNS, MOST_PIXELS = 24, 12, 256
@@ -39,14 +48,10 @@ LEVELS = (
     *("NaN", "infinite"),
 )
 NAN, INFINITE = 8, 9
-COLOURS = (
-    *((234, 240, 246), (198, 219, 239), (133, 183, 222)),
-    *((254, 224, 139), (253, 174, 66), (236, 122, 28), (184, 72, 8), (107, 31, 4)),
-    *((106, 61, 154), (20, 20, 20)),
-)
 #: Values from low to high: cividis (Nuñez, Anderton & Renslow 2018), by ten of its colours.
 _CIVIDIS = ("00204d", "00336f", "39486b", "575c6d", "707173", "8a8779", "a69d75", "c4b56c", "e4cf5b", "ffea46")
 _VALUES = 64
+_HEAT = tuple(map(_rgb, HEAT))
 _CELL_HEIGHT, _COLUMN, _LABEL_HEIGHT, _SMALL = 24, 7.2, 16, 6.3
 
 
@@ -182,7 +187,7 @@ def _axes(shape: tuple[int, ...], table: tuple[int, int]) -> str:
 
 
 def _texts(table: np.ndarray, size: int) -> list[list[str]]:
-    return _rows([format_number(value) for value in table.reshape(-1).tolist()[:size]], table.shape[1])
+    return _rows([format_cell(value) for value in table.reshape(-1).tolist()[:size]], table.shape[1])
 
 
 def _logs(ratios: np.ndarray, places: np.ndarray, size: int) -> list[list[str]]:
@@ -244,15 +249,16 @@ def _images(
     values = [np.abs(t) if t.dtype.kind == "c" else t.astype(np.float64) for t in tables]
     finite = np.concatenate([v[np.isfinite(v)] for v in values])
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    scale_text = f"values from {format_error(low)} (dark) to {format_error(high)} (bright)"
     panels = []
     for title, table in zip(titles, values, strict=False):
-        told = f"{title}: values from {low:.3g} (dark) to {high:.3g} (bright)"
+        told = f"{title}: {scale_text}"
         panels.append(_image(title, told, _blocks(_shades(table, low, high), down, across), _palette(), scale))
     if places is not None:
         told = ", ".join(f"{level.number:,} {level.name}" for level in found)
-        panels.append(_image(titles[-1], told, _blocks(places, down, across), COLOURS, scale))
+        panels.append(_image(titles[-1], told, _blocks(places, down, across), _HEAT, scale))
     strange = "; purple is NaN or infinite" if sum(v.size for v in values) > finite.size else ""
-    notes = (f"values from {low:.3g} (dark) to {high:.3g} (bright){strange}",)
+    notes = (f"{scale_text}{strange}",)
     return HeatMap(tuple(panels), found, (down, across) if down * across > 1 else None, notes)
 
 
@@ -268,10 +274,10 @@ def _shades(table: np.ndarray, low: float, high: float) -> np.ndarray:
 
 
 def _palette() -> tuple[tuple[int, int, int], ...]:
-    anchors = np.array([[int(text[i : i + 2], 16) for i in (0, 2, 4)] for text in _CIVIDIS], float)
+    anchors = np.array([_rgb(colour) for colour in _CIVIDIS], float)
     at = np.linspace(0, len(anchors) - 1, _VALUES)
     channels = [np.interp(at, range(len(anchors)), anchors[:, k]).round().astype(int).tolist() for k in range(3)]
-    return (*zip(*channels, strict=True), COLOURS[NAN])
+    return (*zip(*channels, strict=True), _HEAT[NAN])
 
 
 def _blocks(pixels: np.ndarray, down: int, across: int) -> np.ndarray:

@@ -20,10 +20,12 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import FAILING_STATUSES, CaseResult, CaseStatus, RunResult
 from gradcheck.reports.causes import Causes, GroupMember, find_causes
 from gradcheck.reports.findings import PROBLEM_STATUSES
+from gradcheck.reports.number_formats import format_error, format_number
 from gradcheck.reports.overview import member_place
 from gradcheck.reports.page.case_view import brief_view, case_remark, full_view
+from gradcheck.reports.palette import css_colours
 from gradcheck.reports.phrases.cause_titles import group_detail, group_title, member_title
-from gradcheck.reports.safe_text import format_place, plain, three_digits, truncate
+from gradcheck.reports.safe_text import format_place, plain, truncate
 from gradcheck.reports.source_lines import suggested_edit
 from gradcheck.reports.summary import convention_lines, mutation_score_summary, summary, unsupported_lines
 
@@ -109,7 +111,7 @@ def render_run_page(result: RunResult) -> str:
 
 def render_template(template: str, styles: Iterable[str], scripts: Iterable[str], **shown: Any) -> str:
     """Return a page with these styles and scripts; a policy forbids others."""
-    style, script = ("".join(static_file(name) for name in names) for names in (styles, scripts))
+    style, script = style_sheet(styles), "".join(map(static_file, scripts))
     policy = (
         f"default-src 'none'; script-src 'sha256-{_hash(script)}'; style-src 'sha256-{_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types gradcheck"
@@ -129,7 +131,7 @@ def template_environment() -> Environment:
         lstrip_blocks=True,
         finalize=_escape_controls,
     )
-    found.filters["brief"] = three_digits
+    found.filters["brief"] = format_error
     found.filters["ticked"] = _mark_up_code
     return found
 
@@ -150,6 +152,11 @@ def _escape_controls(value: Any) -> Any:
 def static_file(name: str) -> str:
     """Return a script or a style of the package."""
     return files("gradcheck.reports.page").joinpath("static", name).read_text(encoding="utf-8")
+
+
+def style_sheet(names: Iterable[str]) -> str:
+    """Return the colours, then these styles."""
+    return css_colours("gc") + "".join(map(static_file, names))
 
 
 def _hash(text: str) -> str:
@@ -252,7 +259,7 @@ def _worst_error(case: CaseResult) -> float | str | None:
     if not sizes:
         return "none" if case.status in PROBLEM_STATUSES else None
     worst = max(sizes)
-    return float(f"{worst:.4g}") if worst < float("inf") else "inf"
+    return float(format_number("cell", worst)) if worst < float("inf") else "inf"
 
 
 # Cases -------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradcheck.facts import Fact
 from gradcheck.reports.phrases.phrase_table import add_phrases, say
+from gradcheck.reports.safe_text import truncate
 
 #: What is told beyond a verdict, where it could not be found out.
 _PARTS = {
@@ -36,7 +37,7 @@ def _raised(came: Fact) -> str:
 def _warned(found: Fact) -> str:
     """Return the first sentence of a warning, which fits in a line."""
     first = found["text"].partition(". ")[0].rstrip(".")
-    return f"{found['by']} warns: {first if len(first) <= 160 else first[:159] + '…'}"
+    return f"{found['by']} warns: {truncate(first, 160)}"
 
 
 add_phrases(
@@ -52,16 +53,16 @@ add_phrases(
         "infinities_agree": "{count} infinite element{count:s} {count:one agrees|agree}",
         "no_elements": "nothing was compared: no elements",
         # Rounding
-        "within_rounding": "beyond the base tolerance by {beyond:.2g}, within the rounding noise of this graph at this "
+        "within_rounding": "beyond the base tolerance by {beyond:gap}, within the rounding noise of this graph at this "
         "point",
         "check_within_rounding": "within rounding noise, beyond the base tolerance",
-        "reference_rounds_more": "{reference} is off by {off:.2g} against itself in double precision, beyond rounding "
+        "reference_rounds_more": "{reference} is off by {off:gap} against itself in double precision, beyond rounding "
         "noise; {engine} is not",
-        "reference_rounds": "{reference} is off by {off:.2g} by its own rounding, beside much larger elements: {what}",
+        "reference_rounds": "{reference} is off by {off:gap} by its own rounding, beside much larger elements: {what}",
         "right_in_double_precision": "right in double precision; in {dtype} its steps overflow, or lose their digits",
-        "off_by_rounding": "off by {by:.2g} by rounding alone, and proved: {who:if {who}|the formula} rounds so much",
+        "off_by_rounding": "off by {by:gap} by rounding alone, and proved: {who:if {who}|the formula} rounds so much",
         "too_ill_conditioned": "too ill-conditioned to be decided: rounding alone may move it {extent:finite by "
-        "{extent:.2g}|anywhere} at this point",
+        "{extent:gap}|anywhere} at this point",
         "fast_path_differs": "the core's fast path differs from its definition at {op}, in {owner}: a mistake in "
         "gradcheck itself; please report it",
         "no_conditioning": "no estimate of rounding noise: {error}",
@@ -106,8 +107,8 @@ add_phrases(
         "step_raised": "step {step} raised {error}{asked:if , not {asked}}: {text}",
         "not_raised": "step {step} should raise {asked}, and did not",
         "step_not_run": "step {step} was not run: {entry} could not be evaluated in the first place",
-        "ran_out_of_time": "ran out of time after {seconds:g} seconds",
-        "ran_out_of_time_inside": "ran out of time after {seconds:g} seconds: {inside} had not returned",
+        "ran_out_of_time": "ran out of time after {seconds:value} seconds",
+        "ran_out_of_time_inside": "ran out of time after {seconds:value} seconds: {inside} had not returned",
         "ran_out_of_memory": "ran out of memory{text:if : {text}}",
         "cache_differs": "computed afresh, it comes out otherwise than the cache has it",
         "process_ended": "the process that ran it ended {text}",
@@ -137,20 +138,20 @@ add_phrases(
         # Oracles
         "refuted_by_proof": "holds at these numbers, but not for all values{sizes:if  (at {sizes:sizes})}: the exact "
         "oracle refutes it",
-        "beyond_rounding": "near, but not equal: off by {part:.1g} of its size, {times:.0f} times what rounding "
+        "beyond_rounding": "near, but not equal: off by {part:bar} of its size, {times:whole} times what rounding "
         "explains",
-        "off_in_double_precision": "off by {part:.1g} of its size in double precision, though not by more than this "
+        "off_in_double_precision": "off by {part:bar} of its size in double precision, though not by more than this "
         "dtype rounds",
         "within_tolerance_not_exact": "within the tolerance allowed, but not exact: the exact oracle refutes it",
         "not_proved": "not proved: {why}",
-        "method_cannot_tell": "{method} cannot tell: the error bar is {error:.1g}",
+        "method_cannot_tell": "{method} cannot tell: the error bar is {error:bar}",
         "kinks_not_searched_further": "no derivative there, and the subgradients at {elements} element{elements:s} "
         "were not searched further",
         "jumps": "no derivative there: the function jumps",
-        "any_subgradient": "no derivative there; any of [{low:.6g}, {high:.6g}] is a subgradient",
+        "any_subgradient": "no derivative there; any of [{low:value}, {high:value}] is a subgradient",
         "differs_along_directions": "differs along random directions",
         "differences_side_with": "differences in double precision side with {engine}: {reference} is rounded",
-        "differences_cannot_confirm": "differences cannot confirm it: their error bar is {error:.1g}",
+        "differences_cannot_confirm": "differences cannot confirm it: their error bar is {error:bar}",
         "differences_disagree": "{got} and {want} agree, but not with differences of first gradients",
         "exact_dtype": "{dtype} is no field of real numbers",
         "exact_steps": "its steps are more than backward passes",

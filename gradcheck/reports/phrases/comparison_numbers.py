@@ -10,8 +10,9 @@ from gradcheck.autograd import dtypes
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import ulp
 from gradcheck.checks.result import MEANT, Comparison
+from gradcheck.reports.number_formats import format_error, format_pair
 from gradcheck.reports.phrases.phrase_table import say
-from gradcheck.reports.safe_text import count, distinct_texts, plain, three_digits
+from gradcheck.reports.safe_text import count, plain
 
 #: Mismatches beside which numbers say nothing.
 _WITHOUT_NUMBERS = ("claim_raised", "shapes_differ")
@@ -35,7 +36,7 @@ def numbers_text(c: Comparison, shown: bool) -> str:
         return ""
     parts = list(filter(None, (shape_mismatch_text(c) or differing_count_text(c),)))
     if not shown and (c.got is not None or c.want is not None):
-        got, want = distinct_texts(c.got, c.want)
+        got, want = format_pair(c.got, c.want)
         ours, theirs = side_names(c)
         where = f"at [{', '.join(map(str, c.worst_index))}] " if c.worst_index else ""
         parts.append(f"{where}{ours} {got}, {theirs} {want}")
@@ -63,7 +64,7 @@ def worst_element_text(c: Comparison) -> str:
     """Return the worst element: its index, both values, their difference."""
     if c.got is None and c.want is None:
         return ""
-    got, want = distinct_texts(c.got, c.want)
+    got, want = format_pair(c.got, c.want)
     ours, theirs = side_names(c)
     where = f"worst at [{', '.join(map(str, c.worst_index))}]: " if c.worst_index else ""
     return f"{where}{ours} {got}, {theirs} {want}{_errors(c)}"
@@ -77,11 +78,11 @@ def _errors(c: Comparison) -> str:
     error = abs(c.got - c.want) if c.got != c.want else 0.0
     error = math.inf if math.isnan(error) else error
     rel = error / size if size and math.isfinite(error) else error and math.inf
-    sizes = [f"abs {three_digits(error)}", f"rel {three_digits(rel)}"]
+    sizes = [f"abs {format_error(error)}", f"rel {format_error(rel)}"]
     dtype = dtypes.BY_NAME.get(c.dtype)
     if dtype is not None and dtypes.is_differentiable(dtype) and math.isfinite(size):
         units = error / float(ulp(np.asarray(size), dtype))
-        sizes += [f"{three_digits(units)} ULP"] if units <= _MANY_ULP else []
+        sizes += [f"{format_error(units)} ULP"] if units <= _MANY_ULP else []
     return f" ({', '.join(sizes)})"
 
 
@@ -89,9 +90,9 @@ def tolerance_text(c: Comparison) -> str:
     """Return the tolerance that was exceeded."""
     if c.rtol is None and c.atol is None:
         return ""
-    terms = [] if not c.atol else [three_digits(c.atol)]
+    terms = [] if not c.atol else [format_error(c.atol)]
     if c.rtol:
-        terms.append(f"{three_digits(c.rtol)} * |{side_names(c)[1]}|")
+        terms.append(f"{format_error(c.rtol)} * |{side_names(c)[1]}|")
     return "allowed: " + (" + ".join(terms) or "no difference at all")
 
 

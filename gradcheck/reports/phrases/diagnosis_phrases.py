@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gradcheck.facts import Fact
+from gradcheck.reports.number_formats import format_number
 from gradcheck.reports.phrases.phrase_table import add_phrases, say
 
 #: What each kind of diagnosis means, as `docs/diagnoses.md` lists it.
@@ -63,7 +64,7 @@ def _in_sizes(found: Fact) -> str:
     number, powers = abs(found["number"]), found["powers"]
     above = [_power(word, power) for word, power in powers if power > 0]
     below = [_power(word, -power) for word, power in powers if power < 0]
-    (above if number > 1 else below).insert(0, f"{max(number, 1 / number):.6g}")
+    (above if number > 1 else below).insert(0, format_number("value", max(number, 1 / number)))
     top, bottom = (" * ".join(part for part in side if part != "1") for side in (above, below))
     bottom = f"({bottom})" if " " in bottom else bottom
     sign = "-" if found["number"] < 0 else ""
@@ -77,14 +78,14 @@ def _missing(found: Fact) -> str:
 
 
 def _power(word: str, power: float) -> str:
-    return word if power == 1 else f"sqrt({word})" if power == 0.5 else f"{word} ** {power:g}"
+    return word if power == 1 else f"sqrt({word})" if power == 0.5 else f"{word} ** {format_number('value', power)}"
 
 
 def _factor(factor: str | float | complex) -> str:
     """Return a well-known factor by its name, another by its digits."""
     if isinstance(factor, str):
         return factor
-    return f"{factor:.6g}" if isinstance(factor, complex) else f"{factor:.7g}"
+    return format_number("value" if isinstance(factor, complex) else "factor", factor)
 
 
 add_phrases(
@@ -230,6 +231,6 @@ add_phrases(
         "nan_appears": "{is_nan:if NaN|infinity} appears here{index:if  at {index:shape}}, and in no gradient that it "
         "depends on",
         "nan_of_rule": "{is_nan:if NaN|infinity} is born in the gradient of {op}{index:if  at {index:shape}}"
-        "{argument:given , where its argument is {argument:.6g}}",
+        "{argument:given , where its argument is {argument:value}}",
     }
 )

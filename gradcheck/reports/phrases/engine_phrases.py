@@ -35,7 +35,7 @@ add_phrases(
         "wrong_after_uses": "the gradient of a tensor used {uses:,} times is wrong",
         "no_gradient_arrives": "no gradient arrives at {tensor}",
         "property_shapes_differ": "{what}: its shape is {got:shape}, expected {want:shape}",
-        "property_numbers_differ": "{what}: {got:g}, expected {want:g}",
+        "property_numbers_differ": "{what}: {got:value}, expected {want:value}",
         "raised_of_kind": "{error}: {text}",
         # What Tensor classes do otherwise by design.
         "not_understood": "it is not understood, so nothing is checked: {why}",
@@ -76,7 +76,7 @@ add_phrases(
         "uses_overwritten": "uses overwritten",
         "passes_overwritten": "passes overwritten",
         "sign_changed": "a sign",
-        "factor_added": "a factor of {factor:g}",
+        "factor_added": "a factor of {factor:value}",
         "transpose_added": "a transpose added",
         "transpose_removed": "a transpose removed",
         "op_swapped": lambda found: _SWAPPED.get(found["old"], f"{found['new']} for {found['old']}"),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.facts import Fact
+from gradcheck.reports.number_formats import format_number
 from gradcheck.reports.phrases.phrase_table import add_phrases
 
 #: A tensor with more numbers is not written out.
@@ -44,7 +45,7 @@ def _text(value: Any) -> str:
     """Return integers without a point, other numbers to six digits."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(_text, value))}]"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    return format_number("value", value) if isinstance(value, float) else str(value)
 
 
 add_phrases(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from gradcheck.facts import Fact
+from gradcheck.reports.number_formats import format_number
 from gradcheck.reports.phrases.phrase_table import add_phrases
+from gradcheck.reports.safe_text import truncate
 
 #: In what manner code was asked.
 _MANNERS = {
@@ -41,13 +43,8 @@ def _off(factor: float | None) -> str:
     """Return by which factor forward mode is off, or the factor's name."""
     if factor is None:
         return ""
-    return {0.0: ": nothing moves", -1.0: ": it has the wrong sign"}.get(
-        factor, f": it is off by the factor {factor:g}"
-    )
-
-
-def _short(formula: str) -> str:
-    return formula if len(formula) <= _MOST_SHOWN else f"{formula[: _MOST_SHOWN - 4]} ..."
+    named = {0.0: ": nothing moves", -1.0: ": it has the wrong sign"}
+    return named.get(factor, f": it is off by the factor {format_number('value', factor)}")
 
 
 add_phrases(
@@ -58,20 +55,21 @@ add_phrases(
         "once_differentiable": "it says itself that it is differentiable once: second order is not asked for",
         "wider_dtype": "it computes in {dtypes:commas}, which is more precise than what it is given",
         "aliases_argument": "what it returns shares memory with an argument: who changes one in place changes both",
-        "nondeterministic": "asked again it differs by {size:.0e}, which is rounding",
-        "not_the_same_again": "{engine} is not deterministic: asked the same again it differs by {size:.0e}",
+        "nondeterministic": "asked again it differs by {size:magnitude}, which is rounding",
+        "not_the_same_again": "{engine} is not deterministic: asked the same again it differs by {size:magnitude}",
         "incoming_changed": "{engine} changes its incoming gradient in place",
         "argument_changed": "{engine} changes its argument {name} in place",
         "refuses": lambda found: f"{_manner(found)} {found['text']}",
         "otherwise": lambda found: f"the {found['what']} of {found['tensor']} is wrong {_manner(found)}",
         "jvp_wrong": lambda found: (
             f"forward mode (`jvp`) is wrong with respect to {found['tensor']}: along a direction the results change by "
-            f"{found['got']:.6g}, by the gradient, which is right, by {found['want']:.6g}{_off(found['factor'])}"
+            f"{format_number('value', found['got'])}, by the gradient, which is right, by "
+            f"{format_number('value', found['want'])}{_off(found['factor'])}"
         ),
         "keeps_state": "it keeps what its backward needs in itself: each call is pulled back before the next",
         "refuses_integers": "it refuses integers, which its entry takes",
         "integers_otherwise": "given integers it computes something else than its entry: they stay integers on the way",
-        "overflows_far": "{engine} overflows for numbers about {size:.0f}, where its entry does not",
+        "overflows_far": "{engine} overflows for numbers about {size:whole}, where its entry does not",
         "functions_replaced": "it puts something else in place of {names:commas}, which is undone",
         "rules_right": "its own {rules:commas} {rules:one is|are} right",
         "inside_the_graph": "inside the whole graph, with the case's own passes; alone it is right",
@@ -82,14 +80,14 @@ add_phrases(
         "changes that {dtype} sees",
         "between_the_sides": "no derivative there, and {engine} stays between the two sides",
         "undefined_at_kink": "no derivative there, and {engine} has no number for it",
-        "differences_bar": "differences are known to {error:.0e} there",
+        "differences_bar": "differences are known to {error:magnitude} there",
         "forward_not_followed": "torch does not follow its forward everywhere: differences decide",
         "inside_entry": "{where}: {what}",
         "part_not_there": "what flows through {where} is missing",
         "part_negated": "what flows through {where} has the wrong sign",
-        "part_scaled": "what flows through {where} comes with the factor {factor:g}",
+        "part_scaled": "what flows through {where} comes with the factor {factor:value}",
         "other_formula": lambda found: (
-            f"computed as {_short(found['wrong'])} where {_short(found['right'])} belongs"
+            f"computed as {truncate(found['wrong'], _MOST_SHOWN)} where {truncate(found['right'], _MOST_SHOWN)} belongs"
             + (f", in {found['formula']}" if _MOST_SHOWN >= len(found["formula"]) > len(found["wrong"]) else "")
         ),
         "slices_elsewhere": "the right slices along dim {dim} in another order",
@@ -99,7 +97,7 @@ add_phrases(
         "nothing_in_a_part": "right in a part, and zero in the rest",
         "not_stopped_in_a_part": "right in a part, and in the rest, where it is zero, something arrives",
         "on_the_other_side": "a mask the other way round: zero where something belongs, something where zero does",
-        "factor_in_a_part": "right in a part, and in the rest off by the factor {factor:g}",
+        "factor_in_a_part": "right in a part, and in the rest off by the factor {factor:value}",
         "signs_in_a_part": "right in size everywhere, and in a part of the wrong sign",
         "comes_with_factor": "off by a factor that is no constant: {factor}",
         "slices_overwritten": "the contributions of the slices of {tensor} along dim {dim} replace each other",
@@ -109,6 +107,6 @@ add_phrases(
         "computed_with": "computed with {tensor}",
         "second_detached": "detached: what its backward has for {gradient} is not recorded as depending on {tensor}, "
         "as if it were computed of a detached tensor, or under no_grad",
-        "own_rounding": "{engine} rounds more than its entry: by up to {size:.0e}, as inputs moved a little show",
+        "own_rounding": "{engine} rounds more than its entry: by up to {size:magnitude}, as inputs moved a little show",
     }
 )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import partial
 from string import Formatter
 from typing import Any
 
 from gradcheck.facts import Fact
+from gradcheck.reports.number_formats import NUMBER_FORMATS, format_number
 from gradcheck.reports.safe_text import ordinal
 
 Phrase = str | Callable[[Fact], str]
@@ -58,6 +60,7 @@ def ranges(places: tuple[int, ...]) -> str:
 
 #: `{names:list}`: how data is written, besides what Python's own format knows.
 FORMATTERS: dict[str, Callable[[Any], str]] = {
+    **{kind: partial(format_number, kind) for kind in NUMBER_FORMATS},
     "list": join_names,
     "and": lambda names: " and ".join(map(name_of_source, names)),
     "commas": ", ".join,
@@ -70,7 +73,7 @@ FORMATTERS: dict[str, Callable[[Any], str]] = {
     "shapes": lambda shapes: " and ".join(f"[{', '.join(map(str, sizes))}]" for sizes in shapes),
     "sizes": lambda sizes: ", ".join(f"{name} = {size}" for name, size in sizes),
     "axes": lambda axes: f"{'axis' if len(axes) == 1 else 'axes'} {join_names(tuple(map(str, axes)))}",
-    "closeness": lambda error: f" to {error:.0e}" if error else " exactly",  # how near to each other, relatively
+    "closeness": lambda error: " exactly" if not error else f" to {format_number('magnitude', error)}",
 }
 #: `{axis:given along axis {axis}|everywhere}`: which of two templates is taken, of which the second may be left out.
 CONDITIONS: dict[str, Callable[[Any], bool]] = {

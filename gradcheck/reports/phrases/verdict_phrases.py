@@ -43,20 +43,20 @@ add_phrases(
         "oracle_sides_with": "{want} and {got} differ, {oracle} sides with {got}{closeness:closeness}",
         "all_differ": "{names:list} all differ",
         "oracle_cannot_tell": "{got} and {want} differ, and {oracle} cannot tell: {error:finite its error bar is "
-        "{error:.1g}|it does not converge there}",
+        "{error:bar}|it does not converge there}",
         "wrong_together": "{wrong:list} {wrong:one is|are} wrong together: {agree:list} agree{closeness:closeness}",
         "parted": "{some:list} stand against {others:list}",
-        "outside_subgradients": "{name} is wrong: no derivative there, and {name} ({value:.6g}) is outside of the "
-        "subgradients, [{low:.6g}, {high:.6g}]",
+        "outside_subgradients": "{name} is wrong: no derivative there, and {name} ({value:value}) is outside of the "
+        "subgradients, [{low:value}, {high:value}]",
         "outside_together": "{name} is wrong: no derivative there, and though each of its numbers may be a "
         "subgradient's, together they are none",
         "nobody_has_a_subgradient": "no derivative there, and {reference}'s own gradient is no subgradient either",
         "reference_wrong": "no failure, {reference} is wrong here: {what}",
         "by_ops_alone": "by its {ops:list} alone, where {what}",
         "repeats_reference": "it repeats a mistake of {reference}: {what}",
-        "is_not_derivative": "{value:.6g} is no derivative here, which is {derivative:.6g}",
-        "kink": "no derivative there, {jumps:if for the function jumps|and any of [{low:.6g}, {high:.6g}] is a "
-        "subgradient}: {got} takes {got_value:.6g}, {want} {want_value:.6g}",
+        "is_not_derivative": "{value:value} is no derivative here, which is {derivative:value}",
+        "kink": "no derivative there, {jumps:if for the function jumps|and any of [{low:value}, {high:value}] is a "
+        "subgradient}: {got} takes {got_value:value}, {want} {want_value:value}",
         "convention": "a difference of convention, not a failure: {kink}",
         "another_convention": "another convention at a kink: {kink}",
         "convention_at_first_kink": "a difference of convention, not a failure: first gradients have a kink there",
@@ -106,7 +106,7 @@ add_phrases(
             "marked xfail for certain claims alone, and fails elsewhere too: " + _some(found["claims"])
         ),
         "past_its_date": "marked xfail until {until}, which is past: {reason}",
-        "has_drifted": "drift: {claim} agreed to {was:.0e}, and now to {now:.0e}",
+        "has_drifted": "drift: {claim} agreed to {was:magnitude}, and now to {now:magnitude}",
         # Of an engine as a whole, and where there is no cause
         "recursion_engine": "the backward pass calls itself for every tensor that a gradient reaches; a long graph is "
         "deeper than Python's stack",

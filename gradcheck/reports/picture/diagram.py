@@ -10,7 +10,6 @@ from typing import Literal
 from gradcheck.language.case import Case, Value
 from gradcheck.language.expr.nodes import Name
 from gradcheck.language.expr.printer import to_text
-from gradcheck.reports.safe_text import plain
 
 NodeKind = Literal["input", "constant", "entry"]
 #: What is known of a node: `faulty` is where something goes wrong first, `follows` what is wrong because of it.
@@ -140,9 +139,3 @@ def nearest_nodes(graph: Diagram, most: int) -> Diagram:
         if e.source in places and e.target in places
     )
     return Diagram(nodes, edges, graph.omitted_nodes + len(graph.nodes) - len(nodes))
-
-
-def short_line(text: str, room: int) -> str:
-    """A text on one line, and no longer than so many characters."""
-    text = plain(text)
-    return text if len(text) <= room else f"{text[: room - 1]}…"

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from gradcheck.reports.picture.diagram import Diagram, short_line
+from gradcheck.reports.palette import VERDICT_COLOURS, light
+from gradcheck.reports.picture.diagram import Diagram
 from gradcheck.reports.picture.svg import MARKS
+from gradcheck.reports.safe_text import short_line
 
 _SHAPES = {"input": "shape=ellipse", "constant": 'shape=box, style="rounded,dashed"', "entry": "shape=box"}
-_COLORS = {
-    "failed": "#b3410e",
-    "faulty": "#b3410e",
-    "follows": "#a06a00",
-    "undecided": "#6a4a9c",
-    "passed": "#1f6fb2",
-    "unknown": "#606870",
-}
 
 
 def to_dot(graph: Diagram) -> str:
@@ -25,7 +19,7 @@ def to_dot(graph: Diagram) -> str:
             f"\\n{_escaped(short_line(node.text, 60))}" if node.text else ""
         )
         wide = ", penwidth=3" if node.verdict == "faulty" else ", penwidth=2" if node.is_root else ""
-        color = _COLORS[node.verdict]
+        color = light(VERDICT_COLOURS[node.verdict])
         lines.append(f'  n{at} [label="{label}", {_SHAPES[node.kind]}, color="{color}"{wide}];')
     for edge in graph.edges:
         times = f' [label="×{edge.times}"]' if edge.times > 1 else ""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
-from gradcheck.reports.picture.diagram import Diagram, DiagramNode, nearest_nodes, short_line
+from gradcheck.reports.palette import VERDICT_COLOURS, light
+from gradcheck.reports.picture.diagram import Diagram, DiagramNode, nearest_nodes
 from gradcheck.reports.picture.svg import MARKS
+from gradcheck.reports.safe_text import short_line
 
 #: What has a meaning in a label, and is written by its number: all but letters, digits and blanks.
 _SPECIAL_CHARACTERS = re.compile(r"[^\w ]", re.ASCII)
@@ -13,14 +15,15 @@ _SPECIAL_CHARACTERS = re.compile(r"[^\w ]", re.ASCII)
 MOST_CHARACTERS, MOST_EDGES = 50_000, 500
 _SHAPES = {"input": ("([", "])"), "constant": ("([", "])"), "entry": ("[", "]")}
 _LOOKS = {
-    "failed": "fill:#fbe3d6,stroke:#b3410e,color:#4a1a04",
-    "faulty": "fill:#fbe3d6,stroke:#b3410e,color:#4a1a04,stroke-width:4px",
-    "follows": "fill:#fdf1d8,stroke:#a06a00,color:#4a3200",
-    "undecided": "fill:#eee7f7,stroke:#6a4a9c,color:#2e1a52",
-    "passed": "fill:#dcebf9,stroke:#1f6fb2,color:#08304f",
+    **{
+        verdict: f"fill:{light(f'{name}-soft')},stroke:{light(name)},color:{light('ink')}"
+        for verdict, name in VERDICT_COLOURS.items()
+        if verdict != "unknown"
+    },
     "constant": "stroke-dasharray:4 3",
     "root": "stroke-width:3px",
 }
+_LOOKS["faulty"] += ",stroke-width:4px"
 
 
 def to_mermaid(graph: Diagram) -> str:

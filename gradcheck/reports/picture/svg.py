@@ -9,8 +9,10 @@ from __future__ import annotations
 from html import escape
 from importlib.resources import files
 
-from gradcheck.reports.picture.diagram import Diagram, DiagramNode, short_line
+from gradcheck.reports.palette import css_colours
+from gradcheck.reports.picture.diagram import Diagram, DiagramNode
 from gradcheck.reports.picture.layout import Box, Layout, compute_layout
+from gradcheck.reports.safe_text import short_line
 
 #: What stands for a verdict besides its colour, and what it means.
 MARKS = {"passed": "✓", "failed": "✗", "faulty": "✗", "follows": "↯", "undecided": "?", "unknown": ""}
@@ -51,8 +53,10 @@ def to_svg(graph: Diagram, *, alone: bool = False, titles: bool = False, label: 
 
 
 def picture_styles() -> str:
-    """Return the styles of the picture, which pages share."""
-    return files("gradcheck.reports").joinpath("page/static/graph.css").read_text(encoding="utf-8")
+    """Return the styles of the picture, with its colours."""
+    return css_colours("graph") + files("gradcheck.reports").joinpath("page/static/graph.css").read_text(
+        encoding="utf-8"
+    )
 
 
 def _size(node: DiagramNode) -> tuple[float, float]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gradcheck.autograd.op import TABLE
-from gradcheck.reports.commands.ops_text import op_details, op_table
+from gradcheck.reports.commands.ops_text import op_details, op_table, ops_page
+from tests.paths import DOCS
 
 
 @pytest.mark.parametrize("room", [60, 80, 100, 200])
@@ -39,3 +40,16 @@ def test_only_what_is_known_is_told() -> None:
     assert lines[0] == "exp(input)"
     assert not any(line.startswith("kinks:") for line in lines)
     assert any(line.endswith(".py:" + line.rpartition(":")[2]) and "autograd/ops" in line for line in lines)
+
+
+def test_the_page_is_of_this_table() -> None:
+    text = (DOCS / "ops.md").read_text(encoding="utf-8")
+    wrong = [line for line in ops_page().splitlines() if line not in text.splitlines()]
+    assert text == ops_page(), f"run `gradcheck ops --format markdown > docs/ops.md`; not there yet: {wrong[:5]}"
+
+
+def test_what_can_be_differentiated_can_be_twice_and_forward() -> None:
+    lines = [line for line in (DOCS / "ops.md").read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    served = [line for line in lines if "complex step" in line or "differences" in line]
+    assert len(served) > 450
+    assert [line for line in served if "forward, order 2" not in line] == []

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from gradcheck.reports.page import heat_map
-from gradcheck.reports.page.heat_map import COLOURS, INFINITE, LEVELS, MOST_PIXELS, NAN, draw_heat_map
+from gradcheck.reports.page.heat_map import INFINITE, LEVELS, MOST_PIXELS, NAN, draw_heat_map
 from gradcheck.reports.page.png import encode_png
+from gradcheck.reports.palette import HEAT
 
 
 def pixels(source: str) -> np.ndarray:
@@ -143,7 +144,7 @@ def test_without_a_tensor_there_is_none(comparison: Any, monkeypatch: pytest.Mon
 
 
 def test_every_level_has_a_colour() -> None:
-    assert len(COLOURS) == len(LEVELS)
+    assert len(HEAT) == len(LEVELS)
 
 
 def test_png() -> None:
