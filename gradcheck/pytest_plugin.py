@@ -149,7 +149,6 @@ def _checker(config: pytest.Config) -> Callable[[Any], CaseResult]:
 
 
 def _in_process_checker(options: Options) -> Callable[[Any], CaseResult]:
-    """Return a function that checks a case in this process."""
     from gradcheck.checks.options import engines_of
     from gradcheck.checks.scheduling.sequential import engine_sessions, make_checker
 

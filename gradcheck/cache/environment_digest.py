@@ -60,9 +60,6 @@ class EnvironmentDigest:
         return _digest([self.code, self.machine, *(part for pair in self.libraries.items() for part in pair)]).encode()
 
 
-# gradcheck itself ------------------------------------------------------------------------------------
-
-
 def package_digest(package: str = _PACKAGE_FOLDER) -> str | None:
     """Return the digest of a package's files; None if bytecode is stale."""
     found = []
@@ -107,9 +104,6 @@ def _files(folder: str) -> Iterator[str]:
                     waiting.append(entry.path)
 
 
-# Libraries ---------------------------------------------------------------------------------------------
-
-
 def library_digest(name: str) -> str | None:
     """Return the digest of a library's record and of files changed later."""
     # without a record, every file counts; a library that is not installed has a digest, too
@@ -133,9 +127,6 @@ def _written_after(folder: str, moment: int) -> Iterator[str]:
         about = os.stat(file)
         if about.st_mtime_ns > moment:
             yield f"{file[len(folder) :]} {about.st_size} {about.st_mtime_ns}"
-
-
-# The machine and the process -----------------------------------------------------------------------------
 
 
 def machine_digest() -> str:

@@ -44,7 +44,6 @@ def refusal(folder: Path, environment: Mapping[str, str] = os.environ) -> str:
 
 
 def _names(path: str | os.PathLike[str]) -> tuple[str, str]:
-    """Return an absolute path, and its target."""
     return os.path.abspath(path), os.path.realpath(path)
 
 

@@ -35,7 +35,6 @@ def command() -> None:
 
 
 def _rows(settings: Mapping[str, Setting]) -> Iterator[tuple[str, str, str]]:
-    """Yield key, value and source."""
     yield _row("paths", settings.get("paths"), "cases")
     for key, option in option_keys().items():
         yield _row(key, settings.get(option.name or key), _default(option))

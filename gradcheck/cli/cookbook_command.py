@@ -31,7 +31,6 @@ class _SignedExpressionCommand(click.Command):
     """A command whose expression may begin with a sign."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put a space before a sign, so that click sees no option."""
         return super().parse_args(ctx, [f" {a}" if _SIGNED.match(a) else a for a in args])
 
 
@@ -115,7 +114,6 @@ def _no_entry_error(text: str) -> GradcheckError:
 
 
 def _parse_shapes(shapes: tuple[str, ...]) -> dict[str, list[str]]:
-    """Return the shapes that `--shape` states. Raises UsageError."""
     found = {}
     for shape in shapes:
         name, equals, sizes = shape.partition("=")

@@ -22,7 +22,7 @@ def register_fast_exit() -> list[int]:
 
 
 def allow_immediate_exit() -> None:
-    """Allow to skip exit handlers of libraries, which takes torch long."""
+    """Allow skipping exit handlers of libraries, which takes torch long."""
     # only core and torch ran, in no other process: nothing waits for those handlers
     _immediate_exit_allowed.append(True)
 

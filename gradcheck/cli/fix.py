@@ -76,7 +76,6 @@ def _find_corrections(result: RunResult, run: Run) -> list[CorrectedFile]:
 
 
 def _rerun_files(result: RunResult, files: set[str], select: Select, run: Run) -> RunResult:
-    """Return the result, with the cases of changed files checked again."""
     from gradcheck.language.case import Loaded
 
     selection = select()

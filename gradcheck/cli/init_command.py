@@ -23,7 +23,7 @@ _MOST_BYTES = 1_000_000
 @click.argument("case", required=False, type=click.Path(path_type=Path), metavar="[FILE.yaml]")
 @options.UNREAD_VERBOSE
 def command(case: Path | None) -> None:
-    """Write a first case, and the files that have a repository's cases checked.
+    """Write a first case, and the files that check a repository's cases.
 
     These are a workflow for GitHub, hooks for pre-commit and the setting of an editor. With FILE.yaml, a first case
     there and nothing else. Existing files stay as they are.

@@ -123,7 +123,6 @@ def _explain_small_case(case: Case, seed: int | None) -> Explanation | None:
 
 
 def _check_step_and_tensor(traced: TracedCase, step: int | None, tensor: str) -> None:
-    """Raise UsageError for a step or a tensor that does not exist."""
     from gradcheck.reports.commands.trace_text import tensors_named
 
     steps = traced.case.steps

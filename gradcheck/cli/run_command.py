@@ -66,7 +66,6 @@ def command(paths: tuple[str, ...], **chosen: Any) -> int:
 
 
 def _check_paths(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
-    """Check the cases below the paths, and report; return the exit code."""
     if chosen.pop("coverage"):
         return _check_with_coverage(paths, chosen)
     outputs = _outputs(chosen)
@@ -114,7 +113,6 @@ def _check_with_coverage(paths: tuple[str, ...], chosen: dict[str, Any]) -> int:
 
 
 def _preload(given: dict[str, Any]) -> None:
-    """Start workers while the files are read."""
     from gradcheck.checks.options import Options
     from gradcheck.checks.scheduling.parallel import preload
 
@@ -157,7 +155,6 @@ def _baseline(file: Path | None, update: bool, strict: bool) -> Baseline | None:
 
 
 def _check_and_update_baseline(which: CaseSelection, given: dict[str, Any], outputs: Outputs) -> int:
-    """Run, and record every failure as a known one."""
     from gradcheck.cli.baseline_file import update_baseline
     from gradcheck.language.case import STDIN
 
@@ -176,7 +173,6 @@ def _check_and_update_baseline(which: CaseSelection, given: dict[str, Any], outp
 
 
 def _is_whole(which: CaseSelection, given: dict[str, Any], result: RunResult) -> bool:
-    """Return whether all cases of every file ran."""
     return which.has_whole_files and not result.interrupted and "maxfail" not in given
 
 
@@ -248,7 +244,6 @@ def _run(selection: Loaded, given: dict[str, Any], told: Callable[[CaseResult], 
 
 
 def _write_smallest_cases(result: RunResult) -> RunResult:
-    """Write the smallest reproductions, each into a file of its own."""
     cases = tuple(
         replace(case, smallest=replace(case.smallest, file=write_smallest_case(case.id, case.smallest.case)))
         if case.smallest

@@ -113,9 +113,6 @@ def _nothing_selected(paths: Sequence[str], found: Sequence[Case]) -> NothingToD
     return NothingToDo(f"none of {len(found)} cases in {where} is selected", hint=hint)
 
 
-# Keywords ----------------------------------------------------------------------------------------------
-
-
 def compile_keywords(expression: str) -> Callable[[str], bool]:
     """Return a predicate on ids for words with `and`, `or`, `not`, brackets.
 

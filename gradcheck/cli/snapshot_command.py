@@ -75,7 +75,6 @@ def _report_skipped(one: Snapshot) -> int:
 
 
 def _write_gradients(path: Path, those: Sequence[Snapshot], check: bool) -> int:
-    """Return how many cases of a file changed. Raises UsageError."""
     from gradcheck.language.case_writer import literal
     from gradcheck.language.loader.expected_writer import insert_expected
     from gradcheck.language.loader.yaml_document import DEFAULT_LIMITS

@@ -144,7 +144,6 @@ def _is_foreground() -> bool:
 
 
 def _end_with_parent(parent: int) -> None:
-    """End this process when its parent ends."""
     _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(CRASH)
@@ -171,7 +170,6 @@ def _exit_at_once(code: int) -> NoReturn:
 
 
 def _children() -> list[int]:
-    """Return the children of this process; none if the system does not say."""
     try:
         with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
             return [int(word) for word in file.read().split()]

@@ -107,7 +107,6 @@ def _record_state(file: str, found: FileStates) -> None:
 
 
 def _run_in_fork(once: Callable[[tuple[str, ...]], object], paths: tuple[str, ...]) -> None:
-    """Run in a fork, and wait for its end."""
     child = os.fork()
     if not child:
         try:

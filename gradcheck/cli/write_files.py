@@ -62,7 +62,6 @@ def resolve_links(path: str | os.PathLike[str]) -> Path:
 
 
 def _identity(path: Path) -> object:
-    """Return a key that is equal for two names of one file."""
     try:
         known = os.stat(path)
     except (OSError, ValueError):

@@ -49,7 +49,7 @@ class Look:
 
 
 def render(result: RunResult, format: str = "full", look: Look | None = None) -> str:
-    """Return the result in one of `FORMATS`; of unrenderable cases, the status."""
+    """Return the result in one of `FORMATS`; a broken case gives its status."""
     chosen = look or Look()
     written: Callable[[RunResult, Look], str] = import_module(FORMATS[format]).render
     try:

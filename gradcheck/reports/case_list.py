@@ -1,4 +1,4 @@
-"""The cases of a run by file: a line a case, or in a large run a line a file."""
+"""The cases of a run by file: a line a case, or a line a file."""
 
 from __future__ import annotations
 

@@ -252,7 +252,6 @@ def _composing_ops(c: Comparison) -> tuple[str, ...]:
 
 
 def _make_group(key: Hashable, members: list[GroupMember]) -> FailureGroup:
-    """Return the group; an op's own cases come before those of dependents."""
     ordered = sorted(members, key=lambda member: (_group_key(member) != key, _clarity_key(member)))
     once = {id(member.case): member for member in reversed(ordered)}
     kept = tuple(member for member in ordered if once[id(member.case)] is member)

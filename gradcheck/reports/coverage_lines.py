@@ -57,13 +57,11 @@ def _dotted(names: Iterable[tuple[str, str]]) -> set[str]:
 
 
 def _relative_to_cwd(file: str) -> str:
-    """Return the path relative to the working directory, if it is below."""
     path = Path(file)
     return path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else file
 
 
 def _format_ranges(numbers: set[int]) -> str:
-    """Return `3-5, 9`."""
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in _consecutive_ranges(sorted(numbers)))
 
 

@@ -192,7 +192,6 @@ def _location_lines(lead: Comparison, case: CaseResult, look: Look) -> list[Text
 
 
 def _code(lead: Comparison, look: Look) -> list[Text]:
-    """Return the first line of the engine's own function."""
     if lead.code is None:
         return []
     found = locate_part(relative_to_cwd(lead.code), None)
@@ -269,7 +268,6 @@ def _tensors(c: Comparison, look: Look) -> list[Text]:
 
 
 def _explanation_error_lines(case: CaseResult, look: Look) -> list[Text]:
-    """Return, with -v, the errors of gradcheck's own explanations."""
     errors = [error for error in case.incomplete if error.details] if look.verbosity > 0 else []
     lines: list[Text] = []
     for error in errors:

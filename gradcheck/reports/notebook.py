@@ -76,7 +76,6 @@ def _(explanation: Explanation) -> str:
 
 @html_of.register
 def _(found: Conformance) -> str:
-    """Return the table, then the cases that are wrong."""
     everything = found.all_results
     bad = [case for case in everything.cases if case.status in PROBLEM_STATUSES]
     views = [full_view(case, titles=True) if at < MAX_FULL_CASES else brief_view(case) for at, case in enumerate(bad)]

@@ -32,9 +32,6 @@ _WITHOUT_SIZE = (ClaimKind.NODE, ClaimKind.NODE_JVP, ClaimKind.DOT_PRODUCT, Clai
 _EXAMINED = (("elements", "at", "element"), ("directions", "along", "direction"))
 
 
-# Remarks -----------------------------------------------------------------------------------------------
-
-
 def passed_remarks(case: CaseResult) -> list[str]:
     """Return short remarks such as `4 formulas hold at 3 other shapes`."""
     passed = [comparison for comparison in case.comparisons if comparison.status == "passed"]
@@ -75,7 +72,7 @@ def _proof_text(formulas: list[Comparison], number: int) -> str:
 
 
 def _other_points_text(formulas: list[Comparison]) -> str:
-    """Return ` at 3 other shapes, moved numbers and numbers beyond 2 thresholds`."""
+    """Return ` at 3 other shapes, other numbers and numbers beyond …`."""
     trials = list({c.trial.number: c.trial for c in formulas if c.trial is not None}.values())
     drawn = [trial for trial in trials if trial.kind == "drawn"]
     shapes = len({tuple(trial.sizes.items()) for trial in drawn if trial.resized})
@@ -113,9 +110,6 @@ def _conventions(case: CaseResult) -> list[str]:
     return [f"{count(len(places), 'point')} without a derivative, where engines differ"] if places else []
 
 
-# Table -------------------------------------------------------------------------------------------------
-
-
 def claim_rows(case: CaseResult) -> list[tuple[list[Comparison], tuple[str, ...]]]:
     """Return each claim that did not fail, with its trials, and its columns."""
     groups: dict[tuple[object, ...], list[Comparison]] = {}
@@ -139,7 +133,6 @@ def claim_table(case: CaseResult, width: int = 80) -> list[Text]:
 
 
 def _row(group: list[Comparison]) -> tuple[str, ...]:
-    """Return a claim's kind, tensor, sides, size, and outcome."""
     first = group[0]
     what = first.what.replace("_", " ") + (f", step {first.step + 1}" if first.step else "")
     name = first.formula or first.tensor if first.what is ClaimKind.CHECK else first.tensor
@@ -185,7 +178,6 @@ def _fixed_parts_text(known: Mapping[str, Any]) -> str:
 
 
 def _outcome(group: list[Comparison]) -> str:
-    """Return the worst relative error if it is known; else that it agrees."""
     if group[0].what is ClaimKind.WRONG_FORMULA:
         return ""
     if group[0].status != "passed":

@@ -63,7 +63,7 @@ def convention_lines(result: RunResult) -> list[str]:
 
 
 def unsupported_lines(result: RunResult, everything: bool = False) -> list[str]:
-    """Return `mine.Tensor cannot run 14 of 60 cases; it would … with getitem (9)`."""
+    """Return `mine.Tensor cannot run 14 of 60 cases; …` for each engine."""
     return [_unsupported_line(one, everything) for one in unsupported_features(result)]
 
 
@@ -133,7 +133,6 @@ def mutation_score_summary(result: RunResult) -> str:
 
 
 def _rule_coverage_text(measured: list[MutationScore]) -> str:
-    """Return in how many of the table's gradient rules faults were planted."""
     where = {(m.where["op"], m.where["argument"]) for one in measured for m in one.mutants if m.where.kind == "in_rule"}
     rules = sum(rule is not None for op in whole_table().values() for rule in op.rules)
     return f"; in {len(where)} of {rules} rules of the table" if where else ""

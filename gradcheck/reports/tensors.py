@@ -26,9 +26,6 @@ _GOT, _WANT = FAILURE, SUCCESS
 Rows = list[list[Any]]
 
 
-# Within a line -----------------------------------------------------------------------------------------
-
-
 def value_range_text(seen: Glimpse) -> str:
     """Return `from -1 to 4`, `of 2`, `from -1 to 4, 3 NaN or infinite`."""
     number = math.prod(seen.shape)
@@ -57,9 +54,6 @@ def to_printable_dtype(array: np.ndarray) -> np.ndarray:
 def _nested(value: Any) -> str:
     """Return a list as text; its depth is bounded by NumPy's."""
     return f"[{', '.join(map(_nested, value))}]" if isinstance(value, list) else format_cell(value)
-
-
-# Side by side ------------------------------------------------------------------------------------------
 
 
 def is_small(array: np.ndarray | None) -> bool:

@@ -80,7 +80,6 @@ def check_function(
 
 
 def _with_python_snippet(case: Case, found: CaseResult) -> CaseResult:
-    """Return a failed result with its call in a few lines of Python."""
     if found.status != "failed" or found.smallest is not None:
         return found
     from gradcheck.checks.implementations.python_reproduction import python_reproduction
@@ -107,7 +106,6 @@ def _implementation(function: Any, backward: Any, entry: str, own: Mapping[str, 
 
 
 def _case(given: Mapping[str, Any], spec: str, own: Mapping[str, Any], place: Place) -> Case:
-    """Return the case of these inputs. Raises InvalidCase."""
     from gradcheck.language.loader import load_text
 
     arrays: dict[str, np.ndarray] = {}
@@ -202,7 +200,6 @@ def _with_place(case: Case, place: Place) -> Case:
 
 
 def _check_without_spec(implementation: Implementation, case: Case, names: Sequence[str], on: str = "cpu") -> RunResult:
-    """Check code at the case's inputs and at others, in each requested dtype."""
     from gradcheck.checks.implementations.python_reproduction import standalone_reproduction
     from gradcheck.checks.implementations.self_consistency import check_self_consistency as check
     from gradcheck.engines.implementation.binding import bind

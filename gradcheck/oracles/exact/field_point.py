@@ -51,7 +51,6 @@ class _Function:
         return len(self.seen) + self.others
 
     def lookup(self, arguments: np.ndarray, default: np.ndarray) -> np.ndarray:
-        """Return the defined values of these arguments, else `default`."""
         if not len(self.keys):
             return default
         places = np.minimum(np.searchsorted(self.keys, arguments), len(self.keys) - 1)

@@ -50,8 +50,6 @@ def free_variables(point: FieldPoint, generator: np.random.Generator, shape: tup
 
 @dataclass(slots=True)
 class _Leaves:
-    """The leaves of one problem, and those found so far."""
-
     problem: Problem
     point: FieldPoint
     generator: np.random.Generator

@@ -186,7 +186,6 @@ class _ClaimsAtPoint:
             return None
 
     def gap_alone(self) -> int:
-        """Return the difference of the only claim. Raises GradcheckError."""
         if not self.claimed:
             raise Unsupported("a formula that cannot be evaluated there")
         tracker, value = self.claimed[0]
@@ -235,7 +234,6 @@ class _ClaimsAtPoint:
         return self._cores[names]
 
     def _gap(self, name: str, value: Dual) -> Dual:
-        """Return the difference of one claim, along a direction."""
         if name not in self._derivatives:
             self._derivatives[name] = self.graph.derivative({name})
         return self._inner(name, value) - self._derivatives[name]

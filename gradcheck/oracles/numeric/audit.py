@@ -77,11 +77,7 @@ def is_between_sides(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarra
     return found
 
 
-# Elements ------------------------------------------------------------------------------------------
-
-
 def _audit_elements(gradient: NumericGradient, indices: np.ndarray, claimed: np.ndarray, allowed: np.ndarray) -> Audit:
-    """Audit the elements at these flat indices, and report the worst."""
     estimate, flat, slack = gradient.partials(indices.tolist()), claimed[indices], allowed[indices]
     status, at = _worst(estimate, flat, slack)
     interval = None
@@ -120,9 +116,6 @@ def _worst(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> tupl
         if np.any(mask):
             return status, int(np.argmax(np.where(mask, np.nan_to_num(gap, nan=np.inf), -1.0)))
     return "passed", int(np.argmax(gap))
-
-
-# Directions ----------------------------------------------------------------------------------------
 
 
 def _audit_directions(gradient: NumericGradient, claimed: np.ndarray, allowed: np.ndarray) -> Audit:

@@ -109,7 +109,6 @@ def counterexample(
 
 
 def _is_simple(value: float) -> bool:
-    """Return whether it is a short integer, or has a small denominator."""
     return any(abs(value * part - round(value * part)) < 1e-9 for part in _DENOMINATORS) and abs(value) < 1e4
 
 
@@ -122,7 +121,6 @@ def _candidates(case: Case) -> Iterator[tuple[dict[str, int] | None, tuple[int, 
 
 
 def _counterexample_at(problem: Problem, name: str, claim: Claim, budget: WorkBudget) -> Counterexample | None:
-    """Return where the claim differs from the truth, or None."""
     with using_default_dtype(np.dtype(np.float64)), np.errstate(all="ignore"):
         gradients = _Gradients(problem, budget)
         claimed = _claimed(problem, claim, gradients)

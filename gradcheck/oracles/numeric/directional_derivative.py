@@ -71,8 +71,6 @@ class DirectionalDerivative:
         slowdown = 1 if rest is self._at_rest else _SLOWDOWN
         return self._at_rest.forward.work.cost(2 * LEVELS + 1, slowdown)
 
-    # A complex step --------------------------------------------------------------------------------
-
     def complex_step(self, direction: np.ndarray) -> Slope:
         """Return the slope. Raises Unsupported if it is not analytic or finite."""
         point = self.objective.point
@@ -92,8 +90,6 @@ class DirectionalDerivative:
             raise Unsupported("a complex step leaves the finite numbers")
         rounding = 8.0 * EPSILON * float(np.sum(np.abs(found[0])))
         return Slope(value, MARGIN * abs(float(np.sum(found[1])) - value) + rounding)
-
-    # Differences -----------------------------------------------------------------------------------
 
     def differences(self, direction: np.ndarray) -> Slope:
         """Return the slope; at a kink the interval of subgradients nearby."""
@@ -145,8 +141,6 @@ class DirectionalDerivative:
     def _terms(self, moved: np.ndarray) -> np.ndarray:
         detached = self._at_rest_in_long_double.forward.detached
         return self.objective.terms(moved, ForwardPass(detached=detached))
-
-    # At rest ---------------------------------------------------------------------------------------
 
     @cached_property
     def _at_rest(self) -> _UnmovedEvaluation:

@@ -109,13 +109,9 @@ def _moved_arrays(computed: Mapping[str, Any]) -> dict[str, np.ndarray]:
     return found
 
 
-# A complex step ------------------------------------------------------------------------------------
-
-
 def _by_complex_step(
     compute: Compute, points: Arrays, directions: Arrays, rest: Arrays, seed: int
 ) -> dict[str, Estimate]:
-    """Return the tangents of analytic results."""
     if any(array.dtype.kind == "c" for array in (*points.values(), *directions.values())):
         return {}
     height = _first_step(points, directions)
@@ -131,7 +127,6 @@ def _by_complex_step(
 
 
 def _analytic_parts(computed: Mapping[str, Any], rest: Arrays) -> list[tuple[str, np.ndarray]]:
-    """Return the imaginary parts of analytic and finite results."""
     found = []
     for name, value in _moved_arrays(computed).items():
         known = rest.get(name)
@@ -146,9 +141,6 @@ def _analytic_parts(computed: Mapping[str, Any], rest: Arrays) -> list[tuple[str
 def _analytic(value: np.ndarray, again: np.ndarray) -> Estimate:
     error = MARGIN * np.abs(value - again) + 8.0 * EPSILON * np.abs(value)
     return Estimate(value, error, value, value, np.zeros(value.shape, dtype=bool), "complex step")
-
-
-# Differences ---------------------------------------------------------------------------------------
 
 
 def _by_differences(

@@ -54,9 +54,6 @@ class WideHost:
         return dtypes.BY_NAME[dtypes.RAISED.get(name, name)]
 
 
-# One tensor of a case ------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class BackwardPass:
     """One backward pass of a gradient: its roots, seeds and leaves."""
@@ -121,7 +118,6 @@ class TensorObjective:
 
 
 def _entries_below(problem: Problem, tensor: str) -> list[str]:
-    """Return the graph entries that depend on a tensor, in order."""
     moved = {tensor}
     found = []
     for name, claim in problem.case.graph.items():
@@ -129,9 +125,6 @@ def _entries_below(problem: Problem, tensor: str) -> list[str]:
             moved.add(name)
             found.append(name)
     return found
-
-
-# One op alone --------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)

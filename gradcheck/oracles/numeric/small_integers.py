@@ -105,8 +105,6 @@ def _leaf(
 
 
 class _SmallIntegers(NumPy):
-    """NumPy, with small integers for random floats."""
-
     def __init__(self, generator: np.random.Generator, integers: tuple[int, ...]) -> None:
         self.generator, self.integers = generator, integers
 

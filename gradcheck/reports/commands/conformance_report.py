@@ -53,7 +53,6 @@ def render(found: Conformance, look: Look) -> str:
 
 
 def _cost(found: Conformance) -> list[str]:
-    """Return the cost of a pass beside other engines, and how it grows."""
     if found.cost is None:
         return []
     named = ", ".join(f"{plain(name)} {_time(seconds)}" for name, seconds in found.cost.seconds[1:])
@@ -98,7 +97,6 @@ def _cause_lines(found: Conformance, look: Look) -> list[str]:
 
 
 def _unlocked_case_lines(found: Conformance, look: Look) -> list[str]:
-    """Return how many more cases would run with which features."""
     if found.cases is None:
         return []
     return [

@@ -29,9 +29,6 @@ def render(explanation: Explanation, format: str, width: int = 80) -> str:
     return "".join(line.rstrip() + "\n" for line in FORMATS[format](explanation, width))
 
 
-# Text ------------------------------------------------------------------------------------------------
-
-
 def _text(e: Explanation, width: int) -> Iterator[str]:
     yield plain(e.case.id)
     for title, names in (("inputs", e.case.inputs), ("constants", e.case.constants)):
@@ -121,16 +118,12 @@ def _shape(shape: tuple[int, ...]) -> str:
 
 
 def _shown(array: np.ndarray | None) -> str:
-    """Return the shape and a short form of the values."""
     if array is None:
         return ""
     with np.printoptions(threshold=_THRESHOLD, edgeitems=_EDGE, precision=4, linewidth=10**6):
         text = " ".join(np.array2string(array, separator=", ").split())
     text = truncate(text, _VALUES)
     return f"{_shape(array.shape)} {text}" if array.shape else text
-
-
-# YAML ------------------------------------------------------------------------------------------------
 
 
 def _yaml(e: Explanation, width: int) -> Iterator[str]:
@@ -155,7 +148,6 @@ def _yaml(e: Explanation, width: int) -> Iterator[str]:
 
 
 def _used_steps(e: Explanation, exprs: list[Expr]) -> list[str]:
-    """Return the steps that these formulas use, in order."""
     used: set[str] = set()
     for expr in exprs:
         used.update(free_names(expr))
@@ -178,9 +170,6 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-# LaTeX -----------------------------------------------------------------------------------------------
 
 
 def _latex(e: Explanation, width: int) -> Iterator[str]:

@@ -106,7 +106,6 @@ def op_details(entry: Op) -> list[str]:
 
 
 def _source(entry: Op) -> list[str]:
-    """Return the source of the entry, and of rules that stand apart from it."""
     written = [entry.forward, *dict.fromkeys(rule for rule in entry.rules if rule is not None)]
     lines: list[str] = []
     seen: set[tuple[str, int]] = set()

@@ -65,7 +65,6 @@ class Progress:
 
 
 def _bar(terminal: IO[str]) -> rich.progress.Progress:
-    """Return rich's bar, which is imported on first use."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -132,7 +132,6 @@ class _EventTree:
         return [*first, *gap, *(line for block in blocks[-LAST:] for line in self._block_lines(block))]
 
     def lines_about(self, trace: Trace, chosen: set[Tensor]) -> list[str]:
-        """Return what the chosen tensors receive and pass on."""
         lines = [
             line
             for block in self._blocks(trace)
@@ -169,7 +168,6 @@ class _EventTree:
         return wrap(self.sentence(event), self.look.width, indent, " " * (len(indent) + 4))
 
     def sentence(self, event: Received | PassedOn) -> str:
-        """Return one event, on one line."""
         own = self.labels[event.tensor]
         if isinstance(event, PassedOn):
             return f"{_definition_text(own)}  ({own.op}) passes on {self._value(event.gradient)}"
@@ -224,7 +222,6 @@ def _order(trace: Trace, labels: Labels, look: Look) -> list[str]:
 
 
 def _formulas(trace: Trace, labels: Labels, explained: Explanation, look: Look) -> list[str]:
-    """Return the formulas of the gradients that the pass leaves behind."""
     kept = {labels[one.tensor].name for one in trace.kept[: len(trace.kept) if look.verbosity > 0 else MAX_LISTED]}
     lines = []
     for name, text in formula_texts(explained):

@@ -76,7 +76,6 @@ def case_record(case: CaseResult) -> dict[str, Any]:
 
 
 def _smallest(case: CaseResult) -> dict[str, Any]:
-    """Return the smallest case that fails in the same way, if one was found."""
     found = case.smallest
     if found is None:
         return {}
@@ -85,7 +84,6 @@ def _smallest(case: CaseResult) -> dict[str, Any]:
 
 
 def _mutation_score_record(case: CaseResult) -> dict[str, Any]:
-    """Return the mutation score, if it was measured."""
     if case.power is None:
         return {}
     return {

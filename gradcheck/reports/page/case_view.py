@@ -118,7 +118,6 @@ def case_remark(case: CaseResult) -> str:
 
 
 def _facts(case: CaseResult) -> list[str]:
-    """Return the description, the duration, and remarks."""
     about = case.case.description if case.case is not None else ""
     found = [plain(truncate(about, MOST_IN_A_TEXT))] if about else []
     time = "from the cache" if case.cached else f"took {format_duration(case.seconds)}"
@@ -127,9 +126,6 @@ def _facts(case: CaseResult) -> list[str]:
     for engine, conventions in case.conventions:
         found += [f"{plain(engine)}: {plain(say(one))}" for one in conventions]
     return list(dict.fromkeys(found))
-
-
-# What is right -----------------------------------------------------------------------------------------
 
 
 def _claims(case: CaseResult) -> list[ClaimRow]:
@@ -143,9 +139,6 @@ def _claims(case: CaseResult) -> list[ClaimRow]:
         math = formula_to_mathml(first.formula, left) if first.what in FORMULA_CLAIMS and first.formula else ""
         found.append(ClaimRow(tuple(truncate(text, MOST_IN_A_TEXT) for text in columns), math))
     return found
-
-
-# What goes with it -------------------------------------------------------------------------------------
 
 
 def _file(case: CaseResult, members: Sequence[GroupMember]) -> list[SourceLine]:
@@ -173,7 +166,6 @@ def _file(case: CaseResult, members: Sequence[GroupMember]) -> list[SourceLine]:
 
 
 def _smallest(case: CaseResult) -> list[tuple[str, str]]:
-    """Return the smallest failing case, as a case file and as Python."""
     found = case.smallest
     if found is None:
         return []

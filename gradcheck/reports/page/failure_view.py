@@ -198,7 +198,6 @@ def _step(c: Comparison) -> str:
 
 
 def _formulas(c: Comparison) -> list[tuple[str, str]]:
-    """Return the claimed formula, and what may have been meant."""
     step = _step(c)
     left = "" if c.what is ClaimKind.CHECK or step else c.tensor
     claimed = f"claimed of {plain(step)}" if step else "claimed"

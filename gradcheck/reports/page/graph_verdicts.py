@@ -70,13 +70,9 @@ def _verdict(c: Comparison, entry: str) -> NodeVerdict:
     return "undecided" if c.status == "undecided" else "unknown"
 
 
-# Lines -------------------------------------------------------------------------------------------------
-
-
 def _node_details(
     result: CaseResult, graph: Diagram, verdicts: Mapping[str, NodeVerdict]
 ) -> dict[str, tuple[NodeVerdict, tuple[str, ...]]]:
-    """Return the verdict and the lines of each node."""
     claims: dict[str, list[Comparison]] = {}
     for c in result.comparisons:
         if c.what not in _WITHOUT_TENSOR and c.trial is None:
@@ -116,7 +112,6 @@ def _statistics(seen: TensorSummary | None, claims: list[Comparison], is_compute
 
 
 def _differing_values(wrong: list[Comparison]) -> dict[str, str]:
-    """Return the statistics of each side that differs, by name."""
     found: dict[str, str] = {}
     for c in wrong:
         for name, array in zip(side_names(c), (c.got_array, c.want_array), strict=True):

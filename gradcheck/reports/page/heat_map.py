@@ -28,7 +28,6 @@ from gradcheck.reports.tensors import to_printable_dtype
 
 
 def _rgb(colour: str) -> tuple[int, int, int]:
-    """Return red, green and blue of `#00204d`."""
     red, green, blue = bytes.fromhex(colour.removeprefix("#"))
     return red, green, blue
 
@@ -119,7 +118,6 @@ def _is_small(table: np.ndarray) -> bool:
 
 
 def _separate_panels(c: Comparison) -> HeatMap | None:
-    """Return a panel for each tensor, without a map of differences."""
     names = ("where it holds", "") if c.what is ClaimKind.CHECK and c.want_array is None else side_names(c)
     panels = []
     for title, array in zip(names, (c.got_array, c.want_array), strict=True):
@@ -176,7 +174,6 @@ def _labels(shape: tuple[int, ...], table: tuple[int, int]) -> tuple[list[str], 
 
 
 def _axes(shape: tuple[int, ...], table: tuple[int, int]) -> str:
-    """Return how the axes of a tensor lie in its picture."""
     if len(shape) <= 1:
         return f"{math.prod(shape):,} elements, in rows of {table[1]}"
     down = "axis 0" if len(shape) == 2 else f"axes 0 to {len(shape) - 2}"

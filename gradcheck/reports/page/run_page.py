@@ -185,7 +185,6 @@ def _bar(counts: list[tuple[CaseStatus, int, str]]) -> list[tuple[CaseStatus, fl
 
 
 def _causes(found: Causes, numbers: dict[int, int]) -> Iterator[CauseView]:
-    """Yield groups as in the text report, then the problems of single cases."""
     for group in found.groups[:MOST_CAUSES]:
         most = min(MOST_MEMBERS, max(4, MOST_LINKS // len(found.groups)))
         links = tuple(_link(member, numbers) for member in group.members[:most])

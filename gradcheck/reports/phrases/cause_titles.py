@@ -66,7 +66,6 @@ def _made_into(ops: tuple[str, ...]) -> str:
 
 
 def _op_mistake_text(lead: Comparison, group: FailureGroup) -> str:
-    """Return what is wrong with the op, over all cases."""
     assert lead.cause is not None
     what = unwrap_op_fact(lead.cause.what)
     if what.kind not in ("gradients_of_arguments_are_wrong", "its_gradient_is_wrong"):

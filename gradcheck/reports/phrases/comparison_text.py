@@ -141,7 +141,6 @@ def op_error_text(c: Comparison) -> str:
 
 
 def _is_step(c: Comparison) -> bool:
-    """Return whether it is about a step of a derivation."""
     return c.cause is not None and c.cause.origin.kind == "step"
 
 
@@ -209,7 +208,6 @@ def consequences(lead: Comparison, wrong: tuple[Comparison, ...]) -> str:
 
 
 def _tensors(comparisons: tuple[Comparison, ...], kinds: Collection[ClaimKind]) -> tuple[str, ...]:
-    """Return each tensor once, in this order."""
     return tuple(dict.fromkeys(plain(c.tensor) for c in comparisons if c.what in kinds))
 
 

@@ -32,5 +32,4 @@ def to_dot(graph: Diagram) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape backslashes, quotes and ampersands for a label."""
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")

@@ -129,7 +129,6 @@ class _LayeredGraph:
             self.places[at] = start + by
 
     def layout(self, graph: Diagram) -> Layout:
-        """Return the layout with its upper left corner at the origin."""
         ends = [(place, width / 2) for place, (width, _) in zip(self.places, self.sizes, strict=True)]
         left = min(place - half for place, half in ends) - MARGIN
         right = max(place + half for place, half in ends) + MARGIN

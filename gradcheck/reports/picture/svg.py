@@ -93,9 +93,6 @@ def _rect(name: str, x: float, y: float, width: float, height: float, rounding: 
     return f'<rect class="{name}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{rounding:g}"/>'
 
 
-# Lines -------------------------------------------------------------------------------------------------
-
-
 def edge_paths(graph: Diagram, layout: Layout) -> list[str]:
     """Return a line for each value, and one for its gradient if there is one."""
     parts: list[str] = []

@@ -65,9 +65,6 @@ def _elu(x: Dual, alpha: Any = 1.0) -> Dual:
 exact_rule("silu")(lambda x: x * sigmoid(x))
 
 
-# Piecewise linear ----------------------------------------------------------------------------------
-
-
 @exact_rule("relu")
 def _relu(x: Dual) -> Dual:
     """Return the positive part, and record that it is never negative."""
@@ -108,9 +105,6 @@ exact_rule("leaky_relu")(
     lambda x, slope: x * select(branch_indicator(x.primal()), lift(x.point, 1), lift(x.point, slope))
 )
 exact_rule("threshold")(lambda x, threshold, value: select(x > threshold, x, lift(x.point, value)))
-
-
-# Softmax and its kin -----------------------------------------------------------------------------
 
 
 @exact_rule("logsumexp")

@@ -90,7 +90,6 @@ def branch_indicator(x: Dual, at_zero: float = 0) -> Dual:
 
 
 def _where_zero(x: Dual) -> Any:
-    """Return whether each element is 0, as a number."""
     if x.degree.kinds & PIECEWISE or _may_be_undefined(x):
         return 0
     return Dual(x.point, _zero_residues(x, up_to_sign(x)[0]), None, piecewise_degree(x))
@@ -149,7 +148,6 @@ exact_rule("lt", operands=(0, 1))(lambda a, b: positive(b.add_formally(a, -1).pr
 
 
 def _from_zero(x: Dual) -> Indicator:
-    """Return whether each element is at least 0."""
     if _may_be_undefined(x):
         return _indicator(x, x.point.value(">=", x.value, x.degree))
     return _not(positive(-x))

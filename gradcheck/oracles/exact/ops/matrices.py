@@ -37,7 +37,6 @@ def product(a: Dual, b: Dual) -> Dual:
 
 
 def _product_tangent(x: MatrixChain, y: MatrixChain, a_moves: MatrixChain | None, b_moves: MatrixChain | None) -> Any:
-    """Return the tangent by the product rule."""
     left = None if a_moves is None else a_moves @ y
     right = None if b_moves is None else x @ b_moves
     if left is not None and right is not None:
@@ -56,9 +55,6 @@ def contract(form: Callable[[np.ndarray, np.ndarray], Any], a: Dual, b: Dual, te
         right = modular_arithmetic.bilinear(form, a.value, b.tangent, terms, prime)
         tangent = right if tangent is None else (tangent + right) % prime
     return Dual(a.point, value, tangent, a.degree.times(b.degree).summed(terms))
-
-
-# Sums by Einstein's convention -------------------------------------------------------------------
 
 
 @exact_rule("einsum", operands=())
@@ -91,9 +87,6 @@ def _einsum_of_one(equation: str, x: Dual) -> Dual:
     value = modular_arithmetic.reduce(np.einsum(equation, x.value), x.point.prime)
     tangent = None if x.tangent is None else modular_arithmetic.reduce(np.einsum(equation, x.tangent), x.point.prime)
     return Dual(x.point, value, tangent, x.degree.summed(max(1, x.value.size // max(1, value.size))))
-
-
-# Inverses and systems, by Gauss and Jordan's elimination -----------------------------------------
 
 
 @exact_rule("linalg.inv")
@@ -136,9 +129,6 @@ def _solve(a: Dual, b: Dual, left: bool = True) -> Dual:
         column: Dual = matmul(inverted, b.unsqueeze(-1)).squeeze(-1)
         return column
     return matmul(inverted, b) if left else matmul(b, inverted)
-
-
-# Determinants ------------------------------------------------------------------------------------
 
 
 @exact_rule("linalg.det")

@@ -95,9 +95,6 @@ def _largest(name: str, x: Dual, run: tuple[int, ...]) -> Dual:
     return Dual(x.point, first, None, CONSTANT)
 
 
-# Positions -----------------------------------------------------------------------------------------
-
-
 class Positions:
     """The result of `argmax` along one dimension, for gather and scatter only."""
 
