@@ -42,7 +42,7 @@ class GradcheckError(Exception):
     """The base class of gradcheck's errors."""
 
     kind = "error"
-    lacks = ""  # what an engine would need, where it cannot express something
+    lacks = ""  # the missing feature, if an engine cannot express a case
 
     def __init__(self, message: str, *, hint: str = "") -> None:
         super().__init__(message)
@@ -57,7 +57,7 @@ class InvalidCase(GradcheckError):
     """A case file, or one key of it, that is not valid."""
 
     kind = "invalid"
-    needs_graph_values = False  # whether it takes the graph's values to know: the case then fails
+    needs_graph_values = False  # whether the graph's values are needed; the case then fails
 
     def __init__(self, message: str, *, place: Place | None = None, hint: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -93,8 +93,8 @@ class Unsupported(GradcheckError):
 class TensorError(GradcheckError):
     """An error of an engine's computation; `kind` is its name in the contract."""
 
-    is_own_message = True  # rather than in those of the library that raised it
-    library_would_continue = False  # whether the contract asks for it where the library itself would go on
+    is_own_message = True  # in gradcheck's words, not the library's
+    library_would_continue = False  # whether the contract requires it though the library would continue
 
 
 class ArgumentError(TensorError, TypeError):
@@ -149,6 +149,6 @@ class TooLarge(TensorError, ValueError):
     """A tensor, or a number, beyond the budget that protects the machine."""
 
     kind = "too_large"
-    #: Where it is a tensor, the op that would make it, and of how many elements.
+    #: For a tensor: the op that would make it, and its number of elements.
     op = ""
     elements = 0

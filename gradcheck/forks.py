@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-#: The exit code of a fork that ends here, and of a command that has not come to its end.
+#: The exit code of a fork that ends here, and of a command that did not finish.
 CRASH = 3
 
 #: The process that reports; of each thread, since a program may run cases in several.

@@ -27,7 +27,7 @@ def load(shell: Any) -> None:
         linecache.cache[file] = len(cell), None, cell.splitlines(keepends=True), file
         cases, errors = load_text(cell, file)
         found = run(Loaded(tuple(cases), tuple(errors)), **parse_choices(line, shell.user_ns))
-        # no command checks what stands in no file
+        # no command checks a cell
         return replace(found, cases=tuple(replace(case, reproduce="") for case in found.cases))
 
     shell.register_magic_function(gradcheck, magic_kind="cell", magic_name="gradcheck")
@@ -47,7 +47,7 @@ def parse_choices(line: str, names: Any) -> dict[str, Any]:
         from gradcheck.engines.resolve import as_engine
 
         found["engines"] = [
-            as_engine(names[one], one, one) if one in names else one  # whatever else it is, `run` knows
+            as_engine(names[one], one, one) if one in names else one  # `run` resolves other names
             for one in found["engines"]
         ]
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-#: Where `html_of(thing)` stands.
+#: The module of `html_of(thing)`.
 RENDERER_MODULE = "gradcheck.reports.notebook"
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _SUFFIXES = (".yaml", ".yml")
 _ALWAYS = ("*.gradcheck.yaml", "*.gradcheck.yml")
-#: What an item is called that stands for the mistakes in a file.
+#: The name of an item for the errors of a file.
 _FILE = "the file itself"
 
 
@@ -128,7 +128,7 @@ def _skipped(reason: str) -> BaseException:
     return found
 
 
-#: What checks a case, made once for all of them.
+#: The function that checks a case, made once for a session.
 _CHECKER_KEY = pytest.StashKey[Callable[[Any], "CaseResult"]]()
 
 
@@ -181,7 +181,7 @@ def _report(found: CaseResult) -> str:
     from gradcheck.reports import Look
     from gradcheck.reports.failed_case import failed_case_lines
 
-    _, *lines = failed_case_lines(found, Look(width=100))  # the first says which case it is, as pytest does
+    _, *lines = failed_case_lines(found, Look(width=100))  # the first names the case, as pytest does
     return dedent("\n".join(line.plain.rstrip() for line in lines))
 
 

@@ -19,19 +19,19 @@ from typing import IO
 
 #: A folder with one of these is the root of a project.
 _MARKERS = (".git", ".hg", "pyproject.toml", "gradcheck.toml")
-#: The system's names of files that this process has open to write to. Else what is below /proc leads anywhere.
+#: Names of this process's open files; other paths below /proc may lead anywhere.
 _OPEN = re.compile(r"/dev/(stdout|stderr|fd/[1-9]\d*)|/proc/self/fd/[1-9]\d*")
-#: Whether the system opens a file by a name and the open folder that has it.
+#: Whether the system opens files relative to an open folder.
 _HAS_DIR_FD = {os.open, os.stat, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FOLDER_FLAGS = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | _NO_LINK
-#: Opening a pipe that nobody reads is an error, and nothing is waited for.
+#: Opening a pipe without a reader is an error, and does not wait.
 _APPEND = os.O_WRONLY | os.O_APPEND | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY")) | _NO_LINK
 _CREATE_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | _NO_LINK
 #: Opening a pipe does not wait for its writer, and opening a terminal does not attach the process to it.
 _READ_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_BINARY", "O_CLOEXEC", "O_NOCTTY"))
 
-#: Whether a file that is there, open for reading, may be replaced.
+#: Returns whether an existing file, open for reading, may be replaced.
 MayReplace = Callable[[IO[bytes]], bool]
 
 
@@ -220,12 +220,12 @@ def open_parent_folder(path: str | os.PathLike[str], *, create: bool = False) ->
     """Open the folder of a file, or make it. Raises LinkRefused, OSError."""
     root, inner = resolve(path)
     *parts, name = inner.split(os.sep)
-    while create and not os.path.isdir(root):  # where the folder that was named is not there yet
+    while create and not os.path.isdir(root):  # the named folder does not exist yet
         root, missing = os.path.split(root)
         parts.insert(0, missing)
     opened = Folder(root, link=True)
     try:
-        for part in parts:  # which are no links: one that appears meanwhile is not followed
+        for part in parts:  # no links: one that appears meanwhile is not followed
             outer, opened = opened, opened.open_subfolder(part, create=create)
             outer.close()
         known = opened.entry_stat(name)
@@ -269,7 +269,7 @@ def read_regular(path: str | os.PathLike[str], most: int) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             raise NotRegular(errno.EINVAL, "not a regular file", os.fspath(path))
         found = os.read(descriptor, min(status.st_size, most) + 1)
-        if len(found) > status.st_size:  # it has grown, or its size is not known, as below /proc
+        if len(found) > status.st_size:  # it has grown, or has no size, as below /proc
             while len(found) <= most and (piece := os.read(descriptor, most + 1 - len(found))):
                 found += piece
     finally:

@@ -24,7 +24,7 @@ def open_cache(folder: Path = FOLDER, *, create: bool = False) -> Iterator[Folde
         Folder(os.fspath(folder.parent), link=True) as outer,
         outer.open_subfolder(folder.name, create=create) as opened,
     ):
-        if create and opened.may_write(_IGNORED, lambda _: False):  # an empty one is what a full disk leaves
+        if create and opened.may_write(_IGNORED, lambda _: False):  # a full disk leaves an empty one
             opened.replace(_IGNORED, b"*\n")
         yield opened
 

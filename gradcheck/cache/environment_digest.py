@@ -18,14 +18,14 @@ from pathlib import Path
 
 #: The package itself.
 _PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-#: How what libraries read begins: which kernels they choose, how many threads they have, what is loaded.
+#: Prefixes of variables that libraries read: kernels, threads, loaded code.
 _RELEVANT_VARIABLES = (
     *("ATEN", "BLIS", "CUBLAS", "CUDA", "DNNL", "DYLD_", "GLIBC_", "GOMP", "GOTO", "JAX", "KMP_", "LD_", "MKL", "NPY_"),
     *("NUMPY", "NUMEXPR", "NVIDIA", "OMP_", "ONEDNN", "OPENBLAS", "PYTHON", "PYTORCH", "TORCH", "VECLIB", "XLA"),
 )
-#: Lines of /proc/cpuinfo that say what a processor is, and not how it is doing.
+#: Lines of /proc/cpuinfo on the kind of processor, not on its state.
 _PROCESSOR = ("vendor_id", "cpu family", "model", "model name", "stepping", "flags", "Features", "CPU ")
-#: Folders of a library that hold nothing that runs here.
+#: Folders of a library without code that runs.
 _SKIPPED_FOLDERS = ("__pycache__", "include")
 
 

@@ -15,12 +15,12 @@ from gradcheck.cache.cache_folder import open_cache
 if TYPE_CHECKING:
     import sqlite3
 
-#: Bytes that the file may take, unless it is told otherwise; and the part of them that one entry may.
+#: The most bytes of the file by default, and the share of an entry.
 MAX_BYTES, MAX_ENTRY_SHARE = 64 * 2**20, 1 / 16
-#: Changes with what a file looks like.
+#: The version of the file's format.
 _FORMAT = 1
 _SIGNED = 16
-#: Seconds that another run is waited for, which is writing.
+#: Seconds to wait for another run's write.
 _PATIENCE = 2.0
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS entries (key BLOB PRIMARY KEY, value BLOB, used INTEGER)",
@@ -28,7 +28,7 @@ _TABLES = (
 )
 
 
-#: How the names of files end that SQLite opens beside its own.
+#: The suffixes of files that SQLite opens beside its own.
 _BESIDE = ("-journal", "-wal", "-shm")
 
 
@@ -74,7 +74,7 @@ class SignedStore:
         if not self._is_own_file(create=True):
             return
         with suppress(OSError), self._open() as connection:
-            connection.execute("PRAGMA synchronous = OFF")  # what the machine loses when it stops is seen
+            connection.execute("PRAGMA synchronous = OFF")  # losses after a crash are detected
             connection.execute("BEGIN IMMEDIATE")
             for statement in _TABLES:
                 connection.execute(statement)
@@ -119,14 +119,14 @@ class SignedStore:
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
         """Open the database; errors inside end there. A broken file is removed."""
-        import sqlite3  # here: it is loaded where there is a cache
+        import sqlite3  # here, since only a cache needs it
 
         try:
             with closing(sqlite3.connect(self.file, timeout=_PATIENCE, isolation_level=None)) as connection:
                 connection.execute("PRAGMA trusted_schema = OFF")
                 yield connection
         except sqlite3.Error as error:
-            if type(error) is sqlite3.DatabaseError:  # no full disk, no folder of others, no other run
+            if type(error) is sqlite3.DatabaseError:  # not for a full disk, a foreign folder, or another run
                 with suppress(OSError):
                     self.file.unlink()
 

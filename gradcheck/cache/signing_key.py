@@ -11,7 +11,7 @@ from pathlib import Path
 from gradcheck.safe_files import Folder, project_root
 
 _NAME = "secret"
-#: Bytes of it.
+#: The bytes of a key.
 LENGTH = 32
 
 
@@ -77,6 +77,6 @@ def _create_key(folder: Folder) -> bytes | None:
     """Write a new key atomically, and return it; the later of two wins."""
     about = folder.entry_stat(os.curdir)
     if about is None or (hasattr(os, "geteuid") and about.st_uid != os.geteuid()):
-        return None  # such as root's, in somebody's home
+        return None  # such as root's in a user's home
     folder.replace(_NAME, secrets.token_bytes(LENGTH), mode=0o600)
     return _read(folder)

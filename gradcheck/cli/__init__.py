@@ -18,7 +18,7 @@ def main(arguments: Sequence[str] | None = None, left_with: list[int] | None = N
     tune_garbage_collector()
     atexit.register(gc.freeze)
     words = sys.argv[1:] if arguments is None else list(arguments)
-    # Who calls this with arguments is a program, which may have changed what is computed: it uses no cache.
+    # A caller with arguments is a program, which may have changed the computation: it uses no cache.
     code = None
     if arguments is None and _may_run(words):
         code = _package_digest()

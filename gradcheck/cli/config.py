@@ -24,9 +24,9 @@ from gradcheck.errors import Place, UsageError
 from gradcheck.language.suggest import did_you_mean
 from gradcheck.safe_files import read_regular
 
-#: No file of settings is larger.
+#: The most bytes of a file of settings.
 _MOST_BYTES = 10_000_000
-#: What may differ from path to path: all that concerns one case alone.
+#: The keys of overrides: all that concern one case alone.
 OVERRIDABLE = (
     *("engine", "reference", "dtype", "rtol", "atol", "seed", "trials"),
     *("timeout", "memory", "oracle", "mode", "order", "allow-code"),
@@ -34,7 +34,7 @@ OVERRIDABLE = (
 _PREFIX = "GRADCHECK_"
 _ISOLATED = "GRADCHECK_ISOLATED"
 _YES, _NO = ("1", "true", "yes", "on"), ("0", "false", "no", "off", "")
-#: Where an override's own settings are kept among the others.
+#: The key of overrides in a file, and of the configuration in a context.
 _OVERRIDES = "overrides"
 
 
@@ -191,7 +191,7 @@ class _SettingsFile:
             found = re.search(r"^(.*?) \(at line (\d+), column (\d+)\)$", str(error))
             place = Place(self.name, int(found[2]), int(found[3])) if found else Place(self.name)
             raise UsageError(f"{place}: {found[1] if found else error}") from error
-        except (ValueError, RecursionError) as error:  # numbers and nesting that Python itself gives up on
+        except (ValueError, RecursionError) as error:  # numbers and nesting beyond Python's limits
             long = re.search(r"\d[\d_]{4000}", self.text)
             place = Place(self.name, self.text.count("\n", 0, long.start()) + 1, 1) if long else Place(self.name)
             what = "a number of more digits than can be read" if long else "nested too deeply to be read"

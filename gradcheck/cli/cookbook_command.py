@@ -23,7 +23,7 @@ def _names() -> Iterable[str]:
     return dict.fromkeys((*(one.theme for one in entries()), *(one.name for one in entries())))
 
 
-#: What begins with a sign, and is no option: `-x`, `-0.5 * x`, but not `-v`, `--shape`.
+#: A signed expression: `-x`, `-0.5 * x`, but not `-v`, `--shape`.
 _SIGNED = re.compile(r"-(?![vh]$|-)")
 
 

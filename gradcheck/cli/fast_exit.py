@@ -6,8 +6,8 @@ import atexit
 import os
 import sys
 
-#: Where an engine was called for, its libraries may count on Python's own way out; without NumPy, which imports the
-#: other, there is little to take apart.
+#: Libraries of an engine may need Python's own exit; without NumPy, which imports
+#: ctypes, there is little to take apart.
 _NOT_WITH, _NOT_WITHOUT = "gradcheck.engines.resolve", "ctypes"
 _immediate_exit_allowed: list[bool] = []
 
@@ -35,11 +35,11 @@ def _exit_process(code: list[int]) -> None:
         if stream is not None:
             try:
                 stream.flush()
-            except (OSError, ValueError):  # which Python tells of in its own way
+            except (OSError, ValueError):  # which Python itself reports
                 return
     from ctypes import PyDLL
 
     if _immediate_exit_allowed:
-        PyDLL(None).fflush(None)  # what C has printed
+        PyDLL(None).fflush(None)  # the output of C
         os._exit(code[0])
     PyDLL(None).exit(code[0])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gradcheck.checks.verified_corrections import CorrectedFile
     from gradcheck.language.case import Loaded
 
-#: One correction may bring the next to light; so often is looked again.
+#: The most rounds: one correction may reveal the next.
 _ROUNDS = 20
 
 Select = Callable[[], "Loaded"]

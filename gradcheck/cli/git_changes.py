@@ -12,12 +12,12 @@ from types import MappingProxyType
 from gradcheck.errors import UsageError
 from gradcheck.language.case import Loaded
 
-#: A `.git` that comes in an archive has a configuration of its own, which can name commands. These run none: no hook,
-#: no monitor of files, no helper of a transport, no other way to compare.
+#: The configuration of a downloaded `.git` can name commands. These options run none: no hook,
+#: no file monitor, no transport helper, no external diff.
 _SAFE = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "core.sshCommand=false")
 _ENVIRONMENT = {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_PAGER": "cat"}
 _NAMES = ("--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", "-z")
-#: Seconds that a call of git may take: a named pipe in place of a file that it reads, such as .gitignore, has no end.
+#: Seconds for a call of git, which may block on a named pipe in place of a file such as .gitignore.
 _MOST_SECONDS = 60.0
 _SLOW = "it may wait for a named pipe, or search a large core.worktree; see git config --show-origin --list"
 _HINT = "a clone that is not whole lacks it: in a workflow, fetch-depth: 0"

@@ -19,7 +19,7 @@ from gradcheck.language.suggest import did_you_mean, nearest
 from gradcheck.reports.safe_text import plain, plain_lines
 
 USAGE, EMPTY, INTERRUPTED = 2, 5, 130
-#: Every command, and where it stands; a module is imported when its command is called for.
+#: Every command, and its function; the module is imported when the command runs.
 COMMANDS: dict[str, str] = {
     "run": "gradcheck.cli.run_command:command",
     "validate": "gradcheck.cli.validate_commands:validate",
@@ -35,9 +35,9 @@ COMMANDS: dict[str, str] = {
     "init": "gradcheck.cli.init_command:command",
     "config": "gradcheck.cli.config_command:command",
 }
-#: Other names by which a command may be called.
+#: Other names of commands.
 ALIASES = {"new": "init"}
-#: What people type who know other tools, and what they mean by it; likewise of options.
+#: Names of commands, and of options, in other tools.
 _SYNONYMS = {
     **dict.fromkeys(("check", "test", "verify", "prove"), "run"),
     **dict.fromkeys(("lint", "parse"), "validate"),

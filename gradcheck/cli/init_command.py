@@ -15,7 +15,7 @@ from gradcheck.errors import UsageError
 from gradcheck.reports.safe_text import plain
 from gradcheck.safe_files import open_parent_folder, project_root, read_regular
 
-#: A file of settings that is larger is not looked into.
+#: The most bytes of a file that is searched for gradcheck.
 _MOST_BYTES = 1_000_000
 
 

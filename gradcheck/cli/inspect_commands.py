@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gradcheck.engines.traced_case import TracedCase
     from gradcheck.language.case import Case
 
-#: The formulas of a graph of more parts than this are no part of its trace.
+#: The most parts of a graph whose trace shows formulas.
 _MOST_PARTS = 400
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gradcheck.checks.result import RunResult
 
 _FILE = "last-failed.json"
-#: Bytes of it that are read: ids of a hundred thousand cases.
+#: The most bytes that are read: ids of a hundred thousand cases.
 _MOST = 16 * 2**20
 _FAILED = ("crashed", "invalid", "failed", "xpassed")
 

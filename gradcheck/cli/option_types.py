@@ -12,7 +12,7 @@ import click
 
 from gradcheck.reports import FORMATS
 
-#: More processes than this are a mistake, and more characters than this no number.
+#: The most processes, and the most characters of a number.
 _MOST_JOBS, _LONGEST = 1_024, 1_000
 
 

@@ -111,10 +111,10 @@ MEMORY = Option(
     help="For each case, such as 2GB. [default: half of the machine's]",
 )
 VERBOSE = Option("-v", "--verbose", count=True, help="Show more.")
-#: For a command that is not told of it. (Crashes look for `-v` themselves.)
+#: For a command that ignores it. (Crashes look for `-v` themselves.)
 UNREAD_VERBOSE = VERBOSE.with_settings(expose_value=False)
 
-#: For every command that is configured; it is no setting itself.
+#: For every configured command; it is not a setting itself.
 ISOLATED = Option(
     "--isolated",
     is_flag=True,

@@ -15,7 +15,7 @@ from gradcheck.cache.cache_folder import FOLDER, open_cache
 from gradcheck.cli.write_files import forbid_overwriting_inputs, is_report_file, prepare_file, resolve_links, write_file
 from gradcheck.errors import UsageError
 from gradcheck.forks import end_fork
-from gradcheck.reports import Look, render
+from gradcheck.reports import FORMATS, Look, render
 from gradcheck.reports.safe_text import for_log, plain
 from gradcheck.safe_files import is_same
 
@@ -24,12 +24,10 @@ if TYPE_CHECKING:
     from gradcheck.language.case import Loaded
 
 WIDTH = 80
-#: What the environment has where a service reads commands in the log: GitHub, Azure, TeamCity.
+#: Variables of services that read commands in the log: GitHub, Azure, TeamCity.
 _SERVICES = ("GITHUB_ACTIONS", "TF_BUILD", "TEAMCITY_VERSION")
-#: Formats of reports that people read.
-_FOR_PEOPLE = ("full", "concise", "markdown")
 
-#: Where reports go, once nothing else may be written to the standard output; None means to `sys.stdout`.
+#: The stream of reports, once stdout is reserved; None is `sys.stdout`.
 _report_stream: TextIO | None = None
 #: Which file that was: somebody's code may close it, and its number then goes to a file of that code.
 _report_file: os.stat_result | None = None
@@ -110,13 +108,13 @@ def write_stderr(*lines: str) -> None:
         return
     encoding = stream.encoding or "utf-8"
     text = _for_log("".join(f"{plain(line)}\n" for line in lines))
-    with contextlib.suppress(OSError):  # nobody is left to be told
+    with contextlib.suppress(OSError):  # no reader is left
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
         stream.flush()
 
 
 def write_diff(file: str, before: str, after: str) -> None:
-    """Write the difference of two texts of a file to stderr, as `diff -u` does."""
+    """Write the difference of two texts to stderr, as `diff -u` does."""
     import difflib  # here, since few commands need it
 
     lines = before.splitlines(), after.splitlines()
@@ -202,7 +200,7 @@ class Outputs:
             write_stdout(end_line(result), is_data=True)
         else:
             look = replace(plain, color=wants_color(self.color, stdout()), width=terminal_width())
-            write_stdout(render(result, self.format, look), is_data=self.format not in _FOR_PEOPLE)
+            write_stdout(render(result, self.format, look), is_data=not FORMATS[self.format].for_people)
 
     def _write_github_summary(self, result: RunResult) -> None:
         """Add a page to a GitHub job's summary, if a report goes there."""
@@ -216,7 +214,7 @@ class Outputs:
             write_stderr(f"cannot write to GITHUB_STEP_SUMMARY '{path}': {error.strerror}")
 
 
-#: How each file of a smallest case begins; no other file is written over.
+#: The beginning of each smallest case; no other file is overwritten.
 _SMALLEST = "# the smallest case that gradcheck found to fail as this one does:"
 
 
@@ -232,7 +230,7 @@ def write_smallest_case(id: str, case: str) -> str:
             if not inner.may_write(name, _is_smallest):
                 return ""
             inner.replace(name, data)
-    except OSError:  # a folder that is not ours to write in; the report has the case all the same
+    except OSError:  # not writable; the report contains the case
         return ""
     return (FOLDER / "smallest" / name).as_posix()
 

@@ -10,7 +10,7 @@ from gradcheck.checks.options import Options, Override
 from gradcheck.cli.baseline_file import read_baseline
 from gradcheck.cli.config import Configuration, load_configuration
 
-#: What concerns a run as the command line does it, and not what is found.
+#: Options of the command line's run that change no result.
 _NOT_HERE = ("jobs", "executor", "shrink", "maxfail", "cache")
 
 

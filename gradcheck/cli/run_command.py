@@ -163,11 +163,11 @@ def _check_and_update_baseline(which: CaseSelection, given: dict[str, Any], outp
     outputs.forbid_overwriting(selection)
     for error in selection.errors:
         if error.place.file != STDIN and not os.path.lexists(error.place.file):
-            raise error  # a path that is not there is a mistake, and no failure to put up with
+            raise error  # a missing path is a mistake, not a known failure
     result = _run(selection, {**given, "baseline": replace(known, claims={}, agreement={}), "shrink": None})
     try:
         result = update_baseline(known, result, _is_whole(which, given, result))
-    finally:  # where the baseline cannot be written, the report is there all the same
+    finally:  # the report is written even if the baseline cannot be
         outputs.write(result)
     return result.exit_code
 
@@ -225,7 +225,7 @@ def _run(selection: Loaded, given: dict[str, Any], told: Callable[[CaseResult], 
 
     results, is_own = itertools.count(), click.get_current_context().find_root().obj is not None
     if is_own:
-        gc.freeze()  # what is loaded stays, and need not be searched for cycles
+        gc.freeze()  # loaded objects stay, and need no search for cycles
     total = len(selection.cases) + len({error.place.file for error in selection.errors})
     with Progress(total, sys.stderr if is_terminal(sys.stderr) else None) as progress:
 

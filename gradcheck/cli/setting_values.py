@@ -10,7 +10,7 @@ from gradcheck.cli.option_types import JobsType, SizeType
 from gradcheck.errors import UsageError
 from gradcheck.reports.safe_text import truncate
 
-#: Of more bits, a number is a mistake, and may have more digits than Python writes out.
+#: The most bits of a number; Python does not print very long ones.
 _MOST_BITS = 3_000
 
 
@@ -59,7 +59,7 @@ def brief(value: Any) -> str:
     """Return an invalid value in a few characters."""
     try:
         return truncate(repr(value), 60)
-    except ValueError:  # Python does not write out very long numbers
+    except ValueError:  # Python does not print very long numbers
         return "a number of so many digits"
 
 

@@ -29,7 +29,7 @@ _TRUSTED_ENGINES = frozenset({"core", "torch"})
 #: descendants leave behind.
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _FORWARDED = ("SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2")
-#: How often what is left behind is ended: each time may bring what that has left to light.
+#: The most rounds of ending processes, each of which may reveal further children.
 _ROUNDS = 100
 
 
@@ -83,7 +83,7 @@ def _run_in_fork(own: CommandProcess, again: bool) -> bool:
         read, write = os.pipe()
         parent = os.getpid()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # NumPy's threads are idle yet
+            warnings.simplefilter("ignore", DeprecationWarning)  # NumPy's threads are still idle
             child = os.fork()
         if not child:
             os.close(read)

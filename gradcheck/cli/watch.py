@@ -19,9 +19,9 @@ from gradcheck.language.case import STDIN
 from gradcheck.language.loader.case_files import SUFFIXES, split_id
 from gradcheck.reports.safe_text import count
 
-#: Seconds between two looks at the files, and after a change, for editors that write in several steps.
+#: Seconds between two checks of the files, and after a change, for editors that write in several steps.
 _EVERY, _SETTLES = 0.5, 0.1
-#: What a file was when it was looked at.
+#: Time and size of each file.
 FileStates = dict[str, tuple[int, int]]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from gradcheck.errors import UsageError
+from gradcheck.reports import PROBE_SIZE, is_report
 from gradcheck.safe_files import LinkRefused, MayReplace, is_open, open_parent_folder, write
 
 _ELSEWHERE = "name another file"
@@ -34,8 +35,6 @@ def prepare_file(path: Path) -> None:
 
 def is_report_file(file: IO[bytes]) -> bool:
     """Return whether an open file holds a report of gradcheck."""
-    from gradcheck.reports.report_detection import PROBE_SIZE, is_report  # here, since most runs write no file
-
     begin = file.read(PROBE_SIZE)
     file.seek(max(0, os.fstat(file.fileno()).st_size - PROBE_SIZE))
     return is_report(begin.decode("utf-8", "replace"), file.read().decode("utf-8", "replace"))

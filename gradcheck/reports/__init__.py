@@ -14,24 +14,40 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 if TYPE_CHECKING:
     from gradcheck.checks.result import RunResult
 
-#: Every format, and the module whose `render(result, look)` writes it.
-FORMATS: dict[str, str] = {
-    "full": "gradcheck.reports.formats.full",
-    "concise": "gradcheck.reports.formats.concise",
-    "json": "gradcheck.reports.formats.json",
-    "json-lines": "gradcheck.reports.formats.json_lines",
-    "junit": "gradcheck.reports.formats.junit",
-    "github": "gradcheck.reports.formats.github",
-    "gitlab": "gradcheck.reports.formats.gitlab",
-    "sarif": "gradcheck.reports.formats.sarif",
-    "markdown": "gradcheck.reports.formats.markdown",
-    "html": "gradcheck.reports.formats.html",
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format of the report: the module whose `render(result, look)` writes it.
+
+    `begins` matches the beginning of its files; without it, files are recognised by the summary at their end.
+    """
+
+    module: str
+    begins: str = ""
+    for_people: bool = False
+
+
+_MARK = r"\s*(<!DOCTYPE html>\s*)?<!-- a report of gradcheck -->"
+_SARIF = r'\s*\{"\$schema": "[^"]*sarif[^"]*", "version": [^{]*\{"tool": \{"driver": \{"name": "gradcheck"'
+FORMATS = {
+    "full": Format("full", for_people=True),
+    "concise": Format("concise", for_people=True),
+    "json": Format("json", r'\s*\{"schema": \d+, "gradcheck": '),
+    "json-lines": Format("json_lines", r'\s*\{"event": "begin", "schema": \d+, "gradcheck": '),
+    "junit": Format("junit", r'\s*(<\?xml[^>]*>)?\s*<testsuites name="gradcheck"'),
+    "github": Format("github"),
+    "gitlab": Format("gitlab", r'\s*\[(\{"check_name": "gradcheck/|\]\s*$)'),
+    "sarif": Format("sarif", _SARIF),
+    "markdown": Format("markdown", _MARK, for_people=True),
+    "html": Format("html", _MARK),
 }
+#: The characters at either end of a file that `is_report` examines.
+PROBE_SIZE = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +67,26 @@ class Look:
 def render(result: RunResult, format: str = "full", look: Look | None = None) -> str:
     """Return the result in one of `FORMATS`; a broken case gives its status."""
     chosen = look or Look()
-    written: Callable[[RunResult, Look], str] = import_module(FORMATS[format]).render
+    written: Callable[[RunResult, Look], str] = import_module(
+        f"gradcheck.reports.formats.{FORMATS[format].module}"
+    ).render
     try:
         return written(result, chosen)
     except Exception:
         from gradcheck.reports.partial_report import drop_unrenderable
 
         return written(drop_unrenderable(result, lambda one: written(one, chosen)), chosen)
+
+
+def is_report(begin: str, end: str) -> bool:
+    """Return whether a file with this begin and end is a report of gradcheck."""
+    import re  # here, since most runs write no file
+
+    from gradcheck.checks.result import CaseStatus
+
+    if any(re.match(one.begins, begin) for one in FORMATS.values() if one.begins):
+        return True
+    *_, last = ["", *re.sub(r"\x1b\[[\d;]*m", "", end).rstrip().splitlines()]
+    statuses = "|".join(get_args(CaseStatus))
+    summary = rf"(interrupted: .*|(no cases|\d+ ({statuses})\b).* in [\d.hm ]+s)"
+    return re.fullmatch(summary, last) is not None

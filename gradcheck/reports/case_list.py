@@ -19,11 +19,11 @@ from gradcheck.reports.phrases.comparison_text import error_line, status_reason
 from gradcheck.reports.safe_text import count, plain, wrap
 from gradcheck.reports.summary import missing_features_text, mutation_score_lines
 
-#: A run of more cases has a line a file.
+#: The most cases of a run that get a line each.
 MOST_CASES = 50
-#: Columns before the name of a case, and the most that are kept for names before what is said of them.
+#: Columns before the name of a case, and the most columns for names.
 _MARGIN, _NAME = 10, 40
-#: How a case came out, in a mark, where a file has one line.
+#: The mark of each status, if a file has one line.
 MARKS = {
     "passed": ".",
     "failed": "F",
@@ -34,7 +34,7 @@ MARKS = {
     "xpassed": "X",
     "unsupported": "-",
 }
-#: A case that passed, and of which more is to be said than fits here.
+#: The mark of a case that passed with a remark.
 QUALIFIED_MARK = "o"
 
 

@@ -6,21 +6,21 @@ A mistake in an engine shows in many cases. A claim of a file is its own, unless
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any, TypeGuard
 
 from gradcheck.checks.result import CaseResult, Comparison, Failure, RunResult
 from gradcheck.facts import Fact
-from gradcheck.reports.findings import PROBLEM_STATUSES, Finding, findings
+from gradcheck.reports.findings import PROBLEM_STATUSES, Finding, findings, worst_first
 
-#: Mistakes that an engine makes in one place, whatever ops show them.
+#: Mistakes in an engine's backward pass, which any op may show.
 ENGINE_WIDE_MISTAKES = frozenset(
     ("mutated", "stale", "overwritten", "use_dropped", "counted_twice", "passed_on_early", "broadcast_not_undone")
 )
-#: Of a rule that raises an error: it is not known why, or it is made for matrices.
+#: Diagnoses of a rule that raises an error without another reason.
 _UNEXPLAINED_ERRORS = ("", "matrices_alone")
-#: Those of them that a tensor with two uses shows.
+#: The engine-wide mistakes that a tensor with two uses shows.
 _SHARED_USE_MISTAKES = ("overwritten", "use_dropped", "counted_twice", "mutated")
 _NUMBERS = re.compile(r"\d+")
 
@@ -32,7 +32,7 @@ class GroupMember:
     case: CaseResult
     finding: Finding | None = None
     error: Failure | None = None
-    other_problems: int = 0  # how much else is wrong with the case
+    other_problems: int = 0  # how many other problems the case has
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class FailureGroup:
     members: tuple[GroupMember, ...]
     ops: tuple[str, ...] = ()
     leads: tuple[Comparison, ...] = ()
-    engine: str = ""  # whose it is, where several fail
+    engine: str = ""  # the engine at fault, if several fail
 
     @property
     def lead(self) -> GroupMember:
@@ -83,7 +83,7 @@ def find_causes(result: RunResult) -> Causes:
     for member in members:
         if id(member) not in grouped:
             own.setdefault(id(member.case), []).append(member)
-    return Causes(tuple(groups), tuple((case, tuple(own[id(case)])) for case in _worst_first(bad) if id(case) in own))
+    return Causes(tuple(groups), tuple((case, tuple(own[id(case)])) for case in worst_first(bad) if id(case) in own))
 
 
 def _only_raises_errors(group: FailureGroup) -> bool:
@@ -101,10 +101,6 @@ def _engine(member: GroupMember) -> str:
     """Return the engine at fault; empty for claims of files and for errors."""
     lead = member.finding.lead if member.finding is not None else None
     return "" if lead is None or lead.what.is_stated_by_file else lead.engine
-
-
-def _worst_first(cases: Iterable[CaseResult]) -> list[CaseResult]:
-    return sorted(cases, key=lambda case: PROBLEM_STATUSES.index(case.status))
 
 
 def case_members(case: CaseResult) -> list[GroupMember]:
@@ -156,7 +152,7 @@ def _error_key(member: GroupMember) -> Hashable:
     error = member.error
     if error is None:
         return id(member.case)
-    is_own = member.case.status == "invalid" or error.message.kind == "refused"  # what a file says
+    is_own = member.case.status == "invalid" or error.message.kind == "refused"  # stated by the file
     return error.kind, error.hint, error.message if is_own else _fact_structure(error.message)
 
 

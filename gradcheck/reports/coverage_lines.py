@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 from gradcheck.autograd.op import whole_table
 from gradcheck.checks.coverage import Coverage
+from gradcheck.errors import Place
 from gradcheck.reports.number_formats import percentage
-from gradcheck.reports.safe_text import plain
+from gradcheck.reports.safe_text import join_words, plain
+from gradcheck.reports.source_lines import relative_to_cwd
 
-#: How many names are listed of a kind; -v lists all.
+#: The most names of a kind; -v lists all.
 _LISTED = 8
 
 
@@ -28,7 +29,7 @@ def coverage_lines(found: Coverage, everything: bool = False) -> list[str]:
         left = {file: found.all_lines[file] - found.lines[file] for file in found.all_lines}
         lines.append(f"coverage: {_share(len(seen), len(whole))} lines of the engine's functions ran")
         spans = [
-            f"{plain(_relative_to_cwd(file))}:{_format_ranges(numbers)}"
+            f"{plain(relative_to_cwd(Place(file)).file)}:{_format_ranges(numbers)}"
             for file, numbers in sorted(left.items())
             if numbers
         ]
@@ -41,11 +42,7 @@ def _line(what: str, done: str, seen: Iterable[str], whole: set[str], everything
     known = set(seen)
     left = sorted(whole - known)
     text = f"coverage: {_share(len(known), len(whole))} {what} {done}"
-    if not left:
-        return text
-    listed = left if everything else left[:_LISTED]
-    more = f" and {len(left) - len(listed)} more (-v)" if len(left) > len(listed) else ""
-    return f"{text}; not {', '.join(listed)}{more}"
+    return f"{text}; not {join_words(left, None if everything else _LISTED)}" if left else text
 
 
 def _share(count: int, of: int) -> str:
@@ -54,11 +51,6 @@ def _share(count: int, of: int) -> str:
 
 def _dotted(names: Iterable[tuple[str, str]]) -> set[str]:
     return {f"{op}({argument})" for op, argument in names}
-
-
-def _relative_to_cwd(file: str) -> str:
-    path = Path(file)
-    return path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else file
 
 
 def _format_ranges(numbers: set[int]) -> str:

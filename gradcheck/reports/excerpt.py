@@ -10,9 +10,9 @@ from gradcheck.reports.palette import FAILURE, PLACE
 from gradcheck.reports.safe_text import format_place, plain, wrap
 from gradcheck.reports.source_lines import SourceLocation
 
-#: Columns before the excerpt, and how much of a long line is left before what is meant.
+#: Columns before the excerpt, and those of a long line before the marked part.
 _INDENT, _BEFORE = 4, 16
-#: Characters in a column: a letter with its accents.
+#: The most characters in a column: a letter with its accents.
 _MOST = 4
 
 

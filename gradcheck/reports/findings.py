@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gradcheck.checks.claim_kind import ClaimKind
@@ -11,10 +12,10 @@ from gradcheck.facts import Fact
 
 #: The statuses of a case that make a run fail, the worst first.
 PROBLEM_STATUSES: tuple[CaseStatus, ...] = ("crashed", "invalid", "failed", "xpassed")
-#: Between the names of engines that are told of as one.
+#: Between the names of engines that fail alike.
 ENGINE_SEPARATOR = " and "
 
-#: An engine, and where something goes wrong in it first.
+#: An engine, and its first fault.
 Origin = tuple[str, Fact]
 
 
@@ -30,6 +31,12 @@ class Finding:
     def explains_error(self) -> bool:
         """True if it explains an error that an engine raised."""
         return any(c.what is ClaimKind.RAISES for c in (self.lead, *self.others, *self.consequences))
+
+
+def worst_first(cases: Iterable[CaseResult]) -> list[CaseResult]:
+    """Return cases that make a run fail: crashed, invalid, failed, xpassed."""
+    bad = (case for case in cases if case.status in PROBLEM_STATUSES)
+    return sorted(bad, key=lambda case: PROBLEM_STATUSES.index(case.status))
 
 
 def findings(case: CaseResult) -> list[Finding]:

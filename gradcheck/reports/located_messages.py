@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.result import CaseResult, Comparison, Failure
+from gradcheck.checks.result import CaseResult, Comparison, Failure, RunResult
 from gradcheck.errors import Hint, Place
 from gradcheck.reports.findings import PROBLEM_STATUSES, findings, place_in_case
 from gradcheck.reports.phrases import say
@@ -90,7 +91,7 @@ class Fingerprints:
         return sha256(f"{about}\0{self._seen[about]}".encode("utf-8", "backslashreplace")).hexdigest()
 
 
-#: What a claim holds on condition of, which is always told.
+#: Notes on the conditions of a claim, which are always reported.
 _CONDITIONS = ("undefined_at", "check_undefined", "needs_sizes")
 
 
@@ -101,23 +102,28 @@ def remark_messages(case: CaseResult) -> list[LocatedMessage]:
     of, what has drifted, and what could not be explained.
     """
     told: dict[object, LocatedMessage] = {}
+
+    def note_once(key: object, place: Place, text: str, rule: str = "remark", subject: str = "") -> None:
+        told.setdefault(key, LocatedMessage(place_in_case(case, place), text, rule=rule, subject=subject))
+
     for c in sorted(case.comparisons, key=lambda c: (c.what is ClaimKind.NODE, c.trial is not None)):
         if c.passes_by_wrong_reference and not (c.what is ClaimKind.NODE and told):
-            text = f"{subject(c)}: {plain(say(c.verdict))}"
-            told.setdefault((c.tensor, c.step), LocatedMessage(place_in_case(case, c.place), text))
+            note_once((c.tensor, c.step), c.place, f"{subject(c)}: {plain(say(c.verdict))}")
     for c in case.comparisons:
         for note in c.notes if c.status == "passed" and c.what.is_general else ():
             if note.kind in _CONDITIONS:
                 about = "" if note.kind == "needs_sizes" else f"{subject(c)}: "
-                told.setdefault(
-                    (about, note), LocatedMessage(place_in_case(case, c.place), f"{about}{plain(say(note))}")
-                )
+                note_once((about, note), c.place, f"{about}{plain(say(note))}")
     for warning in case.warnings:
-        told.setdefault(warning, LocatedMessage(place_in_case(case, case.place), plain(say(warning))))
+        note_once(warning, case.place, plain(say(warning)))
     for drift in case.drift:
-        told.setdefault(
-            drift,
-            LocatedMessage(place_in_case(case, case.place), plain(say(drift)), rule="drift", subject=drift["claim"]),
-        )
+        note_once(drift, case.place, plain(say(drift)), rule="drift", subject=drift["claim"])
     lost = (LocatedMessage(place_in_case(case, error.place), error_line(error)) for error in case.incomplete)
     return [*told.values(), *lost]
+
+
+def located_messages(result: RunResult) -> Iterator[tuple[CaseResult, LocatedMessage, bool]]:
+    """Yield every failure and remark of a run; True marks failures."""
+    for case in result.cases:
+        yield from ((case, problem, True) for problem in failure_messages(case))
+        yield from ((case, remark, False) for remark in remark_messages(case))

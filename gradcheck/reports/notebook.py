@@ -14,7 +14,7 @@ from gradcheck.reports.causes import find_causes
 from gradcheck.reports.commands.conformance_report import render as of_engine
 from gradcheck.reports.commands.explanation import evidence_text, remarks_of
 from gradcheck.reports.findings import PROBLEM_STATUSES
-from gradcheck.reports.page.case_view import brief_view, case_remark, full_view
+from gradcheck.reports.page.case_view import CaseView, brief_view, case_remark, full_view
 from gradcheck.reports.page.graph_verdicts import MOST_NODES, array_statistics
 from gradcheck.reports.page.mathml import expr_to_mathml
 from gradcheck.reports.page.run_page import MARKS, style_sheet, template_environment
@@ -25,7 +25,7 @@ from gradcheck.reports.picture.svg import to_svg
 from gradcheck.reports.safe_text import plain
 from gradcheck.reports.summary import summary
 
-#: Of a run so many cases are shown in full, those that failed first, and so many in a line each.
+#: The most failed cases in full, and the most cases in a line each.
 MAX_FULL_CASES, MAX_BRIEF_CASES = 5, 200
 
 
@@ -47,10 +47,9 @@ def _(result: RunResult) -> str:
     groups = [(group_title(group), len(group.members)) for group in find_causes(result).groups]
     if len(result.cases) == 1:
         return _rendered("case", v=full_view(result.cases[0], titles=True))
-    views = [full_view(case, titles=True) if at < MAX_FULL_CASES else brief_view(case) for at, case in enumerate(bad)]
     rest = [(case, plain(case_remark(case))) for case in order[len(bad) : len(bad) + MAX_BRIEF_CASES]]
     more = max(0, len(order) - len(bad) - MAX_BRIEF_CASES)
-    return _rendered("run", title=summary(result), groups=groups, views=views, rest=rest, more=more)
+    return _rendered("run", title=summary(result), groups=groups, views=_views(bad), rest=rest, more=more)
 
 
 @html_of.register
@@ -78,10 +77,16 @@ def _(explanation: Explanation) -> str:
 def _(found: Conformance) -> str:
     everything = found.all_results
     bad = [case for case in everything.cases if case.status in PROBLEM_STATUSES]
-    views = [full_view(case, titles=True) if at < MAX_FULL_CASES else brief_view(case) for at, case in enumerate(bad)]
+    views = _views(bad)
     return _rendered(
         "engine", title=found.engine, table=of_engine(found, Look(width=100)), views=views[:MAX_BRIEF_CASES]
     )
+
+
+def _views(bad: list[CaseResult]) -> list[CaseView]:
+    return [full_view(case, titles=True) for case in bad[:MAX_FULL_CASES]] + [
+        brief_view(case) for case in bad[MAX_FULL_CASES:]
+    ]
 
 
 def _rendered(kind: str, **shown: Any) -> str:

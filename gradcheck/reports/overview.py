@@ -15,7 +15,7 @@ from gradcheck.reports.phrases.cause_titles import engine_error_text, group_deta
 from gradcheck.reports.safe_text import count, format_place, plain
 from gradcheck.reports.source_lines import location_of_claim, relative_to_cwd, suggested_edit
 
-#: The lines of a screen, and how many of them the overview may fill.
+#: The lines of a screen, and the most lines of the overview.
 SCREEN, MOST_LINES = 24, 22
 _ORDER: tuple[CaseStatus, ...] = ("failed", "crashed", "xpassed", "invalid")
 

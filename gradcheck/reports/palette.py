@@ -1,4 +1,4 @@
-"""The colours of reports: a failure has one style in terminals, and one colour on pages and in pictures."""
+"""The colours of reports: of terminals, of pages and of pictures."""
 
 from __future__ import annotations
 

@@ -18,17 +18,17 @@ from gradcheck.reports.phrases.comparison_numbers import side_names
 from gradcheck.reports.phrases.phrase_table import join_names
 from gradcheck.reports.safe_text import count, plain
 
-#: What other points are, besides those that are drawn or looked for.
+#: Kinds of other points that are neither drawn nor searched.
 _OTHER_POINTS = (("moved", "other numbers"), ("incoming", "other incoming gradients"))
-#: Notes on what formulas were not tried at, and how many of them are told in a line.
+#: Notes on what formulas were not tried at, and the most of them in a line.
 _LIMITS, _MOST_LIMITS = ("size_stays", "branch_not_visited"), 2
-#: Notes on who is off by how much.
+#: Notes on rounding.
 _OFF = ("reference_rounds", "reference_rounds_more", "off_by_rounding")
-#: The widest that a column of the table is made.
+#: The widest column of the table.
 _COLUMN = 28
 #: Claims about no single tensor, which have no size.
 _WITHOUT_SIZE = (ClaimKind.NODE, ClaimKind.NODE_JVP, ClaimKind.DOT_PRODUCT, ClaimKind.RAISES, ClaimKind.CHECK)
-#: What of a gradient was examined, in the certificate and in words.
+#: The examined parts of a gradient: the certificate's key, and words.
 _EXAMINED = (("elements", "at", "element"), ("directions", "along", "direction"))
 
 
@@ -163,7 +163,7 @@ def _certificate_text(c: Comparison) -> str:
         where = f" where {' and '.join(known['where'])}" if known.get("where") else ""
         sizes = count(len(known["sizes"]), "size")
         return f"proved{where} at {sizes} (exact, {tried}{unknowns}{_fixed_parts_text(known)})"
-    if known["error"] is None:  # there was nothing to look at
+    if known["error"] is None:  # nothing was examined
         return ""
     places = [f" {word} {count(known[key], noun)}" for key, word, noun in _EXAMINED if key in known]
     return f"confirmed by {known['method']}{''.join(places)} (error bar {format_number('bar', known['error'])})"

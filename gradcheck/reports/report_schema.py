@@ -9,7 +9,7 @@ from gradcheck.checks.result import CaseStatus, Status
 
 _TEXT, _WHOLE, _FLAG = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
 _COUNT = {"type": "integer", "minimum": 0}
-#: A number, or what JSON has no number for.
+#: A number, or a text for NaN and infinities.
 _NUMBER = {"anyOf": [{"type": "number"}, {"enum": ["nan", "inf", "-inf"]}]}
 _VALUE = {"anyOf": [*_NUMBER["anyOf"], {"$ref": "#/definitions/complex"}, {"type": "null"}]}
 

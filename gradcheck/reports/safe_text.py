@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from unicodedata import category
 
 from gradcheck.errors import Place
 
-#: Letters and marks that no font shows. What else is invisible is of a category that Python does not print.
+#: Letters and marks without a shape; Python does not print the other invisible ones.
 _INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0") | {chr(code) for code in range(0xE0100, 0xE01F0)}
 
 
@@ -28,7 +29,7 @@ def plain_lines(text: str) -> list[str]:
     return [plain(line) for line in text.expandtabs(4).splitlines()]
 
 
-#: What a service that runs jobs takes for a command to it: `::error::` where a line of the log begins, `##[error]` or
+#: Commands in the log of a CI service: `::error::` at the beginning of a line, `##[error]` or
 #: `##vso[task…]` anywhere. As in `src/Runner.Common/ActionCommand.cs` of github.com/actions/runner.
 _COMMAND = re.compile(r"^(\s*):(?=:[A-Za-z].*::)|#(?=#\w*\[)", re.MULTILINE)
 
@@ -63,6 +64,12 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
+def join_words(words: Sequence[str], most: int | None) -> str:
+    """Return `pow, sin and 3 more (-v)`; None is all."""
+    more = len(words) - len(words[:most])
+    return ", ".join(words[:most]) + (f" and {more} more (-v)" if more else "")
+
+
 def ordinal(index: int) -> str:
     """Return `first` for 0."""
     words = ("first", "second", "third", "fourth", "fifth", "sixth")
@@ -71,7 +78,7 @@ def ordinal(index: int) -> str:
 
 def wrap(text: str, width: int, indent: str, hanging: str | None = None) -> list[str]:
     """Return the text in lines of at most `width` columns, if words allow it."""
-    from rich.cells import cell_len  # here, since commands that wrap nothing start without rich
+    from rich.cells import cell_len  # here, since not every command loads rich
 
     hanging = indent if hanging is None else hanging
     lines, line, empty = [], indent, True

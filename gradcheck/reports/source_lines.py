@@ -14,9 +14,9 @@ from gradcheck.errors import Place
 from gradcheck.language.case import Edit, TextSpan
 from gradcheck.safe_files import read_regular
 
-#: A longer file is not read again for the sake of a line; nor is what is no file.
+#: The most bytes of a file that is read for a line.
 _MOST_BYTES = 10_000_000
-#: What a text that is written below its key begins with.
+#: The beginning of a YAML block text.
 _BLOCK = re.compile(r"[|>][-+0-9]*\s*(#.*)?")
 
 
@@ -150,7 +150,7 @@ def path_in_repository(file: str) -> str:
     workspace = os.environ.get("GITHUB_WORKSPACE")
     roots = [Path(workspace), Path(_real(workspace))] if workspace else []
     roots += [folder for folder in (here, *here.parents) if os.path.exists(folder / ".git")]
-    for one in (path, Path(_real(str(path)))):  # a root may be reached by way of a link
+    for one in (path, Path(_real(str(path)))):  # a root may be reached through a link
         for root in roots:
             if one.is_relative_to(root):
                 return one.relative_to(root).as_posix()

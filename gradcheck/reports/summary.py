@@ -11,9 +11,9 @@ from gradcheck.checks.result import CaseResult, CaseStatus, RunResult
 from gradcheck.checks.unsupported_features import UnsupportedFeatures, unsupported_by_engine, unsupported_features
 from gradcheck.reports.number_formats import format_duration, format_error, percentage
 from gradcheck.reports.phrases import say
-from gradcheck.reports.safe_text import count, plain
+from gradcheck.reports.safe_text import count, join_words, plain
 
-#: In the order of the line.
+#: The order of statuses in the summary.
 _ORDER: tuple[CaseStatus, ...] = (
     "failed",
     "crashed",
@@ -24,9 +24,9 @@ _ORDER: tuple[CaseStatus, ...] = (
     "xfailed",
     "unsupported",
 )
-#: How many mutants that nothing caught are listed; -v shows all.
+#: The most surviving mutants that are listed; -v shows all.
 _LISTED = 3
-#: How many ops that an engine lacks are named; -v names all.
+#: The most missing ops that are named; -v names all.
 _MOST_LACKING = 8
 
 
@@ -71,18 +71,14 @@ def _unsupported_line(one: UnsupportedFeatures, everything: bool) -> str:
     alone = [word for word in one.features if one.unlocks[word]]
     together = [word for word in one.features if not one.unlocks[word]]
     text = f"{plain(one.engine)} cannot run {one.unsupported} of {count(one.cases, 'case')}"
+    most = None if everything else _MOST_LACKING
     if alone:
         named = [f"{plain(word)} ({one.unlocks[word]})" for word in alone]
-        text += f"; it would run more of them with {_first(named, everything)}"
+        text += f"; it would run more of them with {join_words(named, most)}"
     if together:
         named = [plain(word) for word in together]
-        text += f"; {'others' if alone else 'these'} take several things at once: {_first(named, everything)}"
+        text += f"; {'others' if alone else 'these'} take several things at once: {join_words(named, most)}"
     return text
-
-
-def _first(words: list[str], everything: bool) -> str:
-    more = 0 if everything else max(0, len(words) - _MOST_LACKING)
-    return ", ".join(words[: len(words) - more]) + (f" and {more} more (-v)" if more else "")
 
 
 def missing_features_text(case: CaseResult) -> str:

@@ -15,12 +15,12 @@ from gradcheck.autograd.trace import Glimpse
 from gradcheck.reports.number_formats import format_cell, format_error, join_complex
 from gradcheck.reports.palette import FAILURE, SUCCESS
 
-#: What is shown element by element; anything larger is described by its worst element.
+#: The largest array that is shown element by element.
 MAX_COLUMNS, MAX_ROWS = 8, 16
-_MARK = "*"  # before each wrong element of what was got, where not all are wrong
-_MARKED = f"({_MARK} differs)"  # what that means, beside the title
+_MARK = "*"  # before each wrong element, unless all are wrong
+_MARKED = f"({_MARK} differs)"  # the legend beside the title
 _GAP = "      "
-#: How an element that differs looks, of what was got and of what was wanted.
+#: The styles of wrong elements on either side.
 _GOT, _WANT = FAILURE, SUCCESS
 
 Rows = list[list[Any]]

@@ -10,7 +10,7 @@ from typing import Any
 
 from gradcheck.checks.result import CaseResult, Reproduction
 
-#: So many characters of Python are shown: what is longer nobody reads.
+#: The most characters of Python that are shown.
 _MOST_SHOWN = 6000
 
 

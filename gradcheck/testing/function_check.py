@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: The name of the function's result in the report.
 RESULT = "y"
 _PACKAGE_FOLDER = str(Path(__file__).parents[1]) + os.sep
-#: What kernels are mostly used in, and sizes on both sides of a block.
+#: The usual dtypes of kernels, and sizes on both sides of a block.
 DTYPES, SIZES = ("float64", "float32", "bfloat16"), (1, 2, 7, 33)
 
 

@@ -210,7 +210,7 @@ def test_on_a_terminal_there_is_colour_and_nothing_is_wider(wrong: Path) -> None
 def test_power_is_measured_on_demand(gradcheck: Any, cases: Path) -> None:
     shown = gradcheck("run", "cases", "--power")
     assert shown.code == 0
-    assert "planted faults caught (100.0 %); in 3 of " in shown.out
+    assert "planted faults caught (100.0%); in 3 of " in shown.out
     assert " rules of the table\n2 passed in" in shown.out
     document = json.loads(gradcheck("run", "cases", "--power", "--output-format", "json").out)
     for case in document["cases"]:

@@ -7,7 +7,6 @@ from unicodedata import category
 
 import pytest
 
-from gradcheck.reports.number_formats import format_error, format_pair
 from gradcheck.reports.safe_text import count, for_log, ordinal, plain, plain_lines, wrap
 
 
@@ -56,30 +55,8 @@ def test_plain_lines_keep_lines_apart() -> None:
     assert plain_lines("a\n\tb\x1b\n") == ["a", "    b\\x1b"]
 
 
-@pytest.mark.parametrize(
-    ("got", "want", "shown"),
-    [
-        (4.0, 8.0, ("4", "8")),
-        (0.5, 0.25, ("0.5", "0.25")),
-        (1.0, 1.0 + 1e-12, ("1", "1.000000000001")),
-        (float("nan"), 1.5, ("nan", "1.5")),
-        (float("-inf"), 1e300, ("-inf", "1e+300")),
-        (1 + 2j, 1 - 2j, ("1+2j", "1-2j")),
-        (None, 3.0, ("none", "3")),
-    ],
-)
-def test_pair_shows_as_few_digits_as_tell_the_two_apart(got: object, want: object, shown: tuple[str, str]) -> None:
-    assert format_pair(got, want) == shown  # type: ignore[arg-type]
-
-
-def test_pair_of_neighbouring_floats_differs() -> None:
-    got, want = format_pair(0.1, 0.1 + 2**-56)
-    assert got != want
-
-
-def test_counts_and_errors_in_words() -> None:
+def test_counts_in_words() -> None:
     assert (count(1, "case"), count(2, "case"), count(0, "entry", "entries")) == ("1 case", "2 cases", "0 entries")
-    assert (format_error(1 / 3), format_error(1e-17), format_error(None)) == ("0.333", "1e-17", "unknown")
 
 
 def test_wrap_keeps_to_the_width_and_hangs() -> None:

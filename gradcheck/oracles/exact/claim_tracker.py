@@ -12,11 +12,11 @@ from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dependencies import Dependencies
 from gradcheck.oracles.exact.dual_numbers import DivisionByZero, Dual
 
-#: How unlikely it must be that a wrong formula is accepted.
+#: The largest probability of accepting a wrong formula.
 MAX_ERROR_PROBABILITY = 1e-18
-#: A claim that asks for more points than these is left to another oracle; that it does shows at the first few.
+#: The most points of a claim, and the fewest that show that it needs more.
 MAX_POINTS, MIN_POINTS_TO_GIVE_UP = 10, 2
-#: At so many points a divisor may be 0 before the claim is left to another oracle.
+#: The number of divisions by zero at which the claim is left to another oracle.
 MAX_DIVISIONS_BY_ZERO = 3
 
 
@@ -26,12 +26,12 @@ class Proof:
 
     status: Literal["proved", "refuted", "unsupported"]
     points: int = 0
-    degree: int = 0  # of the numerator of what must be 0
+    degree: int = 0  # of the numerator of the difference
     bound: float = 1.0  # the probability of accepting a wrong claim
-    uninterpreted: tuple[str, ...] = ()  # the functions that may have taken any values
-    conditions: tuple[str, ...] = ()  # where the formula is defined and the graph is so elsewhere, too: `x > 0`
-    for_any_incoming: bool = True  # or for those that are written out
-    unsupported_reason: Fact | None = None  # where it is unsupported
+    uninterpreted: tuple[str, ...] = ()  # functions that may have any values
+    conditions: tuple[str, ...] = ()  # of the formula, beyond the graph's own: `x > 0`
+    for_any_incoming: bool = True  # or for those in the file
+    unsupported_reason: Fact | None = None  # if it is unsupported
 
 
 @dataclass(slots=True)
@@ -47,9 +47,9 @@ class ClaimTracker:
     is_refuted: bool = False
     errors: int = 0
     uninterpreted: set[str] = field(default_factory=set)
-    #: The tensors whose gradients it speaks of.
+    #: The tensors whose gradients it uses.
     gradients: tuple[str, ...] = ()
-    #: Whether incoming gradients that are written out are free all the same.
+    #: Whether incoming gradients are free even if the file states them.
     frees_incoming: bool = True
     #: The point at which it is refuted, and whether that depends on the values of uninterpreted functions.
     refuted_at: int = 0

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-#: What took part in a value, as bits: uninterpreted functions; among them functions defined piecewise, and such as may
-#: be equal in one region and different in another (`sqrt(x * x)` and x; what is meromorphic may not); and functions
-#: that are undefined somewhere where the graph is defined.
+#: The functions in a value, as bits: uninterpreted ones; among them piecewise ones, and those that may
+#: be equal in one region and different in another (`sqrt(x * x)` and x; meromorphic ones may not); and functions
+#: that are undefined at some points where the graph is defined.
 UNINTERPRETED, PIECEWISE, BRANCHED, PARTIAL = 1, 2, 4, 8
 
 
@@ -98,5 +98,5 @@ class Degree(NamedTuple):
 
 #: In half the time that `Degree(…)` takes.
 _degree = tuple.__new__
-#: Of what is random itself, and of constants.
+#: The degrees of random elements, and of constants.
 RANDOM, CONSTANT = Degree(1), Degree()

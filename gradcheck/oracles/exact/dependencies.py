@@ -21,7 +21,7 @@ from gradcheck.oracles.exact.partial_evaluation import PointEvaluator
 class FormulaDependencies(NamedTuple):
     """The names in `let` that a formula uses, in order, and the gradients."""
 
-    formula: Expr  # keeps its id its own
+    formula: Expr  # keeps its id unique
     steps: tuple[str, ...]
     gradients: tuple[str, ...]
 
@@ -33,12 +33,12 @@ class Dependencies:
         self.problem, self.case = problem, problem.case
         self.evaluation = PointEvaluator()
         self._derived: Mapping[str, Expr] | None = None
-        #: The roots that others are made of; their gradients are derived without what comes in there.
+        #: The roots that others depend on; their gradients are derived without their incoming gradients.
         self._inner = inner_roots(self.case)
-        #: Whether gradients were derived with numbers written out for some incoming ones all the same.
+        #: Whether gradients were derived with fixed numbers for some incoming ones.
         self.fixes_incoming = False
         self._mentioned: dict[int, FormulaDependencies] = {}
-        #: By tensor, those that its gradient speaks of, where that and all below it is derived.
+        #: By tensor, the tensors whose gradients its derived gradient uses.
         self._made_of: dict[str, tuple[str, ...]] = {}
 
     def __contains__(self, number: object) -> bool:

@@ -20,7 +20,7 @@ Sign = Literal["positive", "nonnegative", "unknown"]
 #: An expression that must be in a domain.
 Condition: TypeAlias = tuple[Domain, Expr]
 
-#: Which argument of an op must be where. Powers are looked at one by one.
+#: The argument of an op with a domain. Powers have a function of their own.
 _ASKS: dict[str, tuple[int, Domain]] = {
     **dict.fromkeys(("log", "log2", "log10", "rsqrt", "logabsdet"), (0, "positive")),
     **dict.fromkeys(("asin", "acos"), (0, "unit")),
@@ -40,13 +40,13 @@ _WORDS: dict[Domain, str] = {
     "unit_open": "abs({}) < 1",
     "from_one": "{} >= 1",
 }
-#: What moves elements alone: what is asked of them is asked of the first argument.
+#: Ops that only move elements: conditions apply to the first argument.
 _MOVES = frozenset(
     ("getitem", "unsqueeze", "squeeze", "reshape", "expand", "T", "mT", "transpose", "permute", "broadcast_to", "view")
 )
 _POSITIVE = frozenset(("exp", "exp2", "sigmoid", "softmax", "cosh", "softplus", "ones", "ones_like"))
 _NONNEGATIVE = frozenset(("abs", "square", "sqrt", "relu", "norm", "linalg.vector_norm", "var", "std", "gt", "lt"))
-#: What keeps the sign of what it adds up or chooses among.
+#: Ops that keep the sign of the elements.
 _KEEPS = _MOVES | {"sum", "mean", "amax", "amin", "prod", "cumsum", "clone", "detach"}
 
 

@@ -22,7 +22,7 @@ from gradcheck.oracles.exact.degree import CONSTANT, PARTIAL, RANDOM, UNINTERPRE
 from gradcheck.oracles.exact.field_point import FieldPoint
 from gradcheck.oracles.exact.modular_matrices import MatrixChain, ModularMatrix, ones
 
-#: Of powers of a symbol.
+#: The degree of powers of a symbol.
 _SYMBOLIC = Degree(2, 2)
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -42,7 +42,7 @@ class Dual(Operators):
     """
 
     __slots__ = ("degree", "lazy_tangent", "lazy_value", "point")
-    #: What formulas see: residues stand for real numbers.
+    #: The dtype that formulas see: residues stand for real numbers.
     dtype: np.dtype = np.dtype(np.float64)
 
     def __init__(self, point: FieldPoint, value: Any, tangent: Any = None, degree: Degree = RANDOM) -> None:

@@ -13,16 +13,16 @@ from gradcheck.autograd.exactness import DIGITS
 from gradcheck.oracles.exact.field_point import FieldPoint
 
 _FLOAT64 = np.dtype(np.float64)
-#: By dtype: a float that is written with no more digits stands for that decimal number. In half precision every number
-#: has few digits when it is written out in full; what counts are those that tell it from its neighbours.
+#: By dtype: the most digits of a float that is a decimal number. In half precision every number
+#: has few digits; only those that distinguish it from its neighbours count.
 _MOST_DIGITS = {_FLOAT64: 12, np.dtype(np.float32): 6, np.dtype(np.float16): 3, BFLOAT16: 2}
-#: By dtype: a float that is the nearest to a fraction with a denominator up to this is taken for that fraction.
+#: By dtype: the largest denominator of a fraction that a float stands for.
 _LARGEST_DENOMINATOR = {_FLOAT64: 1_000_000, np.dtype(np.float32): 2_000, np.dtype(np.float16): 30, BFLOAT16: 10}
-#: A float64 has so many digits for certain.
+#: The digits that every float64 has.
 _WRITTEN_DIGITS = 15
-#: Numerator and denominator of what a root is taken of.
+#: The largest numerator and denominator under a root.
 _LARGEST_SQUARE = 10_000
-#: What a proof that uses such a number says that it left uninterpreted.
+#: The name of rounded numbers among uninterpreted functions.
 ROUNDED = "rounded numbers"
 
 

@@ -23,9 +23,9 @@ from gradcheck.oracles.exact import integer_points
 from gradcheck.oracles.exact.degree import CONSTANT, PARTIAL, UNINTERPRETED, Degree
 from gradcheck.oracles.exact.graph_regions import Domain, GraphRegions
 
-#: Of more arguments than this at once, the same one is counted as often as it is asked for.
+#: The most arguments of a call whose duplicates are counted once.
 _COUNTED_ONCE = 4096
-#: So many random elements are drawn at least.
+#: The fewest random elements of a draw.
 _AT_ONCE = 512
 #: The shifts and factors of splitmix64's finalizer; and by what a hash is multiplied for each byte.
 _SPLITMIX = tuple(
@@ -63,21 +63,21 @@ class FieldPoint:
 
     prime: int
     salt: int
-    #: Whether the square of a root, where it is written as such, is what it is the root of. Either way what is proved
-    #: is true; some formulas are right by this alone, others are easier seen to be so without.
+    #: Whether the square of a root is its argument, if it is written as a square. Either way what is proved
+    #: is true; some formulas need this, others are easier to prove without.
     keeps_squares: bool = False
-    #: From 1 on, the same point under other values of all functions: what stays the same does not depend on them.
+    #: From 1 on, the same point under other values of all functions.
     redraw: int = 0
-    #: The size of the whole numbers that it is made of, 0 for random elements of the field.
+    #: The size of its integers, 0 for random elements of the field.
     integer_scale: int = 0
-    #: The numbers that the file itself writes out in its expressions.
+    #: The numbers in the file's own expressions.
     written_numbers: Container[float] = ()
-    #: The uninterpreted functions that were asked for. A difference that depends on their values refutes nothing, for
-    #: the real functions may satisfy identities that these do not.
+    #: The uninterpreted functions that were evaluated. A difference that depends on their values refutes nothing:
+    #: the real functions may satisfy further identities.
     uninterpreted: set[str] = field(default_factory=set)
     #: Whether one such function was applied to another's value.
     nested: bool = False
-    #: The degrees, added up, of all that was compared with 0.
+    #: The sum of the degrees of all comparisons with 0.
     zero_tests: int = 0
     has_infinity: bool = False
     regions: GraphRegions = field(default_factory=GraphRegions)

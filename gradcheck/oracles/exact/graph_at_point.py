@@ -83,10 +83,10 @@ class PointSettings(NamedTuple):
     seed: int = 0
     number: int = 0
     keeps_squares: bool = False
-    #: Whether incoming gradients are free, those that are written out too.
+    #: Whether incoming gradients are free, also those that the file states.
     frees_incoming: bool = False
     redraw: int = 0
-    #: From 1 on, a point of small whole numbers.
+    #: From 1 on, a point of small integers.
     integer_attempt: int = 0
 
 

@@ -11,9 +11,9 @@ from typing import Literal
 
 import numpy as np
 
-#: Where a function is defined: of positive numbers, of those from 0, of others than 0, from -1 to 1, from 1.
+#: Domains of functions: x > 0, x >= 0, x != 0, |x| <= 1, x >= 1, |x| < 1.
 Domain = Literal["positive", "nonnegative", "nonzero", "unit", "from_one", "unit_open"]
-#: Who is evaluated: the graph, the core's rules for it, or somebody's formula.
+#: The evaluated expression: the graph, the core's rules for it, or a claimed formula.
 Phase = Literal["graph", "rule", "claim"]
 #: Domains that are in each of these; the derivative of a root is undefined at 0.
 _WITHIN: dict[Domain, tuple[Domain, ...]] = {
@@ -57,7 +57,7 @@ class GraphRegions:
     def __init__(self) -> None:
         self.phase: Phase = "graph"
         self.compared = Residues()  # differences that the graph compares with 0, up to their sign
-        self.finite = Residues()  # what the graph itself takes for finite
+        self.finite = Residues()  # values that the graph itself tests for finiteness
         self._domains: dict[Domain, Residues] = {}
 
     def are_never_zero(self, residues: np.ndarray) -> np.ndarray:

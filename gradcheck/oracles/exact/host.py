@@ -9,7 +9,7 @@ from gradcheck.language.evaluation.host import NumPy
 from gradcheck.oracles.exact.dual_numbers import EXACT_RULES, Dual, apply_rule
 from gradcheck.oracles.exact.field_point import FieldPoint
 
-#: Kinds of arguments beside which a dual number's rule needs no more asking.
+#: Types of arguments that a rule takes beside dual numbers.
 _KNOWN = frozenset({Dual, int, float, bool, str, type(None)})
 
 

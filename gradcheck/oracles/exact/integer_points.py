@@ -18,11 +18,11 @@ from gradcheck.errors import Unsupported
 from gradcheck.oracles.exact import modular_arithmetic
 from gradcheck.oracles.exact.graph_regions import Domain
 
-#: How large the numbers of each such point are; another is looked at with the next.
+#: The largest number of each such point, in the order of attempts.
 SCALES = (3, 8, 200, 30, 3, 8, 200, 1000)
-#: What the uninterpreted functions are called that come out at whole numbers.
+#: The names of uninterpreted functions that integers decide.
 _PIECES = (">", "==", "amax", "amin", "floor", "ceil", "trunc", "round", "is")
-#: A residue nearer to 0 is taken for a whole number.
+#: The bound of residues that count as integers.
 _SMALL = 1 << 16
 
 

@@ -34,7 +34,7 @@ def leaves(problem: Problem, point: FieldPoint, generator: np.random.Generator) 
     for name, value in leaves_in_file_order(case):
         array = problem.inputs[name] if name in case.inputs else problem.constants[name]
         made.found[name] = made.leaf(name, value, array)
-    for name, array in (*problem.inputs.items(), *problem.constants.items()):  # of problems that no file describes
+    for name, array in (*problem.inputs.items(), *problem.constants.items()):  # if no file describes the problem
         if name not in made.found:
             keeps = name in problem.constants and array.dtype.kind in "biu"
             made.found[name] = array if keeps else free_variables(point, generator, array.shape)

@@ -14,14 +14,14 @@ import numpy as np
 
 from gradcheck.autograd.modes import quiet
 
-#: The largest primes below 2^31 modulo which -1 is no square and 2, 3, 5, 7, 11 and 13 are, so that the constants that
-#: formulas are written with have roots; products of two residues fit into an int64.
+#: The largest primes below 2^31 modulo which -1 is no square and 2, 3, 5, 7, 11 and 13 are, so that constants
+#: in formulas have roots; products of two residues fit into an int64.
 PRIMES = tuple(2**31 - gap for gap in (249, 2337, 4857, 9489, 11337, 11577, 12897, 15417, 15777, 16089))
-#: Larger whole numbers are left to be fractions.
+#: The bound of floats that are converted to integers.
 LARGEST = 2.0**62
-#: So many numbers are inverted faster one by one.
+#: The most numbers that are inverted faster one by one.
 _FEW = 200
-#: Products of matrices with so few products of elements are computed in int64.
+#: The most products of elements in a matrix product that is computed in int64.
 SMALL = 1 << 13
 
 

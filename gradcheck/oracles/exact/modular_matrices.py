@@ -13,9 +13,9 @@ import numpy as np
 
 from gradcheck.oracles.exact.modular_arithmetic import SMALL, centred, in_halves, limbs, modulus
 
-#: A longer chain is multiplied out first, so that `h @ h`, over and over, does not double for ever.
+#: The longest chain: `h @ h`, repeated, must not double for ever.
 MAX_FACTORS = 16
-#: How many times as narrow as long a chain is that stays one when another is added.
+#: The ratio of sides to waist of a chain that stays one in a sum.
 _NARROW = 4
 
 
@@ -29,7 +29,7 @@ class ModularMatrix:
         self.shape: tuple[int, int] = residues.shape
         self._centred: np.ndarray | None = None
         self._transpose: ModularMatrix | None = None
-        #: Whose transpose it is; not held, for what is in a circle waits for Python's collector.
+        #: The matrix whose transpose it is; a weak reference, since cycles wait for Python's collector.
         self._of: weakref.ref[ModularMatrix] | None = None
         self._products: dict[ModularMatrix, ModularMatrix] | None = None
 

@@ -28,7 +28,7 @@ from gradcheck.oracles.exact.host import DualHost
 _NUMBERS = frozenset({int, float, bool})
 _DUALS = frozenset({Dual, Indicator})
 _HASHABLE = _NUMBERS | {Dual, str, type(None)}
-#: Kinds of arguments that a rule takes without more asking.
+#: Types of arguments that a rule takes directly.
 _KNOWN = _DUALS | _HASHABLE | {tuple, list, slice, np.ndarray}
 
 
@@ -41,7 +41,7 @@ class RuleCall(NamedTuple):
     operands: tuple[int, ...]
 
 
-#: Ops, and shapes and settings that they take.
+#: Ops with valid shapes and settings.
 CheckedCalls: TypeAlias = set[tuple[Any, ...]]
 ResidualProgram: TypeAlias = tuple[Instruction | RuleCall, ...]
 
@@ -63,7 +63,7 @@ class PointEvaluator:
             if known is not None:
                 return run_residual(known[1], names, host, gradients)
             value, left = evaluate_partially(expr, names, host, gradients, self._checked_calls)
-        except (GradcheckError, *OP_ERRORS):  # evaluated in full it says what is wrong, in words
+        except (GradcheckError, *OP_ERRORS):  # the full evaluation has the message
             return evaluate(expr, names, host, gradients, max_elements=MAX_ELEMENTS if known is None else None)
         self._residual_programs[id(expr)] = (expr, left)
         return value
@@ -75,7 +75,7 @@ def evaluate_partially(
     """Return the value, and the program that is left for other points."""
     point = host.point
     left: list[Instruction | RuleCall | None] = []
-    #: Of each part on the stack its value, where its instructions begin, and whether it is the same at all points.
+    #: The value of each part on the stack, the start of its instructions, and whether it is constant.
     values: list[Any] = []
     begins: list[int] = []
     constants: list[bool] = []

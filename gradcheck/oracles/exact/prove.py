@@ -28,7 +28,7 @@ from gradcheck.oracles.exact.dual_numbers import Dual
 from gradcheck.oracles.exact.graph_at_point import GraphAtPoint, PointSettings
 from gradcheck.oracles.exact.integer_points import SCALES, is_piecewise
 
-#: A difference that is the same under so many values of all functions does not depend on them.
+#: The redraws of all functions under which a constant difference does not depend on them.
 _REDRAWN = (1, 2, 3)
 
 
@@ -164,7 +164,7 @@ class _ClaimsAtPoint:
         self.derivative = self._derivative_along(tensors)
         values = [(tracker, self._value(tracker)) for tracker in trackers]
         self.claimed = [(tracker, value) for tracker, value in values if value is not None]
-        #: One claim for each tensor, the core's own where a formula speaks of it.
+        #: One claim for each tensor, the core's own if a formula uses it.
         self.chosen: dict[str, Dual] = {tracker.name: value for tracker, value in reversed(self.claimed)}
         self.chosen.update(graph.gradients)
         if self.derivative is None or set(self.chosen) != tensors:

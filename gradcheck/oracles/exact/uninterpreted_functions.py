@@ -18,7 +18,7 @@ from gradcheck.oracles.exact.graph_regions import Domain
 #: Functions that are meromorphic: two expressions made of them and of fractions are equal everywhere or nowhere but at
 #: single points (the identity theorem). `sqrt(x * x)` is x in one region and -x in another.
 MEROMORPHIC = frozenset({"exp", "tan(x / 2)", "erf"})
-#: A function's derivative, worked out only where there is a tangent.
+#: A function's derivative, computed only if there is a tangent.
 Slope = Callable[[], Dual]
 
 

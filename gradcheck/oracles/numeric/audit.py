@@ -16,11 +16,11 @@ from gradcheck.oracles.numeric.numeric_gradient import NumericGradient
 
 Status = Literal["passed", "failed", "undecided", "not_differentiable"]
 
-#: Gradients of up to so many elements are computed in full.
+#: The most elements of a gradient that is computed in full.
 MAX_FULL_ELEMENTS = {"complex step": 1024, "differences": 128}
-#: How many directions stand for a larger one, and how many standard deviations of independent errors are allowed.
+#: The number of directions for a larger one, and the allowed standard deviations.
 DIRECTIONS, _SIGMAS = 6, 4.0
-#: A derivative known this well, relative to itself, is a number; an infinite or missing claim is then wrong.
+#: The relative error below which a derivative refutes a claim that is not finite.
 _KNOWN = 1e-3
 
 
@@ -103,7 +103,7 @@ def _worst(estimate: Estimate, claimed: np.ndarray, allowed: np.ndarray) -> tupl
     than what is allowed of the largest.
     """
     wrong = is_refuted(estimate, claimed, allowed)
-    unchanged = (claimed == 0) & (estimate.value == 0)  # nothing is allowed of a zero, and no bar is that short
+    unchanged = (claimed == 0) & (estimate.value == 0)  # a zero has no tolerance, and no bar is that short
     known = estimate.error <= np.max(allowed, where=np.isfinite(allowed), initial=0.0)
     unsure = ~wrong & ~estimate.kinked & ~known & ~unchanged
     masks: dict[Status, np.ndarray] = {

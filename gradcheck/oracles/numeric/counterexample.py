@@ -98,7 +98,7 @@ def counterexample(
             known = {} if quick is None else quick(problem)
             worth = _may_be_refuted(problem, name, claim, known, only_simple=first is not None)
             found = _counterexample_at(problem, name, claim, budget) if worth else None
-        except GradcheckError:  # sizes that do not go together, or numbers outside of a function's domain
+        except GradcheckError:  # sizes that do not match, or numbers outside a domain
             continue
         if found is not None and found.index is None and not of_shape:
             continue
@@ -131,7 +131,7 @@ def _largest_difference(
     problem: Problem, claimed: np.ndarray, true: np.ndarray, error: np.ndarray | float = 0.0
 ) -> Counterexample | None:
     """Return where the claim differs most, beyond the error, or None."""
-    if np.iscomplexobj(claimed):  # whatever the gradients that it is made of
+    if np.iscomplexobj(claimed):  # made of complex gradients
         return None
     if claimed.shape != true.shape:
         return _example(problem, None, claimed.shape, true.shape)

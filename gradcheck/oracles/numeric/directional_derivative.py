@@ -26,17 +26,17 @@ _LONG_EPSILON = float(np.finfo(np.longdouble).eps)
 _UNITS = {2: 2.0**-7, 4: 2.0**-23, 8: EPSILON}
 #: The imaginary step, relative to the tensor; twice, with other bits, so that roundings differ.
 STEPS = (1.1e-30, 0.7e-33)
-#: One draw of last places may be a lucky one.
+#: The factor on a difference of two draws, which may agree by luck.
 MARGIN = 16.0
-#: How far the real part may stray from the value at rest: further, and the function is not the analytic one.
+#: The largest relative change of the real part of an analytic function.
 STRAY = 1e-9
-#: Around a kink, how far neighbours are, relative to the size of what moves, and how many are asked.
+#: The relative distance, and the number, of neighbours of a kink.
 _NEAR, _NEIGHBOURS = 2.0**-20, 6
 #: The first difference's step, relative to an element, and the least size of an element, relative to the tensor's.
 _FIRST, _FLOOR = 2.0**-3, 2.0**-10
-#: An element below this share of the largest is moved as far as that, too, where its derivative is known no better.
+#: An element below this share of the largest is moved further if its relative error exceeds the second number.
 _TINY, _VAGUE = 2.0**-6, 2.0**-33
-#: An evaluation of more work than this is not tried in long double, which has no fast matrix products.
+#: The most work of an evaluation in long double, which has no fast matrix products.
 LONG_DOUBLE_WORK = 4_000_000
 #: How much slower complex and long double arithmetic are than float64's.
 _SLOWDOWN = 4
@@ -106,14 +106,14 @@ class DirectionalDerivative:
             there = _moved(rest.point, moved_by, t)
             try:
                 return self._terms(there), float(np.vdot(moved_by, there - rest.point).real / square)
-            except GradcheckError:  # outside an op's domain there is no number
+            except GradcheckError:  # outside an op's domain
                 return np.full(rest.terms.shape, np.nan), t
 
         size = _size_along(self.objective.point, direction)
         found = slope(share, _FIRST * size, rest.unit)
         largest = _of_largest(self.objective.point, direction)
         if not found.kinked and size < _TINY * largest and found.error > _VAGUE * abs(found.value):
-            wider = slope(share, _FIRST * largest, rest.unit)  # so small an element may drown in what it is added to
+            wider = slope(share, _FIRST * largest, rest.unit)  # a small element may vanish in a sum
             found = wider if not wider.kinked and wider.error < found.error else found
         return self._with_neighbours(found, moved_by, size) if found.kinked else found
 

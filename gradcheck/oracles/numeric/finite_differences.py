@@ -20,28 +20,28 @@ from gradcheck.facts import Fact
 #: Steps are `first * 4**-k` for k below this.
 LEVELS = 15
 _FACTOR = 4.0
-#: A derivative this well known needs no finer steps.
+#: The relative error below which no finer steps are taken.
 _ENOUGH = 1e-13
-#: So it is beside something larger, which is all that matters.
+#: The same error relative to a larger scale.
 _ENOUGH_BESIDE = 1e-11
-#: How much less well one-sided derivatives need be known, which are looked at for kinks and jumps alone.
+#: The precision of one-sided derivatives, which only show kinks and jumps.
 _SIDES = 1e-7
-#: One-sided derivatives that differ by less than this, relative to their size, are one.
+#: The relative difference below which one-sided derivatives are equal.
 _SAME = 1e-7
-#: What is no jump but rounding, in units of it.
+#: The largest step of a function that is rounding, in units of it.
 _JUMP = 1e4
-#: From how many of the smallest steps noise is told.
+#: How many of the smallest steps show the noise.
 _TAIL = 4
-#: Further from what small steps agree on than so many times what these differ by is another number.
+#: The distance from the small steps' value, in units of their spread, at which a value is wrong.
 _ELSEWHERE = 16.0
-#: A tableau's bar is a difference of two entries, either of which may be lucky.
+#: The factor on a bar, which is a difference of two entries that may agree by luck.
 _MARGIN = 4.0
 
 #: The powers of the first error terms of differences: central, from the left, from the right.
 _KINDS = np.array([2, 1, 1])
 
 Method = Literal["complex step", "differences"]
-#: `share(t)`: the terms of the sum where the tensor is moved by `t` times the direction, and the step really taken.
+#: `share(t)`: the terms of the sum with the tensor moved by `t` times the direction, and the actual step.
 ShiftedTerms = Callable[[float], tuple[np.ndarray, float]]
 
 
@@ -145,7 +145,7 @@ def _extrapolate(
     power: int | np.ndarray,
     is_enough: Callable[[Tableau], bool] = lambda tableau: False,
 ) -> Tableau:
-    """Fill a tableau with the differences, and their noise, at shrinking steps."""
+    """Fill a tableau with differences, and their noise, at shrinking steps."""
     tableau = Tableau(power)
     with np.errstate(all="ignore"):
         for level in range(LEVELS):

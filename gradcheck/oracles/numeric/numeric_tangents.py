@@ -25,10 +25,10 @@ from gradcheck.oracles.numeric.objective import WideHost
 from gradcheck.oracles.numeric.perturbed_array import ForwardPass, Perturbed
 
 Arrays = Mapping[str, np.ndarray]
-#: `compute(moved, forward)`: all that depends on what is moved, by name; what cannot be computed is left out.
+#: `compute(moved, forward)`: all results that move, by name, less those that cannot be computed.
 Compute = Callable[[Mapping[str, Perturbed], ForwardPass], Mapping[str, Any]]
 
-#: What a difference may owe to rounding, relative to the element.
+#: The rounding of a difference, relative to the element.
 _ROUNDINGS = 2.0**-50
 
 

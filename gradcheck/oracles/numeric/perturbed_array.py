@@ -19,7 +19,7 @@ from gradcheck.autograd.operators import Operators
 from gradcheck.errors import Unsupported
 from gradcheck.oracles.numeric.work_budget import Work
 
-#: Of a real or an imaginary part of most numbers.
+#: The bytes of a real or an imaginary part of most numbers.
 _BYTES = 8
 _COMPLEX = np.dtype(np.complex128)
 _FLOAT64 = np.dtype(np.float64)
@@ -35,11 +35,11 @@ class ForwardPass:
 
     complex_step: bool = False
     at_rest: bool = False
-    #: What was detached, in order, where nothing is moved: the pass at rest fills it, others are given it.
+    #: The detached values, in order: the pass at rest fills the list, other passes read it.
     detached: list[np.ndarray] = field(default_factory=list)
-    #: The fewest bytes of any real or imaginary part on the way.
+    #: The fewest bytes of any real or imaginary part.
     narrowest: int = 64
-    #: What the pass at rest took.
+    #: The work of the pass at rest.
     work: Work = field(default_factory=Work)
     _detached_so_far: int = 0
 
@@ -130,7 +130,7 @@ def apply_to_pair(op: Op, a: Any, b: Any) -> Perturbed | None:
     return _perturbed(op, made, forward) if made.dtype is _COMPLEX else None
 
 
-#: What an op of elements takes as it is, or its data.
+#: Arguments that an elementwise op takes unchanged.
 _REAL = frozenset({Perturbed, float, int, bool, type(None)})
 
 
@@ -184,7 +184,7 @@ def _plain(op: Op, args: tuple[Any, ...], complex_step: bool) -> list[Any]:
 
     def plain(value: Any) -> Any:
         if complex_step and isinstance(value, np.dtype) and value.kind == "f":
-            return _COMPLEX  # what real numbers are summed in, as in `sum(x, dtype=torch.float64)`
+            return _COMPLEX  # the dtype of a sum, as in `sum(x, dtype=torch.float64)`
         array = value.data if type(value) is Perturbed else value
         if complex_step and array is value and _is_complex(value):
             raise Unsupported("complex numbers of the graph's own leave no room for a complex step")

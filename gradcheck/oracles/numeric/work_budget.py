@@ -12,9 +12,9 @@ from math import isqrt, prod
 
 from gradcheck.autograd.op import Op
 
-#: What it costs to apply an op, whatever its size.
+#: The cost of applying an op of any size.
 PER_OP = 2_000
-#: So many multiply-adds of a matrix product cost as much as one element.
+#: The multiply-adds of a matrix product that cost as much as one element.
 _MULTIPLY_ADDS = 32
 
 

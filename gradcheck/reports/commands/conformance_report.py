@@ -19,9 +19,9 @@ from gradcheck.reports.phrases import say
 from gradcheck.reports.safe_text import plain, wrap
 from gradcheck.reports.summary import unsupported_lines
 
-#: How many ops are named that are right, or lacking.
+#: The most right, or lacking, ops that are named.
 _NAMED = 40
-#: How many cases are.
+#: The most wrong cases that are named.
 _LISTED = 8
 _ORDER: tuple[ConformanceStatus, ...] = ("right", "wrong", "lacking")
 _WORDS = {"holds": "ok", "fails": "FAIL", "unsupported": "n/a"}

@@ -27,7 +27,7 @@ _ERRATA = """
 
 Each was run: the formula as printed is refuted by the numbers given, the one beside it proved.
 """
-#: The theme whose entries are about what is printed elsewhere.
+#: The theme of errors in published tables.
 ERRATA = "errata"
 
 

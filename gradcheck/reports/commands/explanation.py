@@ -17,9 +17,9 @@ from gradcheck.reports.number_formats import format_error
 from gradcheck.reports.phrases import say
 from gradcheck.reports.safe_text import count, plain, truncate, wrap
 
-#: How much of a tensor's values is shown, in elements a dimension and in characters.
+#: The elements at either end, and in total, and the characters of a tensor's values.
 _EDGE, _THRESHOLD, _VALUES = 3, 16, 60
-#: What is text without quotes in YAML: it begins like text, and nothing in it ends an entry or begins a comment.
+#: Text that YAML reads without quotes.
 _BARE = re.compile(r"(?!.*(: | #|:$))(?:[A-Za-z_(]|-\S).*")
 _WORDS = frozenset({"true", "false", "null"})
 

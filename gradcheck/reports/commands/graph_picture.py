@@ -8,7 +8,7 @@ from gradcheck.language.case import Case
 from gradcheck.reports.picture import dot, mermaid, svg
 from gradcheck.reports.picture.diagram import Diagram, diagram_of_case, nearest_nodes
 
-#: What is not drawn of a larger graph: no picture of it tells anything.
+#: The most nodes that are drawn.
 MOST_NODES = 2000
 
 

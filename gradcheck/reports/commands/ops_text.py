@@ -35,7 +35,7 @@ def _domain(entry: Op) -> str:
     return " x ".join(f"[{low}, {high}]" for low, high in bounds) if entry.elementwise else ""
 
 
-#: The columns, and how wide they get; longer cells are cut on a terminal, and stand out in a pipe.
+#: The columns and their widths; a terminal cuts longer cells, a pipe does not.
 _COLUMNS: dict[str, tuple[int, Callable[[Op], str]]] = {
     "SIGNATURE": (36, lambda entry: entry.signature),
     "RULE": (9, _rule),
@@ -46,9 +46,9 @@ _COLUMNS: dict[str, tuple[int, Callable[[Op], str]]] = {
     "DOMAIN": (20, _domain),
     "DOC": (80, lambda entry: entry.doc.partition("\n")[0]),
 }
-#: Those that a narrow terminal does without, the first to go first.
+#: The columns that a narrow terminal drops, in this order.
 _OPTIONAL_COLUMNS = ("DOMAIN", "ALIASES", "TORCH", "KINKS", "WITNESSES")
-#: What is left for the doc at least.
+#: The least width of the doc column.
 _DOC = 24
 
 
@@ -116,7 +116,7 @@ def _source(entry: Op) -> list[str]:
             continue
         place = f"{function.__module__.replace('.', '/')}.py"
         if (place, start) in seen or (function.__name__ == "<lambda>" and seen):
-            continue  # a lambda is read in the entry
+            continue  # a lambda is part of the entry
         seen.add((place, start))
         lines += ["", f"{place}:{start}", *("  " + line.rstrip() for line in source)]
     return lines

@@ -12,7 +12,7 @@ from gradcheck.reports.findings import PROBLEM_STATUSES
 if TYPE_CHECKING:
     import rich.progress
 
-#: Seconds that a run may last in silence.
+#: Seconds before the bar appears.
 START_DELAY = 0.7
 
 

@@ -23,7 +23,7 @@ from gradcheck.reports.picture.diagram import Diagram, DiagramNode, Edge, NodeKi
 from gradcheck.reports.picture.svg import to_svg
 from gradcheck.reports.safe_text import plain
 
-#: A pass of more tensors, or of more events, is told as far as that.
+#: The most tensors and events of a pass that are shown.
 MOST_NODES, MOST_EVENTS = 300, 2000
 
 
@@ -88,7 +88,7 @@ def _pass(one: TracedStep) -> tuple[PassView, dict[str, Any]]:
 
 def pass_diagram(trace: Trace, labels: Labels) -> tuple[Diagram, dict[Tensor, int]]:
     """Return the tensors of the pass, makers first, and their positions."""
-    done = dict.fromkeys(reversed(trace.order))  # a child passes on before its makers do
+    done = dict.fromkeys(reversed(trace.order))  # a child precedes its makers
     tensors = [*(tensor for tensor in labels if tensor not in done), *done]
     left_out = max(0, len(tensors) - MOST_NODES)
     tensors = tensors[left_out:]

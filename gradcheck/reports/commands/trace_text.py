@@ -18,13 +18,13 @@ from gradcheck.reports.commands.explanation import formula_texts
 from gradcheck.reports.safe_text import count, plain, short_line, wrap
 from gradcheck.reports.tensors import inline_text, value_range_text
 
-#: A pass of more tensors is summarised: these many from its start and from its end, unless -v asks for all.
+#: The most tensors without -v, and how many are shown of a longer pass at either end.
 MAX_TENSORS, FIRST, LAST = 40, 12, 4
-#: How deep the tree is drawn; what lies deeper is not moved further to the right.
+#: The deepest indentation of the tree.
 MAX_DEPTH = 8
-#: How many tensors the list of the order names, and how many gradients that were kept are shown.
+#: The most tensors in the order, and the most gradients that are left.
 MAX_LISTED = 24
-#: Columns of an expression in the tree.
+#: The widest expression and sender in the tree.
 MAX_EXPRESSION, MAX_SENDER = 48, 28
 
 Labels = Mapping[Tensor, Label]
@@ -149,7 +149,7 @@ class _EventTree:
                 self._number += 1
                 blocks.append([])
             elif event.sender is not None:
-                self._depth[event.tensor] = self._depth.get(event.sender, 0) + 1  # the last to report decides
+                self._depth[event.tensor] = self._depth.get(event.sender, 0) + 1  # the last contribution decides
             blocks[-1].append((event, self._number))
         return blocks
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradcheck.checks.result import RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.located_messages import failure_messages, remark_messages
+from gradcheck.reports.located_messages import located_messages
 from gradcheck.reports.safe_text import plain
 from gradcheck.reports.summary import convention_lines, slowest_lines, summary, unsupported_lines
 
@@ -12,11 +12,8 @@ from gradcheck.reports.summary import convention_lines, slowest_lines, summary, 
 def render(result: RunResult, look: Look) -> str:
     """Return all problems, remarks, and the summary line."""
     lines = []
-    for case in result.cases:
+    for case, problem, _ in located_messages(result):
         name = f"{plain(case.name)}: " if case.name else ""
-        lines += [
-            f"{problem.location}: {name}{problem.message}"
-            for problem in (*failure_messages(case), *remark_messages(case))
-        ]
+        lines.append(f"{problem.location}: {name}{problem.message}")
     said = [*convention_lines(result), *unsupported_lines(result), *slowest_lines(result, look.durations)]
     return "\n".join([*lines, *said, summary(result)]) + "\n"

@@ -34,9 +34,9 @@ from gradcheck.reports.summary import (
     unsupported_lines,
 )
 
-#: How many further cases of one cause are listed; -v shows all.
+#: The most further cases of a cause; -v shows all.
 OTHERS = 5
-#: How many causes are told in full; -v shows all so.
+#: The most causes in full; -v shows all.
 MAX_FULL_CAUSES = 20
 
 
@@ -65,7 +65,7 @@ def render_lines(lines: list[Text], look: Look) -> str:
     pieces = []
     for line in lines:
         line.rstrip()
-        line.stylize_before(line.style)  # `render` sees the styles of parts alone
+        line.stylize_before(line.style)  # `render` sees only the styles of parts
         for segment in line.render(console, end="\n"):
             style = segment.style
             pieces.append(style.render(segment.text, color_system=ColorSystem.STANDARD) if style else segment.text)

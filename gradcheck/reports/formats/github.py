@@ -20,14 +20,10 @@ LIMIT = 10
 
 def render(result: RunResult, look: Look) -> str:
     """Return at most ten errors, the worst first; then remarks and summary."""
-    cases = sorted(
-        (case for case in result.cases if case.status in PROBLEM_STATUSES),
-        key=lambda case: PROBLEM_STATUSES.index(case.status),
-    )
     found = [
         (PROBLEM_STATUSES.index(case.status), -problem.relative_error, case.name, problem)
-        for case in cases
-        for problem in failure_messages(case)
+        for case in result.cases
+        for problem in failure_messages(case)  # of a failed case alone
     ]
     found.sort(key=lambda entry: entry[:2])
     shown = found if len(found) <= LIMIT else found[: LIMIT - 1]

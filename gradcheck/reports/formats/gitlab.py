@@ -10,7 +10,7 @@ from typing import Any
 
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.located_messages import Fingerprints, LocatedMessage, failure_messages, remark_messages
+from gradcheck.reports.located_messages import Fingerprints, LocatedMessage, located_messages
 from gradcheck.reports.source_lines import path_in_repository
 
 _SEVERITY = {"crashed": "blocker", "invalid": "critical", "failed": "major", "xpassed": "minor"}
@@ -19,10 +19,10 @@ _SEVERITY = {"crashed": "blocker", "invalid": "critical", "failed": "major", "xp
 def render(result: RunResult, look: Look) -> str:
     """Return the list of problems, an entry a line, in ASCII."""
     prints = Fingerprints()
-    entries = []
-    for case in result.cases:
-        entries += [_entry(case, problem, _SEVERITY[case.status], prints) for problem in failure_messages(case)]
-        entries += [_entry(case, remark, "info", prints) for remark in remark_messages(case)]
+    entries = [
+        _entry(case, problem, _SEVERITY[case.status] if is_failure else "info", prints)
+        for case, problem, is_failure in located_messages(result)
+    ]
     return "[" + ",\n".join(entries) + "]\n"
 
 

@@ -10,6 +10,6 @@ def render(result: RunResult, look: Look) -> str:
     """Return the page, ending in a newline; it is the same for any look."""
     from gradcheck.reports.page.run_page import (
         render_run_page,
-    )  # here, since jinja2 is loaded only where a render_run_page is asked for
+    )  # here, since jinja2 is loaded for pages only
 
     return render_run_page(result)

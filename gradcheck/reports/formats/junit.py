@@ -34,7 +34,7 @@ _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def render(result: RunResult, look: Look) -> str:
     """Return the XML document. Characters that XML forbids become U+FFFD."""
     totals = _totals(result.cases, result.seconds)
-    del totals["skipped"]  # of the suites alone
+    del totals["skipped"]  # only suites have it
     root = Element("testsuites", {"name": "gradcheck", **totals})
     files: dict[str, list[CaseResult]] = {}
     for case in result.cases:

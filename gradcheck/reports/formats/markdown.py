@@ -8,24 +8,21 @@ from html import escape
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
 from gradcheck.reports.failed_case import STATUS_WORDS, failed_case_lines
-from gradcheck.reports.findings import PROBLEM_STATUSES
+from gradcheck.reports.findings import worst_first
 from gradcheck.reports.located_messages import failure_messages, remark_messages
 from gradcheck.reports.safe_text import count, plain, truncate
 from gradcheck.reports.summary import slowest_lines, summary, unsupported_lines
 
-#: How many cases have a line in the table, and how many are told in full: GitHub refuses a summary of over a megabyte.
+#: The most cases in the table, and in full: GitHub rejects a summary of over a megabyte.
 _LISTED, _IN_FULL = 200, 20
-#: How many characters of each, in full and of one sentence.
+#: The most characters of a case in full, and of a sentence.
 _MOST, _SENTENCE = 20_000, 600
 _MARKUP = re.compile(r"([\\`*_{}\[\]<>()#+!|~&$-])")
 
 
 def render(result: RunResult, look: Look) -> str:
     """Return the page, ending in a newline."""
-    bad = sorted(
-        (case for case in result.cases if case.status in PROBLEM_STATUSES),
-        key=lambda case: PROBLEM_STATUSES.index(case.status),
-    )
+    bad = worst_first(result.cases)
     lines = ["<!-- a report of gradcheck -->", f"## gradcheck: {_text(summary(result))}", ""]
     if bad:
         lines += ["| | case | where | what |", "|---|---|---|---|", *map(_row, bad[:_LISTED])]
@@ -51,7 +48,7 @@ def _in_full(case: CaseResult) -> list[str]:
     text = "\n".join(line.plain.rstrip() for line in failed_case_lines(case, Look(width=100)))
     text = text if len(text) <= _MOST else f"{text[:_MOST]}\n…"
     fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
-    shown = escape(plain(case.name or case.file))  # no markdown is read up to the next empty line
+    shown = escape(plain(case.name or case.file))  # no Markdown is parsed up to the next empty line
     return ["<details>", f"<summary>{shown}</summary>", "", f"{fence}text", text, fence, "", "</details>", ""]
 
 

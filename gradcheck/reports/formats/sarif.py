@@ -12,7 +12,7 @@ from urllib.parse import quote
 from gradcheck import __version__
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.located_messages import Fingerprints, LocatedMessage, failure_messages, remark_messages
+from gradcheck.reports.located_messages import Fingerprints, LocatedMessage, located_messages
 from gradcheck.reports.source_lines import is_outside_repository, path_in_repository
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -38,12 +38,8 @@ def _driver(found: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _results(result: RunResult) -> Iterator[dict[str, Any]]:
     prints = Fingerprints()
-    for case in result.cases:
-        for level, problem in (
-            *(("error", p) for p in failure_messages(case)),
-            *(("note", r) for r in remark_messages(case)),
-        ):
-            yield _result(case, problem, level, prints)
+    for case, problem, is_failure in located_messages(result):
+        yield _result(case, problem, "error" if is_failure else "note", prints)
 
 
 def _result(case: CaseResult, problem: LocatedMessage, level: str, prints: Fingerprints) -> dict[str, Any]:

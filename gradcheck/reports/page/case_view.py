@@ -30,9 +30,9 @@ from gradcheck.reports.safe_text import count, plain, plain_lines, truncate
 from gradcheck.reports.source_lines import file_lines, locate_part, location_of_claim
 from gradcheck.reports.summary import missing_features_text, mutation_score_lines
 
-#: Findings and claims of a case that are shown, and the lines of its file.
+#: The most findings, claims, and lines of its file that are shown of a case.
 MOST_FINDINGS, MOST_CLAIMS, MOST_LINES = 12, 200, 120
-#: Characters of a line of the file, and of any other text.
+#: The most characters of a line of the file, and of any other text.
 MOST_IN_A_LINE, MOST_IN_A_TEXT = 720, 2_000
 
 
@@ -56,9 +56,9 @@ class CaseView:
     failures: tuple[FailureView, ...] = ()
     more: int = 0
     graph: str = ""
-    marks: tuple[tuple[str, str, str], ...] = ()  # of its nodes: verdict, mark, what it means
+    marks: tuple[tuple[str, str, str], ...] = ()  # the legend: verdict, mark, meaning
     claims: tuple[ClaimRow, ...] = ()
-    has_unsupported_claims: bool = False  # whether there are claims that an engine could not be asked
+    has_unsupported_claims: bool = False  # whether an engine does not support a claim
     file: tuple[SourceLine, ...] = ()
     smallest: tuple[tuple[str, str], ...] = ()
     engine_output: tuple[tuple[str, str], ...] = field(default=())

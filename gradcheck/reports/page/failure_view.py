@@ -25,9 +25,9 @@ from gradcheck.reports.source_lines import (
     suggested_edit,
 )
 
-#: Tensors of a finding that are shown beside the one that says most; characters of a line, of a print.
+#: The most further tensors of a finding; characters of a line; characters of engine output.
 MOST_TENSORS, MOST_IN_A_LINE, MOST_PRINTED = 8, 240, 20_000
-#: In what IPython calls the code of a cell, in no file.
+#: A part of IPython's file names for cells.
 _IN_A_CELL = "ipykernel_"
 #: Claims whose text is a formula.
 FORMULA_CLAIMS = (ClaimKind.FORMULA, ClaimKind.WRONG_FORMULA, ClaimKind.CHECK)
@@ -66,17 +66,17 @@ class FailureView:
     title: str
     where: str = ""
     line: SourceLine | None = None
-    code: tuple[str, SourceLine] | None = None  # where the engine's own function begins that computes it
+    code: tuple[str, SourceLine] | None = None  # where the engine's own function begins
     evidence: str = ""
     reasons: tuple[tuple[str, str], ...] = ()
     change: Change | None = None
     suggestions: tuple[str, ...] = ()
-    formulas: tuple[tuple[str, str], ...] = ()  # what is said of it, and MathML
+    formulas: tuple[tuple[str, str], ...] = ()  # a title, and MathML
     counterexamples: tuple[str, ...] = ()
     heat: HeatMap | None = None
     notes: tuple[str, ...] = ()
     same_failures: tuple[str, ...] = ()
-    related_tensors: tuple[tuple[str, HeatMap], ...] = ()  # tensors that are wrong with it: which, and their pictures
+    related_tensors: tuple[tuple[str, HeatMap], ...] = ()  # other wrong tensors: title, picture
     details: str = ""
 
     @property

@@ -18,9 +18,9 @@ from gradcheck.reports.phrases.comparison_text import headline, title
 from gradcheck.reports.picture.diagram import Diagram, NodeVerdict, diagram_of_case, nearest_nodes, with_verdicts
 from gradcheck.reports.tensors import to_printable_dtype, value_range_text
 
-#: A larger graph is not drawn whole; a larger tensor not computed again for its picture.
+#: The most nodes that are drawn, and the most elements of a tensor that is recomputed.
 MOST_NODES, MOST_ELEMENTS = 300, 4_000_000
-#: How many claims a node tells of.
+#: The most claims in the details of a node.
 _CLAIMS = 4
 _ORDER: tuple[NodeVerdict, ...] = ("unknown", "passed", "follows", "undecided", "failed", "faulty")
 _WITHOUT_TENSOR = (ClaimKind.CHECK, ClaimKind.RAISES, ClaimKind.DOT_PRODUCT)
@@ -32,7 +32,7 @@ def case_diagram(result: CaseResult) -> Diagram | None:
         return None
     graph = diagram_of_case(result.case)
     verdicts = tensor_verdicts(result)
-    # of a large graph only what is drawn has lines to be shown
+    # only nodes that are drawn get details
     graph = nearest_nodes(with_verdicts(graph, {name: (verdict, ()) for name, verdict in verdicts.items()}), MOST_NODES)
     return with_verdicts(graph, _node_details(result, graph, verdicts))
 

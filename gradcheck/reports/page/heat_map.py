@@ -32,13 +32,13 @@ def _rgb(colour: str) -> tuple[int, int, int]:
     return red, green, blue
 
 
-#: What is drawn cell by cell; of a larger tensor an image is drawn, of so many pixels a side at most.
+#: The largest table that is drawn by cells, and the most pixels of an image's side.
 MOST_ROWS, MOST_COLUMNS, MOST_PIXELS = 24, 12, 256
-#: Cells of a larger table have their indices beside them.
+#: The largest table without indices.
 UNLABELLED = 8
-#: Tensors of more elements have no picture; their worst element and their count of wrong ones are told all the same.
+#: The most elements of a tensor with a picture.
 MOST_ELEMENTS = 8_000_000
-#: Where the levels begin, in log10 of the difference over what is allowed: 0 is what is just allowed.
+#: The bounds of levels, in log10 of the difference over the allowed one.
 EDGES = (-2.0, 0.0, 2.0, 5.0, 8.0, 10.0)
 #: Equal, two within what is allowed, five beyond it; then NaN and infinities that differ.
 LEVELS = (
@@ -80,9 +80,7 @@ class HeatMap:
 
     panels: tuple[Panel, ...]
     levels: tuple[Level, ...] = ()
-    elements_per_pixel: tuple[int, int] | None = (
-        None  # rows and columns that a pixel stands for, where it is for several
-    )
+    elements_per_pixel: tuple[int, int] | None = None  # rows and columns of a pixel, if not 1
     notes: tuple[str, ...] = ()
 
 

@@ -16,10 +16,10 @@ from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.expr.parser import parse
 from gradcheck.reports.safe_text import plain
 
-#: A longer formula is not typeset: nobody would see it at once, and browsers nest only so deep.
+#: The longest LaTeX that is typeset; browsers limit the nesting.
 MAX_LATEX_LENGTH = 3000
 _TOKEN = re.compile(r"\\(?:[A-Za-z]+|.)|\d+(?:\.\d*)?|\s+|.", re.DOTALL)
-#: What fences grow with.
+#: Contents that make fences grow.
 _TALL = re.compile("<m(frac|sqrt|table|over)>")
 _OPERATORS = {
     "\\cdot": "·", "\\odot": "⊙", "\\le": "≤", "\\ge": "≥", "\\ne": "≠", "\\lor": "∨", "\\land": "∧", "\\lnot": "¬",
@@ -33,7 +33,7 @@ _GREEK = {
 }  # fmt: skip
 _NAMES = {f"\\{name}": sign for name, sign in _GREEK.items()} | {"\\infty": "∞"}
 _UPRIGHT = frozenset({"\\mathrm", "\\operatorname", "\\text", "\\mathtt", "\\mathbf"})
-#: What takes groups: how many.
+#: Commands that take groups, and how many.
 _ARGUMENT_COUNTS = {"\\frac": 2, "\\sqrt": 1, "\\overline": 1}
 
 
@@ -84,7 +84,7 @@ class _LatexReader:
     def read(self) -> str:
         for token in self.tokens:
             self._token(token)
-        while len(self.frames) > 1:  # never of what is written there
+        while len(self.frames) > 1:  # unbalanced, which `to_latex` never writes
             self._append_item(_row(self.frames.pop().items))
         return "".join(self.frames[0].items)
 

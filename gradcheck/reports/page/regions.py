@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-#: So many single indices of an axis are named.
+#: The most single indices of an axis that are named.
 _NAMED = 3
 
 

@@ -29,15 +29,15 @@ from gradcheck.reports.safe_text import format_place, plain, truncate
 from gradcheck.reports.source_lines import suggested_edit
 from gradcheck.reports.summary import convention_lines, mutation_score_summary, summary, unsupported_lines
 
-#: So many bytes are in a page, the list of cases with them: the first cases in full, those that failed before the
-#: others; then in short, and of what is left there is the verdict alone.
+#: The most bytes of a page, and of its part with cases in full; failures come first,
+#: then cases in short, then verdicts alone.
 MAX_BYTES, MAX_FULL_BYTES = 15_000_000, 12_000_000
-#: How many causes and cases of a cause are listed, and cases of all causes; how long a title is, and what is said of a
-#: case in its row.
+#: The most causes, cases of a cause, and cases of all causes; the longest title,
+#: and the longest remark in a row.
 MOST_CAUSES, MOST_MEMBERS, MOST_LINKS, MOST_TITLE, MAX_ROW_TEXT = 100, 100, 1000, 400, 160
-#: After so many cases that there was no room for, no more are tried.
+#: The number of cases without room after which no more are tried.
 _MISSES = 20
-#: A part of a sentence that is code.
+#: Code in a sentence.
 _TICKS = re.compile("`([^`]+)`")
 #: The shortest part of the bar, of 1000.
 _LEAST = 8.0

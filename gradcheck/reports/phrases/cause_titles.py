@@ -15,10 +15,10 @@ from gradcheck.reports.causes import (
 )
 from gradcheck.reports.phrases.comparison_text import error_line, reasons, status_reason, title
 from gradcheck.reports.phrases.diagnosis_phrases import MEANINGS
-from gradcheck.reports.phrases.phrase_table import join_names, say
+from gradcheck.reports.phrases.phrase_table import join_first, say
 from gradcheck.reports.safe_text import ordinal, plain
 
-#: How many ops of a group are named.
+#: The most ops of a group that are named.
 _NAMED = 4
 _FAILS = {
     "rule_fails": "its gradient rule raises an error",
@@ -47,22 +47,13 @@ def _title(group: FailureGroup) -> str:
     kind = confirmed_diagnosis(lead)
     if kind in ENGINE_WIDE_MISTAKES:
         own = (c for c in group.leads if confirmed_diagnosis(c) == kind and faulty_op(c))
-        return plain(f"{kind.replace('_', ' ')}{_in_ops(tuple(dict.fromkeys(map(faulty_op, own))))}")
+        ops = tuple(dict.fromkeys(map(faulty_op, own)))
+        return plain(kind.replace("_", " ") + (f", in {join_first(ops, _NAMED)}" if ops else ""))
     if not group.ops:
         return title(lead) if kind not in MEANINGS else kind.replace("_", " ")
-    return plain(f"{group.ops[0]}, {_op_mistake_text(lead, group)}{_made_into(group.ops[1:])}")
-
-
-def _in_ops(ops: tuple[str, ...]) -> str:
-    more = len(ops) - _NAMED
-    named = ops[:_NAMED] if more <= 0 else (*ops[:_NAMED], f"{more} more")
-    return f", in {join_names(named)}" if ops else ""
-
-
-def _made_into(ops: tuple[str, ...]) -> str:
-    more = len(ops) - _NAMED
-    named = ops[:_NAMED] if more <= 0 else (*ops[:_NAMED], f"{more} more")
-    return f" ({join_names(named)} {'is' if len(ops) == 1 else 'are'} made of it)" if ops else ""
+    first, *others = group.ops
+    made = f" ({join_first(tuple(others), _NAMED)} {'is' if len(others) == 1 else 'are'} made of it)" if others else ""
+    return plain(f"{first}, {_op_mistake_text(lead, group)}{made}")
 
 
 def _op_mistake_text(lead: Comparison, group: FailureGroup) -> str:

@@ -6,7 +6,7 @@ from gradcheck.facts import Fact
 from gradcheck.reports.phrases.phrase_table import add_phrases, say
 from gradcheck.reports.safe_text import truncate
 
-#: What is told beyond a verdict, where it could not be found out.
+#: What is said if a part of the explanation failed.
 _PARTS = {
     "cause": "where it comes from was not found out",
     "part": "which part cannot be computed was not found out",
@@ -42,7 +42,7 @@ def _warned(found: Fact) -> str:
 
 add_phrases(
     {
-        # How two arrays differ, and what agreed
+        # Differences of arrays, and agreement
         "gradient_missing": "no gradient arrived, one was expected",
         "gradient_unexpected": "a gradient arrived, none was expected",
         "none_agrees_with_zeros": lambda f: f"none agrees with all zeros (none is {_WHOSE[f['none']]})",
@@ -66,12 +66,12 @@ add_phrases(
         "fast_path_differs": "the core's fast path differs from its definition at {op}, in {owner}: a mistake in "
         "gradcheck itself; please report it",
         "no_conditioning": "no estimate of rounding noise: {error}",
-        # In another dtype than the case's own
+        # Another dtype
         "not_in_this_dtype": "holds in {own}, the case's own dtype, and cannot be shown in {dtype}: {why}",
         "written_for_real_numbers": "it is written for real numbers",
         "overflows": "it overflows",
         "loses_digits": "too few digits are left",
-        # What engines do
+        # Engines
         "raised": _raised,
         "raised_nothing": "raises nothing",
         "outcomes_differ": _outcomes,
@@ -94,7 +94,7 @@ add_phrases(
         "jvp_fails": lambda f: f"{f['op']} alone in forward mode: {_outcomes(f['what'])}",
         "tangents_disagree": "{got} and {want} agree, but not with {method}",
         "no_forward_mode": "{engine} has no forward mode{why:if : {why}}",
-        # What the case says
+        # Statements of the case
         "said": "{text}",
         "not_evaluated": "not compared: {entry} could not be evaluated",
         "is_not_true": "is not true",

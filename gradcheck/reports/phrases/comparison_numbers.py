@@ -14,9 +14,9 @@ from gradcheck.reports.number_formats import format_error, format_pair
 from gradcheck.reports.phrases.phrase_table import say
 from gradcheck.reports.safe_text import count, plain
 
-#: Mismatches beside which numbers say nothing.
+#: Mismatches without comparable numbers.
 _WITHOUT_NUMBERS = ("claim_raised", "shapes_differ")
-#: Beyond this many units in the last place, the count says nothing that the relative error does not.
+#: The most units in the last place that are shown beside the relative error.
 _MANY_ULP = 1e6
 
 

@@ -10,7 +10,7 @@ from gradcheck.facts import fact
 from gradcheck.language.case import Edit
 from gradcheck.reports.findings import ENGINE_SEPARATOR
 from gradcheck.reports.phrases.comparison_numbers import side_names, trial_text, worst_element_text
-from gradcheck.reports.phrases.phrase_table import join_names, say
+from gradcheck.reports.phrases.phrase_table import join_first, join_names, say
 from gradcheck.reports.safe_text import count, plain
 
 _SUBJECTS = {
@@ -29,11 +29,11 @@ _SUBJECTS = {
     ClaimKind.DOT_PRODUCT: "forward against reverse mode",
     ClaimKind.CODE: "code of {tensor}",
 }
-#: Claims about these are between two engines, or an engine and the file.
+#: Claims between two engines, or an engine and the file.
 _BETWEEN_ENGINES = (ClaimKind.VALUE, ClaimKind.GRADIENT, ClaimKind.JVP, ClaimKind.GRADIENT2)
-#: Diagnoses that say what may have been meant.
+#: Diagnoses with a correction.
 _SUGGESTIONS = ("did_you_mean", "derived", "these_numbers_only")
-#: How many of the tensors that are wrong only because of another are named.
+#: The most consequences that are named.
 _NAMED = 8
 
 
@@ -130,7 +130,7 @@ def cause_text(c: Comparison) -> str:
     return plain(f"{say(c.cause.origin)}{' ' if _is_step(c) else ': '}{say(c.cause.what)}")
 
 
-#: What differs where something is raised.
+#: Mismatches of raised errors.
 _ERRORS = ("op_alone", "claim_raised", "outcomes_differ")
 
 
@@ -159,7 +159,7 @@ def evidence_text(c: Comparison, others: tuple[Comparison, ...] = ()) -> str:
 def reasons(c: Comparison, everything: bool = True) -> list[tuple[str, str]]:
     """Return the causes, the best first; failed attempts for `everything`."""
     found = [d for d in c.diagnoses if d.kind not in (*_SUGGESTIONS, "counterexample")]
-    if suggestions(c):  # what mends it says more than that no reason is known
+    if suggestions(c):  # a correction says more than that no reason is known
         found = [d for d in found if d.kind != "unknown"]
     told = [
         "no known mistake explains it"
@@ -194,12 +194,12 @@ def consequences(lead: Comparison, wrong: tuple[Comparison, ...]) -> str:
     parts = [
         ("the value of", _tensors(wrong, (ClaimKind.VALUE, ClaimKind.EXPECTED_VALUE))),
         (rule, _tensors(wrong, (ClaimKind.NODE,))),
-        # as a backward pass meets them
+        # in the order of a backward pass
         ("the gradient of", _tensors(wrong[::-1], (ClaimKind.GRADIENT, ClaimKind.EXPECTED))),
         ("forward mode in", _tensors(wrong, (ClaimKind.NODE_JVP,))),
         ("the tangent of", _tensors(wrong, (ClaimKind.JVP,))),
     ]
-    told = [f"{words} {_some(names)}" for words, names in parts if names]
+    told = [f"{words} {join_first(names, _NAMED, 'tensor')}" for words, names in parts if names]
     if any(c.what is ClaimKind.RAISES for c in wrong):
         told.append("the error in the case's own pass")
     if any(c.what is ClaimKind.DOT_PRODUCT for c in wrong):
@@ -209,11 +209,6 @@ def consequences(lead: Comparison, wrong: tuple[Comparison, ...]) -> str:
 
 def _tensors(comparisons: tuple[Comparison, ...], kinds: Collection[ClaimKind]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(plain(c.tensor) for c in comparisons if c.what in kinds))
-
-
-def _some(names: tuple[str, ...]) -> str:
-    more = len(names) - _NAMED
-    return join_names(names) if more <= 0 else f"{', '.join(names[:_NAMED])} and {count(more, 'more tensor')}"
 
 
 # What is no comparison ---------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from gradcheck.facts import Fact
 from gradcheck.reports.number_formats import format_number
 from gradcheck.reports.phrases.phrase_table import add_phrases, say
 
-#: What each kind of diagnosis means, as `docs/diagnoses.md` lists it.
+#: The meaning of each kind of diagnosis, as `docs/diagnoses.md` lists it.
 MEANINGS = {
     "mutated": "an array is changed in place while others still use it",
     "stale": "what an earlier pass left behind takes part again",
@@ -48,7 +48,7 @@ MEANINGS = {
     "factor_of_tensor": "off by a factor that a tensor of the entry gives",
 }
 
-#: What comes of an op's rule without the term that centres it.
+#: An op's rule without the term that centres it.
 _CENTRED = {
     "softmax": "y * g, where y * (g - (y * g).sum()) belongs",
     "softmin": "-y * g, where -y * (g - (y * g).sum()) belongs",
@@ -90,10 +90,10 @@ def _factor(factor: str | float | complex) -> str:
 
 add_phrases(
     {
-        # Of any diagnosis
+        # Any diagnosis
         "perhaps": "perhaps: {what}",
         "computed_at_points": "computed, this mistake gives what came out, at {points} point{points:s}",
-        # How contributions are put together
+        # Accumulation of contributions
         "mutated_incoming": "mutated: the incoming gradient itself has changed during the pass; it is added to in "
         "place, in an array that it shares with other gradients",
         "mutated_shared": "mutated: it is the gradient that {tensor} has, as if the two shared one array that is added "
@@ -148,7 +148,7 @@ add_phrases(
         "path_counted_twice": "the path through {path} is counted twice",
         "path_alone_there": "only the path through {path} is there",
         "path_sign": "the sign of the path through {path} is wrong",
-        # What is summed
+        # Sums
         "broadcast_kept": "the broadcast is not undone: the sum over {axes:axes} of the incoming gradient's shape is "
         "missing",
         "broadcast_refused": "the broadcast is not undone: a gradient comes in the shape {got:shape} of the result, "
@@ -193,7 +193,7 @@ add_phrases(
         "variable)",
         "derivative_not_conjugated": "the derivative is not conjugated, as torch's convention asks for",
         "index_off_by_one": "off by one: the index in argument {argument:number} is one too {step:one large|small}",
-        # The right numbers in other places
+        # Right numbers in other places
         "is_transpose": lambda found: (
             "it is the transpose of what is right" + (" in its last two axes" if found["ndim"] > 2 else "")
         ),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from gradcheck.facts import Fact
 from gradcheck.reports.phrases.phrase_table import add_phrases
 
-#: Where one op stands for another and its name says too little.
+#: Swapped ops whose names say too little.
 _SWAPPED = {"sum": "a mean for a sum", "mean": "a sum for a mean"}
-#: Graphs of which growth is told, by an entry of each.
+#: An entry of each graph whose growth is reported.
 _ENTRIES = {"chain": "h = h * x", "diamonds": "h = h + h", "fan": "h = h + x"}
 
 
@@ -37,7 +37,7 @@ add_phrases(
         "property_shapes_differ": "{what}: its shape is {got:shape}, expected {want:shape}",
         "property_numbers_differ": "{what}: {got:value}, expected {want:value}",
         "raised_of_kind": "{error}: {text}",
-        # What Tensor classes do otherwise by design.
+        # Conventions of Tensor classes
         "not_understood": "it is not understood, so nothing is checked: {why}",
         "computes_in": "it computes in {dtype}, and is held to that",
         "totals_have_shape": "its single numbers have the shape {shape:shape}",
@@ -59,11 +59,11 @@ add_phrases(
         ),
         "numpy_stood_in_for": "{module} is not installed: NumPy stands in for it",
         "not_compiled": "what Numba would compile is run as it is written; {variable}=0 has it compiled",
-        # What fails, and is not the class's own.
+        # Failures that are not the class's own
         "right_on_the_bare_graph": "not understood: it is right where the graph runs with its leaves alone",
         "made_of_others": "it has no such op; what stands in its place is made of ops that are right alone",
         "incoming_cannot_be_given": "no incoming gradient can be given: a root times one is wrong already",
-        # What mutants have wrong, and where.
+        # Mutants, and where they are
         "rule_negated": "negated",
         "rule_scaled": "factor",
         "rule_zeroed": "zero",

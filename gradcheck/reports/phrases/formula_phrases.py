@@ -10,7 +10,7 @@ from gradcheck.facts import Fact
 from gradcheck.reports.number_formats import format_number
 from gradcheck.reports.phrases.phrase_table import add_phrases
 
-#: A tensor with more numbers is not written out.
+#: The most numbers of a tensor that are written.
 _WRITTEN = 12
 
 

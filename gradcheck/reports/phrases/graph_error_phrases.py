@@ -13,7 +13,7 @@ from gradcheck.reports.safe_text import count
 _PRODUCTS = ("matmul", "mm", "bmm", "mv", "dot", "linear")
 _MASKED = ("where", "masked_fill", "masked_select", "bitwise_not")
 _RESHAPED = ("view", "reshape")
-#: Ops whose second argument is labels of as many classes as the first has columns.
+#: Ops whose second argument is labels of the first's columns.
 _LABELLED = ("cross_entropy", "nll_loss")
 
 
@@ -48,7 +48,7 @@ def _problem_text(found: Fact) -> str:
         return _label(operands, found["range"])
     held = zip(operands, found["range"], strict=True)
     shapes = [f"{text} has shape {_shape(shape)}{_range(within)}" for (text, shape, _), within in held]
-    why = re.sub(r"^(?:[a-z_.0-9]+: )+", "", found["why"])  # the ops that it was raised in
+    why = re.sub(r"^(?:[a-z_.0-9]+: )+", "", found["why"])  # without the ops that raised it
     return f"{found['part']}: {why}" + (f" ({', '.join(shapes)})" if shapes and not _says_shapes(found) else "")
 
 

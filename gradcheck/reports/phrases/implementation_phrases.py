@@ -7,7 +7,7 @@ from gradcheck.reports.number_formats import format_number
 from gradcheck.reports.phrases.phrase_table import add_phrases
 from gradcheck.reports.safe_text import truncate
 
-#: In what manner code was asked.
+#: The ways to call code.
 _MANNERS = {
     "backward_again": "in a second backward pass over the same graph",
     "called_in_between": "where it is called again between its forward and its backward",
@@ -31,7 +31,7 @@ _MANNERS = {
     "vmap_last": "under vmap, all arguments mapped over their last dimension",
     "vmap_one": "under vmap, {detail} alone mapped over its first dimension",
 }
-#: A formula that is longer is cut off in a line of a report, and not shown beside a part of it.
+#: The longest formula in a line of a report.
 _MOST_SHOWN = 100
 
 

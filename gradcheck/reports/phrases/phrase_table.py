@@ -10,7 +10,7 @@ from typing import Any
 
 from gradcheck.facts import Fact
 from gradcheck.reports.number_formats import NUMBER_FORMATS, format_number
-from gradcheck.reports.safe_text import ordinal
+from gradcheck.reports.safe_text import count, ordinal
 
 Phrase = str | Callable[[Fact], str]
 
@@ -45,6 +45,13 @@ def join_names(names: tuple[str | Fact, ...]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def join_first(names: tuple[str, ...], most: int, noun: str = "") -> str:
+    """Return `torch, core and 3 more`, or all names if they are few."""
+    more = len(names) - most
+    rest = count(more, f"more {noun}") if noun else f"{more} more"
+    return join_names(names if more <= 0 else (*names[:most], rest))
+
+
 def ranges(places: tuple[int, ...]) -> str:
     """Return `0, 4 to 7`."""
     found: list[list[int]] = []
@@ -58,7 +65,7 @@ def ranges(places: tuple[int, ...]) -> str:
 
 # Templates ---------------------------------------------------------------------------------------------
 
-#: `{names:list}`: how data is written, besides what Python's own format knows.
+#: Formats of data in templates, such as `{names:list}`, beyond Python's own.
 FORMATTERS: dict[str, Callable[[Any], str]] = {
     **{kind: partial(format_number, kind) for kind in NUMBER_FORMATS},
     "list": join_names,
@@ -75,7 +82,7 @@ FORMATTERS: dict[str, Callable[[Any], str]] = {
     "axes": lambda axes: f"{'axis' if len(axes) == 1 else 'axes'} {join_names(tuple(map(str, axes)))}",
     "closeness": lambda error: " exactly" if not error else f" to {format_number('magnitude', error)}",
 }
-#: `{axis:given along axis {axis}|everywhere}`: which of two templates is taken, of which the second may be left out.
+#: Conditions that choose a template: `{axis:given along axis {axis}|everywhere}`; the second is optional.
 CONDITIONS: dict[str, Callable[[Any], bool]] = {
     "if": bool,
     "finite": math.isfinite,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradcheck.facts import Fact
-from gradcheck.reports.phrases.phrase_table import add_phrases, join_names, say
+from gradcheck.reports.phrases.phrase_table import add_phrases, join_first, say
 
 
 def _among_operations(found: Fact) -> str:
@@ -27,15 +27,9 @@ def _put_together_wrongly(found: Fact) -> str:
     return f"{shown}; all {operations} operations are right on their own"
 
 
-def _some(claims: tuple[str, ...]) -> str:
-    """Return the first claims, as `only` lists them."""
-    more = len(claims) - 5
-    return join_names(claims) if more <= 0 else f"{', '.join(claims[:5])} and {more} more"
-
-
 add_phrases(
     {
-        # Who
+        # Sides
         "the_formula": "the formula",
         "the_file": "the file",
         "proved": "{what} (proved)",
@@ -63,7 +57,7 @@ add_phrases(
         "reverse_mode_of": "{engine}'s reverse mode",
         "forward_mode_of": "{engine}'s forward mode",
         "convention_of_tangents": "a difference of convention, not a failure: no derivative there along this direction",
-        # Where: the words that name an origin, for its cause and for what follows from it
+        # Origins: words that name one, for its cause and its consequences
         "op_at": "{op} at {entry}",
         "op_inside": "{op} at {entry}, inside of {outer}",
         "tensor": "{name}",
@@ -73,7 +67,7 @@ add_phrases(
         "outcome_of_step": "step {number}",
         "chance": "chance",
         "ops_of": "{engine}'s ops",
-        # What: in a sentence behind the colon
+        # Faults: the sentence behind the colon
         "rule_fails": "its gradient rule raises an error",
         "it_raises": "raises an error",
         "its_gradient_is_wrong": "its gradient is wrong",
@@ -96,18 +90,18 @@ add_phrases(
         "not_the_same_twice": "the engine does not give the same answer twice",
         "change_arguments": "they change their arguments ({tensors:commas}) in place",
         "value_is_wrong": "its value is wrong, in the forward pass already",
-        # What was known
+        # Known failures
         "known_failure": "known: {file} has it",
         "known_no_more": "{claims:list} {claims:one fails|fail} no more, and {file} still has "
         "{claims:one it|them}; --update-baseline takes {claims:one it|them} out",
         "fails_until": "{reason} (until {until})",
         "holds_again": "{claims:list} {claims:one passes|pass}, though marked xfail",
         "fails_elsewhere": lambda found: (
-            "marked xfail for certain claims alone, and fails elsewhere too: " + _some(found["claims"])
+            "marked xfail for certain claims alone, and fails elsewhere too: " + join_first(found["claims"], 5)
         ),
         "past_its_date": "marked xfail until {until}, which is past: {reason}",
         "has_drifted": "drift: {claim} agreed to {was:magnitude}, and now to {now:magnitude}",
-        # Of an engine as a whole, and where there is no cause
+        # Engines as a whole, and failures without a cause
         "recursion_engine": "the backward pass calls itself for every tensor that a gradient reaches; a long graph is "
         "deeper than Python's stack",
         "not_deterministic_engine": "the same pass once more gives other gradients, or another error: something random "

@@ -12,7 +12,7 @@ from gradcheck.language.expr.nodes import Name
 from gradcheck.language.expr.printer import to_text
 
 NodeKind = Literal["input", "constant", "entry"]
-#: What is known of a node: `faulty` is where something goes wrong first, `follows` what is wrong because of it.
+#: The verdict on a node: `faulty` is the first fault, `follows` a consequence.
 NodeVerdict = Literal["passed", "failed", "faulty", "follows", "undecided", "unknown"]
 
 
@@ -45,6 +45,10 @@ class Diagram:
     nodes: tuple[DiagramNode, ...]
     edges: tuple[Edge, ...]
     omitted_nodes: int = 0
+
+    def returns_gradient(self, edge: Edge) -> bool:
+        """Return whether a gradient flows back along the edge."""
+        return self.nodes[edge.source].needs_gradient and self.nodes[edge.target].needs_gradient
 
 
 def diagram_of_case(case: Case) -> Diagram:

@@ -24,7 +24,7 @@ def to_dot(graph: Diagram) -> str:
     for edge in graph.edges:
         times = f' [label="×{edge.times}"]' if edge.times > 1 else ""
         lines.append(f"  n{edge.source} -> n{edge.target}{times};")
-        if graph.nodes[edge.source].needs_gradient and graph.nodes[edge.target].needs_gradient:
+        if graph.returns_gradient(edge):
             lines.append(f"  n{edge.target} -> n{edge.source} [style=dashed, constraint=false];")
     if graph.omitted_nodes:
         lines.append(f'  more [label="{graph.omitted_nodes} further nodes are not drawn", shape=plaintext];')

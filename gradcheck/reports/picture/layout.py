@@ -15,9 +15,9 @@ from gradcheck.reports.picture.diagram import Diagram, Edge
 
 #: Between boxes of a layer, and between layers; around all; the width of a lane.
 GAP, LAYER_GAP, MARGIN, LANE = 26.0, 52.0, 14.0, 8.0
-#: How often orders and places are improved, down and up.
+#: How often orders and positions are improved.
 _SWEEPS = 8
-#: In a graph with more lanes, edges go straight.
+#: The most lanes; edges of a larger graph are straight.
 _MOST_LANES = 1500
 
 
@@ -56,7 +56,7 @@ def _ranks(graph: Diagram) -> list[int]:
     ranks = [0] * len(graph.nodes)
     first: dict[int, int] = {}
     made = {edge.target for edge in graph.edges}
-    for edge in sorted(graph.edges, key=lambda edge: edge.target):  # makers come first in the graph
+    for edge in sorted(graph.edges, key=lambda edge: edge.target):  # makers precede their results
         ranks[edge.target] = max(ranks[edge.target], ranks[edge.source] + 1)
     for edge in graph.edges:
         first[edge.source] = min(first.get(edge.source, ranks[edge.target]), ranks[edge.target])
@@ -117,7 +117,7 @@ class _LayeredGraph:
         offsets = [0.0]
         for before, at in pairwise(layer):
             offsets.append(offsets[-1] + (self.sizes[before][0] + self.sizes[at][0]) / 2 + GAP)
-        pools: list[tuple[float, int]] = []  # the mean of each pool, and how many are in it
+        pools: list[tuple[float, int]] = []  # the mean of each pool, and its size
         for aim, by in zip(wanted, offsets, strict=True):
             mean, number = aim - by, 1
             while pools and pools[-1][0] >= mean:

@@ -9,9 +9,9 @@ from gradcheck.reports.picture.diagram import Diagram, DiagramNode, nearest_node
 from gradcheck.reports.picture.svg import MARKS
 from gradcheck.reports.safe_text import short_line
 
-#: What has a meaning in a label, and is written by its number: all but letters, digits and blanks.
+#: Characters that a label writes by number: all but letters, digits and blanks.
 _SPECIAL_CHARACTERS = re.compile(r"[^\w ]", re.ASCII)
-#: Of longer texts and of more edges it says that there are too many, and draws nothing.
+#: The longest text, and the most edges, that Mermaid draws.
 MOST_CHARACTERS, MOST_EDGES = 50_000, 500
 _SHAPES = {"input": ("([", "])"), "constant": ("([", "])"), "entry": ("[", "]")}
 _LOOKS = {
@@ -48,8 +48,7 @@ def _text(graph: Diagram) -> str:
         lines.append(f'  n{at}{before}"{mark}{_escaped(short_line(node.name, 60))}{text}"{after}')
     for edge in graph.edges:
         times = f'|"×{edge.times}"|' if edge.times > 1 else ""
-        returns = graph.nodes[edge.source].needs_gradient and graph.nodes[edge.target].needs_gradient
-        lines.append(f"  n{edge.source} {'<-->' if returns else '-->'}{times} n{edge.target}")
+        lines.append(f"  n{edge.source} {'<-->' if graph.returns_gradient(edge) else '-->'}{times} n{edge.target}")
     if graph.omitted_nodes:
         lines.append(f'  more>"{graph.omitted_nodes} further nodes are not drawn"]')
     for name, look in _LOOKS.items():

@@ -14,7 +14,7 @@ from gradcheck.reports.picture.diagram import Diagram, DiagramNode
 from gradcheck.reports.picture.layout import Box, Layout, compute_layout
 from gradcheck.reports.safe_text import short_line
 
-#: What stands for a verdict besides its colour, and what it means.
+#: The mark of each verdict, and its meaning.
 MARKS = {"passed": "✓", "failed": "✗", "faulty": "✗", "follows": "↯", "undecided": "?", "unknown": ""}
 MEANINGS = {
     "passed": "all of it agrees",
@@ -27,7 +27,7 @@ MEANINGS = {
 #: Columns of a name and of a text, and the width of a column of each.
 _NAME, _TEXT, _COLUMN, _SMALL = 22, 30, 7.9, 6.2
 _TALL, _FLAT, _LEAST = 44.0, 42.0, 58.0
-#: How far the lines for values and for gradients are moved to either side.
+#: The offset of lines for values and for gradients to either side.
 _EDGE_OFFSET = 5.0
 
 
@@ -99,13 +99,11 @@ def edge_paths(graph: Diagram, layout: Layout) -> list[str]:
     for number, (edge, lanes) in enumerate(zip(graph.edges, layout.lanes, strict=True)):
         above, below = layout.boxes[edge.source], layout.boxes[edge.target]
         source, target = graph.nodes[edge.source], graph.nodes[edge.target]
-        returns = source.needs_gradient and target.needs_gradient
+        returns = graph.returns_gradient(edge)
         by = _EDGE_OFFSET if returns else 0.0
         parts.append(f'<path class="value" d="{_edge_path(above, below, lanes, -by)}"/>')
         if returns:
-            is_bad = target.verdict in ("faulty", "failed", "follows") and source.verdict in (
-                *("faulty", "failed", "follows"),
-            )
+            is_bad = {source.verdict, target.verdict} <= {"faulty", "failed", "follows"}
             style = "gradient bad" if is_bad else "gradient"
             way = _edge_path(above, below, lanes, by, back=True)
             parts.append(f'<path class="{style}" data-edge="{number}" d="{way}"/>')

@@ -14,7 +14,7 @@ from gradcheck.oracles.exact.degree import Degree
 from gradcheck.oracles.exact.dual_numbers import EXACT_RULES, Dual, Indicator, exact_rule, lift
 from gradcheck.oracles.exact.modular_matrices import DiagonalMatrix, MatrixChain
 
-#: Ops that move elements about, or leave some out; and which arguments hold them, where it is not the first.
+#: Ops that move elements, or leave some out.
 MOVES = (
     *("reshape", "squeeze", "unsqueeze", "expand", "repeat", "clone", "contiguous", "positive"),
     *("permute", "movedim", "flip", "roll", "diagonal", "tril", "triu", "getitem", "index_select"),
@@ -22,7 +22,7 @@ MOVES = (
 )
 #: Ops that add elements up, or change their signs.
 SUMS = ("sum_to_size", "cumsum", "neg", "index_adjoint", "index_add", "index_put")
-#: The arguments that hold the elements, where it is not the first alone, and not a sequence.
+#: The arguments with the elements, if not the first alone, and no sequence.
 _OPERANDS = {"scatter": (0, 3), "diagonal_scatter": (0, 1), "index_add": (0, 3), "index_put": (0, 2)}
 _MOVING = frozenset({*MOVES, "where", "gather", "diag_embed", "transpose", "T", "mT"})
 

@@ -30,7 +30,7 @@ from gradcheck.oracles.exact.uninterpreted_functions import (
     with_domain,
 )
 
-#: A larger exponent is left uninterpreted.
+#: The largest exponent that is not left uninterpreted.
 _LARGEST_EXPONENT = 4096
 
 
@@ -44,7 +44,7 @@ def exp(x: Dual) -> Dual:
     if np.any(flipped):
         degree = Degree(2, 1, kinds=degree.kinds)
         divisors = np.where(flipped, value, 1)
-        if point.has_infinity:  # of which the exponential is 0
+        if point.has_infinity:  # whose exponential is 0
             divisors = np.where(divisors == 0, 1, divisors)
         value = np.where(flipped, modular_arithmetic.inverse(divisors, point.prime), value)
     found = Dual(point, point.defined_values("exp", x.value, value), None, degree)
@@ -181,7 +181,7 @@ def _half_angle(x: Dual) -> Dual:
     return chain_rule(x, t, lambda: (1 + t * t) / 2)
 
 
-#: What they are of the tangent of half the angle.
+#: Functions of the tangent of half the angle.
 _ANGLES: dict[str, Callable[[Dual], Dual]] = {
     "sin": lambda t: (t + t) / (1 + t * t),
     "cos": lambda t: (1 - t * t) / (1 + t * t),
@@ -233,7 +233,7 @@ def _inverse(name: str, known: _Inverse, x: Dual) -> Dual:
 
 for _name, _known in _INVERSES.items():
     exact_rule(_name)(partial(_inverse, _name, _known))
-for _name in ("deg2rad", "rad2deg"):  # by the very number that the forward multiplies with
+for _name in ("deg2rad", "rad2deg"):  # by the number in the forward
     exact_rule(_name)(lambda x, forward=TABLE[_name].forward: x * forward(np.ones(())))
 
 
