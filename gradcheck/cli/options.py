@@ -128,14 +128,14 @@ RUN: tuple[Option, ...] = (
     TAG,
     Option("-x", "--exitfirst", is_flag=True, help="Stop at the first case that fails."),
     Option("--maxfail", type=_POSITIVE, metavar="N", help="Stop after N cases that failed."),
-    Option("--lf", "--last-failed", "last_failed", is_flag=True, help="Only cases that failed when they last ran."),
-    Option("--ff", "--failed-first", "failed_first", is_flag=True, help="Those first that failed when they last ran."),
+    Option("--lf", "--last-failed", "last_failed", is_flag=True, help="Run only cases that failed last time."),
+    Option("--ff", "--failed-first", "failed_first", is_flag=True, help="Run cases that failed last time first."),
     Option(
         "--changed-since",
         metavar="REV",
         help="Only cases in files that have changed since a commit; all, if an engine's file has.",
     ),
-    Option("--watch", is_flag=True, help="Run again what a file that is saved touches, until Ctrl-C."),
+    Option("--watch", is_flag=True, help="Run the cases of every saved file again, until Ctrl-C."),
     Option("--shard", type=ShardType(), metavar="I/N", help="Only the Ith of N parts, for machines that share a run."),
     Option(
         "-j",
@@ -147,7 +147,7 @@ RUN: tuple[Option, ...] = (
     Option(
         "--executor",
         metavar="SPEC",
-        help="Check wherever this takes it: dask://HOST:PORT, or MODULE:FACTORY of a concurrent.futures.Executor.",
+        help="Check with an executor: dask://HOST:PORT, or MODULE:FACTORY of a concurrent.futures.Executor.",
     ),
     Option(
         "--engine",
@@ -167,32 +167,35 @@ RUN: tuple[Option, ...] = (
     Option("--rtol", type=_NOT_NEGATIVE, help="Relative tolerance, instead of the dtype's."),
     Option("--atol", type=_NOT_NEGATIVE, help="Absolute tolerance, as in NumPy."),
     SEED.with_settings(help="Instead of each case's own seed."),
-    Option("--trials", type=WholeRange(min=0, max=100_000), metavar="N", help="How often formulas are tried afresh."),
+    Option(
+        "--trials",
+        type=WholeRange(min=0, max=100_000),
+        metavar="N",
+        help="Number of other points at which formulas are checked.",
+    ),
     TIMEOUT,
     MEMORY,
     Option(
         "--oracle",
         type=click.Choice(["auto", "numeric", "none"]),
-        help="Who is asked beyond the engines: the numeric oracle about what failed, about every gradient, or nobody.",
+        help="Check with the numeric oracle what failed (auto), every gradient (numeric), or nothing (none).",
     ),
     Option(
         "--mode",
         type=click.Choice(["reverse", "forward", "both"]),
-        help="Hold engines to gradients, to Jacobian-vector products, or to both, and to each other. "
-        "[default: reverse]",
+        help="Check gradients, Jacobian-vector products, or both and their agreement. [default: reverse]",
     ),
     Option("--order", type=WholeRange(1, 2), help="2: check gradients of gradients too."),
     Option(
         "--cache/--no-cache",
         default=True,
-        help="Whether what passed is known to the next run, as long as nothing changes that it depends on. "
-        "[default: cache]",
+        help="Reuse earlier passing results while nothing they depend on has changed. [default: cache]",
     ),
     Option("--allow-code", is_flag=True, help="Run the Python code that cases name under `implementations`."),
     Option("--device", metavar="NAME", help="Where torch, and torch code, compute: cuda, cuda:1. [default: cpu]"),
-    Option("--power", is_flag=True, help="Plant faults in what passes, and tell how many are caught."),
+    Option("--power", is_flag=True, help="Plant faults in what passes, and report how many are caught."),
     Option(
-        "--coverage", is_flag=True, help="Tell which ops, rules, arguments and lines of an engine the cases came to."
+        "--coverage", is_flag=True, help="Report which ops, rules, arguments and lines of an engine the cases exercise."
     ),
     Option(
         "--shrink/--no-shrink",
@@ -204,10 +207,14 @@ RUN: tuple[Option, ...] = (
         "--baseline",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="Known failures: what is in it does not fail the run; what is not, or holds again, does.",
+        help="Ignore the failures listed in FILE; fail on new ones, and on listed ones that now pass.",
     ),
-    Option("--update-baseline", is_flag=True, help="Write into it what fails now, and how near the rest comes."),
-    Option("--fail-on-drift", is_flag=True, help="Fail where two agree less well than the baseline remembers."),
+    Option(
+        "--update-baseline",
+        is_flag=True,
+        help="Write the current failures, and the agreement of the rest, into the baseline.",
+    ),
+    Option("--fail-on-drift", is_flag=True, help="Fail if two sides agree less well than the baseline records."),
     VERBOSE,
     Option("--durations", type=WholeRange(min=0), metavar="N", help="Name the N slowest cases; 0 names all."),
     Option("-q", "--quiet", count=True, help="Show only what is wrong."),
@@ -224,9 +231,11 @@ RUN: tuple[Option, ...] = (
         "file",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="Write there, not to stdout.",
+        help="Write the report to FILE instead of stdout.",
     ),
-    Option("--report", "reports", type=ReportType(), multiple=True, help="Write a report there too; repeatable."),
+    Option(
+        "--report", "reports", type=ReportType(), multiple=True, help="Write a further report to a file; repeatable."
+    ),
     Option("--color", type=click.Choice(["auto", "always", "never"]), default="auto", help="Use colour."),
 )
 

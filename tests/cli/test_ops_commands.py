@@ -10,7 +10,7 @@ def test_ops_lists_every_op_once(gradcheck: Any) -> None:
     from gradcheck.autograd.op import TABLE
 
     header, *lines = gradcheck("ops").out.splitlines()
-    assert header.split() == ["SIGNATURE", "RULE", "WITNESSES", "KINKS", "TORCH", "ALIASES", "DOMAIN", "DOC"]
+    assert header.split() == ["SIGNATURE", "RULE", "ORACLES", "KINKS", "TORCH", "ALIASES", "DOMAIN", "DOC"]
     assert [line.split("(")[0] for line in lines] == sorted(TABLE)
 
 
@@ -19,7 +19,7 @@ def test_ops_of_a_name_tells_all_about_it(gradcheck: Any) -> None:
         text = gradcheck("ops", name).out
         assert text.startswith("tanh(input)\n")
         assert "gradient rule: yes" in text
-        assert "witnesses:     exact, complex step, forward, order 2" in text
+        assert "oracles:       exact, complex step, forward, order 2" in text
         assert "torch:         torch.tanh" in text
         assert "  tanh = row(" in text
 

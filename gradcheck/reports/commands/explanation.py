@@ -107,10 +107,8 @@ def evidence_text(e: Explanation) -> str:
     if proved:
         risk = format_error(max(proved))
         at = f" at {', '.join(f'{name} = {size}' for name, size in e.proved_at.items())}" if e.proved_at else ""
-        text += (
-            f"; {len(proved)} of {len(e.formulas)} proved for any values{at}, wrongly with a probability below {risk}"
-        )
-    return f"{text}. They come from the core's own rules, and are no independent evidence for it."
+        text += f"; {len(proved)} of {len(e.formulas)} proved for any values{at} (chance of a false proof below {risk})"
+    return f"{text}. They are derived from gradcheck's own rules, so they are no independent check of these."
 
 
 def _shape(shape: tuple[int, ...]) -> str:

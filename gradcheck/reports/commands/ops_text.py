@@ -39,7 +39,7 @@ def _domain(entry: Op) -> str:
 _COLUMNS: dict[str, tuple[int, Callable[[Op], str]]] = {
     "SIGNATURE": (36, lambda entry: entry.signature),
     "RULE": (9, _rule),
-    "WITNESSES": (36, _independent_checks),
+    "ORACLES": (36, _independent_checks),
     "KINKS": (24, lambda entry: entry.kinks),
     "TORCH": (24, lambda entry: entry.torch),
     "ALIASES": (16, _aliases),
@@ -47,7 +47,7 @@ _COLUMNS: dict[str, tuple[int, Callable[[Op], str]]] = {
     "DOC": (80, lambda entry: entry.doc.partition("\n")[0]),
 }
 #: The columns that a narrow terminal drops, in this order.
-_OPTIONAL_COLUMNS = ("DOMAIN", "ALIASES", "TORCH", "KINKS", "WITNESSES")
+_OPTIONAL_COLUMNS = ("DOMAIN", "ALIASES", "TORCH", "KINKS", "ORACLES")
 #: The least width of the doc column.
 _DOC = 24
 
@@ -89,7 +89,7 @@ def op_details(entry: Op) -> list[str]:
     facts = {
         "gradient rule": {"composite": "none needed: composed of other ops"}.get(_rule(entry), _rule(entry)),
         "elementwise": "yes: broadcasts and promotes dtypes" if entry.elementwise else "no",
-        "witnesses": ", ".join(asked.names),
+        "oracles": ", ".join(asked.names),
         "dtypes": ", ".join(asked.dtypes),
         "domain": _domain(entry),
         "kinks": entry.kinks,
@@ -131,9 +131,9 @@ Every op of the case language, by family. What a person writes is the op's name,
 method. `gradcheck ops NAME` has the rule, the domain, samples.
 
 - **torch**: the function that it is held against, below `torch`.
-- **witnesses**: who can say what the derivative is without its gradient rule. `exact`: the exact oracle proves formulas
-  through it; `complex step` or `differences` of the forward; `forward` mode and `order 2`, gradients of gradients. Of
-  an op that is composed of others, what serves all of its parts. An op without any has no derivative.
+- **oracles**: independent checks of the derivative, without its gradient rule. `exact`: the exact oracle proves
+  formulas through it; `complex step` or `differences` of the forward; `forward` mode and `order 2`, second gradients.
+  An op that is composed of others has those that all of its parts have. An op without any has no derivative.
 - **dtypes** in which it can be differentiated: all six, or some of `f64`, `f32`, `f16`, `bf16`, `c128`, `c64`.
 - **kinks**: where it has no derivative.
 """
@@ -145,7 +145,7 @@ _SHORT = {
     "complex128": "c128",
     "complex64": "c64",
 }
-_PAGE_HEAD = "| op | torch | witnesses | dtypes | kinks |\n|---|---|---|---|---|"
+_PAGE_HEAD = "| op | torch | oracles | dtypes | kinks |\n|---|---|---|---|---|"
 
 
 def ops_page() -> str:

@@ -44,21 +44,20 @@ add_phrases(
         "constants_are_tracked": "gradients flow only where both operands want one, so constants want one too",
         "keeps_no_intermediates": "it keeps no gradients of intermediates: those of inputs are compared",
         "equals_are_one": "equal expressions are one to it, and have one gradient: those of inputs are compared",
-        "keeps_no_roots": "it keeps no gradient of what a pass starts from",
-        "sets_intermediates_anew": "each pass sets the gradients of all but leaves anew",
-        "sets_roots_anew": "each pass sets the gradient of what it starts from anew",
+        "keeps_no_roots": "it keeps no gradient of the root",
+        "sets_intermediates_anew": "each pass overwrites all gradients but those of leaves",
+        "sets_roots_anew": "each pass overwrites the root's own gradient",
         "keeps_no_graph": "a graph is good for one pass",
-        "takes_no_incoming_gradient": "a pass takes no incoming gradient: other than ones are multiplied in beforehand",
+        "takes_no_incoming_gradient": "backward() takes no incoming gradient, so the root is multiplied by it first",
         "takes_another_subgradient": "{op} takes another subgradient than torch where there is no derivative",
         "old_names_given": lambda found: (
-            "it is written for an older NumPy, and was given the names that newer ones lack, such as np."
-            + found["names"][0]
+            "it is written for an older NumPy, so gradcheck restores removed names such as np." + found["names"][0]
         ),
         "stood_in_for": lambda found: (
             f"{', '.join(found['modules'])}: not installed, so nothing is drawn, shown or read with it"
         ),
         "numpy_stood_in_for": "{module} is not installed: NumPy stands in for it",
-        "not_compiled": "what Numba would compile is run as it is written; {variable}=0 has it compiled",
+        "not_compiled": "Numba's functions run without compilation; {variable}=0 compiles them",
         # Failures that are not the class's own
         "right_on_the_bare_graph": "not understood: it is right where the graph runs with its leaves alone",
         "made_of_others": "it has no such op; what stands in its place is made of ops that are right alone",

@@ -54,7 +54,7 @@ add_phrases(
         "gradient{names:one  there is|s there are} unchecked",
         "once_differentiable": "it says itself that it is differentiable once: second order is not asked for",
         "wider_dtype": "it computes in {dtypes:commas}, which is more precise than what it is given",
-        "aliases_argument": "what it returns shares memory with an argument: who changes one in place changes both",
+        "aliases_argument": "what it returns shares memory with an argument: an in-place change of one changes both",
         "nondeterministic": "asked again it differs by {size:magnitude}, which is rounding",
         "not_the_same_again": "{engine} is not deterministic: asked the same again it differs by {size:magnitude}",
         "incoming_changed": "{engine} changes its incoming gradient in place",

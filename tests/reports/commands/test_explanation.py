@@ -41,7 +41,7 @@ def test_text_shows_values_and_formulas(product: Explanation) -> None:
     ]
     assert "gradients, from loss" in lines
     assert "  w (2, 1) = x.T @ grad(y)" in lines
-    assert " ".join(lines).endswith("and are no independent evidence for it.")
+    assert " ".join(lines).endswith("so they are no independent check of these.")
 
 
 def test_yaml_can_be_pasted_into_a_case(product: Explanation) -> None:

@@ -32,7 +32,7 @@ def test_a_pipe_gets_everything_uncut() -> None:
 def test_what_is_composed_needs_no_rule_and_has_its_parts_witnesses() -> None:
     text = "\n".join(op_details(TABLE["normalize"]))
     assert "gradient rule: none needed: composed of other ops" in text
-    assert "witnesses:     exact, differences, forward, order 2" in text
+    assert "oracles:       exact, differences, forward, order 2" in text
 
 
 def test_only_what_is_known_is_told() -> None:
