@@ -19,7 +19,7 @@ from gradcheck.reports.excerpt import excerpt
 from gradcheck.reports.findings import Finding, place_in_case
 from gradcheck.reports.palette import COUNTEREXAMPLE, FAILURE, NOTICE, SUCCESS, SUGGESTION
 from gradcheck.reports.phrases import comparison_numbers, say
-from gradcheck.reports.phrases import comparison_text as told
+from gradcheck.reports.phrases import comparison_text as sentences
 from gradcheck.reports.safe_text import count, format_place, plain, plain_lines, wrap
 from gradcheck.reports.source_lines import (
     SourceLocation,
@@ -76,7 +76,7 @@ def case_lines(case: CaseResult, members: Sequence[GroupMember], look: Look) -> 
     name = plain(case.name or case.file)
     lines = [Text.assemble((word, style), "  ", (name, "bold")), *_errors(errors, case, look)]
     if case.status == "xpassed" or not (found or errors):
-        lines += excerpt(SourceLocation(place_in_case(case, case.place)), look, told.status_reason(case), FAILURE)
+        lines += excerpt(SourceLocation(place_in_case(case, case.place)), look, sentences.status_reason(case), FAILURE)
     return [*lines, *_findings(found, case, look), *closing_lines(case, look)]
 
 
@@ -98,7 +98,9 @@ def _errors(errors: Sequence[Failure], case: CaseResult, look: Look) -> list[Tex
         if len(errors) <= MOST_EXCERPTS:
             lines += error_lines(error, case, look)
         else:
-            lines += indent_text(f"{format_place(place_in_case(case, error.place))}: {told.error_line(error)}", look)
+            lines += indent_text(
+                f"{format_place(place_in_case(case, error.place))}: {sentences.error_line(error)}", look
+            )
     return lines
 
 
@@ -111,7 +113,7 @@ def error_lines(error: Failure, case: CaseResult, look: Look, headed: bool = Tru
         known = SourceLocation(place, known.line, place.column - 1, len(word[0]) if word else 1)
     elif error.text and known.line.startswith(error.text, place.column - 1):
         known = SourceLocation(place, known.line, place.column - 1, len(error.text))
-    lines = indent_text(told.error_line(error), look, style=FAILURE) if headed else []
+    lines = indent_text(sentences.error_line(error), look, style=FAILURE) if headed else []
     lines += excerpt(known, look)
     if look.verbosity > 0:
         for engine, words in error.own_words:
@@ -136,7 +138,7 @@ def _findings(found: Sequence[Finding], case: CaseResult, look: Look) -> list[Te
     if brief:
         lines.append(Text())
     for finding in brief:
-        lines += indent_text(f"also: {told.title(finding.lead)}{_line_of(finding.lead)}", look, hanging=8)
+        lines += indent_text(f"also: {sentences.title(finding.lead)}{_line_of(finding.lead)}", look, hanging=8)
     more = len(found) - detailed - len(brief)
     if more:
         lines.append(Text(f"  and {count(more, 'more finding')}; -v shows {'it' if more == 1 else 'them all'}"))
@@ -155,15 +157,15 @@ def _full_finding_count(found: Sequence[Finding]) -> int:
 def finding_lines(finding: Finding, case: CaseResult, look: Look, headed: bool = True) -> list[Text]:
     """Return the problem, its place and cause; numbers; consequences."""
     lead = finding.lead
-    lines = indent_text(told.title(lead), look, style=FAILURE) if headed else []
+    lines = indent_text(sentences.title(lead), look, style=FAILURE) if headed else []
     lines += _location_lines(lead, case, look)
-    for text in filter(None, (told.op_error_text(lead),)):
+    for text in filter(None, (sentences.op_error_text(lead),)):
         lines += indent_text(text, look, indent=4, hanging=6)
-    for text in filter(None, (told.evidence_text(lead, finding.consequences),)):
+    for text in filter(None, (sentences.evidence_text(lead, finding.consequences),)):
         lines += indent_text(text, look, indent=4, hanging=6)
     for word, message in _reasons(lead, look):
         lines += indent_text(f"{word}: {message}", look, indent=4, hanging=6, style="bold")
-    for message in told.counterexamples(lead, look.verbosity > 0):
+    for message in sentences.counterexamples(lead, look.verbosity > 0):
         lines += indent_text(message, look, indent=4, hanging=6, style=COUNTEREXAMPLE)
     if lead.trial:
         lines += indent_text(f"at other numbers: {comparison_numbers.trial_text(lead)}", look, indent=4)
@@ -171,7 +173,7 @@ def finding_lines(finding: Finding, case: CaseResult, look: Look, headed: bool =
     for note in lead.notes:
         lines += indent_text(f"note: {plain(say(note))}", look, indent=4, hanging=6)
     lines += _others(finding.others, look)
-    consequences = told.consequences(lead, finding.consequences) if finding.consequences else ""
+    consequences = sentences.consequences(lead, finding.consequences) if finding.consequences else ""
     if consequences:
         lines += indent_text(consequences, look, indent=4)
     return lines
@@ -183,10 +185,10 @@ def _location_lines(lead: Comparison, case: CaseResult, look: Look) -> list[Text
     found = SourceLocation(place_in_case(case, found.place), found.line, found.start, found.length)
     known = suggested_edit(lead)
     lines = _code(lead, look)
-    lines += excerpt(found, look, told.correction(known[1]) if known else "", SUGGESTION)
+    lines += excerpt(found, look, sentences.correction(known[1]) if known else "", SUGGESTION)
     if known and known[1].text != known[0].formula and look.verbosity > 0:
         lines += indent_text(f"did you mean  {plain(known[0].formula)} ?", look, indent=4, hanging=6, style=SUGGESTION)
-    for message in () if known else told.suggestions(lead):
+    for message in () if known else sentences.suggestions(lead):
         lines += indent_text(message, look, indent=4, hanging=6, style=SUGGESTION)
     return lines
 
@@ -200,14 +202,14 @@ def _code(lead: Comparison, look: Look) -> list[Text]:
 
 
 def _reasons(lead: Comparison, look: Look) -> list[tuple[str, str]]:
-    found = told.reasons(lead, look.verbosity > 0)
+    found = sentences.reasons(lead, look.verbosity > 0)
     return found if look.verbosity > 0 else found[:2]
 
 
 def _others(others: tuple[Comparison, ...], look: Look) -> list[Text]:
     """Return a line an agreeing comparison; with -v a line of all trials."""
     lines: list[Text] = []
-    for text in dict.fromkeys(told.headline(other) + _line_of(other) for other in others if other.trial is None):
+    for text in dict.fromkeys(sentences.headline(other) + _line_of(other) for other in others if other.trial is None):
         lines += indent_text(f"also: {text}", look, indent=4, hanging=10)
     trials = list(dict.fromkeys(str(other.trial.number) for other in others if other.trial is not None))
     if trials and look.verbosity > 0:
@@ -271,7 +273,7 @@ def _explanation_error_lines(case: CaseResult, look: Look) -> list[Text]:
     errors = [error for error in case.incomplete if error.details] if look.verbosity > 0 else []
     lines: list[Text] = []
     for error in errors:
-        lines += [Text(), *indent_text(told.error_line(error), look)]
+        lines += [Text(), *indent_text(sentences.error_line(error), look)]
         lines += [Text(f"    {line}", style="dim") for line in plain_lines(error.details)]
     return lines
 

@@ -74,7 +74,7 @@ def _unsupported_line(one: UnsupportedFeatures, everything: bool) -> str:
     most = None if everything else _MOST_LACKING
     if alone:
         named = [f"{plain(word)} ({one.unlocks[word]})" for word in alone]
-        text += f"; one more feature would run more of them: {join_words(named, most)}"
+        text += f"; one more feature adds cases: {join_words(named, most)}"
     if together:
         named = [plain(word) for word in together]
         text += f"; {'others' if alone else 'these'} need several features: {join_words(named, most)}"

@@ -44,8 +44,7 @@ def test_what_an_engine_lacks_is_said_once(run: Any, case: Any, comparison: Any)
     two = case("two", "unsupported", comparisons=lacking("softmax", "matmul"))
     fine = case("fine", comparisons=(comparison(engine="mine"),))
     assert unsupported_lines(run(one, two, fine)) == [
-        "mine cannot run 2 of 3 cases; one more feature would run more of them: softmax (1); others need several "
-        "features: matmul"
+        "mine cannot run 2 of 3 cases; one more feature adds cases: softmax (1); others need several features: matmul"
     ]
     assert missing_features_text(two) == "has no softmax, matmul"
     both = case("both", "failed", comparisons=lacking("cat") + lacking("stack", engine="yours"))

@@ -15,7 +15,7 @@ from gradcheck import __version__
 from gradcheck.checks.result import FAILING_STATUSES, CaseResult, CaseStatus, Comparison, Diagnosis, Failure, RunResult
 from gradcheck.checks.unsupported_features import unsupported_features
 from gradcheck.reports import Look
-from gradcheck.reports.phrases import comparison_text as told
+from gradcheck.reports.phrases import comparison_text as sentences
 from gradcheck.reports.phrases import say
 from gradcheck.reports.safe_text import format_place, plain
 from gradcheck.reports.source_lines import SourceLocation, location_of_claim, relative_to_cwd
@@ -122,7 +122,7 @@ def _comparison(c: Comparison) -> dict[str, Any]:
         "verdict": say(c.verdict),
         "reference_wrong": c.passes_by_wrong_reference,
         "certificate": c.certificate,
-        "cause": told.cause_text(c),
+        "cause": sentences.cause_text(c),
         "code": format_place(relative_to_cwd(c.code)) if c.code is not None else None,
         "consequence_of": say(c.consequence_of),
         "diagnoses": [_diagnosis(found) for found in c.diagnoses],

@@ -22,7 +22,7 @@ from gradcheck.reports.page.failure_view import (
 from gradcheck.reports.page.graph_verdicts import case_diagram
 from gradcheck.reports.page.mathml import formula_to_mathml
 from gradcheck.reports.passed_case import claim_rows, passed_remarks
-from gradcheck.reports.phrases import comparison_text as told
+from gradcheck.reports.phrases import comparison_text as sentences
 from gradcheck.reports.phrases import say
 from gradcheck.reports.picture.diagram import Diagram
 from gradcheck.reports.picture.svg import MARKS, MEANINGS, to_svg
@@ -111,10 +111,10 @@ def case_remark(case: CaseResult) -> str:
         return "; ".join(passed_remarks(case))
     member = case_members(case)[0] if _has_failure(case) else None
     if member is not None and member.finding is not None:
-        return told.title(member.finding.lead)
+        return sentences.title(member.finding.lead)
     if member is not None and member.error is not None:
-        return told.error_line(member.error)
-    return missing_features_text(case) or told.status_reason(case)
+        return sentences.error_line(member.error)
+    return missing_features_text(case) or sentences.status_reason(case)
 
 
 def _facts(case: CaseResult) -> list[str]:

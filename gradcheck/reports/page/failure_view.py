@@ -14,7 +14,7 @@ from gradcheck.reports.findings import Finding, place_in_case
 from gradcheck.reports.page.heat_map import HeatMap, draw_heat_map
 from gradcheck.reports.page.mathml import formula_to_mathml
 from gradcheck.reports.phrases import comparison_numbers, say
-from gradcheck.reports.phrases import comparison_text as told
+from gradcheck.reports.phrases import comparison_text as sentences
 from gradcheck.reports.phrases.phrase_table import join_names
 from gradcheck.reports.safe_text import count, format_place, plain, plain_lines, truncate
 from gradcheck.reports.source_lines import (
@@ -101,7 +101,7 @@ def _error_view(error: Failure, case: CaseResult) -> FailureView:
     found = locate_part(place, None)
     own = tuple(f"{plain(engine)} itself says: {plain(words)}" for engine, words in error.own_words)
     return FailureView(
-        told.error_line(error),
+        sentences.error_line(error),
         _where(place, found),
         source_line(found),
         notes=own,
@@ -113,8 +113,8 @@ def _finding_view(finding: Finding, case: CaseResult) -> FailureView:
     lead = finding.lead
     found = location_of_claim(lead)
     place = place_in_case(case, found.place)
-    consequences = told.consequences(lead, finding.consequences) if finding.consequences else ""
-    others = dict.fromkeys(told.headline(one) for one in finding.others if one.trial is None)
+    consequences = sentences.consequences(lead, finding.consequences) if finding.consequences else ""
+    others = dict.fromkeys(sentences.headline(one) for one in finding.others if one.trial is None)
     also = [f"also: {text}" for text in others] + _trials(finding.others)
     numeric = (
         comparison_numbers.differing_count_text(lead),
@@ -122,16 +122,16 @@ def _finding_view(finding: Finding, case: CaseResult) -> FailureView:
         comparison_numbers.tolerance_text(lead),
     )
     return FailureView(
-        told.title(lead),
+        sentences.title(lead),
         _where(place, found),
         source_line(SourceLocation(place, found.line, found.start, found.length)),
         _code(lead),
-        "; ".join(filter(None, (told.op_error_text(lead), told.evidence_text(lead, finding.consequences)))),
-        tuple(told.reasons(lead, everything=False)),
+        "; ".join(filter(None, (sentences.op_error_text(lead), sentences.evidence_text(lead, finding.consequences)))),
+        tuple(sentences.reasons(lead, everything=False)),
         _change(lead),
-        tuple(told.suggestions(lead)) if _change(lead) is None else (),
+        tuple(sentences.suggestions(lead)) if _change(lead) is None else (),
         tuple(_formulas(lead)),
-        tuple(told.counterexamples(lead)),
+        tuple(sentences.counterexamples(lead)),
         draw_heat_map(lead),
         (*_trial(lead), *filter(None, numeric), *(plain(say(note)) for note in lead.notes)),
         (*also, *filter(None, (consequences,))),
@@ -160,7 +160,7 @@ def _related_tensors(finding: Finding) -> Iterator[tuple[str, HeatMap]]:
     for c in [c for key, c in wrong.items() if key != _tensor(finding.lead)][:MOST_TENSORS]:
         heat = draw_heat_map(c)
         if heat is not None:
-            yield told.headline(c), heat
+            yield sentences.headline(c), heat
 
 
 def _tensor(c: Comparison) -> tuple[object, ...]:

@@ -47,7 +47,7 @@ def test_the_table(found: Conformance) -> None:
         "",
         "  cases       1 right, 1 wrong, 1 lacking",
         "              wrong: cases/chain.yaml::wrong",
-        "  gained      core cannot run 1 of 2 cases; one more feature would run more of them: fft (1)",
+        "  gained      core cannot run 1 of 2 cases; one more feature adds cases: fft (1)",
         "",
         verdict,
     ]
