@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of the report: the module whose `render(result, look)` writes it.
+    """A format: the module whose `render(result, look)` writes it.
 
     `begins` matches the beginning of its files; without it, files are recognised by the summary at their end.
     """
