@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial, wraps
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.dtype_sets import DtypeSet
 from gradcheck.autograd.families import FAMILIES
 from gradcheck.autograd.library_versions import lacking
 from gradcheck.autograd.methods import offer
@@ -105,6 +106,10 @@ class Op(Signature):
     bounded: Callable[..., bool] | None = None
     #: How many elements the result of these arguments has, for ops whose result can outgrow them.
     elements: Callable[..., int] | None = None
+    #: By parameter, the dtypes that torch takes there: of a tensor, or as a `dtype=`. Others are not restricted here.
+    dtypes: dict[str, DtypeSet] = field(default_factory=dict)
+    #: LaTeX with a `#` for each operand, `# \le #`; or without any, the function's name: `\sigma`.
+    latex: str = ""
 
     def __repr__(self) -> str:
         return f"<op {self.signature}>"
@@ -206,6 +211,7 @@ def op(
         title = name or forward.__name__
         traits["torch"] = traits.get("torch", "{}").replace("{}", title)
         traits.setdefault("doc", inspect.cleandoc(forward.__doc__ or ""))
+        traits["dtypes"] = {one: taken for names, taken in traits.get("dtypes", {}).items() for one in names.split()}
         calls = samples.replace("{}", title).split(";")
         parameters = _parameters(forward)
         entry = Op(

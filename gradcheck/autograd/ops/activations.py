@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.dtype_sets import REAL_FLOATING
 from gradcheck.autograd.op import composite, elementwise
 from gradcheck.autograd.ops.comparison_where import where
 from gradcheck.autograd.ops.error_functions import erf
@@ -30,6 +31,7 @@ _EXTREMES = "tensor([-1000.0, -30.0, 0.0, 30.0, 1000.0, inf, -inf, nan])"
     aliases=("special.expit",),
     floating=True,
     domain=_WIDE,
+    latex=r"\sigma",
     samples=f"sigmoid({_EXTREMES})",
     analytic=True,
 )
@@ -146,7 +148,7 @@ def selu(input: Any) -> Any:
     return elu(input, 1.6732632423543772848170429916717) * 1.0507009873554804934193349852946
 
 
-@composite(samples="celu(randn(2, 3)); celu(randn(2, 3), 0.5)")
+@composite(dtypes={"input": REAL_FLOATING}, samples="celu(randn(2, 3)); celu(randn(2, 3), 0.5)")
 def celu(input: Any, alpha: float = 1.0) -> Any:
     """`input`, and `alpha * (exp(input / alpha) - 1)` where negative."""
     if alpha == 0:

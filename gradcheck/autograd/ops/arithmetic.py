@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import FLOATING, NUMBERS
 from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.op import composite, elementwise, row
 from gradcheck.autograd.ops.comparison_where import where
@@ -23,6 +24,7 @@ _DIVISOR = ((-3.0, 3.0), (0.3, 3.0))
     (lambda g, y, a, b, alpha=1: g, lambda g, y, a, b, alpha=1: g if alpha == 1 else g * alpha),
     ufunc=np.add,
     domain=_TWO,
+    latex="# + #",
     samples="add(randn(2, 3), randn(3), alpha=2); 1 + randn(3); randn(3) + randint(0, 5, [3])",
     analytic=True,
 )
@@ -37,6 +39,7 @@ def add(input: Any, other: Any, *, alpha: float = 1) -> Any:
     ufunc=np.subtract,
     numeric=True,
     domain=_TWO,
+    latex="# - #",
     samples="sub(randn(2, 3), randn(3), alpha=2); 1 - randn(3)",
     analytic=True,
 )
@@ -64,7 +67,15 @@ def mul(input: Any, other: Any) -> Any:
     return np.multiply(input, other)
 
 
-row("neg", "The negative.", lambda input: np.negative(input), lambda g, y, x: -g, aliases=("negative",), analytic=True)
+row(
+    "neg",
+    "The negative.",
+    lambda input: np.negative(input),
+    lambda g, y, x: -g,
+    aliases=("negative",),
+    analytic=True,
+    latex="-#",
+)
 row("positive", "The same numbers.", lambda input: np.positive(input), lambda g, y, x: g, analytic=True)
 
 
@@ -74,6 +85,7 @@ row("positive", "The same numbers.", lambda input: np.positive(input), lambda g,
     takes="ifc",
     holomorphic=False,
     kinks="0, where the gradient is 0",
+    latex=r"\left|#\right|",
     samples="abs(complex(randn(2, 3), randn(2, 3))); abs(tensor([0.0, -0.0, inf, -inf, nan])); abs(tensor([-2, 3]))",
 )
 def abs(input: Any) -> Any:
@@ -84,7 +96,7 @@ def abs(input: Any) -> Any:
 _FLAT: dict[str, Any] = {"kinks": "0; the gradient is 0"}
 
 
-@elementwise((None,), takes="bif", samples="sign(tensor([-2.0, 0.0, 3.0, nan]))", **_FLAT)
+@elementwise((None,), takes="bif", latex=r"\operatorname{sgn}", samples="sign(tensor([-2.0, 0.0, 3.0, nan]))", **_FLAT)
 def sign(input: Any) -> Any:
     """-1, 0 or 1; 0 for NaN, as in torch."""
     if input.dtype.kind == "b":
@@ -161,6 +173,7 @@ def reciprocal(input: Any) -> Any:
     (lambda g, y, a, b, w: g * (1 - w), lambda g, y, a, b, w: g * w, lambda g, y, a, b, w: g * (b - a)),
     uniform=True,
     domain=(*_TWO, (-1.0, 2.0)),
+    dtypes={"input end": FLOATING},
     samples="lerp(randn(2, 3), randn(2, 3), 0.25); lerp(randn(3), randn(2, 1), uniform(0, 1, [3]))",
     analytic=True,
 )
@@ -181,13 +194,16 @@ def hypot(input: Any, other: Any) -> Any:
     return np.hypot(input, other)
 
 
-@composite(samples="addcmul(randn(2, 3), randn(3), randn(2, 1), value=0.5); addcmul(randn(3), randn(3), randn(3))")
+@composite(
+    dtypes={"tensor1": NUMBERS},
+    samples="addcmul(randn(2, 3), randn(3), randn(2, 1), value=0.5); addcmul(randn(3), randn(3), randn(3))",
+)
 def addcmul(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
     """`input + value * tensor1 * tensor2`."""
     return input + value * (tensor1 * tensor2)
 
 
-@composite(samples="addcdiv(randn(2, 3), randn(3), uniform(0.5, 2, [2, 1]), value=0.5)")
+@composite(dtypes={"tensor1": NUMBERS}, samples="addcdiv(randn(2, 3), randn(3), uniform(0.5, 2, [2, 1]), value=0.5)")
 def addcdiv(input: Any, tensor1: Any, tensor2: Any, *, value: float = 1) -> Any:
     """`input + value * tensor1 / tensor2`."""
     return input + value * (tensor1 / tensor2)

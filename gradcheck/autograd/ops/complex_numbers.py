@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import NO_BFLOAT16, REAL_FLOATING
 from gradcheck.autograd.dtypes import complex_of
 from gradcheck.autograd.op import composite, elementwise, op
 from gradcheck.autograd.ops.comparison_where import where
@@ -38,6 +39,7 @@ def imag(input: Any) -> Any:
     lambda g, y, x: ops.conj(g),
     aliases=("conj_physical",),
     holomorphic=False,
+    latex=r"\overline{#}",
     samples=f"conj({_Z}); conj(randn(3))",
 )
 def conj(input: Any) -> Any:
@@ -73,6 +75,7 @@ def angle(input: Any) -> Any:
     holomorphic=False,
     method=False,
     domain=((-3.0, 3.0), (-3.0, 3.0)),
+    dtypes={"real imag": NO_BFLOAT16},
 )
 def complex(real: Any, imag: Any) -> Any:
     """The complex numbers of these parts."""
@@ -83,7 +86,7 @@ def complex(real: Any, imag: Any) -> Any:
     return result
 
 
-@composite(method=False, samples="polar(uniform(0.5, 2, [3]), randn(3))")
+@composite(method=False, dtypes={"abs angle": REAL_FLOATING}, samples="polar(uniform(0.5, 2, [3]), randn(3))")
 def polar(abs: Any, angle: Any) -> Any:
     """The complex numbers of these lengths and angles."""
     require_one_dtype("polar", abs, angle)
@@ -98,7 +101,12 @@ def view_as_real(input: Any) -> Any:
     return np.stack([input.real, input.imag], axis=-1)
 
 
-@op(lambda g, y, x: view_as_real(g), holomorphic=False, samples="view_as_complex(randn(3, 2))")
+@op(
+    lambda g, y, x: view_as_real(g),
+    holomorphic=False,
+    dtypes={"input": NO_BFLOAT16},
+    samples="view_as_complex(randn(3, 2))",
+)
 def view_as_complex(input: Any) -> Any:
     """The complex numbers whose parts lie along the last dimension, of size 2."""
     if input.ndim == 0 or input.shape[-1] != 2:

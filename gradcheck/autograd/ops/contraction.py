@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import NUMBERS
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.common.dims import canonical_dims, require_integer
 from gradcheck.autograd.ops.expansion import expand
@@ -185,6 +186,7 @@ def _tensordot_elements(a: Any, b: Any, dims: Any) -> int:
 @composite(
     method=False,
     elements=_tensordot_elements,
+    dtypes={"a b": NUMBERS},
     samples="""
         {}(randn(2, 3, 4), randn(3, 4, 5)); {}(randn(2, 3), randn(3, 4), 1); {}(randn(2, 3), randn(4), dims=0);
         {}(randn(2, 3, 4), randn(4, 5, 2), dims=([0, -1], [2, 0]))
@@ -209,6 +211,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     elements=lambda input, other: max(
         prod(input.shape[:-1]) * prod(other.shape[:-1]), prod(input.shape if input.ndim else other.shape)
     ),
+    dtypes={"input other": NUMBERS},
     samples="""
         inner(randn(3), randn(3)); inner(randn(2, 3), randn(4, 3)); inner(randn(2, 3), randn(3));
         inner(randn(2, 3), randn(()))
@@ -225,6 +228,7 @@ def inner(input: Any, other: Any) -> Any:
 
 @composite(
     elements=lambda input, other: prod(input.shape) * prod(other.shape),
+    latex=r"# \otimes #",
     samples="kron(randn(2, 3), randn(4, 2)); kron(randn(2), randn(3, 2)); kron(randn(2, 1, 3), randn(2, 2))",
 )
 def kron(input: Any, other: Any) -> Any:

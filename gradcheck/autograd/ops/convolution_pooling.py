@@ -15,6 +15,14 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import (
+    FULL_REAL_FLOATING_OR_INT64,
+    NUMBERS,
+    REAL_FLOATING,
+    REAL_FLOATING_OR_INT64,
+    REAL_NUMBERS,
+    DtypeSet,
+)
 from gradcheck.autograd.ops.common.dims import require_integer
 from gradcheck.autograd.ops.common.nn_functional import nn_functional_op
 from gradcheck.autograd.ops.common.windows import SlidingWindow, padded_elements, per_dimension
@@ -64,7 +72,16 @@ def _check_convolution(dims: int, input: Any, weight: Any, bias: Any, groups: in
 
 
 def _convolution(dims: int, doc: str, samples: str) -> None:
-    @nn_functional_op("{}", name=f"conv{dims}d", doc=doc, elements=_convolved_elements, samples=samples)
+    entry = nn_functional_op(
+        "{}",
+        name=f"conv{dims}d",
+        doc=doc,
+        elements=_convolved_elements,
+        dtypes={"input": NUMBERS},
+        samples=samples,
+    )
+
+    @entry
     def convolution(
         input: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
     ) -> Any:
@@ -162,9 +179,10 @@ def _counted(slide: SlidingWindow, input: Any, kernel_size: Any, with_padding: b
     return ops.sum(inside, 0)[(..., *(slice(count) for count in counts))]
 
 
-def _average_pool(dims: int, sizes: str, samples: str, torch: str = "nn.functional.{}") -> None:
+def _average_pool(dims: int, sizes: str, dtypes: DtypeSet, samples: str, torch: str = "nn.functional.{}") -> None:
     entry = nn_functional_op(
         torch,
+        dtypes={"input": dtypes},
         name=f"avg_pool{dims}d",
         doc=f"The mean of each window of (N, C, {sizes}); windows do not overlap unless `stride` says so.",
         elements=pool_elements(dims),
@@ -194,6 +212,7 @@ def _max_pool(dims: int, sizes: str, samples: str) -> None:
         "`return_indices`, also where it stands.",
         kinks="ties",
         elements=pool_elements(dims),
+        dtypes={"input": REAL_NUMBERS},
         samples=samples,
     )
     def pool(
@@ -219,18 +238,22 @@ def _max_pool(dims: int, sizes: str, samples: str) -> None:
 
 
 _average_pool(
-    1, "l", "{}(randn(2, 3, 6), 2); {}(randn(3, 7), 3, 2, 1, False, False); {}(randn(2, 6), 3, 2, 1, ceil_mode=True)",
+    1, "l", REAL_FLOATING,
+    "{}(randn(2, 3, 6), 2); {}(randn(3, 7), 3, 2, 1, False, False); {}(randn(2, 6), 3, 2, 1, ceil_mode=True)",
     torch="{}",
 )  # fmt: skip
 _average_pool(
     2,
     "h, w",
+    REAL_FLOATING_OR_INT64,
     """
         {}(randn(2, 3, 4, 6), 2); {}(randn(1, 2, 5, 5), (3, 2), 1, (1, 0), count_include_pad=False);
         {}(randn(1, 2, 4, 5), 2, 2, ceil_mode=True, divisor_override=3)
     """,
 )
-_average_pool(3, "d, h, w", "{}(randn(1, 2, 2, 4, 2), 2); {}(randn(1, 3, 3, 3), 2, 1, 1, True)")
+_average_pool(
+    3, "d, h, w", FULL_REAL_FLOATING_OR_INT64, "{}(randn(1, 2, 2, 4, 2), 2); {}(randn(1, 3, 3, 3), 2, 1, 1, True)"
+)
 _max_pool(1, "l", "{}(randn(2, 3, 6), 2); {}(randn(3, 7), 3, 2, 1); {}(randn(1, 5), 2, 2, ceil_mode=True)")
 _max_pool(
     2,

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.dtype_sets import NUMBERS, REAL_NUMBERS
 from gradcheck.autograd.dtypes import complex_of, named
 from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.op import composite, op
@@ -54,6 +55,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
 
 @op(
     elements=lambda n, m, dtype: _elements((n, n if m is None else m)),
+    latex="I_{#}",
     samples="eye(3); eye(2, 3); eye(3, m=2, dtype=torch.int64)",
     **_MADE,
 )
@@ -72,6 +74,7 @@ def _arange_length(start: float, end: float | None, step: float, *_: Any) -> int
 
 @op(
     elements=_arange_length,
+    dtypes={"dtype": REAL_NUMBERS},
     samples="arange(5); arange(2, 8, 3); arange(0, 1, 0.25); arange(3, 0, -1); arange(1, 4, dtype=torch.float32)",
     **_MADE,
 )
@@ -87,6 +90,7 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
 
 @op(
     elements=lambda start, end, steps, dtype: _elements(steps),
+    dtypes={"dtype": NUMBERS},
     samples="linspace(0, 1, 5); linspace(2, -2, steps=3, dtype=torch.float32); linspace(0, 1, 1)",
     **_MADE,
 )
@@ -117,13 +121,13 @@ def tensor(data: Any, *, dtype: Any = None) -> Any:
 # Like another --------------------------------------------------------------------------------------
 
 
-@op(samples="zeros_like(randn(2, 3)); zeros_like(randn(3), dtype=torch.int64)", **_MADE)
+@op(latex=r"\mathbf{0}_{#}", samples="zeros_like(randn(2, 3)); zeros_like(randn(3), dtype=torch.int64)", **_MADE)
 def zeros_like(input: Any, *, dtype: Any = None) -> Any:
     """Zeros, of the shape and dtype of `input`."""
     return np.zeros(input.shape, named(dtype, input.dtype))
 
 
-@op(samples="ones_like(randn(2, 3)); ones_like(randint(0, 3, [2]))", **_MADE)
+@op(latex=r"\mathbf{1}_{#}", samples="ones_like(randn(2, 3)); ones_like(randint(0, 3, [2]))", **_MADE)
 def ones_like(input: Any, *, dtype: Any = None) -> Any:
     """Ones, of the shape and dtype of `input`."""
     return np.ones(input.shape, named(dtype, input.dtype))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import REAL, REAL_FLOATING
 from gradcheck.autograd.op import op
 from gradcheck.autograd.ops.common.dims import require_integer
 from gradcheck.autograd.ops.common.nn_functional import (
@@ -65,6 +66,7 @@ def _weights_of(weight: Any, classes: Any, valid: Any, dtype: Any) -> Any:
 
 
 @nn_functional_op(
+    dtypes={"input": REAL},
     samples="""
         {}(randn(4, 3), tensor([0, 2, 1, 2])); {}(randn(4, 3), tensor([0, 2, 1, 2]), reduction='sum');
         {}(randn(4, 3), tensor([0, 2, 1, 2]), detach(rand(3)), reduction='none');
@@ -116,6 +118,7 @@ def _of_probabilities(logs: Any, target: Any, weight: Any, reduction: str, label
 
 
 @nn_functional_op(
+    dtypes={"input": REAL},
     samples="""
         {}(randn(4, 3), tensor([0, 2, 1, 2])); {}(randn(4, 3), tensor([0, 2, 1, 2]), reduction='sum');
         {}(randn(4, 3), tensor([0, 2, 1, 2]), detach(rand(3)), reduction='none');
@@ -196,6 +199,7 @@ def _bce_weight(g: Any, y: Any, x: Any, target: Any, weight: Any, reduction: str
     torch="nn.functional.binary_cross_entropy",
     method=False,
     bounded=_bce_is_bounded,
+    dtypes={"input": REAL_FLOATING},
     samples="""
         {}(uniform(0.1, 0.9, [2, 3]), uniform(0, 1, [2, 3]));
         {}(uniform(0.1, 0.9, [2, 3]), rand(2, 3), reduction='sum');
@@ -219,6 +223,7 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None, *, reducti
 
 
 @nn_functional_op(
+    dtypes={"input target weight pos_weight": REAL_FLOATING},
     samples="""
         {}(randn(2, 3), rand(2, 3)); {}(randn(2, 3), rand(2, 3), reduction='sum');
         {}(randn(2, 3), rand(2, 3), detach(uniform(0.5, 2, [3])), reduction='none');

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.dtype_sets import NUMBERS
 from gradcheck.autograd.op import linear, op
 from gradcheck.autograd.ops.common.arguments import accumulate
 from gradcheck.autograd.ops.common.dims import canonical_dim
@@ -31,7 +32,7 @@ def _cumsum_rule(g: Any, y: Any, x: Any, dim: int, dtype: Any) -> Any:
     return flip(cumsum(flip(g, (dim,)), dim), (dim,)) if x.ndim else g
 
 
-@linear(_cumsum_rule, rounds=True, samples=_SAMPLES)
+@linear(_cumsum_rule, rounds=True, dtypes={"dtype": NUMBERS}, samples=_SAMPLES)
 def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
     """The sums of the elements up to and with each one."""
     return _cumulate(np.cumsum, input, dim, dtype)
@@ -52,6 +53,7 @@ def _cumprod_rule(g: Any, y: Any, x: Any, dim: int, dtype: Any) -> Any:
 @op(
     _cumprod_rule,
     rounds=True,
+    dtypes={"dtype": NUMBERS},
     samples=f"""{_SAMPLES};
         cumprod(tensor([2.0, 0.0, 3.0, 4.0]), 0); cumprod(tensor([[2.0, 0.0, 3.0, 0.0, 5.0]]), 1); cumprod(randn(9), 0)
     """,

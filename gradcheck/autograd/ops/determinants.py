@@ -148,7 +148,7 @@ def slogdet(A: Any) -> Any:
     return det_sign(A), logabsdet(A)
 
 
-@composite(samples=f"logdet(tensor([[3.0, 1.0], [0.5, 2.0]])); logdet({BATCH})")
+@composite(latex=r"\log\det", samples=f"logdet(tensor([[3.0, 1.0], [0.5, 2.0]])); logdet({BATCH})")
 def logdet(input: Any) -> Any:
     """The logarithm of the determinant; NaN where that is negative."""
     sign, magnitude = slogdet(input)

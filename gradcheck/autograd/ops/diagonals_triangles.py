@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import NUMBERS
 from gradcheck.autograd.op import composite, linear
 from gradcheck.autograd.ops.common.dims import canonical_dim
 from gradcheck.autograd.ops.shape_casts import ravel
@@ -112,7 +113,11 @@ def linalg_diagonal(A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) 
     return diagonal(A, offset, dim1, dim2)
 
 
-@composite(samples="trace(randn(3, 3)); randn(2, 4).trace(); trace(randn(0, 0))")
+@composite(
+    dtypes={"input": NUMBERS},
+    latex=r"\operatorname{tr}",
+    samples="trace(randn(3, 3)); randn(2, 4).trace(); trace(randn(0, 0))",
+)
 def trace(input: Any) -> Any:
     """The sum of a matrix's diagonal."""
     if input.ndim != 2:

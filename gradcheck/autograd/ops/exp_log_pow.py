@@ -40,8 +40,20 @@ def expm1(input: Any) -> Any:
 
 
 log = _log("log", "The natural logarithm; -inf at 0, NaN below.", lambda input: np.log(input), lambda g, y, x: g / x)
-_log("log2", "The logarithm to base 2.", lambda input: np.log2(input), lambda g, y, x: g / (x * math.log(2)))
-_log("log10", "The logarithm to base 10.", lambda input: np.log10(input), lambda g, y, x: g / (x * math.log(10)))
+_log(
+    "log2",
+    "The logarithm to base 2.",
+    lambda input: np.log2(input),
+    lambda g, y, x: g / (x * math.log(2)),
+    latex=r"\log_2",
+)
+_log(
+    "log10",
+    "The logarithm to base 10.",
+    lambda input: np.log10(input),
+    lambda g, y, x: g / (x * math.log(10)),
+    latex=r"\log_{10}",
+)
 
 
 @elementwise(lambda g, y, x: g / (x + 1), aliases=("special.log1p",), domain=((-0.8, 3.0),), kinks="-1", **_SMOOTH)
@@ -122,7 +134,11 @@ def square(input: Any) -> Any:
 
 
 sqrt = _root(
-    "sqrt", "The square root; NaN of negative numbers.", lambda input: np.sqrt(input), lambda g, y, x: g / (2 * y)
+    "sqrt",
+    "The square root; NaN of negative numbers.",
+    lambda input: np.sqrt(input),
+    lambda g, y, x: g / (2 * y),
+    latex=r"\sqrt{#}",
 )
 rsqrt = _root(
     "rsqrt",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import INDICES
 from gradcheck.autograd.op import composite, linear
 from gradcheck.autograd.ops.common.arguments import sum_over
 from gradcheck.autograd.ops.common.dims import as_partial_shape, canonical_dim, require_integer
@@ -130,6 +131,7 @@ def tile(input: Any, dims: Any) -> Any:
 
 @composite(
     elements=lambda input, repeats, dim, output_size: prod(input.shape) * _max_repeats(repeats),
+    dtypes={"repeats": INDICES},
     samples="""
         {}(randn(2, 3), 2); {}(randn(2, 3), 3, dim=1); {}(randn(2, 3), tensor([0, 1, 2]), 1);
         {}(randn(3), tensor([2]), output_size=6)

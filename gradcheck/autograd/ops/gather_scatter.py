@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import INDICES, INT64
 from gradcheck.autograd.op import composite, linear
 from gradcheck.autograd.ops.common.dims import broadcast_shape, canonical_dim
 from gradcheck.autograd.ops.expansion import expand
@@ -85,6 +86,7 @@ def _scatter_source_rule(g: Any, y: Any, x: Any, dim: int, index: Any, src: Any)
 
 @linear(
     (lambda g, y, x, dim, index, src: g, None, None, _scatter_source_rule),
+    dtypes={"index": INDICES},
     samples="""
         {}(randn(3, 4), 0, tensor([[0, 2, 1, 0], [2, 2, 0, 0]]), randn(2, 4));
         randn(3, 4).{}(1, tensor([[0, 0, 3], [1, 1, 1], [2, 0, 2]]), randn(3, 3));
@@ -106,6 +108,7 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
 
 @linear(
     (lambda g, y, x, dim, index, src: ops.scatter(g, dim, index, 0), None, None, _scatter_source_rule),
+    dtypes={"index": INDICES},
     samples="""
         {}(randn(3, 4), 0, tensor([[0, 2, 1, 0], [2, 1, 0, 1]]), randn(2, 4));
         randn(3, 4).{}(1, tensor([[0, 3], [1, 2]]), 2.5); {}(randn(3, 4), 1, tensor([[0], [3]]), randn(3, 4)[:2, :1])
@@ -143,6 +146,7 @@ def _shape_without(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
 @linear(
     lambda g, y, x, dim, index: ops.index_add(ops.zeros_like(x), dim, index, g),
     elements=lambda input, dim, index: prod(_shape_without(input.shape, canonical_dim(dim, input.ndim))) * index.size,
+    dtypes={"index": INDICES},
     samples="{}(randn(3, 4), 0, tensor([0, 2, 0])); randn(3, 4).{}(-1, tensor([1])); {}(randn(3, 4), 0, tensor(1))",
 )
 def index_select(input: Any, dim: int, index: Any) -> Any:
@@ -165,6 +169,7 @@ def _index_add_source(g: Any, y: Any, x: Any, dim: int, index: Any, source: Any,
 
 @linear(
     (lambda g, y, x, dim, index, source, alpha: g, None, None, _index_add_source),
+    dtypes={"index": INDICES},
     samples="""
         {}(randn(3, 4), 0, tensor([0, 2, 0]), randn(3, 4)); randn(3, 4).{}(-1, tensor([1]), randn(3, 1), alpha=2)
     """,
@@ -185,10 +190,11 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
 
 
 @composite(
+    dtypes={"indices": INT64},
     samples="""
         {}(randn(3, 4), tensor([[0], [2], [1]]), 1); {}(randn(3, 4), tensor([[0, 2, 1, 1]]), dim=0);
         {}(randn(2, 3), tensor([5, 0, 5]))
-    """
+    """,
 )
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
     """`gather`, with `input` and `indices` broadcast in all dimensions but `dim`; without `dim`, of the flattened."""

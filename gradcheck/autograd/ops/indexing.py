@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import INT64
 from gradcheck.autograd.op import composite, linear
 from gradcheck.autograd.ops.common.dims import broadcast_shape, canonical_dim, require_integer
 from gradcheck.autograd.ops.common.subscript import add_at, is_basic, result_size, split_index
@@ -127,7 +128,7 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
     return getitem(input, (*[_ALL] * where, slice(first, first + length)))
 
 
-@composite(samples="take(randn(2, 3), tensor([[0, -1], [2, 2]]))")
+@composite(dtypes={"index": INT64}, samples="take(randn(2, 3), tensor([[0, -1], [2, 2]]))")
 def take(input: Any, index: Any) -> Any:
     """Elements by their place in row-major order; the result has the shape of `index`."""
     return getitem(ravel(input), index)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import FULL_FLOATING
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.common.arguments import (
     BATCH,
@@ -33,6 +34,7 @@ from gradcheck.errors import ShapeMismatch
     name="linalg.inv",
     rounds=True,
     aliases=("inverse",),
+    latex="#^{-1}",
     samples=f"linalg.inv({REGULAR}); inverse({BATCH}); linalg.inv(randn(0, 0)); linalg.inv(randn(2, 0, 3, 3))",
     analytic=True,
 )
@@ -41,7 +43,7 @@ def inv(A: Any) -> Any:
     return np.linalg.inv(require_full_precision(A, "linalg.inv"))
 
 
-@composite(name="inv", torch="linalg.inv", samples=f"inv({REGULAR})")
+@composite(name="inv", torch="linalg.inv", latex="#^{-1}", samples=f"inv({REGULAR})")
 def short_inv(A: Any) -> Any:
     """`linalg.inv`, as it is often written. (In torch it has no short name but `inverse`.)"""
     return inv(A)
@@ -62,6 +64,7 @@ def _pinv_rule(g: Any, y: Any, x: Any, atol: Any, rtol: Any, hermitian: bool) ->
     aliases=("pinverse",),
     holomorphic=False,
     kinks="changes of rank",
+    dtypes={"input": FULL_FLOATING},
     samples=f"""
         linalg.pinv({REGULAR}); linalg.pinv(randn(2, 4)); linalg.pinv(randn(4, 2)); linalg.pinv(randn(2, 3, 2))
     """,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import INT64
 from gradcheck.autograd.op import composite, linear
 from gradcheck.autograd.ops.common.dims import canonical_dim, require_integer
 from gradcheck.autograd.ops.indexing import narrow, select
@@ -167,6 +168,7 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
 
 @composite(
     elements=_elements,
+    dtypes={"sections": INT64},
     samples="""
         {}(randn(5, 2), 3); {}(randn(2, 5), (1, 4), dim=1); randn(3).{}([1, 5]); {}(randn(3), tensor([1, 2]));
         {}(randn(3), tensor(2))

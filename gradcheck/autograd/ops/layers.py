@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import NUMBERS, REAL_FLOATING
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.common.dims import require_integer
 from gradcheck.autograd.ops.common.nn_functional import nn_functional_op, require_broadcastable_to
@@ -21,6 +22,7 @@ from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, Shap
 
 @nn_functional_op(
     elements=lambda input, weight, bias=None: prod(input.shape[:-1]) * prod(weight.shape[:-1]),
+    dtypes={"input": NUMBERS},
     samples="""
         {}(randn(2, 3), randn(4, 3)); {}(randn(2, 3), randn(4, 3), randn(4));
         {}(randn(3), randn(4, 3), bias=randn(4)); {}(randn(2, 3), randn(3));
@@ -151,6 +153,7 @@ def _repeat_heads(query: Any, shared: Any) -> Any:
 
 @nn_functional_op(
     elements=_attention_elements,
+    dtypes={"query": REAL_FLOATING},
     samples="""
         {}(randn(3, 4), randn(5, 4), randn(5, 2)); {}(randn(2, 3, 4), randn(2, 5, 4), randn(2, 5, 4), scale=0.3);
         {}(randn(1, 2, 3, 4), randn(1, 2, 3, 4), randn(1, 2, 3, 4), is_causal=True);

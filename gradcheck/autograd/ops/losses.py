@@ -12,6 +12,7 @@ from math import log, pi
 from typing import Any
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import FLOATING, REAL, REAL_FLOATING, REAL_NUMBERS
 from gradcheck.autograd.ops.common.nn_functional import (
     count_broadcast_elements,
     nn_functional_op,
@@ -35,6 +36,7 @@ def _reduce_weighted(name: str, loss: Any, input: Any, weight: Any, reduction: s
 
 
 @_loss(
+    dtypes={"input target": REAL_NUMBERS},
     samples="""
         {}(randn(2, 3), randn(2, 3)); {}(randn(2, 3), randn(2, 3), reduction='sum');
         {}(randn(2, 3), randn(2, 3), reduction='none'); {}(randn(2, 3), randn(2, 3), weight=uniform(0.5, 2, [2, 3]));
@@ -50,6 +52,7 @@ def mse_loss(input: Any, target: Any, *, reduction: str = "mean", weight: Any = 
 
 @_loss(
     kinks="equal input and target",
+    dtypes={"input target": FLOATING},
     samples="""
         {}(randn(2, 3), randn(2, 3)); {}(randn(2, 3), randn(2, 3), reduction='sum');
         {}(randn(2, 3), randn(2, 3), reduction='none'); {}(randn(2, 3), randn(2, 3), weight=uniform(0.5, 2, [2, 3]))
@@ -67,6 +70,7 @@ def _huber(error: Any, delta: Any) -> Any:
 
 
 @_loss(
+    dtypes={"input target": REAL_NUMBERS},
     samples="""
         {}(randn(2, 3), randn(2, 3)); {}(randn(2, 3), 5 * randn(2, 3), reduction='sum');
         {}(randn(2, 3), randn(2, 3), reduction='none', beta=0.5); {}(randn(2, 3), randn(2, 3), beta=0)
@@ -82,6 +86,7 @@ def smooth_l1_loss(input: Any, target: Any, *, reduction: str = "mean", beta: fl
 
 
 @_loss(
+    dtypes={"input target": REAL_FLOATING},
     samples="""
         {}(randn(2, 3), randn(2, 3)); {}(randn(2, 3), 5 * randn(2, 3), 'sum', 2.0);
         {}(randn(2, 3), randn(2, 3), reduction='none', delta=0.5);
@@ -103,6 +108,7 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
 
 
 @_loss(
+    dtypes={"input target": REAL_FLOATING},
     samples="""
         {}(log_softmax(randn(2, 3), 1), softmax(randn(2, 3), 1));
         {}(log_softmax(randn(2, 3), 1), softmax(randn(2, 3), 1), reduction='batchmean');
@@ -146,6 +152,7 @@ def poisson_nll_loss(
 
 
 @_loss(
+    dtypes={"var": REAL_FLOATING},
     samples="""
         {}(randn(3, 4), randn(3, 4), uniform(0.5, 2, [3, 4]));
         {}(randn(3, 4), randn(3, 4), uniform(0.5, 2, [3]), full=True, reduction='none');
@@ -171,6 +178,7 @@ def gaussian_nll_loss(
 
 
 @_loss(
+    dtypes={"input": REAL_FLOATING, "target": REAL},
     samples="{}(randn(2, 3), detach(randn(2, 3))); {}(randn(3), detach(tensor([1.0, -1.0, 1.0])), reduction='none')",
 )
 def soft_margin_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
@@ -181,6 +189,7 @@ def soft_margin_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any
 
 @_loss(
     kinks="the margin",
+    dtypes={"input1 input2": REAL_FLOATING},
     samples="""
         {}(randn(4), randn(4), tensor([1.0, -1.0, 1.0, -1.0]));
         {}(randn(4), randn(4), tensor([1.0, -1.0, 1.0, 1.0]), 0.5, reduction='none')
@@ -196,6 +205,7 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
 
 @_loss(
     kinks="the margin",
+    dtypes={"input": REAL_FLOATING},
     samples="""
         {}(randn(4), tensor([1.0, -1.0, 1.0, -1.0]));
         {}(randn(4), tensor([1.0, -1.0, -1.0, -1.0]), margin=2.0, reduction='sum')
@@ -209,6 +219,7 @@ def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, *, reduct
 
 @nn_functional_op(
     kinks="the margin",
+    dtypes={"target": REAL},
     samples="""
         {}(randn(3, 4), randn(3, 4), tensor([1.0, -1.0, 1.0]));
         {}(randn(3, 4), randn(3, 4), tensor([-1.0, -1.0, 1.0]), -0.5, reduction='none');

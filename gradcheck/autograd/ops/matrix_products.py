@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import FLOATING, NUMBERS
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.common.dims import unbroadcast
 from gradcheck.autograd.ops.expansion import expand
@@ -56,6 +57,7 @@ def _product_elements(input: Any, other: Any) -> int:
     numeric=True,
     aliases=("linalg.matmul",),
     elements=_product_elements,
+    latex=r"#\,#",
     samples="""
         randn(2, 3) @ randn(3, 4); {}(randn(3), randn(3)); {}(randn(2, 3), randn(3)); {}(randn(3), randn(3, 4));
         {}(randn(5, 2, 3), randn(5, 3, 4)); {}(randn(5, 2, 3), randn(3, 4)); {}(randn(2, 3), randn(5, 3, 4));
@@ -82,14 +84,24 @@ def _require_ndim(name: str, **tensors: tuple[Any, int]) -> None:
             raise ShapeMismatch(f"{name} takes {ndim} dimensions as {parameter}, not a shape of {list(tensor.shape)}")
 
 
-@composite(elements=_product_elements, samples="mm(randn(2, 3), randn(3, 4)); randn(2, 3).mm(randn(3, 0))")
+@composite(
+    elements=_product_elements,
+    dtypes={"input mat2": NUMBERS},
+    latex=r"#\,#",
+    samples="mm(randn(2, 3), randn(3, 4)); randn(2, 3).mm(randn(3, 0))",
+)
 def mm(input: Any, mat2: Any) -> Any:
     """The product of two matrices."""
     _require_ndim("mm", input=(input, 2), mat2=(mat2, 2))
     return matmul(input, mat2)
 
 
-@composite(elements=_product_elements, samples="bmm(randn(5, 2, 3), randn(5, 3, 4))")
+@composite(
+    elements=_product_elements,
+    dtypes={"input mat2": NUMBERS},
+    latex=r"#\,#",
+    samples="bmm(randn(5, 2, 3), randn(5, 3, 4))",
+)
 def bmm(input: Any, mat2: Any) -> Any:
     """The products of two batches of matrices, of one size."""
     _require_ndim("bmm", input=(input, 3), mat2=(mat2, 3))
@@ -98,21 +110,23 @@ def bmm(input: Any, mat2: Any) -> Any:
     return matmul(input, mat2)
 
 
-@composite(samples="mv(randn(2, 3), randn(3))")
+@composite(dtypes={"input vec": NUMBERS}, latex=r"#\,#", samples="mv(randn(2, 3), randn(3))")
 def mv(input: Any, vec: Any) -> Any:
     """A matrix times a vector."""
     _require_ndim("mv", input=(input, 2), vec=(vec, 1))
     return matmul(input, vec)
 
 
-@composite(samples="dot(randn(3), randn(3)); randn(0).dot(randn(0))")
+@composite(
+    dtypes={"input tensor": NUMBERS}, latex=r"# \cdot #", samples="dot(randn(3), randn(3)); randn(0).dot(randn(0))"
+)
 def dot(input: Any, tensor: Any) -> Any:
     """The sum of the products of two vectors; nothing is conjugated."""
     _require_ndim("dot", input=(input, 1), tensor=(tensor, 1))
     return matmul(input, tensor)
 
 
-@composite(samples="vdot(randn(3), randn(3))")
+@composite(dtypes={"input other": NUMBERS}, samples="vdot(randn(3), randn(3))")
 def vdot(input: Any, other: Any) -> Any:
     """The inner product of two vectors: the first is conjugated."""
     _require_ndim("vdot", input=(input, 1), other=(other, 1))
@@ -122,6 +136,7 @@ def vdot(input: Any, other: Any) -> Any:
 @composite(
     name="linalg.vecdot",
     torch="linalg.vecdot",
+    dtypes={"x y": FLOATING},
     samples="linalg.vecdot(randn(2, 3), randn(2, 3)); linalg.vecdot(randn(2, 3), randn(3), dim=-1)",
 )
 def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
@@ -160,6 +175,7 @@ def _sum_elements(input: Any, left: Any, right: Any, beta: Any, alpha: Any) -> i
 
 @composite(
     elements=_sum_elements,
+    dtypes={"mat1": NUMBERS},
     samples="""
         addmm(randn(2, 4), randn(2, 3), randn(3, 4)); addmm(randn(4), randn(2, 3), randn(3, 4), beta=0.5, alpha=-2);
         randn(2, 1).addmm(randn(2, 3), randn(3, 4))
@@ -170,7 +186,10 @@ def addmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) ->
     return _add_scaled("addmm", input, mm(mat1, mat2), beta, alpha)
 
 
-@composite(samples="addmv(randn(2), randn(2, 3), randn(3)); addmv(randn(1), randn(2, 3), randn(3), beta=2, alpha=0.5)")
+@composite(
+    dtypes={"mat": NUMBERS},
+    samples="addmv(randn(2), randn(2, 3), randn(3)); addmv(randn(1), randn(2, 3), randn(3), beta=2, alpha=0.5)",
+)
 def addmv(input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * (mat @ vec)`; `input` is expanded."""
     return _add_scaled("addmv", input, mv(mat, vec), beta, alpha)
@@ -187,6 +206,7 @@ def addr(input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> 
 
 @composite(
     elements=_sum_elements,
+    dtypes={"batch1": NUMBERS},
     samples="""
         {}(randn(5, 2, 4), randn(5, 2, 3), randn(5, 3, 4));
         {}(randn(2, 1), randn(5, 2, 3), randn(5, 3, 4), beta=2, alpha=0.5)
@@ -197,7 +217,11 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
     return _add_scaled("baddbmm", input, bmm(batch1, batch2), beta, alpha)
 
 
-@composite(elements=_sum_elements, samples="addbmm(randn(2, 4), randn(5, 2, 3), randn(5, 3, 4), beta=2, alpha=0.5)")
+@composite(
+    elements=_sum_elements,
+    dtypes={"batch1": NUMBERS},
+    samples="addbmm(randn(2, 4), randn(5, 2, 3), randn(5, 3, 4), beta=2, alpha=0.5)",
+)
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)`; `input` is expanded."""
     return _add_scaled("addbmm", input, ops.sum(bmm(batch1, batch2), 0), beta, alpha)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import REAL_NUMBERS
 from gradcheck.autograd.op import Op, Rule, composite, elementwise, op, row
 from gradcheck.autograd.ops.common.arguments import refuse_complex
 from gradcheck.autograd.ops.common.dims import any_empty, canonical_dim, reduced_axes, restore_reduced_dims
@@ -193,14 +194,14 @@ _PLACE_SAMPLES = """
 """
 
 
-@op(samples=_PLACE_SAMPLES)
+@op(dtypes={"input": REAL_NUMBERS}, samples=_PLACE_SAMPLES)
 def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """Where the largest element stands, the first of several; a NaN is larger than all. Without `dim`, in row-major
     order."""
     return _arg_extreme("argmax", np.argmax, input, dim, keepdim)
 
 
-@op(samples=_PLACE_SAMPLES)
+@op(dtypes={"input": REAL_NUMBERS}, samples=_PLACE_SAMPLES)
 def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
     """Where the smallest element stands, the first of several; a NaN is smaller than all. Without `dim`, in row-major
     order."""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import REAL_FLOATING
 from gradcheck.autograd.ops.common.dims import require_integer
 from gradcheck.autograd.ops.common.nn_functional import nn_functional_op, require_one_float_dtype
 from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch
@@ -44,6 +45,7 @@ def _standardized(input: Any, dims: tuple[int, ...], eps: float) -> Any:
 
 
 @nn_functional_op(
+    dtypes={"input": REAL_FLOATING},
     samples="""
         {}(randn(2, 5), [5]); {}(randn(2, 5), (5,), randn(5), randn(5));
         {}(randn(2, 3, 4), [3, 4], weight=randn(3, 4), eps=0.1); {}(randn(2, 5), [5], None, randn(5));
@@ -90,6 +92,7 @@ def _move_statistics(running: Any, batch: Any, moment: Callable[[np.ndarray], An
 
 
 @nn_functional_op(
+    dtypes={"input": REAL_FLOATING},
     samples="""
         {}(randn(4, 3), None, None, training=True);
         {}(randn(4, 3), detach(zeros(3)), detach(ones(3)), randn(3), randn(3), True);
@@ -136,6 +139,7 @@ def batch_norm(
 
 
 @nn_functional_op(
+    dtypes={"input": REAL_FLOATING},
     samples="""
         {}(randn(2, 6), 2); {}(randn(2, 4, 3), 2, randn(4), randn(4));
         {}(randn(2, 4, 3), num_groups=1, weight=randn(4), eps=0.1)
@@ -153,11 +157,12 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
 
 
 @nn_functional_op(
+    dtypes={"input": REAL_FLOATING},
     samples="""
         {}(randn(2, 3, 4)); {}(randn(2, 3, 4), weight=randn(3), bias=randn(3));
         {}(randn(2, 3, 4), detach(zeros(3)), detach(ones(3)), randn(3));
         {}(randn(2, 3, 4), detach(randn(3)), detach(rand(3)), use_input_stats=False)
-    """
+    """,
 )
 def instance_norm(
     input: Any,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import FLOATING, FULL_REAL_FLOATING, REAL_FLOATING
 from gradcheck.autograd.dtypes import HALVES, named, real_of
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.common.arguments import accumulate, require_floating
@@ -65,6 +66,8 @@ def _norm_rule(g: Any, y: Any, x: Any, ord: Any, dim: Any, keepdim: bool, dtype:
     holomorphic=False,
     method=False,
     kinks="0",
+    dtypes={"dtype": FLOATING},
+    latex=r"\left\| # \right\|",
     samples="""
         {}(randn(2, 3)); {}(randn(2, 3), 2, 1); {}(randn(2, 3), 1, 1); {}(randn(2, 3), 0, 1); {}(randn(2, 3), inf, 1);
         {}(randn(2, 3), -inf, 1); {}(randn(2, 3), 3, 1); {}(randn(2, 3), 2.5, 1); {}(randn(2, 3), 1.5, 1);
@@ -123,6 +126,7 @@ def _plane(name: str, dim: Any, ndim: int) -> tuple[int, int]:
     name="linalg.matrix_norm",
     method=False,
     kinks="0, and equal singular values",
+    latex=r"\left\| # \right\|_{\mathrm{F}}",
     samples="""
         {}(randn(2, 3)); {}(randn(2, 3), 'fro'); {}(randn(2, 3), 'nuc'); {}(randn(2, 3), 2); {}(randn(2, 3), -2);
         {}(randn(2, 3), 1); {}(randn(2, 3), -1); {}(randn(2, 3), inf); {}(randn(2, 3), -inf);
@@ -166,6 +170,7 @@ def _spectral(matrix: Any, ord: Any, rows: int, columns: int, keepdim: bool) -> 
     name="linalg.norm",
     method=False,
     kinks="0",
+    latex=r"\left\| # \right\|",
     samples="""
         {}(randn(2, 3)); {}(randn(2, 3, 2)); {}(randn(3), 1); {}(randn(2, 3), 1); {}(randn(2, 3), 'fro');
         {}(randn(2, 3), inf); {}(randn(2, 3), dim=1); {}(randn(2, 3), 3, dim=1, keepdim=True);
@@ -191,6 +196,7 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
 @composite(
     name="norm",
     kinks="0",
+    latex=r"\left\| # \right\|",
     samples="""
         norm(randn(2, 3)); randn(2, 3).norm(1); randn(2, 3).norm(p=2, dim=1, keepdim=True);
         norm(randn(2, 3), 'fro', dim=1); norm(randn(2, 3), 'fro', dim=(0, 1)); norm(randn(2, 3), 'nuc');
@@ -209,7 +215,10 @@ def torch_norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = Fals
 # Distances -----------------------------------------------------------------------------------------
 
 
-@composite(samples="dist(randn(2, 3), randn(3)); dist(randn(3), randn(3), 1); dist(randn(3), randn(3), p=inf)")
+@composite(
+    dtypes={"input other": FLOATING},
+    samples="dist(randn(2, 3), randn(3)); dist(randn(3), randn(3), 1); dist(randn(3), randn(3), p=inf)",
+)
 def dist(input: Any, other: Any, p: float = 2) -> Any:
     """The norm of the difference, of order `p`."""
     return vector_norm(input - other, p)
@@ -227,6 +236,7 @@ def _broadcast_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     torch="cosine_similarity",
     kinks="0",
     elements=count_broadcast_elements,
+    dtypes={"x1 x2": REAL_FLOATING},
     samples="""
         {}(randn(2, 3), randn(2, 3)); {}(randn(2, 3), randn(3), dim=-1); {}(randn(2, 3, 2), randn(2, 1, 2), 0);
         {}(randn(3), randn(3), dim=0, eps=1e-6)
@@ -246,6 +256,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
 @nn_functional_op(
     elements=count_broadcast_elements,
     kinks="equal vectors",
+    dtypes={"x1 x2": FLOATING},
     samples="""
         {}(randn(2, 3), randn(2, 3)); {}(randn(2, 3), randn(3), 1.0, keepdim=True);
         {}(randn(3), randn(3), p=3, eps=0.01)
@@ -270,6 +281,7 @@ _COMPUTE_MODES = tuple(
 @nn_functional_op(
     torch="cdist",
     kinks="equal vectors",
+    dtypes={"x1 x2": FULL_REAL_FLOATING},
     samples="""
         cdist(randn(2, 3), randn(4, 3)); cdist(randn(2, 2, 3), randn(4, 3), p=1.0); cdist(randn(0, 3), randn(4, 3))
     """,

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.dtype_sets import FLOATING, REAL, REAL_FLOATING
 from gradcheck.autograd.op import composite, linear, op
 from gradcheck.autograd.ops.common.arguments import accumulate, refuse_complex, require_floating, sum_over
 from gradcheck.autograd.ops.common.dims import count_reduced, reduced_axes, restore_reduced_dims
@@ -39,6 +40,7 @@ _SEVERAL = "{}(randn(2, 3, 2), (0, -1)); {}(randn(2, 3), axis=[0, 1], keepdims=T
 @linear(
     lambda g, y, x, dim, keepdim, dtype: _expand_cotangent(g, x, dim, keepdim),
     rounds=True,
+    latex=r"\sum #",
     samples=f"""{_SAMPLES}; {_SEVERAL};
         sum(randint(0, 5, [2, 3])); sum(randn(2, 3) > 0); sum(randn(2, 3), dtype=torch.float32);
         sum(complex(randn(2), randn(2))); sum(randn(0, 3), 0); sum(randn(0))
@@ -53,6 +55,7 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
 @linear(
     lambda g, y, x, dim, keepdim, dtype: _expand_cotangent(g, x, dim, keepdim) / count_reduced(x, dim),
     rounds=True,
+    dtypes={"dtype": FLOATING},
     samples=f"""{_SAMPLES}; {_SEVERAL};
         mean(randint(0, 5, [2, 3]), dtype=torch.float64); mean(randn(2, 3), dtype=torch.float64);
         mean(complex(randn(2), randn(2))); mean(randn(0, 3), 0)
@@ -66,14 +69,16 @@ def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = Non
     return accumulate(lambda x: np.true_divide(sum_over(x, run, keepdim), number), input, dtype)
 
 
-@composite(samples="nansum(tensor([[1.0, nan], [2.0, 3.0]]), 1); nansum(randn(2, 3))")
+@composite(dtypes={"dtype": REAL}, samples="nansum(tensor([[1.0, nan], [2.0, 3.0]]), 1); nansum(randn(2, 3))")
 def nansum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """`sum`, counting NaN as 0."""
     refuse_complex("nansum", input.dtype)
     return sum(where(input != input, 0, input), dim, keepdim, dtype=dtype)
 
 
-@composite(samples="nanmean(tensor([[1.0, nan], [2.0, 3.0]]), 1); nanmean(randn(2, 3))")
+@composite(
+    dtypes={"input dtype": REAL_FLOATING}, samples="nanmean(tensor([[1.0, nan], [2.0, 3.0]]), 1); nanmean(randn(2, 3))"
+)
 def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """The mean of the elements that are not NaN."""
     return nansum(input, dim, keepdim, dtype=dtype) / sum(input == input, dim, keepdim)

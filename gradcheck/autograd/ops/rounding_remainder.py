@@ -18,8 +18,14 @@ def _round_floats(rounded: Any, input: Any) -> Any:
 
 
 _step = partial(row, rules=(None,), takes="if", kinks="integers; the gradient is 0")
-_step("floor", "Rounded down.", lambda input: _round_floats(np.floor, input), samples="floor(tensor([1, 2]))")
-_step("ceil", "Rounded up.", lambda input: _round_floats(np.ceil, input))
+_step(
+    "floor",
+    "Rounded down.",
+    lambda input: _round_floats(np.floor, input),
+    latex=r"\left\lfloor # \right\rfloor",
+    samples="floor(tensor([1, 2]))",
+)
+_step("ceil", "Rounded up.", lambda input: _round_floats(np.ceil, input), latex=r"\left\lceil # \right\rceil")
 _step("trunc", "Rounded toward 0.", lambda input: _round_floats(np.trunc, input), aliases=("fix",))
 row(
     "frac",
@@ -65,6 +71,7 @@ def floor_divide(input: Any, other: Any) -> Any:
 @elementwise(
     (lambda g, y, a, b: g, lambda g, y, a, b: -g * ops.div(a, b, rounding_mode="floor")),
     kinks="where input / other is an integer",
+    latex=r"# \bmod #",
     samples="randn(3) % 0.7; 7 % uniform(0.5, 2, [3]); randint(-5, 5, [4]) % 3",
     **_DIVISION,
 )

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import REAL, REAL_FLOATING
 from gradcheck.autograd.dtypes import HALVES
 from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.op import composite, op
@@ -48,6 +49,7 @@ def _log_normalized(scores: Any, axis: int) -> Any:
 @op(
     lambda g, y, x, dim, dtype: y * (g - ops.sum(g * y, dim, True)),
     rounds=True,
+    dtypes={"dtype": REAL_FLOATING, "input": REAL},
     samples="""
         {}(randn(2, 3), 1); randn(2, 3, 2).{}(dim=-2); {}(randn(2, 3), 0); {}(randn(()), 0); {}(randn(0, 3), 1);
         {}(randn(2, 0), 1); {}(1e4 * randn(2, 3), 1); {}(tensor([[0.5, -inf, 1.5], [-inf, 0.25, 0.75]]), -1);
@@ -63,6 +65,7 @@ def softmax(input: Any, dim: int, dtype: Any = None) -> Any:
 @op(
     lambda g, y, x, dim, dtype: g - ops.exp(y) * ops.sum(g, dim, True),
     rounds=True,
+    dtypes={"dtype": REAL_FLOATING, "input": REAL},
     samples="""
         {}(randn(2, 3), 1); randn(2, 3, 2).{}(dim=-2); {}(randn(2, 3), 0); {}(randn(()), -1); {}(randn(0, 3), 1);
         {}(1e4 * randn(2, 3), 1); {}(tensor([[1, 2], [4, 3]]), 1, dtype=float64); {}(randn(2, 3), 1, dtype=float64)
@@ -77,6 +80,7 @@ def log_softmax(input: Any, dim: int, dtype: Any = None) -> Any:
 @composite(
     torch="nn.functional.softmin",
     method=False,
+    dtypes={"dtype": REAL_FLOATING, "input": REAL},
     samples="softmin(randn(2, 3), dim=1); softmin(randn(2, 3, 2), 0); softmin(randn(2, 3), 1, dtype=float64)",
 )
 def softmin(input: Any, dim: int, *, dtype: Any = None) -> Any:

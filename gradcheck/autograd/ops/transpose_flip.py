@@ -13,19 +13,24 @@ from gradcheck.autograd.ops.shape_casts import reshape
 from gradcheck.errors import ArgumentError, ShapeMismatch
 
 
-@linear(lambda g, y, x: g.T, torch="Tensor.T", samples="randn(2, 3).T; randn(0, 3).T")
+@linear(lambda g, y, x: g.T, torch="Tensor.T", latex=r"#^{\top}", samples="randn(2, 3).T; randn(0, 3).T")
 def T(input: Any) -> Any:
     """The dimensions in reverse order: a matrix transposed."""
     return np.transpose(input)
 
 
-@linear(lambda g, y, x: g.mT, torch="Tensor.mT", samples="randn(2, 3).mT; randn(4, 2, 3).mT; randn(2, 1, 0, 3).mT")
+@linear(
+    lambda g, y, x: g.mT,
+    torch="Tensor.mT",
+    latex=r"#^{\top}",
+    samples="randn(2, 3).mT; randn(4, 2, 3).mT; randn(2, 1, 0, 3).mT",
+)
 def mT(input: Any) -> Any:
     """Each matrix, in the last two dimensions, transposed."""
     return np.swapaxes(_matrices(input, "mT"), -1, -2)
 
 
-@composite(torch="Tensor.H", samples="randn(2, 3).H")
+@composite(torch="Tensor.H", latex=r"#^{\dagger}", samples="randn(2, 3).H")
 def H(input: Any) -> Any:
     """The conjugate transpose of a matrix."""
     if input.ndim not in (0, 2):
@@ -33,7 +38,7 @@ def H(input: Any) -> Any:
     return T(_conj(input))
 
 
-@composite(torch="Tensor.mH", aliases=("adjoint",), samples="randn(2, 3).mH; randn(4, 2, 3).mH")
+@composite(torch="Tensor.mH", aliases=("adjoint",), latex=r"#^{\dagger}", samples="randn(2, 3).mH; randn(4, 2, 3).mH")
 def mH(input: Any) -> Any:
     """The conjugate transpose of each matrix, in the last two dimensions."""
     return mT(_conj(_matrices(input, "mH")))

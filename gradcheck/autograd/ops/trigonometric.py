@@ -28,19 +28,19 @@ def tan(input: Any) -> Any:
     return np.tan(input)
 
 
-@elementwise(lambda g, y, x: g * rsqrt(1 - x * x), aliases=("arcsin",), **_INSIDE)
+@elementwise(lambda g, y, x: g * rsqrt(1 - x * x), aliases=("arcsin",), **_INSIDE, latex=r"\arcsin")
 def asin(input: Any) -> Any:
     """The inverse sine."""
     return np.arcsin(input)
 
 
-@elementwise(lambda g, y, x: -g * rsqrt(1 - x * x), aliases=("arccos",), **_INSIDE)
+@elementwise(lambda g, y, x: -g * rsqrt(1 - x * x), aliases=("arccos",), **_INSIDE, latex=r"\arccos")
 def acos(input: Any) -> Any:
     """The inverse cosine."""
     return np.arccos(input)
 
 
-@elementwise(lambda g, y, x: g / (x * x + 1), aliases=("arctan",), **_SMOOTH)
+@elementwise(lambda g, y, x: g / (x * x + 1), aliases=("arctan",), **_SMOOTH, latex=r"\arctan")
 def atan(input: Any) -> Any:
     """The inverse tangent."""
     return np.arctan(input)

@@ -12,10 +12,12 @@ from collections.abc import Callable
 from itertools import takewhile
 from typing import Any, NamedTuple
 
+from gradcheck.autograd.dtype_sets import DtypeSet
+from gradcheck.autograd.dtypes import BY_NAME
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.signature import Parameter
 from gradcheck.errors import ArgumentError, DtypeMismatch, TensorError
-from gradcheck.language.evaluation import argument_dtypes, scalar_arithmetic
+from gradcheck.language.evaluation import scalar_arithmetic
 from gradcheck.language.evaluation.result_size import shape_of
 from gradcheck.language.evaluation.scalar_arithmetic import ARITHMETIC, PLAIN_TYPES
 
@@ -28,7 +30,7 @@ class CallArgument(NamedTuple):
     place: int
     parameter: Parameter
     kind: str
-    dtypes: str  # letters of `argument_dtypes`; empty if all are taken
+    dtypes: DtypeSet | None  # of a tensor there; None where all are taken
 
 
 #: Kinds by the parameter's name.
@@ -115,7 +117,7 @@ def kinds_of(op: Op, positional: int, keys: tuple[str, ...]) -> tuple[CallArgume
             kind = "integer"
         elif place >= positional and parameter.name == "dim" and kind == _ANYTHING:
             kind = "dimension"  # by position, `var` takes a boolean there, which it takes for another parameter
-        dtypes = argument_dtypes.accepted_dtypes(op.name, parameter.name)
+        dtypes = op.dtypes.get(parameter.name)
         if kind != _ANYTHING or dtypes or f"{op.name}.{parameter.name}" in _NEVER_NONE:
             found.append(CallArgument(place, parameter, kind, dtypes))
     return tuple(found)
@@ -154,13 +156,26 @@ def check_kinds(op: Op, kinds: tuple[CallArgument, ...], given: list[Any]) -> No
         is_default = value is None and parameter.default is None
         if kind != _ANYTHING and not is_default and not _KINDS[kind][1](value, given):
             raise _refusal(op, place, parameter, kind, value)
-        has_dtype = kind == "dtype" or shape_of(value) is not None
-        if dtypes and has_dtype and not argument_dtypes.is_accepted(value, dtypes):
-            words, found = argument_dtypes.describe_dtypes(dtypes), argument_dtypes.dtype_name(value)
-            message = f"{op.name} takes {words} as {parameter.name}, not {found}"
-            raise DtypeMismatch(message, hint=argument_dtypes.conversion_hint(value))
+        if dtypes is not None and (kind == "dtype" or shape_of(value) is not None):
+            _check_dtype(op, parameter, dtypes, value)
     if op.name in _ALIKE:
         _check_alike(op, kinds, given)
+
+
+#: How to convert a tensor whose dtype an op does not take.
+_CONVERSIONS = {
+    **dict.fromkeys(("float16", "bfloat16"), "convert it: x.float()"),
+    **dict.fromkeys(("complex64", "complex128"), "take its real part: z.real"),
+    "bool": "convert it: mask.double()",
+}
+
+
+def _check_dtype(op: Op, parameter: Parameter, taken: DtypeSet, value: Any) -> None:
+    """Raise DtypeMismatch for a tensor, or a dtype itself, of a known dtype that the op does not take there."""
+    found = str(getattr(value, "dtype", value)).removeprefix("torch.")
+    if found in BY_NAME and found not in taken.names:
+        message = f"{op.name} takes {taken.description} as {parameter.name}, not {found}"
+        raise DtypeMismatch(message, hint=_CONVERSIONS.get(found, ""))
 
 
 def _check_alike(op: Op, kinds: tuple[CallArgument, ...], given: list[Any]) -> None:

@@ -8,66 +8,14 @@ from __future__ import annotations
 import math
 import re
 
+from gradcheck.autograd.op import lookup
 from gradcheck.language.expr.nodes import Attribute, Call, Dtype, Expr, Gradient, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.printer import ATOM, INFIX, SUM, UNARY, Piece, Spelling, commas, render, to_text
 
 #: The precedence of other kinds of node, on the printer's scale.
 _COMPARISON, _PRODUCT, _POWER = 1, 6, 8
-#: The signs of operators; those that Python lacks bind like a matrix product.
-_SIGNS = {
-    "lt": "<",
-    "le": r"\le",
-    "gt": ">",
-    "ge": r"\ge",
-    "eq": "=",
-    "ne": r"\ne",
-    "bitwise_or": r"\lor",
-    "bitwise_and": r"\land",
-    "add": "+",
-    "sub": "-",
-    "remainder": r"\bmod",
-    "dot": r"\cdot",
-    "kron": r"\otimes",
-    **dict.fromkeys(("linalg.cross", "cross"), r"\times"),
-    **dict.fromkeys(("matmul", "mm", "bmm", "mv"), r"\,"),
-}
+#: LaTeX's own names of functions.
 _FUNCTIONS = frozenset({"sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "log", "det", "max", "min"})
-_WORDS = {
-    "asin": r"\arcsin",
-    "acos": r"\arccos",
-    "atan": r"\arctan",
-    "linalg.det": r"\det",
-    "trace": r"\operatorname{tr}",
-    "log2": r"\log_2",
-    "log10": r"\log_{10}",
-    "sigmoid": r"\sigma",
-    "logdet": r"\log\det",
-    "lgamma": r"\ln\Gamma",
-    "digamma": r"\psi",
-    "matrix_exp": r"\exp",
-    "i0": "I_0",
-    "special.i1": "I_1",
-    "sign": r"\operatorname{sgn}",
-}
-#: Ops of one operand: text before and after, and the precedence of the operand and the whole.
-_SINGLE = {
-    "neg": ("-", "", UNARY, UNARY),
-    "bitwise_not": (r"\lnot ", "", UNARY, UNARY),
-    "sum": (r"\sum ", "", _PRODUCT, SUM),
-    "abs": (r"\left|", r"\right|", 0, ATOM),
-    "sqrt": (r"\sqrt{", "}", 0, ATOM),
-    "conj": (r"\overline{", "}", 0, ATOM),
-    "floor": (r"\left\lfloor ", r" \right\rfloor", 0, ATOM),
-    "ceil": (r"\left\lceil ", r" \right\rceil", 0, ATOM),
-    **dict.fromkeys(("norm", "linalg.norm", "linalg.vector_norm"), (r"\left\| ", r" \right\|", 0, ATOM)),
-    "linalg.matrix_norm": (r"\left\| ", r" \right\|_{\mathrm{F}}", 0, ATOM),
-    "ones_like": (r"\mathbf{1}_{", "}", 0, ATOM),
-    "zeros_like": (r"\mathbf{0}_{", "}", 0, ATOM),
-    "eye": ("I_{", "}", 0, ATOM),
-    **dict.fromkeys(("T", "mT"), ("", r"^{\top}", ATOM, _POWER)),
-    **dict.fromkeys(("H", "mH"), ("", r"^{\dagger}", ATOM, _POWER)),
-    **dict.fromkeys(("linalg.inv", "inv"), ("", "^{-1}", ATOM, _POWER)),
-}
 _GREEK = re.compile(
     "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|iota|kappa|lambda|mu|nu|xi|pi|rho|sigma|tau|phi|chi|psi|omega"
 )
@@ -130,11 +78,10 @@ def _spell_call(call: Call) -> Spelling:
     if op in ("ones", "zeros") and args and not call.kwargs and not isinstance(args[0], Sequence):
         sizes: list[Piece] = [piece for size in args for piece in (r" \times ", (size, UNARY))]
         found = ATOM, [rf"\mathbf{{{int(op == 'ones')}}}_{{", *sizes[1:], "}"]
+    elif not call.kwargs and args and len(args) == _template(op).count("#"):
+        found = _spell_infix(op, *args) if len(args) == 2 else _spell_around(op, *args)
     elif not call.kwargs and len(args) == 2:
         found = _spell_pair(op, *args)
-    elif not call.kwargs and len(args) == 1 and op in _SINGLE:
-        before, after, least, binds = _SINGLE[op]
-        return binds, [before, (args[0], least), after]
     elif op == "where" and len(args) == 3 and not call.kwargs:
         yes, no = r" & \text{if } ", r" & \text{otherwise}"
         cases: list[Piece] = [(args[1], 0), yes, (args[0], 0), r" \\ ", (args[2], 0), no]
@@ -142,11 +89,30 @@ def _spell_call(call: Call) -> Spelling:
     return found or (ATOM, _spell_function(call))
 
 
+def _template(op: str) -> str:
+    entry = lookup(op)
+    return "" if entry is None else entry.latex
+
+
+def _spell_infix(op: str, left: Expr, right: Expr) -> Spelling:
+    """Spell a sign between two operands; signs that Python has no operator for bind like a matrix product."""
+    infix = INFIX.get(op, INFIX["matmul"])
+    sign = _template(op).strip("#")
+    return infix.precedence, [(left, infix.left_precedence), sign, (right, infix.right_precedence)]
+
+
+def _spell_around(op: str, operand: Expr) -> Spelling:
+    """Spell delimiters around one operand, an exponent, or a sign before it."""
+    before, _, after = _template(op).partition("#")
+    if before and after:
+        return ATOM, [before, (operand, 0), after]
+    if after:
+        return _POWER, [(operand, ATOM), after]
+    least, binds = (_PRODUCT, SUM) if op == "sum" else (UNARY, UNARY)
+    return binds, [before, (operand, least)]
+
+
 def _spell_pair(op: str, left: Expr, right: Expr) -> Spelling | None:
-    if op in _SIGNS:
-        infix = INFIX.get(op, INFIX["matmul"])
-        sign = _SIGNS[op] if _SIGNS[op] == r"\," else f" {_SIGNS[op]} "
-        return infix.precedence, [(left, infix.left_precedence), sign, (right, infix.right_precedence)]
     if op == "mul":
         scalar = isinstance(left, Literal)
         sign = r" \cdot " if isinstance(right, Literal) else r"\," if scalar else r" \odot "
@@ -171,9 +137,11 @@ def _spell_pair(op: str, left: Expr, right: Expr) -> Spelling | None:
 
 def _spell_function(call: Call) -> list[Piece]:
     op = call.op
-    title = _WORDS.get(op) or (
-        f"\\{op}" if op in _FUNCTIONS else rf"\operatorname{{{_escaped(op.rpartition('.')[2])}}}"
-    )
+    name, template = op.rpartition(".")[2], _template(op)
+    if name in _FUNCTIONS:
+        title = f"\\{name}"
+    else:
+        title = template if template and "#" not in template else rf"\operatorname{{{_escaped(name)}}}"
     inside = commas(call.args)
     for name, value in call.kwargs:
         inside += [", " if inside else "", rf"\mathrm{{{_escaped(name)}}}=", (value, 0)]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import FULL_REAL_FLOATING
 from gradcheck.autograd.op import composite
 from gradcheck.autograd.ops.common.dims import canonical_dim, require_integer
 from gradcheck.autograd.ops.common.nn_functional import nn_functional_op
@@ -153,6 +154,7 @@ def corrcoef(input: Any) -> Any:
 
 @nn_functional_op(
     kinks="equal vectors",
+    dtypes={"input": FULL_REAL_FLOATING},
     samples="pdist(randn(4, 3)); pdist(randn(3, 2), 1.0); pdist(randn(3, 2), inf)",
     elements=lambda input, p: prod(input.shape) * int(input.shape[0]),
 )
@@ -206,7 +208,10 @@ def _broadcast_vectors(a: Any, b: Any, dim: int, name: str) -> Any:
 
 
 @composite(
-    name="linalg.cross", method=False, samples="{}(randn(2, 3), randn(2, 3)); {}(randn(3, 2), randn(3, 1), dim=0)"
+    name="linalg.cross",
+    method=False,
+    latex=r"# \times #",
+    samples="{}(randn(2, 3), randn(2, 3)); {}(randn(3, 2), randn(3, 1), dim=0)",
 )
 def linalg_cross(input: Any, other: Any, *, dim: int = -1) -> Any:
     """The vector product of vectors along `dim`."""
@@ -215,7 +220,7 @@ def linalg_cross(input: Any, other: Any, *, dim: int = -1) -> Any:
     return _broadcast_vectors(input, other, dim, "linalg.cross")
 
 
-@composite(samples="cross(randn(2, 3), randn(2, 3)); cross(randn(3, 2), randn(3, 2), 0)")
+@composite(latex=r"# \times #", samples="cross(randn(2, 3), randn(2, 3)); cross(randn(3, 2), randn(3, 2), 0)")
 def cross(input: Any, other: Any, dim: int | None = None) -> Any:
     """The vector product of vectors along `dim`, or the first dimension of size 3."""
     if input.ndim != other.ndim:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import FULL_FLOATING
 from gradcheck.autograd.dtypes import HALVES, complex_of
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.common.arguments import factor_elements, require_full_precision, require_matrices
@@ -115,7 +116,7 @@ def _triangle(UPLO: str) -> str:
 
 
 @composite(name="linalg.eigh", method=False, kinks=_EQUAL, choice=_eig_choice,
-           samples=f"{{}}({_SYMMETRIC}); {{}}({_SYMMETRIC}, 'U')[0]")  # fmt: skip
+           dtypes={"A": FULL_FLOATING}, samples=f"{{}}({_SYMMETRIC}); {{}}({_SYMMETRIC}, 'U')[0]")  # fmt: skip
 def eigh(A: Any, UPLO: str = "L") -> Any:
     """The eigenvalues of symmetric (Hermitian) matrices, in ascending order, and their vectors, as columns.
 
@@ -132,7 +133,7 @@ def _eigvalsh_rule(g: Any, y: Any, A: Any, UPLO: str) -> Any:
 
 @op(
     _eigvalsh_rule, name="linalg.eigvalsh", method=False, symmetric=True, holomorphic=False,
-    kinks="equal eigenvalues", samples=f"{{}}({_SYMMETRIC}); {{}}({_SYMMETRIC}, UPLO='U')",
+    kinks="equal eigenvalues", dtypes={"A": FULL_FLOATING}, samples=f"{{}}({_SYMMETRIC}); {{}}({_SYMMETRIC}, UPLO='U')",
 )  # fmt: skip
 def eigvalsh(A: Any, UPLO: str = "L") -> Any:
     """The eigenvalues of symmetric (Hermitian) matrices, in ascending order; the gradient is the symmetric one."""
@@ -170,7 +171,7 @@ def eig_packed(A: Any) -> Any:
 
 
 @composite(name="linalg.eig", method=False, kinks=_EQUAL, choice=_eig_choice,
-           samples="{}(tensor([[1.0, 2.0], [3.0, 0.5]]))")  # fmt: skip
+           dtypes={"A": FULL_FLOATING}, samples="{}(tensor([[1.0, 2.0], [3.0, 0.5]]))")  # fmt: skip
 def eig(A: Any) -> Any:
     """The eigenvalues of matrices, complex and in no order, and their vectors of norm 1, as columns, of any phase."""
     values, vectors = _packed_parts(eig_packed(_require_factorizable(A, "linalg.eig")), False)
@@ -186,7 +187,7 @@ def _eigvals_rule(g: Any, y: Any, A: Any) -> Any:
 
 @op(
     _eigvals_rule, name="linalg.eigvals", method=False, holomorphic=False, kinks="equal eigenvalues",
-    samples="{}(tensor([[1.0, 2.0], [-3.0, 0.5]])); {}(tensor([[1.0, 2.0], [3.0, 0.5]]))",
+    dtypes={"A": FULL_FLOATING}, samples="{}(tensor([[1.0, 2.0], [-3.0, 0.5]])); {}(tensor([[1.0, 2.0], [3.0, 0.5]]))",
 )  # fmt: skip
 def eigvals(A: Any) -> Any:
     """The eigenvalues of matrices, complex and in no order."""
@@ -209,7 +210,7 @@ _SINGULAR = "equal singular values, and signs or phases of the vectors"
 
 
 @composite(
-    name="linalg.svd", method=False, kinks=_SINGULAR, choice=_svd_choice,
+    name="linalg.svd", method=False, kinks=_SINGULAR, choice=_svd_choice, dtypes={"A": FULL_FLOATING},
     samples="{}(randn(2, 3), full_matrices=False); {}(randn(3, 2), False); {}(randn(2, 2))[1]",
     elements=lambda A, full_matrices, driver: factor_elements(A, full_matrices),
 )  # fmt: skip
@@ -231,7 +232,8 @@ def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any
 
 
 @composite(
-    name="svd", kinks=_SINGULAR, samples="svd(randn(2, 3)); svd(randn(3, 2))[1]", choice=_fix_short_svd_phases,
+    name="svd", kinks=_SINGULAR, dtypes={"input": FULL_FLOATING}, choice=_fix_short_svd_phases,
+    samples="svd(randn(2, 3)); svd(randn(3, 2))[1]",
     elements=lambda input, some, compute_uv: factor_elements(input, not some or not compute_uv),
 )  # fmt: skip
 def short_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:

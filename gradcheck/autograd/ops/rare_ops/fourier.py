@@ -7,12 +7,14 @@ signal processing, 2010, chapter 8.)
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod, sqrt
 from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import FULL, FULL_REAL
 from gradcheck.autograd.dtypes import complex_of
 from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.op import composite, op
@@ -245,6 +247,8 @@ _KINDS = {
     "irfft": (_complex_to_real, False, "The inverse transform of numbers whose other half mirrors them: real ones"),
     "hfft": (_complex_to_real, True, "The transform of numbers whose other half mirrors them: real ones"),
 }
+#: torch refuses a real transform of complex numbers.
+_TAKEN = {_complex_transform: FULL, _complex_to_real: FULL, _real_to_complex: FULL_REAL}
 _SAMPLES = {
     _complex_transform: (
         f"{{}}({_Z}); {{}}(randn(2, 4), 3, 0, 'ortho')",
@@ -259,19 +263,19 @@ def _transform(kind: str) -> None:
     how, forward, doc = _KINDS[kind]
     one, several = _SAMPLES[how]
     count = _elements_of_real if how is _complex_to_real else _elements
+    entry = partial(composite, method=False, elements=count, dtypes={"input": _TAKEN[how]})
 
-    @composite(name=f"fft.{kind}", doc=f"{doc}, along one dimension.", method=False, elements=count, samples=one)
+    @entry(name=f"fft.{kind}", doc=f"{doc}, along one dimension.", samples=one)
     def along(input: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
         if n is not None and n < 1:
             raise ShapeMismatch(f"a transform of {n} numbers; it takes at least 1")
         return how(input, n, dim, norm, forward)
 
-    @composite(name=f"fft.{kind}2", doc=f"{doc}, over two dimensions.", method=False, elements=count, samples=several)
+    @entry(name=f"fft.{kind}2", doc=f"{doc}, over two dimensions.", samples=several)
     def over_two(input: Any, s: Any = None, dim: Any = (-2, -1), norm: str | None = None) -> Any:
         return how(input, s, dim, norm, forward)
 
-    @composite(name=f"fft.{kind}n", doc=f"{doc}, over several dimensions.", method=False, elements=count,
-               samples=several)  # fmt: skip
+    @entry(name=f"fft.{kind}n", doc=f"{doc}, over several dimensions.", samples=several)
     def over_several(input: Any, s: Any = None, dim: Any = None, norm: str | None = None) -> Any:
         return how(input, s, dim, norm, forward)
 

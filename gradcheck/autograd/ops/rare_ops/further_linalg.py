@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import FULL_FLOATING, FULL_NUMBERS
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.common.arguments import BATCH, REGULAR, require_full_precision, require_matrices
 from gradcheck.autograd.ops.common.scipy_functions import scipy_module
@@ -38,14 +39,16 @@ def cholesky_ex(input: Any, *, upper: bool = False, check_errors: bool = False) 
     return cholesky(input, upper=upper), _infos(input)
 
 
-@composite(samples=f"{{}}({_FACTOR}); {{}}({_FACTOR}, True)")
+@composite(dtypes={"input": FULL_FLOATING}, samples=f"{{}}({_FACTOR}); {{}}({_FACTOR}, True)")
 def cholesky_inverse(input: Any, upper: bool = False) -> Any:
     """The inverse of the matrix whose Cholesky factor this is; only its triangle is read."""
     factor = ops.triu(input) if upper else ops.tril(input)
     return inv(mH(factor) @ factor if upper else factor @ mH(factor))
 
 
-@composite(samples=f"{{}}(randn(2, 3), {_FACTOR}); randn(2, 1).{{}}({_FACTOR}, upper=True)")
+@composite(
+    dtypes={"input": FULL_FLOATING}, samples=f"{{}}(randn(2, 3), {_FACTOR}); randn(2, 1).{{}}({_FACTOR}, upper=True)"
+)
 def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Any:
     """The X with `A @ X = input`, of the A whose Cholesky factor is `input2`."""
     factor = mH(ops.triu(input2)) if upper else ops.tril(input2)
@@ -69,10 +72,11 @@ def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -
 
 
 @composite(
+    dtypes={"input": FULL_FLOATING},
     samples=f"""
         {{}}(randn(3, 2), {REGULAR}); randn(3, 2).{{}}({REGULAR}, upper=False, transpose=True);
         {{}}(randn(2, 1), {BATCH})
-    """
+    """,
 )
 def triangular_solve(
     input: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
@@ -89,7 +93,7 @@ def triangular_solve(
 
 
 @composite(
-    name="linalg.lstsq", method=False, kinks="changes of rank",
+    name="linalg.lstsq", method=False, kinks="changes of rank", dtypes={"input": FULL_FLOATING},
     samples="{}(randn(4, 2), randn(4, 3))[0]; {}(randn(2, 4), randn(2, 1))[0]; {}(randn(2, 4, 2), randn(2, 4, 1))[0];"
     "{}(randn(4, 2), randn(4), driver='gelsd')",
 )  # fmt: skip
@@ -123,7 +127,10 @@ def lstsq(input: Any, b: Any, *, rcond: float | None = None, driver: str | None 
 
 
 @composite(
-    name="linalg.tensorinv", method=False, samples="{}(reshape(randn(6, 6), (2, 3, 6)), 2); {}(randn(4, 2, 2), ind=1)"
+    name="linalg.tensorinv",
+    method=False,
+    dtypes={"A": FULL_FLOATING},
+    samples="{}(reshape(randn(6, 6), (2, 3, 6)), 2); {}(randn(4, 2, 2), ind=1)",
 )
 def tensorinv(A: Any, ind: int = 2) -> Any:
     """The inverse of `tensordot` with `A`, whose first `ind` dimensions are those of the result."""
@@ -165,7 +172,7 @@ def _exp_rule(g: Any, y: Any, A: Any) -> Any:
 
 @op(
     _exp_rule, aliases=("linalg.matrix_exp",), holomorphic=False,
-    samples="{}(randn(2, 2)); {}(randn(2, 1, 1)); {}(zeros(2, 2)); {}(randn(0, 0))",
+    latex=r"\exp", samples="{}(randn(2, 2)); {}(randn(2, 1, 1)); {}(zeros(2, 2)); {}(randn(0, 0))",
 )  # fmt: skip
 def matrix_exp(input: Any) -> Any:
     """The exponential of each matrix: the sum of its powers over factorials."""
@@ -180,7 +187,7 @@ def matrix_exp(input: Any) -> Any:
     )
 
 
-@composite(name="linalg.vander", method=False, samples="{}(randn(3)); {}(randn(2, 3), N=2)",
+@composite(name="linalg.vander", method=False, dtypes={"x": FULL_NUMBERS}, samples="{}(randn(3)); {}(randn(2, 3), N=2)",
            elements=lambda x, N: prod(map(int, x.shape)) * (N or int(x.shape[-1]) or 1))  # fmt: skip
 def vander(x: Any, *, N: int | None = None) -> Any:
     """The powers 0, 1, … of each number, `N` of them or as many as there are numbers, in a row."""
@@ -210,7 +217,7 @@ def chain_matmul(matrices: Any) -> Any:
 
 @composite(
     name="linalg.cond", method=False, kinks="equal singular values",
-    samples=f"{{}}({REGULAR}); {{}}(randn(3, 2)); {{}}(randn(3, 2), -2)",
+    dtypes={"A": FULL_FLOATING}, samples=f"{{}}({REGULAR}); {{}}(randn(3, 2)); {{}}(randn(3, 2), -2)",
 )  # fmt: skip
 def cond(A: Any, p: Any = None) -> Any:
     """How much larger relative errors become: the norm of the matrix times that of its inverse."""
@@ -240,7 +247,7 @@ def _apply_reflections(other: Any, reflections: list[tuple[Any, Any]]) -> Any:
     return other
 
 
-@composite(name="linalg.householder_product", aliases=("orgqr",), method=False,
+@composite(name="linalg.householder_product", aliases=("orgqr",), method=False, dtypes={"input": FULL_FLOATING},
            samples="{}(randn(3, 2), randn(2)); {}(randn(2, 3, 3), randn(2, 2))")  # fmt: skip
 def householder_product(input: Any, tau: Any) -> Any:
     """The first columns of the product of the reflections `1 - tau v v^H`, each v a column below the diagonal."""
@@ -251,7 +258,10 @@ def householder_product(input: Any, tau: Any) -> Any:
     return _apply_reflections(start, _reflections(input, tau))
 
 
-@composite(samples="ormqr(randn(3, 2), randn(2), randn(3, 4)); ormqr(randn(3, 2), randn(2), randn(2, 3), False, True)")
+@composite(
+    dtypes={"input": FULL_FLOATING},
+    samples="ormqr(randn(3, 2), randn(2), randn(3, 4)); ormqr(randn(3, 2), randn(2), randn(2, 3), False, True)",
+)
 def ormqr(input: Any, input2: Any, input3: Any, left: bool = True, transpose: bool = False) -> Any:
     """`Q @ input3`, or `input3 @ Q` unless `left`, for the whole Q of `linalg.householder_product` of the first two, or
     its transpose."""

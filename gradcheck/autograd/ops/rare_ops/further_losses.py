@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import FULL_REAL_FLOATING
 from gradcheck.autograd.ops.common.dims import require_integer
 from gradcheck.autograd.ops.common.nn_functional import nn_functional_op, reduce_loss, require_same_shape
 from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
@@ -28,6 +29,7 @@ def _check_class_weight(weight: Any, classes: int, name: str) -> None:
 
 @nn_functional_op(
     kinks="where a margin is met",
+    dtypes={"input": FULL_REAL_FLOATING},
     samples="""
         {}(randn(3, 4), tensor([0, 2, 3])); {}(randn(4), tensor(1), p=2, margin=0.5);
         {}(randn(2, 3), tensor([0, 2]), weight=detach(rand(3)), reduction='none')
@@ -159,6 +161,7 @@ def _forward_variables(scores: Any, labels: np.ndarray, skips: np.ndarray, steps
 
 
 @nn_functional_op(
+    dtypes={"log_probs": FULL_REAL_FLOATING},
     samples="""
         {}(log_softmax(randn(4, 2, 3), -1), tensor([[1, 2], [2, 2]]), (4, 4), (2, 1));
         {}(log_softmax(randn(5, 3), -1), tensor([1, 1]), (5,), (2,), reduction='sum')

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import FULL_REAL_FLOATING
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.common.arguments import refuse_complex
 from gradcheck.autograd.ops.common.dims import canonical_dim, require_integer
@@ -203,7 +204,7 @@ _QUANTILES = """
 """
 
 
-@composite(kinks="ties", samples=_QUANTILES)
+@composite(kinks="ties", dtypes={"input": FULL_REAL_FLOATING}, samples=_QUANTILES)
 def quantile(
     input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Any:
@@ -211,7 +212,7 @@ def quantile(
     return _quantile("quantile", input, q, dim, keepdim, interpolation)
 
 
-@composite(kinks="ties", samples=_QUANTILES)
+@composite(kinks="ties", dtypes={"input": FULL_REAL_FLOATING}, samples=_QUANTILES)
 def nanquantile(
     input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import FULL_REAL
 from gradcheck.autograd.dtypes import is_differentiable
 from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.op import Op, composite, elementwise, op, row
@@ -33,12 +34,12 @@ _LARGEST_FACTORIAL = 170
 lgamma: Op = _real(
     "lgamma", "The logarithm of the size of the gamma function.", lambda input: scipy_special("gammaln", input),
     lambda g, y, x: g * digamma(x), aliases=("special.gammaln",), domain=((0.2, 5.0),), kinks=_POLES,
-    samples="{}(tensor([-0.5, -1.5, 3.0]))",
+    latex=r"\ln\Gamma", samples="{}(tensor([-0.5, -1.5, 3.0]))",
 )  # fmt: skip
 digamma: Op = _real(
     "digamma", "The derivative of `lgamma`.", lambda input: scipy_special("psi", input),
     lambda g, y, x: _polygamma_rule(g, y, 0, x), aliases=("special.digamma", "special.psi"), domain=((0.2, 5.0),),
-    kinks=_POLES,
+    kinks=_POLES, latex=r"\psi",
 )  # fmt: skip
 
 
@@ -124,7 +125,7 @@ def _divide_or_half(y: Any, x: Any) -> Any:
 
 i0: Op = _real(
     "i0", "The modified Bessel function of order 0.", lambda input: scipy_special("i0", input),
-    lambda g, y, x: g * i1(x), aliases=("special.i0",),
+    lambda g, y, x: g * i1(x), aliases=("special.i0",), latex="I_0",
 )  # fmt: skip
 i0e: Op = _real(
     "special.i0e", "`exp(-abs(input))` times `i0`.", lambda input: scipy_special("i0e", input),
@@ -133,12 +134,12 @@ i0e: Op = _real(
 i1: Op = _real(
     "special.i1", "The modified Bessel function of order 1.", lambda input: scipy_special("i1", input),
     lambda g, y, x: g * (i0(x) - _divide_or_half(y, x)), method=False,
-    samples="{}(tensor([0.0, 1.0]))",
+    dtypes={"input": FULL_REAL}, latex="I_1", samples="{}(tensor([0.0, 1.0]))",
 )  # fmt: skip
 i1e: Op = _real(
     "special.i1e", "`exp(-abs(input))` times `special.i1`.", lambda input: scipy_special("i1e", input),
     lambda g, y, x: g * (i0e(x) - ops.sign(x) * y - _divide_or_half(y, x)), method=False,
-    samples="{}(tensor([0.0, 1.0]))",
+    dtypes={"input": FULL_REAL}, samples="{}(tensor([0.0, 1.0]))",
 )  # fmt: skip
 
 # The normal distribution -----------------------------------------------------------------------------
@@ -152,16 +153,16 @@ ndtr = _real(
 ndtri = _real(
     "special.ndtri", "The number up to which the area under the standard normal density is `input`.",
     lambda input: scipy_special("ndtri", input), lambda g, y, x: g * (_ROOT * exp(y * y / 2)), method=False,
-    domain=((0.05, 0.95),),
+    domain=((0.05, 0.95),), dtypes={"input": FULL_REAL},
 )  # fmt: skip
 erfcx = _real(
     "special.erfcx", "`exp(input**2)` times `erfc`.", lambda input: scipy_special("erfcx", input),
-    lambda g, y, x: g * (2 * x * y - 2 / math.sqrt(math.pi)), method=False,
+    lambda g, y, x: g * (2 * x * y - 2 / math.sqrt(math.pi)), method=False, dtypes={"input": FULL_REAL},
 )  # fmt: skip
 log_ndtr = _real(
     "special.log_ndtr", "The logarithm of `special.ndtr`, precise far below 0.",
     lambda input: scipy_special("log_ndtr", input), method=False,
-    rules=lambda g, y, x: g * (math.sqrt(2 / math.pi) / erfcx(x * -math.sqrt(0.5))),
+    rules=lambda g, y, x: g * (math.sqrt(2 / math.pi) / erfcx(x * -math.sqrt(0.5))), dtypes={"input": FULL_REAL},
 )  # fmt: skip
 erfinv = _real(
     "erfinv", "The number whose `erf` is `input`.", lambda input: scipy_special("erfinv", input),

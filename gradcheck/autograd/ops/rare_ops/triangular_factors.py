@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import ops
+from gradcheck.autograd.dtype_sets import FULL_FLOATING
 from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.common.arguments import BATCH, REGULAR, factor_elements, require_floating, require_matrices
 from gradcheck.autograd.ops.common.scipy_functions import scipy_module
@@ -74,7 +75,8 @@ _QR_KINKS = "dependent columns"
 
 
 @composite(
-    name="linalg.qr", method=False, kinks=_QR_KINKS, samples="{}(randn(3, 2)); {}(randn(2, 3)); {}(randn(2, 2, 2))",
+    name="linalg.qr", method=False, kinks=_QR_KINKS, dtypes={"A": FULL_FLOATING},
+    samples="{}(randn(3, 2)); {}(randn(2, 3)); {}(randn(2, 2, 2))",
     elements=lambda A, mode: factor_elements(A, mode == "complete"),
 )  # fmt: skip
 def qr(A: Any, mode: str = "reduced") -> Any:
@@ -86,7 +88,7 @@ def qr(A: Any, mode: str = "reduced") -> Any:
 
 
 @composite(
-    name="qr", kinks=_QR_KINKS, samples="qr(randn(3, 2)); randn(2, 2).qr()",
+    name="qr", kinks=_QR_KINKS, dtypes={"input": FULL_FLOATING}, samples="qr(randn(3, 2)); randn(2, 2).qr()",
     elements=lambda input, some: factor_elements(input, not some),
 )  # fmt: skip
 def short_qr(input: Any, some: bool = True) -> Any:
@@ -277,7 +279,7 @@ def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool =
     return _lu_solution(LU, pivots, B, left, adjoint)
 
 
-@composite(name="lu_solve", samples=f"lu_solve(randn(3, 2), {_FACTORED})")
+@composite(name="lu_solve", dtypes={"input": FULL_FLOATING}, samples=f"lu_solve(randn(3, 2), {_FACTORED})")
 def short_lu_solve(input: Any, LU_data: Any, LU_pivots: Any) -> Any:
     """`linalg.lu_solve`, with the right side first."""
     return _lu_solution(LU_data, LU_pivots, input, True, False)

@@ -1,7 +1,9 @@
-"""What torch has no kernel for is refused in the same words, whoever is asked."""
+"""Every engine rejects the dtypes that torch has no kernel for, in the same words."""
 
 from __future__ import annotations
 
+from gradcheck.autograd.dtypes import BY_NAME
+from gradcheck.autograd.op import whole_table
 from gradcheck.checks.scheduling.run import run
 from tests.from_text import case_of
 
@@ -32,3 +34,9 @@ def test_half_precision_that_torch_has_no_kernel_for_is_refused_by_all() -> None
     assert {name: kind for name, kind in kinds.items() if kind != ["dtype_mismatch"]} == {}
     apart = [c for one in found for c in one.comparisons if c.status == "failed" and c.reference == "torch"]
     assert apart == []
+
+
+def test_records_restrict_parameters_that_the_op_has() -> None:
+    for entry in whole_table().values():
+        assert entry.dtypes.keys() <= {parameter.name for parameter in entry.parameters}, entry.name
+        assert all(taken.names < BY_NAME.keys() for taken in entry.dtypes.values()), entry.name
