@@ -26,6 +26,9 @@ ALIASES = {
     "long": "int64",
 }
 
+#: The integers that fit in 64 bits.
+INT64_RANGE = range(-(2**63), 2**63)
+
 _CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "O": 2, "c": 3}
 _FLOAT64, _COMPLEX128 = np.dtype(np.float64), np.dtype(np.complex128)
 HALVES = frozenset({np.dtype(np.float16), BFLOAT16})

@@ -7,6 +7,13 @@ those that few cases use.
 
 from __future__ import annotations
 
+#: Products of two factors: of matrices and vectors, by `matmul` or one of its special cases.
+MATRIX_PRODUCTS = ("matmul", "mm", "bmm", "mv", "dot")
+#: Ops where each factor's gradient is the incoming one times the other factor, in an order that matters.
+PRODUCTS = (*MATRIX_PRODUCTS, "linear")
+#: Ops that add up products, so that they multiply more often than their result has elements.
+CONTRACTIONS = ("matmul", "einsum", "tensordot")
+
 FAMILIES: dict[str, str] = {
     "activations": """
         celu elu gelu hardshrink hardtanh leaky_relu logit logsigmoid mish relu relu6 selu sigmoid silu

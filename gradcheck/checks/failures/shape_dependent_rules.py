@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.families import PRODUCTS
 from gradcheck.checks.claims.cotangents import operations_of
 from gradcheck.checks.claims.operations import wrong_with_cotangents
 from gradcheck.checks.failures.diagnosis.catalogue import matching_diagnoses
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, with_arrays
-from gradcheck.checks.failures.diagnosis.rule_mistakes import PRODUCTS
 from gradcheck.checks.failures.gather_evidence import evidence_of_operation, make_reference_pullback
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
 from gradcheck.checks.points.point import Point

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.families import CONTRACTIONS
 from gradcheck.autograd.op import TABLE, Op
 from gradcheck.engines.base import Application, Cotangents, OpComposition, Pullback
 from gradcheck.engines.recording import convert
@@ -30,8 +31,6 @@ MAX_NUMBERS, MAX_PRODUCTS = 4_096, 50_000
 
 #: Ops of which NumPy makes all others on arrays of objects.
 _NUMBER_OPS = ("add", "sub", "mul", "div", "neg")
-#: Ops of many multiplications.
-_PRODUCTS = frozenset({"matmul", "einsum", "tensordot"})
 #: How NumPy's functions fail on objects that lack what they need.
 _OBJECT_ARRAY_ERRORS = (
     TypeError,
@@ -253,7 +252,7 @@ class ScalarCalls(OpCalls):
 
     def _structural(self, op: Op, bound: tuple[Any, ...]) -> WrappedTensor:
         """By the op's own NumPy forward, on arrays of objects."""
-        if op.name in _PRODUCTS:
+        if op.name in CONTRACTIONS:
             _check_product(bound)
         expected = np.shape(compute(op, bound))
         try:

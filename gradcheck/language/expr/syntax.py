@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import TypeAlias, TypeGuard
 
+from gradcheck.autograd.dtypes import INT64_RANGE
 from gradcheck.errors import Hint, InvalidCase, Place
 from gradcheck.language.expr.nodes import Expr, Literal
 from gradcheck.language.expr.notation_mistakes import find_notation_mistake
@@ -16,7 +17,6 @@ from gradcheck.language.expr.torch_names import namespace_constant
 
 MAX_LENGTH = 10_000
 MAX_NESTING = 100
-MAX_INTEGER = 2**63
 
 Number: TypeAlias = int | float | complex
 #: A function that builds an Expr of a node's parts.
@@ -193,5 +193,5 @@ def is_number(value: object) -> TypeGuard[Number]:
 def fits_64_bits(value: object) -> bool:
     """Return whether a literal fits 64 bits, and did not overflow to infinity."""
     if isinstance(value, int):
-        return value <= MAX_INTEGER
+        return value <= -INT64_RANGE.start  # a sign may stand before it
     return not isinstance(value, (float, complex)) or cmath.isfinite(value)

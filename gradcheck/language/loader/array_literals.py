@@ -13,7 +13,6 @@ from gradcheck.errors import Hint
 from gradcheck.language.evaluation.result_size import MAX_DIMENSIONS
 from gradcheck.language.loader.yaml_document import BROKEN, describe
 
-_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 _NUMBERS = frozenset({int, float, bool, str})
 
 
@@ -38,7 +37,7 @@ def to_array(data: Any) -> np.ndarray:
         raise ListError("booleans and numbers in one list", _indices(first, shape), "write 1 and 0, or true and false")
     if str in kinds:
         flat = [_complex(item, _indices(i, shape)) if type(item) is str else item for i, item in enumerate(flat)]
-    elif kinds == {int} and not (min(flat) >= _LOWEST and max(flat) <= _HIGHEST):
+    elif kinds == {int} and not (min(flat) in dtypes.INT64_RANGE and max(flat) in dtypes.INT64_RANGE):
         flat = [float(item) for item in flat]
     dtype = bool if bool in kinds else complex if str in kinds else None
     array = np.array(flat, dtype=dtype if flat else np.float64)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isqrt, prod
 
+from gradcheck.autograd.families import CONTRACTIONS
 from gradcheck.autograd.op import Op
 
 #: The cost of applying an op of any size.
@@ -32,7 +33,7 @@ class Work:
         about the third power of a matrix's side.
         """
         elements = max(result, *operands, 1)
-        if op.name in ("matmul", "einsum"):
+        if op.name in CONTRACTIONS:
             elements = max(elements, isqrt(prod(operands) * result) // _MULTIPLY_ADDS)
         elif op.name.startswith("linalg."):
             elements = isqrt(elements**3)

@@ -6,11 +6,11 @@ import re
 from math import prod
 from typing import Any
 
+from gradcheck.autograd.families import PRODUCTS
 from gradcheck.facts import Fact
 from gradcheck.reports.phrases.phrase_table import add_phrases, join_names
 from gradcheck.reports.safe_text import count
 
-_PRODUCTS = ("matmul", "mm", "bmm", "mv", "dot", "linear")
 _MASKED = ("where", "masked_fill", "masked_select", "bitwise_not")
 _RESHAPED = ("view", "reshape")
 #: Ops whose second argument is labels of the first's columns.
@@ -40,7 +40,7 @@ def _problem_text(found: Fact) -> str:
     if error == "shape_mismatch" and len(operands) == 2:
         (a, left, _), (b, right, _) = operands
         pair = f"{a} of shape {_shape(left)} and {b} of shape {_shape(right)}"
-        if found["op"] in _PRODUCTS:
+        if found["op"] in PRODUCTS:
             return f"{pair} cannot be multiplied{_inner_sizes_text(found['op'], left, right)}"
         if found["elementwise"]:
             return f"{pair} do not go together"

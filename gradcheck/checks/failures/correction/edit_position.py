@@ -9,6 +9,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from gradcheck.autograd.families import MATRIX_PRODUCTS
 from gradcheck.autograd.op import lookup
 from gradcheck.checks.failures.correction.expression_pool import BROKEN, ExpressionPool, is_op
 from gradcheck.errors import GradcheckError
@@ -17,10 +18,9 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Literal, Name
 
 TRANSPOSES = ("T", "mT", "t", "transpose")
-_PRODUCTS = ("mul", "div", "matmul", "mm", "mv", "bmm", "dot", "outer")
 _RESHAPING = ("reshape", "view", "unsqueeze", "squeeze", "expand")
 #: Through these a factor, or a sign, of an operand is one of the result.
-_LINEAR = (*_PRODUCTS, *TRANSPOSES, *_RESHAPING, "neg", "sum", "mean", "diag")
+_LINEAR = ("mul", "div", "outer", *MATRIX_PRODUCTS, *TRANSPOSES, *_RESHAPING, "neg", "sum", "mean", "diag")
 #: How many names, sizes and terms are tried.
 MOST_NAMES, MOST_SIZES, MOST_TERMS = 24, 16, 12
 #: How many functions and numbers of the graph are tried as what was forgotten.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.families import PRODUCTS
 from gradcheck.checks.failures.correction.edit_position import EditPosition, Operands
 from gradcheck.checks.failures.correction.expression_pool import BROKEN, ExpressionPool, is_op
 from gradcheck.checks.failures.correction.shape_edits import EDITS
@@ -64,7 +65,7 @@ def find_graph_repair(problem: Problem, entry: str, refused: Expr) -> GraphRepai
         found += _entry_repairs(problem, name, refused if name == entry else None)
         if found and name != entry:
             break
-    if not is_large and is_op(refused, "matmul", "mm", "bmm", "mv", "add", "sub", "mul", "div", "linear"):
+    if not is_large and is_op(refused, *PRODUCTS, "add", "sub", "mul", "div"):
         found += _leaf_repairs(problem, refused)
     reached = max((one.reach for one in found), default=0)
     found = [one for one in found if one.reach == reached > names.index(entry)]
@@ -123,7 +124,7 @@ def _leaf_repairs(problem: Problem, refused: Expr) -> Iterator[GraphRepair]:
                 continue
             if other != sizes and _count_computable(case, drawn.environment()) > len(case.graph):
                 repeated = len(set(other)) < len(set(sizes))
-                swapped = turned and not number and is_op(refused, "matmul", "mm", "bmm", "linear")
+                swapped = turned and not number and is_op(refused, *PRODUCTS)
                 cost = _TURNED_LEAF if swapped else _OTHER_LEAF + 0.5 * (repeated or bool(turned and not number))
                 yield GraphRepair(name, claim, cost, len(case.graph) + 1)
 

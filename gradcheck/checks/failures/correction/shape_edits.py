@@ -7,13 +7,13 @@ from difflib import SequenceMatcher
 
 import numpy as np
 
+from gradcheck.autograd.families import MATRIX_PRODUCTS, PRODUCTS
 from gradcheck.checks.failures.correction.edit_position import EditPosition
 from gradcheck.checks.failures.correction.edits import EditRule, toggle_keepdim, toggle_transpose
 from gradcheck.checks.failures.correction.expression_pool import is_op
 from gradcheck.language.expr.nodes import Call, Expr, Literal, Name, Sequence, Slice
 from gradcheck.language.expr.printer import to_text
 
-_PRODUCTS = ("dot", "mv", "mm", "bmm", "inner")
 #: How alike the names of two tensors are that may be taken for each other.
 _ALIKE = 0.5
 
@@ -28,7 +28,7 @@ def wrap_in_list(at: EditPosition) -> Iterator[int]:
 
 def use_matmul(at: EditPosition) -> Iterator[int]:
     """`x @ y` for `dot(x, y)`."""
-    if is_op(at.node, *_PRODUCTS) and len(at.children) == 2:
+    if is_op(at.node, *MATRIX_PRODUCTS, "inner") and len(at.children) == 2:
         yield at.pool.call("matmul", *at.children)
 
 
@@ -62,7 +62,7 @@ def use_similar_name(at: EditPosition) -> Iterator[int]:
 
 def transpose_factor(at: EditPosition) -> Iterator[int]:
     """A transpose added to a factor of a product of matrices, or taken away."""
-    if at.parent is not None and is_op(at.parent, "matmul", "mm", "bmm", "mv", "linear"):
+    if at.parent is not None and is_op(at.parent, *PRODUCTS):
         yield from toggle_transpose(at)
 
 
@@ -91,7 +91,7 @@ def use_boolean_keepdim(at: EditPosition) -> Iterator[int]:
 
 def swap_factors(at: EditPosition) -> Iterator[int]:
     """`y @ x` for `x @ y`."""
-    if is_op(at.node, "matmul", "mm", "bmm", "mv"):
+    if is_op(at.node, *MATRIX_PRODUCTS):
         yield at.pool.add_node(at.node, at.children[::-1])
 
 

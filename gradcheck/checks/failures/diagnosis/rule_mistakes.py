@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from gradcheck.autograd import dtypes
+from gradcheck.autograd.families import PRODUCTS
 from gradcheck.checks.failures.diagnosis.catalogue import hypothesis
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess, Rule
 from gradcheck.engines.base import Application
 from gradcheck.facts import fact
 
-#: Ops of matrices, of which one gradient is the incoming one times the other factor, in an order that matters.
-PRODUCTS = frozenset({"matmul", "mm", "bmm", "dot", "linear"})
 #: Of an op with more tensors, such as a sum of a list, only the first are exchanged or changed.
 _MOST_TENSORS = 8
 
