@@ -13,10 +13,9 @@ import numpy as np
 
 from gradcheck.autograd.dtype_sets import DtypeSet
 from gradcheck.autograd.families import FAMILIES
-from gradcheck.autograd.library_versions import lacking
 from gradcheck.autograd.methods import offer
 from gradcheck.autograd.modes import default_dtype, is_quiet
-from gradcheck.autograd.numpy_words import in_our_words
+from gradcheck.autograd.numpy_errors import missing_feature, reworded
 from gradcheck.autograd.promotion import ARRAYS, conversion, in_single, kinds_of, rounded_to
 from gradcheck.autograd.signature import Parameter, Signature
 from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
@@ -153,24 +152,24 @@ class Op(Signature):
             with np.errstate(all="ignore"):
                 return self._computed(args)
         except np.linalg.LinAlgError as error:
-            raise DomainError(f"{self.name}: {in_our_words(str(error))}") from error
+            raise DomainError(f"{self.name}: {reworded(str(error))}") from error
         except IndexError as error:
-            raise IndexOutOfRange(f"{self.name}: {in_our_words(str(error))}") from error
+            raise IndexOutOfRange(f"{self.name}: {reworded(str(error))}") from error
         except (ShapeMismatch, DtypeMismatch, DomainError, ArgumentError):
             raise
         except ValueError as error:
             raise ShapeMismatch(self.mismatch(args, error)) from error
         except (TypeError, OverflowError) as error:  # OverflowError: a number that the dtype cannot hold
-            told = DtypeMismatch(f"{self.name}: {in_our_words(str(error))}")
-            raise lacking(self.name, error) or told from error
+            told = DtypeMismatch(f"{self.name}: {reworded(str(error))}")
+            raise missing_feature(self.name, error) or told from error
         except AttributeError as error:
-            if lack := lacking(self.name, error):
+            if lack := missing_feature(self.name, error):
                 raise lack from error
             raise
         except RuntimeError as error:
             if "dimensions" not in str(error):
                 raise
-            raise ShapeMismatch(f"{self.name}: {in_our_words(str(error))}") from error  # of more than 32, in NumPy
+            raise ShapeMismatch(f"{self.name}: {reworded(str(error))}") from error  # of more than 32, in NumPy
 
     def _computed(self, args: Sequence[Any]) -> Any:
         found = conversion(self, *kinds_of(args, self.sequence), default_dtype())
@@ -189,7 +188,7 @@ class Op(Signature):
         if len(shapes) > 1 and ("core dimension" in str(error) or "broadcast" in str(error)):
             verb = "do not broadcast" if self.elementwise else "do not go together"
             return f"{self.name}: shapes {', '.join(shapes[:-1])} and {shapes[-1]} {verb}"
-        return f"{self.name}: {in_our_words(str(error))}"
+        return f"{self.name}: {reworded(str(error))}"
 
 
 def op(

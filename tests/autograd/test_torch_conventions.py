@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from gradcheck.autograd import Tensor, ops
-from gradcheck.autograd.torch_conventions import ties_are_shared
+from gradcheck.autograd.ops.min_max import ties_are_shared
 
 #: Every order of three numbers, and every tie.
 X, LOW, HIGH = (list(column) for column in zip(*product((1.0, 2.0, 3.0), repeat=3), strict=True))

@@ -8,11 +8,12 @@ Ops on tensors go by functions that are compiled for the kinds of arguments that
 functions give their results (`plans`, `compiled_sweep`). Large values that nobody can read any more are released
 (`buffer_release`).
 
-Imports run one way: released_value, buffer_release, straight_line_code → compiled_node → tracing → array_tracing →
-numpy_functions, specialized → generated_code → plans → binary_fast_path, compiled_sweep → calls.
+Imports run one way: buffer_release, straight_line_code → compiled_node → tracing → array_tracing → fast_forwards →
+generated_code → plans → binary_fast_path, compiled_sweep → calls.
 
-To make one op faster: its forward is traced, so write it with NumPy functions that `numpy_functions` knows, or enter
-there how another one is recorded. Only a forward that looks at values needs an entry of its own, in `specialized`.
+To make one op faster, read its record in `ops/` and its entry in `fast_forwards`, if it has one: `grep -rnE 'def
+reshape|np\\.reshape' gradcheck/autograd` finds both. Its forward is traced, so write it with NumPy functions that
+`fast_forwards` has entries for, or add one. Only a forward that looks at values needs an entry of its own there.
 """
 
 from __future__ import annotations

@@ -11,11 +11,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from gradcheck.autograd.compiled.released_value import ReleasedArray, released
 from gradcheck.autograd.modes import no_grad, quiet
 from gradcheck.autograd.node import Node
 from gradcheck.autograd.op import Op
@@ -27,6 +26,24 @@ LARGE = 1 << 16
 _LEAST, _ELEMENTS, _MOST = 3, 1 << 16, 64
 #: How many references there are to an object; where Python does not count them, no number that means anything.
 reference_count: Callable[[object], int] = getattr(sys, "getrefcount", lambda _: -1)
+
+
+class ReleasedRead(Exception):
+    """Raised on reading a released value, which can be computed again."""
+
+
+class ReleasedArray(np.ndarray):
+    """The shape and dtype of a released value. Computing with it raises ReleasedRead."""
+
+    def _raise(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise ReleasedRead
+
+    __array_ufunc__ = __array_function__ = _raise
+
+
+def released(shape: tuple[int, ...], dtype: np.dtype | None) -> ReleasedArray:
+    """Return a stand-in of this shape and dtype; it takes no memory."""
+    return np.ndarray.view(np.broadcast_to(np.full((), np.nan, dtype), shape), ReleasedArray)
 
 
 def release_dead_values(made_of: Iterable[Any], size: int) -> None:
@@ -181,16 +198,11 @@ def _reads_of_kinds(op: Op, wanted: tuple[bool, ...], kinds: tuple[Any, ...]) ->
         result = op.compute(values)
         read = []
         for number, place in enumerate(places):
-            given = [without(value) if i == place else value for i, value in enumerate(values)]
+            given = [released(value.shape, value.dtype) if i == place else value for i, value in enumerate(values)]
             if fails(result, given):
                 read.append(number)
-        return Reads(fails(without(result), values), frozenset(read))
+        return Reads(fails(released(result.shape, result.dtype), values), frozenset(read))
 
 
 def _few(tensor: _Tensor) -> np.ndarray:
     return np.ones([min(size, 2) for size in tensor.shape], tensor.dtype)
-
-
-def without(array: np.ndarray) -> ReleasedArray:
-    """Return a stand-in for an array."""
-    return released(array.shape, array.dtype)

@@ -7,8 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from gradcheck.autograd.compiled.buffer_release import LARGE, release_dead_values
-from gradcheck.autograd.compiled.released_value import ReleasedArray, released
+from gradcheck.autograd.compiled.buffer_release import LARGE, ReleasedArray, release_dead_values, released
 from gradcheck.autograd.node import Node, plain
 from gradcheck.autograd.op import Op
 

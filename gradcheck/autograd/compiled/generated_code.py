@@ -14,8 +14,7 @@ import numpy as np
 from gradcheck.autograd.compiled.array_tracing import ArrayTrace, TracedArray
 from gradcheck.autograd.compiled.buffer_release import LARGE, overwritable, release_dead_values
 from gradcheck.autograd.compiled.compiled_node import ArrayForm, CompiledNode, form_of
-from gradcheck.autograd.compiled.numpy_functions import RECORDED
-from gradcheck.autograd.compiled.specialized import SPECIALIZED
+from gradcheck.autograd.compiled.fast_forwards import RECORDED, SPECIALIZED
 from gradcheck.autograd.compiled.tracing import TensorTrace, TracedTensor, Untraceable, flat
 from gradcheck.autograd.modes import is_recording, silently
 from gradcheck.autograd.op import Op

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.autograd.compiled.buffer_release import Reads
+from gradcheck.autograd.compiled.buffer_release import Reads, ReleasedRead
 from gradcheck.autograd.compiled.compiled_node import CompiledNode
 from gradcheck.autograd.compiled.generated_code import places_of, pulled
-from gradcheck.autograd.compiled.released_value import ReleasedRead
 from gradcheck.autograd.compiled.tracing import Untraceable
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.pullback import Share, pull_arrays, pull_values

@@ -5,7 +5,8 @@ Where several are equal they share the gradient, unless an op says otherwise: on
 
 from __future__ import annotations
 
-from functools import partial
+import re
+from functools import cache, partial
 from operator import ge, gt, le, lt
 from typing import Any
 
@@ -19,8 +20,24 @@ from gradcheck.autograd.ops.common.dims import any_empty, canonical_dim, reduced
 from gradcheck.autograd.ops.comparison_where import where
 from gradcheck.autograd.ops.gather_scatter import gather
 from gradcheck.autograd.ops.shape_casts import squeeze
-from gradcheck.autograd.torch_conventions import ties_are_shared
 from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch
+
+
+@cache
+def ties_are_shared() -> bool:
+    """Return whether the installed torch is 2.14 or later, or absent; its version is read without importing it.
+
+    From 2.14 on, `fmax`, `fmin` and `clamp` with tensors share a gradient between equal operands, and `clamp` with
+    numbers passes none on at its bounds.
+    """
+    from importlib import metadata  # not for graphs without these ops
+
+    try:
+        version = metadata.version("torch")
+    except metadata.PackageNotFoundError:
+        return True
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:2]) >= (2, 14)
+
 
 # Of two --------------------------------------------------------------------------------------------
 

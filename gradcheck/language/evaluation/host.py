@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 from gradcheck.autograd import dtypes
-from gradcheck.autograd.library_versions import lacking
+from gradcheck.autograd.numpy_errors import missing_feature
 from gradcheck.autograd.op import Op, lookup
 from gradcheck.errors import ArgumentError, GradcheckError, InvalidCase, ShapeMismatch
 from gradcheck.language.evaluation import result_size, scalar_arithmetic
@@ -141,7 +141,7 @@ def _call_host(host: Host, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]
         raise ArgumentError(f"{op.name}: {error}", hint=f"its signature is {op.signature}") from error
     except OP_ERRORS as error:  # from senseless arguments, such as `2` for a tensor
         told = ArgumentError(_op_error_message(op, (*args, *kwargs.values()), error), hint=_hint(op, args))
-        raise lacking(op.name, error) or told from error
+        raise missing_feature(op.name, error) or told from error
 
 
 def _op_error_message(op: Op, args: tuple[Any, ...], error: Exception) -> str:

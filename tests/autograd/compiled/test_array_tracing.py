@@ -10,8 +10,7 @@ import pytest
 
 from gradcheck.autograd import Tensor, no_grad, ops
 from gradcheck.autograd.compiled.array_tracing import ArrayTrace, TracedArray
-from gradcheck.autograd.compiled.numpy_functions import RECORDED
-from gradcheck.autograd.compiled.specialized import SPECIALIZED
+from gradcheck.autograd.compiled.fast_forwards import RECORDED, SPECIALIZED
 from gradcheck.autograd.compiled.tracing import Untraceable
 from tests.autograd.compiled.kit import often
 

@@ -11,9 +11,8 @@ import pytest
 
 from gradcheck.autograd import TABLE, Tensor, grad, ops
 from gradcheck.autograd.compiled import buffer_release
-from gradcheck.autograd.compiled.buffer_release import LARGE, reads_of_call, without
+from gradcheck.autograd.compiled.buffer_release import LARGE, ReleasedArray, ReleasedRead, reads_of_call, released
 from gradcheck.autograd.compiled.calls import WORTH_IT
-from gradcheck.autograd.compiled.released_value import ReleasedArray
 from gradcheck.autograd.modes import no_grad, quiet
 from gradcheck.autograd.pullback import cotangent_of
 from tests.autograd import table
@@ -168,8 +167,11 @@ def test_rules_need_no_value_that_they_are_not_said_to_read() -> None:
             own, read = reads_of_call(op, arguments, (True,) * len(places))
             with no_grad(), quiet():
                 result = op.compute(values)
-                given = [without(v) if i in places and places.index(i) not in read else v for i, v in enumerate(values)]
-                output = result if own else without(result)
+                given = [
+                    released(v.shape, v.dtype) if i in places and places.index(i) not in read else v
+                    for i, v in enumerate(values)
+                ]
+                output = result if own else released(result.shape, result.dtype)
                 for i in floats:
                     if i < len(op.rules) and op.rules[i] is not None:
                         try:
@@ -180,3 +182,17 @@ def test_rules_need_no_value_that_they_are_not_said_to_read() -> None:
                         except Exception as error:
                             wrong.append(f"{call.owner}: {error!r}")
     assert not wrong, wrong
+
+
+# Released values --------------------------------------------------------------------------------------
+
+
+def test_a_released_value_takes_no_memory() -> None:
+    value = released((1000, 1000, 1000), np.dtype(np.float32))
+    assert (value.shape, value.dtype, value.strides) == ((1000, 1000, 1000), np.float32, (0, 0, 0))
+
+
+@pytest.mark.parametrize("read", [lambda x: x + 1, lambda x: 1 - x, np.exp, np.sum, lambda x: np.where(x, 1, 2)])
+def test_computing_with_it_is_an_error(read: Callable[[Any], Any]) -> None:
+    with pytest.raises(ReleasedRead):
+        read(released((2,), np.dtype(np.float64)))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gradcheck.autograd import Tensor, ops
+from gradcheck.autograd.compiled.buffer_release import ReleasedArray
 from gradcheck.autograd.compiled.compiled_node import UNKNOWN_FORM, form_of, recompute
-from gradcheck.autograd.compiled.released_value import ReleasedArray
 from tests.autograd.compiled.kit import leaf, often
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from gradcheck.autograd.numpy_words import in_our_words
+from gradcheck.autograd.numpy_errors import reworded
 
 X = np.ones((2, 3))
 
@@ -30,8 +30,8 @@ X = np.ones((2, 3))
 def test_what_numpy_says_is_said_in_our_words(call: Callable[[], object], told: str) -> None:
     with pytest.raises((ValueError, TypeError, IndexError)) as caught:
         call()
-    assert in_our_words(str(caught.value)) == told
+    assert reworded(str(caught.value)) == told
 
 
 def test_what_is_not_known_stays() -> None:
-    assert in_our_words("who knows") == "who knows"
+    assert reworded("who knows") == "who knows"
