@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from gradcheck.autograd.compiled.buffer_release import LARGE, ReleasedArray, release_dead_values, released
-from gradcheck.autograd.node import Node, plain
+from gradcheck.autograd.node import Node, array_attributes, plain
 from gradcheck.autograd.op import Op
 
 #: The dtypes of arrays that have a fast path: two floats, booleans and integers.
@@ -44,6 +44,7 @@ def form_of(array: np.ndarray) -> ArrayForm:
     return UNKNOWN_FORM if dtype is None or type(array) is not np.ndarray else _form(array.shape, dtype)
 
 
+@array_attributes("array")
 class CompiledNode(Node):
     """A node of which the accelerator knows more.
 
@@ -91,18 +92,6 @@ class CompiledNode(Node):
         is_made = self.creation_op is not None and type(data) is np.ndarray
         self.array = data[...] if is_made else data  # a view is never released: computing would not give it again
         self.form = None
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.array.shape
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.array.dtype
-
-    @property
-    def ndim(self) -> int:
-        return self.array.ndim
 
     def find_form(self) -> ArrayForm:
         """Return the form of the array, and keep it."""

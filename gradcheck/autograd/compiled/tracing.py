@@ -15,6 +15,7 @@ import numpy as np
 
 from gradcheck.autograd.compiled.compiled_node import DTYPES
 from gradcheck.autograd.compiled.straight_line_code import Line, emit
+from gradcheck.autograd.node import array_attributes
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
 
@@ -26,29 +27,18 @@ class Untraceable(Exception):
     """Raised where something looks at a value."""
 
 
+@array_attributes("data", ("shape", "dtype", "ndim", "size"))
 class Traced:
     """A value that stands for all of its shape and dtype, by its name in the code that is written."""
 
     __slots__ = ("data", "name", "trace")
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    ndim: int
+    size: int
 
     def __init__(self, data: np.ndarray, name: str, trace: Any) -> None:
         self.data, self.name, self.trace = data, name, trace
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.data.shape
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.data.dtype
-
-    @property
-    def ndim(self) -> int:
-        return self.data.ndim
-
-    @property
-    def size(self) -> int:
-        return self.data.size
 
     @classmethod
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:

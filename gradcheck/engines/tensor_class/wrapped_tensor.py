@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from gradcheck.autograd.node import array_attributes
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
 from gradcheck.engines.recording import convert, flat
@@ -25,6 +26,7 @@ class Owner(Protocol):
     def retain(self, tensor: WrappedTensor) -> None: ...
 
 
+@array_attributes("array")
 class WrappedTensor(Operators):
     """A value on its way through somebody's library, with what the language and a `DefineByRun` ask of any tensor.
 
@@ -36,6 +38,9 @@ class WrappedTensor(Operators):
     unread         whether the library has no gradient of its own for it: none at all, or one that another tensor shares
     """
 
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    ndim: int
     __slots__ = ("array", "engine", "initial", "is_leaf", "requires_grad", "tensor", "unread")
 
     def __init__(
@@ -45,18 +50,6 @@ class WrappedTensor(Operators):
         self.requires_grad, self.initial = requires_grad, initial
         self.unread = False
         self.is_leaf = False
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.array.shape
-
-    @property
-    def dtype(self) -> np.dtype:
-        return self.array.dtype
-
-    @property
-    def ndim(self) -> int:
-        return self.array.ndim
 
     def __len__(self) -> int:
         return len(self.array)

@@ -36,7 +36,7 @@ class Formula(Node):
         self._shape: Shape | None = None
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> Shape:  # type: ignore[override]
         """The sizes, each with the expression `x.shape[i]`."""
         return self._shape or Shape(self.data.shape, Attribute(self.expr, "shape"))
 
