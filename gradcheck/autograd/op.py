@@ -236,8 +236,17 @@ linear = partial(op, analytic=True)
 
 
 def row(name: str, doc: str, forward: Callable[..., Any], rules: Any, **traits: Any) -> Op:
-    """An elementwise entry in one line: `row("exp", "The exponential.", lambda input: np.exp(input), rule)`."""
+    """Make an elementwise entry in one line: `row("exp", "The exponential.", np.exp, rule)`; a ufunc has no code."""
+    if isinstance(forward, np.ufunc):
+        forward = _function_of(forward, _HOMES.get(name, __name__))
     return elementwise(rules, name=name, doc=doc, **traits)(forward)
+
+
+def _function_of(ufunc: np.ufunc, module: str) -> Callable[..., Any]:
+    """Return a function of `input`, or of `input` and `other`, that belongs to this module."""
+    function = (lambda input: ufunc(input)) if ufunc.nin == 1 else (lambda input, other: ufunc(input, other))
+    function.__module__ = module
+    return function
 
 
 def _positional(forward: Callable[..., Any], parameters: tuple[Parameter, ...]) -> Callable[..., Any]:

@@ -67,16 +67,8 @@ def mul(input: Any, other: Any) -> Any:
     return np.multiply(input, other)
 
 
-row(
-    "neg",
-    "The negative.",
-    lambda input: np.negative(input),
-    lambda g, y, x: -g,
-    aliases=("negative",),
-    analytic=True,
-    latex="-#",
-)
-row("positive", "The same numbers.", lambda input: np.positive(input), lambda g, y, x: g, analytic=True)
+row("neg", "The negative.", np.negative, lambda g, y, x: -g, aliases=("negative",), analytic=True, latex="-#")
+row("positive", "The same numbers.", np.positive, lambda g, y, x: g, analytic=True)
 
 
 @elementwise(

@@ -80,60 +80,30 @@ _logic = partial(_compare, samples=_BOOLS)
 _bits = partial(_compare, samples=f"{_BITS}; {_BOOLS}", takes="bi", domain=())
 
 _EQ = f"{_PAIR}; randint(0, 3, [4]) == 1"
-_compare("eq", "Whether equal.", lambda input, other: np.equal(input, other), latex="# = #", samples=_EQ)
-_compare(
-    "ne",
-    "Whether different.",
-    lambda input, other: np.not_equal(input, other),
-    aliases=("not_equal",),
-    latex=r"# \ne #",
-)
+_compare("eq", "Whether equal.", np.equal, latex="# = #", samples=_EQ)
+_compare("ne", "Whether different.", np.not_equal, aliases=("not_equal",), latex=r"# \ne #")
 _LT = f"{_PAIR}; randn(2, 3) < 0"
-_order(
-    "lt", "Whether smaller.", lambda input, other: np.less(input, other), latex="# < #", samples=_LT, aliases=("less",)
-)
-_order(
-    "le",
-    "Whether smaller or equal.",
-    lambda input, other: np.less_equal(input, other),
-    aliases=("less_equal",),
-    latex=r"# \le #",
-)
-_order("gt", "Whether larger.", lambda input, other: np.greater(input, other), aliases=("greater",), latex="# > #")
-_order(
-    "ge",
-    "Whether larger or equal.",
-    lambda input, other: np.greater_equal(input, other),
-    aliases=("greater_equal",),
-    latex=r"# \ge #",
-)
+_order("lt", "Whether smaller.", np.less, latex="# < #", samples=_LT, aliases=("less",))
+_order("le", "Whether smaller or equal.", np.less_equal, aliases=("less_equal",), latex=r"# \le #")
+_order("gt", "Whether larger.", np.greater, aliases=("greater",), latex="# > #")
+_order("ge", "Whether larger or equal.", np.greater_equal, aliases=("greater_equal",), latex=r"# \ge #")
 
 _AND = "Whether both are true, that is not 0."
-_logic("logical_and", _AND, lambda input, other: np.logical_and(input, other), samples=f"{_BOOLS}; {_PAIR}")
-_logic("logical_or", "Whether either is true, that is not 0.", lambda input, other: np.logical_or(input, other))
-_logic("logical_xor", "Whether just one is true, that is not 0.", lambda input, other: np.logical_xor(input, other))
+_logic("logical_and", _AND, np.logical_and, samples=f"{_BOOLS}; {_PAIR}")
+_logic("logical_or", "Whether either is true, that is not 0.", np.logical_or)
+_logic("logical_xor", "Whether just one is true, that is not 0.", np.logical_xor)
 _ZEROS = "{}(tensor([0.0, 1.0, nan]))"
-_test("logical_not", "Whether false, that is 0.", lambda input: np.logical_not(input), samples=_ZEROS)
+_test("logical_not", "Whether false, that is 0.", np.logical_not, samples=_ZEROS)
 
-_bits(
-    "bitwise_and",
-    "`&` of the bits, or of booleans.",
-    lambda input, other: np.bitwise_and(input, other),
-    latex=r"# \land #",
-)
-_bits(
-    "bitwise_or",
-    "`|` of the bits, or of booleans.",
-    lambda input, other: np.bitwise_or(input, other),
-    latex=r"# \lor #",
-)
-_bits("bitwise_xor", "Exclusive or of the bits, or of booleans.", lambda input, other: np.bitwise_xor(input, other))
+_bits("bitwise_and", "`&` of the bits, or of booleans.", np.bitwise_and, latex=r"# \land #")
+_bits("bitwise_or", "`|` of the bits, or of booleans.", np.bitwise_or, latex=r"# \lor #")
+_bits("bitwise_xor", "Exclusive or of the bits, or of booleans.", np.bitwise_xor)
 _not = partial(_test, samples="{}(tensor([5, -1])); ~tensor([True, False])", takes="bi", domain=())
-_not("bitwise_not", "`~` of the bits, or of booleans.", lambda input: np.invert(input), latex=r"\lnot #")
+_not("bitwise_not", "`~` of the bits, or of booleans.", np.invert, latex=r"\lnot #")
 
-isnan = _test("isnan", "Whether NaN.", lambda input: np.isnan(input))
-_test("isinf", "Whether infinite.", lambda input: np.isinf(input))
-_test("isfinite", "Whether neither infinite nor NaN.", lambda input: np.isfinite(input))
+isnan = _test("isnan", "Whether NaN.", np.isnan)
+_test("isinf", "Whether infinite.", np.isinf)
+_test("isfinite", "Whether neither infinite nor NaN.", np.isfinite)
 _test("isposinf", "Whether infinity.", lambda input: np.equal(input, np.inf), takes="bif")
 _test("isneginf", "Whether minus infinity.", lambda input: np.equal(input, -np.inf), takes="bif")
 

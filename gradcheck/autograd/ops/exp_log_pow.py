@@ -18,14 +18,14 @@ from gradcheck.autograd.ops.complex_numbers import imag, real
 from gradcheck.autograd.ops.creation import zeros_like
 from gradcheck.errors import DomainError
 
-_SMOOTH: dict[str, Any] = {"floating": True, "analytic": True}
+_smooth = partial(row, floating=True, analytic=True)
 _root = partial(row, domain=((0.1, 3.0),), kinks="0", floating=True, analytic=True)
 _log = partial(_root, domain=((0.1, 5.0),))
 
-exp = row("exp", "The exponential.", lambda input: np.exp(input), lambda g, y, x: g * y, **_SMOOTH)
+exp = _smooth("exp", "The exponential.", np.exp, lambda g, y, x: g * y)
 
 
-@elementwise(lambda g, y, x: g * (y * math.log(2)), aliases=("special.exp2",), **_SMOOTH)
+@elementwise(lambda g, y, x: g * (y * math.log(2)), aliases=("special.exp2",), floating=True, analytic=True)
 def exp2(input: Any) -> Any:
     """Two to the power of `input`."""
     if input.dtype.kind == "c":  # NumPy has no complex exp2
@@ -33,33 +33,23 @@ def exp2(input: Any) -> Any:
     return np.exp2(input)
 
 
-@elementwise(lambda g, y, x: g * (y + 1), aliases=("special.expm1",), **_SMOOTH)
-def expm1(input: Any) -> Any:
-    """`exp(input) - 1`, precise near 0."""
-    return np.expm1(input)
+_smooth("expm1", "`exp(input) - 1`, precise near 0.", np.expm1, lambda g, y, x: g * (y + 1), aliases=("special.expm1",))
 
 
-log = _log("log", "The natural logarithm; -inf at 0, NaN below.", lambda input: np.log(input), lambda g, y, x: g / x)
-_log(
-    "log2",
-    "The logarithm to base 2.",
-    lambda input: np.log2(input),
-    lambda g, y, x: g / (x * math.log(2)),
-    latex=r"\log_2",
+log = _log("log", "The natural logarithm; -inf at 0, NaN below.", np.log, lambda g, y, x: g / x)
+_log("log2", "The logarithm to base 2.", np.log2, lambda g, y, x: g / (x * math.log(2)), latex=r"\log_2")
+_log("log10", "The logarithm to base 10.", np.log10, lambda g, y, x: g / (x * math.log(10)), latex=r"\log_{10}")
+
+
+log1p = _smooth(
+    "log1p",
+    "`log(1 + input)`, precise near 0.",
+    np.log1p,
+    lambda g, y, x: g / (x + 1),
+    aliases=("special.log1p",),
+    domain=((-0.8, 3.0),),
+    kinks="-1",
 )
-_log(
-    "log10",
-    "The logarithm to base 10.",
-    lambda input: np.log10(input),
-    lambda g, y, x: g / (x * math.log(10)),
-    latex=r"\log_{10}",
-)
-
-
-@elementwise(lambda g, y, x: g / (x + 1), aliases=("special.log1p",), domain=((-0.8, 3.0),), kinks="-1", **_SMOOTH)
-def log1p(input: Any) -> Any:
-    """`log(1 + input)`, precise near 0."""
-    return np.log1p(input)
 
 
 @elementwise(
@@ -134,11 +124,7 @@ def square(input: Any) -> Any:
 
 
 sqrt = _root(
-    "sqrt",
-    "The square root; NaN of negative numbers.",
-    lambda input: np.sqrt(input),
-    lambda g, y, x: g / (2 * y),
-    latex=r"\sqrt{#}",
+    "sqrt", "The square root; NaN of negative numbers.", np.sqrt, lambda g, y, x: g / (2 * y), latex=r"\sqrt{#}"
 )
 rsqrt = _root(
     "rsqrt",

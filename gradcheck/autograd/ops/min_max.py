@@ -75,12 +75,12 @@ _of_two = partial(row, kinks=_TIES, samples=_EITHER_NAN, takes="bif", domain=_TW
 _but_nan = partial(_of_two, kinks="ties", samples="{}(tensor([1.0, nan, 3.0, nan]), tensor([1.0, 5.0, nan, nan]))")
 
 _MAX, _MIN = "The larger of two; NaN where either is.", "The smaller of two; NaN where either is."
-maximum = _of_two("maximum", _MAX, lambda input, other: np.maximum(input, other), _tie_sharing_rules(lt))
-minimum = _of_two("minimum", _MIN, lambda input, other: np.minimum(input, other), _tie_sharing_rules(gt))
+maximum = _of_two("maximum", _MAX, np.maximum, _tie_sharing_rules(lt))
+minimum = _of_two("minimum", _MIN, np.minimum, _tie_sharing_rules(gt))
 _FMAX = "The larger of two; a NaN counts only against another."
-_but_nan("fmax", _FMAX, lambda input, other: np.fmax(input, other), _first_wins_rules(gt, ge))
+_but_nan("fmax", _FMAX, np.fmax, _first_wins_rules(gt, ge))
 _FMIN = "The smaller of two; a NaN counts only against another."
-_but_nan("fmin", _FMIN, lambda input, other: np.fmin(input, other), _first_wins_rules(lt, le))
+_but_nan("fmin", _FMIN, np.fmin, _first_wins_rules(lt, le))
 
 
 def _clamp_input(g: Any, y: Any, x: Any, low: Any, high: Any) -> Any:

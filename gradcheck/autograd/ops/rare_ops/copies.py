@@ -4,30 +4,49 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from gradcheck.autograd import ops
-from gradcheck.autograd.op import composite
+from gradcheck.autograd.op import Op, composite
 from gradcheck.autograd.ops.common.dims import require_integer
 from gradcheck.autograd.ops.expansion import expand
-from gradcheck.autograd.ops.indexing import narrow
-from gradcheck.autograd.ops.join_split import split, unbind
+from gradcheck.autograd.ops.join_split import split
 from gradcheck.errors import ArgumentError, ShapeMismatch
 
 
-@composite(samples="resolve_conj(complex(randn(3), randn(3))); randn(2).resolve_conj()")
-def resolve_conj(input: Any) -> Any:
-    """`input`: a conjugate is always written out here."""
-    return ops.clone(input)
+def _rename(name: str, original: Op, doc: str, samples: str, **traits: Any) -> None:
+    """Enter `original` under another name, with its parameters and their annotations."""
+
+    @composite(name=name, doc=doc, samples=samples, **traits)
+    @wraps(original.forward, assigned=())
+    def renamed(*args: Any) -> Any:
+        return original(*args)
 
 
-@composite(samples="resolve_neg(randn(3))")
-def resolve_neg(input: Any) -> Any:
-    """`input`: a negative is always written out here."""
-    return ops.clone(input)
+def _copy(name: str, samples: str) -> None:
+    _rename(f"{name}_copy", getattr(ops, name), f"A copy of `{name}`.", samples, method=name == "narrow")
+
+
+_CONJ = "resolve_conj(complex(randn(3), randn(3))); randn(2).resolve_conj()"
+_rename("resolve_conj", ops.clone, "`input`: a conjugate is always written out here.", _CONJ)
+_rename("resolve_neg", ops.clone, "`input`: a negative is always written out here.", "resolve_neg(randn(3))")
+_rename("alias_copy", ops.clone, "A copy.", "alias_copy(randn(2, 3))", method=False)
+_copy("permute", "permute_copy(randn(2, 3, 4), (2, 0, 1))")
+_copy("transpose", "transpose_copy(randn(2, 3), 0, 1)")
+_copy("t", "t_copy(randn(2, 3)); t_copy(randn(3))")
+_copy("squeeze", "squeeze_copy(randn(1, 3, 1)); squeeze_copy(randn(1, 3, 1), 0)")
+_copy("unsqueeze", "unsqueeze_copy(randn(2, 3), 1)")
+_copy("diagonal", "diagonal_copy(randn(3, 3)); diagonal_copy(randn(2, 3, 4), 1, 1, 2)")
+_copy("unbind", "unbind_copy(randn(3, 2)); unbind_copy(randn(3, 2), 1)")
+_copy("narrow", "narrow_copy(randn(2, 5), 1, 1, 3); randn(4).narrow_copy(0, -3, 2)")
+_copy("select", "select_copy(randn(2, 3), 1, 0); select_copy(randn(2, 3), -2, -1)")
+_copy("view_as_real", "view_as_real_copy(complex(randn(2), randn(2)))")
+_CHUNK = "unsafe_chunk(randn(5, 2), 2); unsafe_chunk(randn(2, 5), 3, 1)"
+_rename("unsafe_chunk", ops.chunk, "`chunk`.", _CHUNK)
 
 
 @composite(torch="", samples="randn(3).chalf(); complex(randn(3), randn(3)).chalf()")
@@ -36,12 +55,6 @@ def chalf(input: Any) -> Any:
     parts = (ops.real(input), ops.imag(input)) if input.dtype.kind == "c" else (input, ops.zeros_like(input))
     halves = (ops.to(part, np.dtype(np.float16)) for part in parts)
     return ops.complex(*(ops.to(half, np.dtype(np.float32)) for half in halves))
-
-
-@composite(method=False, samples="alias_copy(randn(2, 3))")
-def alias_copy(input: Any) -> Any:
-    """A copy."""
-    return ops.clone(input)
 
 
 @composite(method=False, samples="expand_copy(randn(3, 1), (2, 3, 4)); expand_copy(randn(3), (-1,))")
@@ -56,60 +69,6 @@ def view_copy(input: Any, size: Any) -> Any:
     return ops.view(input, tuple(size)) if isinstance(size, (tuple, list)) else ops.to(input, size)
 
 
-@composite(method=False, samples="permute_copy(randn(2, 3, 4), (2, 0, 1))")
-def permute_copy(input: Any, dims: Any) -> Any:
-    """A copy of `permute`."""
-    return ops.permute(input, tuple(dims))
-
-
-@composite(method=False, samples="transpose_copy(randn(2, 3), 0, 1)")
-def transpose_copy(input: Any, dim0: int, dim1: int) -> Any:
-    """A copy of `transpose`."""
-    return ops.transpose(input, dim0, dim1)
-
-
-@composite(method=False, samples="t_copy(randn(2, 3)); t_copy(randn(3))")
-def t_copy(input: Any) -> Any:
-    """A copy of `t`."""
-    return ops.t(input)
-
-
-@composite(method=False, samples="squeeze_copy(randn(1, 3, 1)); squeeze_copy(randn(1, 3, 1), 0)")
-def squeeze_copy(input: Any, dim: Any = None) -> Any:
-    """A copy of `squeeze`."""
-    return ops.squeeze(input) if dim is None else ops.squeeze(input, dim)
-
-
-@composite(method=False, samples="unsqueeze_copy(randn(2, 3), 1)")
-def unsqueeze_copy(input: Any, dim: int) -> Any:
-    """A copy of `unsqueeze`."""
-    return ops.unsqueeze(input, dim)
-
-
-@composite(method=False, samples="diagonal_copy(randn(3, 3)); diagonal_copy(randn(2, 3, 4), 1, 1, 2)")
-def diagonal_copy(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """A copy of `diagonal`."""
-    return ops.diagonal(input, offset, dim1, dim2)
-
-
-@composite(method=False, samples="unbind_copy(randn(3, 2)); unbind_copy(randn(3, 2), 1)")
-def unbind_copy(input: Any, dim: int = 0) -> Any:
-    """Copies of what `unbind` gives."""
-    return unbind(input, dim)
-
-
-@composite(samples="narrow_copy(randn(2, 5), 1, 1, 3); randn(4).narrow_copy(0, -3, 2)")
-def narrow_copy(input: Any, dim: int, start: int, length: int) -> Any:
-    """A copy of `narrow`."""
-    return narrow(input, dim, start, length)
-
-
-@composite(method=False, samples="select_copy(randn(2, 3), 1, 0); select_copy(randn(2, 3), -2, -1)")
-def select_copy(input: Any, dim: int, index: int) -> Any:
-    """A copy of `select`."""
-    return ops.select(input, dim, index)
-
-
 @composite(
     method=False,
     samples="slice_copy(randn(2, 5), 1, 1, 4, 2); slice_copy(randn(3)); slice_copy(randn(2, 5), -1, -3)",
@@ -119,19 +78,7 @@ def slice_copy(input: Any, dim: int = 0, start: int | None = None, end: int | No
     return ops.slice(input, dim, start, end, step)
 
 
-@composite(method=False, samples="view_as_real_copy(complex(randn(2), randn(2)))")
-def view_as_real_copy(input: Any) -> Any:
-    """A copy of `view_as_real`."""
-    return ops.view_as_real(input)
-
-
 # Pieces ----------------------------------------------------------------------------------------------
-
-
-@composite(samples="unsafe_chunk(randn(5, 2), 2); unsafe_chunk(randn(2, 5), 3, 1)")
-def unsafe_chunk(input: Any, chunks: int, dim: int = 0) -> Any:
-    """`chunk`."""
-    return ops.chunk(input, chunks, dim)
 
 
 @composite(samples="unsafe_split(randn(5, 2), 2); unsafe_split(randn(2, 5), 3, dim=1)")
@@ -146,22 +93,11 @@ def split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> Any:
     return split(input, list(split_sizes), dim)
 
 
-@composite(method=False, samples="split_with_sizes_copy(randn(5), [2, 3])")
-def split_with_sizes_copy(input: Any, split_sizes: Any, dim: int = 0) -> Any:
-    """Copies of what `split_with_sizes` gives."""
-    return split(input, list(split_sizes), dim)
-
-
-@composite(samples="unsafe_split_with_sizes(randn(5), [2, 3]); unsafe_split_with_sizes(randn(2, 5), (1, 4), 1)")
-def unsafe_split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> Any:
-    """`split_with_sizes`."""
-    return split(input, list(split_sizes), dim)
-
-
-@composite(method=False, samples="split_copy(randn(5, 2), 2); split_copy(randn(2, 5), 3, 1)")
-def split_copy(tensor: Any, split_size: int, dim: int = 0) -> Any:
-    """Copies of what `split` gives, in pieces of one size."""
-    return split(tensor, require_integer(split_size, "a size"), dim)
+_SIZES = "unsafe_split_with_sizes(randn(5), [2, 3]); unsafe_split_with_sizes(randn(2, 5), (1, 4), 1)"
+_rename("unsafe_split_with_sizes", split_with_sizes, "`split_with_sizes`.", _SIZES)
+_copy("split_with_sizes", "split_with_sizes_copy(randn(5), [2, 3])")
+_SPLIT = "split_copy(randn(5, 2), 2); split_copy(randn(2, 5), 3, 1)"
+_rename("split_copy", unsafe_split, "A copy of `split`, in pieces of one size.", _SPLIT, method=False)
 
 
 def _split_along(name: str, input: Any, sections: Any, dim: int, least: int) -> Any:

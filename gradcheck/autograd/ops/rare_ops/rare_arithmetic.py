@@ -33,7 +33,7 @@ def _copysign_rule(g: Any, y: Any, x: Any, other: Any) -> Any:
 
 copysign = _of_two(
     "copysign", "The size of the first with the sign of the second, that of a zero too.",
-    lambda input, other: np.copysign(input, other), (_copysign_rule, lambda g, y, x, other: g * 0), kinks="0",
+    np.copysign, (_copysign_rule, lambda g, y, x, other: g * 0), kinks="0",
     samples="copysign(tensor([1.0, 0.0, -2.0]), tensor([-0.0, -1.0, 3.0])); copysign(randn(3), -2)",
 )  # fmt: skip
 
@@ -44,17 +44,13 @@ def _exp2_share(a: Any, b: Any) -> Any:
 
 
 logaddexp2 = _of_two(
-    "logaddexp2", "The base-2 logarithm of `2**input + 2**other`.", lambda input, other: np.logaddexp2(input, other),
+    "logaddexp2", "The base-2 logarithm of `2**input + 2**other`.", np.logaddexp2,
     (lambda g, y, a, b: g * _exp2_share(a, b), lambda g, y, a, b: g * _exp2_share(b, a)), takes="f", method=True,
 )  # fmt: skip
 
 
-def _keep_dtype(function: Any) -> Any:
-    return lambda input, other: function(input, other)
-
-
 nextafter = _of_two(
-    "nextafter", "The next number that the dtype has after the first, towards the second.", _keep_dtype(np.nextafter),
+    "nextafter", "The next number that the dtype has after the first, towards the second.", np.nextafter,
     (lambda g, y, x, other: where(x == other, 0, g), lambda g, y, x, other: g * 0), takes="f",
     floating=False, kinks="equal numbers", samples="nextafter(tensor([0.0, 1.0]), tensor([1.0, -1.0]))",
 )  # fmt: skip
