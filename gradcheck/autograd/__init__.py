@@ -1,4 +1,4 @@
-"""The home-made autograd core: NumPy only, usable and pleasant on its own.
+"""The autograd core: NumPy only, and usable on its own.
 
 It knows arrays, ops and their rules, graphs and the reverse sweep; never expressions, cases or other engines. Imports
 run one way: dtypes, families, modes, methods → promotion, signature → op → operators, ops/ → node → pullback → sweep →
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ALIASES", "TABLE", "Op", "Tensor", "grad", "lookup", "no_grad", "ops"]
 
-#: Where each stands that is loaded when it is asked for: who reads an expression needs no graph.
+#: The modules of names that load on first use: an expression reader needs no graph.
 _HOMES = {
     **dict.fromkeys(("ALIASES", "TABLE", "Op", "lookup"), "op"),
     "Tensor": "tensor",

@@ -1,4 +1,4 @@
-"""The one place where the core meets its accelerator, the folder `compiled/`.
+"""The hook between the core and its accelerator, the folder `compiled/`.
 
 The core is complete without it: a Tensor is a Node, an op goes through `Op.general`, and a backward pass is `sweep`
 with `pull_arrays`. The accelerator does the same faster, to the last bit. Without its folder everything works as with
@@ -17,7 +17,7 @@ from gradcheck.autograd.node import N, Node
 from gradcheck.autograd.pullback import pull_arrays
 from gradcheck.autograd.sweep import sweep
 
-#: The folder's package; None where there is no such folder.
+#: The folder's package; None if there is no such folder.
 compiled: Any = None
 _spec = find_spec("gradcheck.autograd.compiled")
 if _spec is not None and _spec.origin is not None:  # a folder without code has no origin
@@ -33,7 +33,7 @@ else:
 
 
 def accelerate(tensor_class: T) -> T:
-    """Have ops on tensors of exactly this class take the fast path."""
+    """Make ops on tensors of exactly this class fast."""
     if compiled is not None:
         compiled.accelerate(tensor_class)
     return tensor_class
@@ -49,6 +49,6 @@ def sweep_arrays(
 
 
 def forget() -> None:
-    """Drop all compiled functions: they hold what the ops of the table were when they were compiled."""
+    """Drop all compiled functions, as after a change of the op table."""
     if compiled is not None:
         compiled.forget()

@@ -1,4 +1,4 @@
-"""`backward` and `grad`: the gradients that a reverse sweep finds, added to `grad` or returned."""
+"""`backward` and `grad`: sweep, then accumulate or return the gradients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradcheck.autograd.pullback import pull_arrays, pull_nodes
 from gradcheck.autograd.sweep import Pull, sweep
 from gradcheck.errors import DtypeMismatch, NoGradRequired, NonScalarBackward, ShapeMismatch
 
-#: `watch(roots, seeds, pull)` gives the `pull` to sweep with instead: one that observes what passes through it.
+#: `watch(roots, seeds, pull)` returns a `pull` that also observes the shares.
 Watch = Callable[[Sequence[Any], Sequence[Any], Pull], Pull]
 
 
@@ -26,11 +26,12 @@ def backward(
     create_graph: bool = False,
     watch: Watch | None = None,
 ) -> None:
-    """Accumulate into `grad` what flows from all `roots` at once, in one sweep.
+    """Accumulate the gradients of all `roots` into `grad`, in one sweep.
 
-    `gradients` are the incoming ones, a tensor or an array of each root's shape, or None for 1 at a real root of one
-    element. Saved values are freed unless `retain_graph` or `create_graph`; with that, gradients can be differentiated
-    again. `watch` observes passes without it. Raises NonScalarBackward, NoGradRequired, BackwardTwice, ShapeMismatch.
+    Args: `gradients` are the incoming ones, a tensor or an array of each root's shape, or None for 1 at a real root of
+    one element. `retain_graph` or `create_graph` keeps saved values; `create_graph` makes gradients differentiable.
+    `watch` observes a pass without `create_graph`. Raises NonScalarBackward, NoGradRequired, BackwardTwice,
+    ShapeMismatch.
     """
     found = _gradients(roots, gradients, retain_graph=retain_graph, create_graph=create_graph, watch=watch)
     for node, gradient in found.items():
@@ -48,10 +49,10 @@ def grad(
     retain_graph: bool = False,
     create_graph: bool = False,
 ) -> tuple[N | None, ...]:
-    """The gradients of `outputs` with respect to `inputs`, leaving every `grad` as it was; None where none flows.
+    """Return the gradients of `outputs` with respect to `inputs`; else None.
 
-    `grad_outputs` is the incoming gradient, or a list of one for each output; what it may be and what is raised is as
-    in `backward`.
+    No `grad` changes. `grad_outputs` is the incoming gradient, or a list of one for each output, as in `backward`,
+    which also lists the errors.
     """
     roots = [outputs] if isinstance(outputs, Node) else list(outputs)
     wanted = [inputs] if isinstance(inputs, Node) else list(inputs)
@@ -69,7 +70,7 @@ def _gradients(
     create_graph: bool,
     watch: Watch | None = None,
 ) -> dict[N, N]:
-    seeds = [_seed(root, gradient) for root, gradient in zip(roots, gradients, strict=True)]
+    seeds = [_seed_of(root, gradient) for root, gradient in zip(roots, gradients, strict=True)]
     if create_graph:
         with quiet():
             return sweep(roots, list(map(_as_node, roots, seeds)), pull_nodes, keep=keep)
@@ -79,11 +80,11 @@ def _gradients(
             found = accelerator.sweep_arrays(roots, starts, keep=keep, release=not retain_graph)
         else:
             found = sweep(roots, starts, watch(roots, starts, pull_arrays), keep=keep, release=not retain_graph)
-    return _wrapped(found, starts)
+    return _wrap_gradients(found, starts)
 
 
-def _seed(root: N, gradient: Any) -> Any:
-    """The incoming gradient, a node or an array of the root's shape and dtype."""
+def _seed_of(root: N, gradient: Any) -> Any:
+    """Return the incoming gradient in the root's shape and dtype."""
     if not root.requires_grad:
         raise NoGradRequired("a backward pass from a tensor that requires no gradient")
     if gradient is None:
@@ -110,8 +111,8 @@ def _as_node(root: Node, seed: Any) -> Any:
     return root.wrap(seed.copy())
 
 
-def _wrapped(found: dict[N, np.ndarray], seeds: Sequence[np.ndarray]) -> dict[N, N]:
-    """Each gradient as an array of its own: rules may hand on the cotangent itself, a seed too, or a view of it."""
+def _wrap_gradients(found: dict[N, np.ndarray], seeds: Sequence[np.ndarray]) -> dict[N, N]:
+    """Wrap gradients; copy arrays that are shared, views or read-only."""
     seen = set(map(id, seeds))
     gradients: dict[N, N] = {}
     for node, array in found.items():

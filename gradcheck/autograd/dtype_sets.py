@@ -1,4 +1,4 @@
-"""Sets of dtypes that torch takes as an argument of an op, where it does not take all; `Op.dtypes` names them."""
+"""Sets of dtypes for `Op.dtypes`: what torch takes as an argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which results of floating-point arithmetic are exact: no digit was lost, whoever computes them.
+"""Exact results of floating-point arithmetic, which lose no digit.
 
 Sums by Knuth's error-free transformation (The Art of Computer Programming, vol. 2, 4.2.2); products, quotients and
 roots by how many digits their numbers have.
@@ -28,45 +28,44 @@ EXACT = frozenset(
 
 
 def is_exact(ufunc: np.ufunc, args: Sequence[Any], result: np.ndarray) -> np.ndarray:
-    """Where a ufunc's result in double precision lost no digit; complex ones by how few they have."""
+    """Return a mask of a ufunc's results in double precision that are exact."""
     if result.dtype.kind == "c":
         return np.asarray(_digits(result.real) + _digits(result.imag) <= _ALL // 2)
     numbers = [np.asarray(value, np.float64) for value in args]
     if ufunc in (np.add, np.subtract):
         other = numbers[1] if ufunc is np.add else -numbers[1]
-        return _adds(numbers[0], other, result)
+        return _is_exact_sum(numbers[0], other, result)
     if ufunc in (np.multiply, np.square):
-        return _few(numbers[0], numbers[-1])
+        return _fits_product(numbers[0], numbers[-1])
     if ufunc in (np.true_divide, np.reciprocal):
         above = numbers[0] if ufunc is np.true_divide else np.ones(())
-        return _multiplies(result, numbers[-1], above)
+        return _is_exact_product(result, numbers[-1], above)
     if ufunc is np.sqrt:
-        return _multiplies(result, result, numbers[0])
+        return _is_exact_product(result, result, numbers[0])
     if ufunc in (np.power, np.float_power):
         exponent = numbers[1]
         return np.asarray((exponent == np.rint(exponent)) & (exponent >= 0) & (_digits(numbers[0]) * exponent <= _ALL))
     return np.asarray(np.logical_and.reduce([number == 0 for number in np.broadcast_arrays(*numbers)]))
 
 
-def _adds(a: np.ndarray, b: np.ndarray, total: np.ndarray) -> np.ndarray:
+def _is_exact_sum(a: np.ndarray, b: np.ndarray, total: np.ndarray) -> np.ndarray:
     part = total - a
     return np.asarray(((a - (total - part)) + (b - part)) == 0)
 
 
-def _multiplies(a: np.ndarray, b: np.ndarray, product: np.ndarray) -> np.ndarray:
-    return np.asarray(_few(a, b) & (a * b == product))
+def _is_exact_product(a: np.ndarray, b: np.ndarray, product: np.ndarray) -> np.ndarray:
+    return np.asarray(_fits_product(a, b) & (a * b == product))
 
 
-def _few(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Where a product has no more digits than there are. A power of two adds none, but other ways to the same result,
-    by its reciprocal for one, may lose what this one keeps."""
+def _fits_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return a mask of products that have no more digits than fit."""
     if not b.ndim:
-        return _at_most(a, _ALL - _digits_of(float(b)))
-    return _few(b, a) if not a.ndim else np.asarray(_digits(a) + _digits(b) <= _ALL)
+        return _has_at_most(a, _ALL - _digits_of(float(b)))
+    return _fits_product(b, a) if not a.ndim else np.asarray(_digits(a) + _digits(b) <= _ALL)
 
 
-def _at_most(array: np.ndarray, digits: int) -> np.ndarray:
-    """Which numbers have no more digits; what is none has all of them."""
+def _has_at_most(array: np.ndarray, digits: int) -> np.ndarray:
+    """Return a mask of numbers with so few digits; False if not finite."""
     if digits == _ALL:
         return np.ones(array.shape, dtype=np.bool_)
     shifted = np.frexp(array)[0] * 2.0**digits
@@ -79,18 +78,21 @@ def _digits_of(number: float) -> int:
 
 
 def adds_exactly(count: int, factors: Sequence[np.ndarray]) -> bool:
-    """Whether sums of so many products, of one element of each factor, lose no digit in any order, nor by far."""
+    """Return whether sums of products lose no digit, in any order.
+
+    Each of `count` products has one element of every factor.
+    """
     if not all(is_differentiable(factor.dtype) for factor in factors):
         return True
     top, unit = float(count), 1.0
     for factor in factors:
         top *= float(np.max(np.abs(factor.astype(complex if factor.dtype.kind == "c" else float)), initial=0.0))
-        unit *= _grid(factor)
+        unit *= _common_power_of_two(factor)
     return top <= unit * 2.0 ** (DIGITS[real_of(factors[0].dtype)] // 2)
 
 
-def _grid(array: np.ndarray) -> float:
-    """The largest power of two, up to 1, of which all elements are multiples; 0 where one is not finite."""
+def _common_power_of_two(array: np.ndarray) -> float:
+    """Return the largest power of two up to 1 that divides all, or 0."""
     smallest = 1.0
     for part in (array.real, array.imag) if array.dtype.kind == "c" else (array,):
         size = np.abs(part.astype(np.float64))
@@ -98,19 +100,19 @@ def _grid(array: np.ndarray) -> float:
         if not np.isfinite(size).all():
             return 0.0
         mantissas, exponents = np.frexp(size)
-        units = np.ldexp(_lowest(mantissas).astype(np.float64), exponents - _ALL)
+        units = np.ldexp(_lowest_digit(mantissas).astype(np.float64), exponents - _ALL)
         smallest = min(smallest, float(np.min(units, initial=1.0)))
     return smallest
 
 
 def _digits(array: np.ndarray) -> np.ndarray:
-    """How many digits each number has, from the first to the last that is not 0; all of them where it is none."""
+    """Return how many binary digits each number has; all for infinities, NaN."""
     mantissas, _ = np.frexp(np.where(np.isfinite(array), array, 1 / 3))
-    lowest = _lowest(np.abs(mantissas))
+    lowest = _lowest_digit(np.abs(mantissas))
     return np.where(lowest == 0, 0, _ALL + 1 - np.frexp(lowest.astype(np.float64))[1])
 
 
-def _lowest(mantissas: np.ndarray) -> np.ndarray:
-    """The last digit of each that is not 0, of mantissas from 1/2 to 1, in units of the very last."""
+def _lowest_digit(mantissas: np.ndarray) -> np.ndarray:
+    """Return the lowest set digit of mantissas, in units of the last place."""
     whole = (mantissas * 2.0**_ALL).astype(np.int64)
     return np.asarray(whole & -whole)

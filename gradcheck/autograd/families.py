@@ -1,15 +1,14 @@
-"""Which file of `ops/` has which ops, and which of their other names: a family loads when one of its ops is first asked
-for, so that what a case does not use slows it down not at all.
+"""The families of ops, files of `ops/` that load on first use.
 
-A new op's name is written here, too; the test of families holds this to the files. The families in `rare_ops/` are
-those that few cases use.
+A new op's name and aliases are listed here too; a test compares this list with the files. `rare_ops/` has the families
+that few cases use.
 """
 
 from __future__ import annotations
 
 #: Products of two factors: of matrices and vectors, by `matmul` or one of its special cases.
 MATRIX_PRODUCTS = ("matmul", "mm", "bmm", "mv", "dot")
-#: Ops where each factor's gradient is the incoming one times the other factor, in an order that matters.
+#: Products in which a factor's gradient is the incoming one times the other factor, in an order that matters.
 PRODUCTS = (*MATRIX_PRODUCTS, "linear")
 #: Ops that add up products, so that they multiply more often than their result has elements.
 CONTRACTIONS = ("matmul", "einsum", "tensordot")

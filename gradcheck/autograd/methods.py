@@ -1,7 +1,7 @@
-"""Names of ops as attributes of whatever ops can be applied to.
+"""Names of ops as attributes of tensors and formulas.
 
-Each is an attribute of the class, and not found by `__getattr__`: for a class that has one Python looks every attribute
-up the long way, ten times as long.
+Each is an attribute of the class; with `__getattr__`, Python would look up every attribute ten times as slowly.
+    The attribute of this name, until somebody asks for it.=>    A placeholder for an attribute until its first use.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 
 class Methods:
-    """What has an attribute for every name that was offered."""
+    """A class with an attribute for every offered name."""
 
     __slots__ = ()
 
@@ -19,7 +19,7 @@ class Methods:
 class Offered:
     """The attribute of this name, until somebody asks for it.
 
-    find  `find(name, kind)` gives the attribute of that class and sets it, or raises AttributeError
+    find  `find(name, kind)` returns the attribute of that class and sets it, or raises AttributeError
     """
 
     __slots__ = ("_name",)

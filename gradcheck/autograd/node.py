@@ -1,4 +1,4 @@
-"""Node: an array together with what it was made from. Reverse sweeps run over nodes."""
+"""Node: an array with its op and arguments, over which sweeps run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def array_attributes(slot: str, names: tuple[str, ...] = ("shape", "dtype", "ndim")) -> Callable[[type[T]], type[T]]:
-    """Let instances of a class have these attributes of the array in a slot; read in C, faster than by a function."""
+    """Add attributes that read an array in a slot, in C and so quickly."""
 
     def add(kind: type[T]) -> type[T]:
         for name in names:
@@ -28,7 +28,7 @@ def array_attributes(slot: str, names: tuple[str, ...] = ("shape", "dtype", "ndi
 
 @array_attributes("data")
 class Node(Operators):
-    """A value in a graph: what `Tensor` and the formulas of the case language have in common.
+    """A value in a graph: the base of `Tensor` and of symbolic formulas.
 
     data           the values, an `ndarray`
     grad           the sum of the gradients of all backward passes so far, a node of the same shape and dtype; or None
@@ -71,7 +71,7 @@ class Node(Operators):
 
     @classmethod
     def record(cls, data: np.ndarray, op: Op, arguments: tuple[Any, ...]) -> Self:
-        """Return the result of an op, which requires a gradient and is linked to the op's arguments."""
+        """Return an op's result, which requires a gradient and has creators."""
         node = object.__new__(cls)
         Node.__init__(node, data, requires_grad=True)
         node.creation_op, node.arguments = op, arguments
@@ -85,7 +85,7 @@ class Node(Operators):
 
     @property
     def creators(self) -> tuple[Self, ...]:
-        """The nodes that it was made from, one for each use; empty for a leaf."""
+        """Return the nodes that it was made from, one for each use."""
         return tuple(nodes(self.creation_op, self.arguments))
 
     @property
@@ -94,7 +94,7 @@ class Node(Operators):
 
 
 def walk(roots: Iterable[N]) -> Iterator[N]:
-    """Yield every node that the roots were made of, and the roots, each once. Iterative: no graph is too deep."""
+    """Yield the roots and all nodes below them, each once; iterative."""
     stack = list(dict.fromkeys(roots))
     seen = set(stack)
     while stack:
@@ -106,7 +106,7 @@ def walk(roots: Iterable[N]) -> Iterator[N]:
 
 
 def nodes(op: Op | None, args: tuple[Any, ...]) -> list[Any]:
-    """Return the nodes among the arguments of an op, those in its sequence last; none for a leaf's, which are empty."""
+    """Return the nodes among an op's arguments, those in a sequence last."""
     found = [arg for arg in args if isinstance(arg, Node)]
     if op is not None and op.sequence is not None:
         found += [item for item in args[op.sequence] if isinstance(item, Node)]

@@ -1,4 +1,4 @@
-"""NumPy's and SciPy's errors: in the words of the case language, or as a function that an older version lacks."""
+"""NumPy's and SciPy's errors, reworded; features of newer versions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MEANINGS = (
 
 
 def reworded(text: str) -> str:
-    """Return a message of NumPy's in gradcheck's words; an unknown one as it is."""
+    """Return NumPy's message in gradcheck's words; unknown ones unchanged."""
     for pattern, meaning in _MEANINGS:
         found = re.fullmatch(pattern, text.strip())
         if found:
@@ -53,19 +53,18 @@ def reworded(text: str) -> str:
 # Versions --------------------------------------------------------------------------------------------
 
 _TITLES = {"numpy": "NumPy", "scipy": "SciPy"}
-#: Functions of NumPy that have been overridden are named by what dispatches them.
-_UNKNOWN = re.compile(r"(?:\w+\.)*?_?(\w+?)(?:_dispatcher)?\(\) got an unexpected keyword argument '(\w+)'")
+#: NumPy names some functions by their dispatchers.
+_UNEXPECTED_ARGUMENT = re.compile(r"(?:\w+\.)*?_?(\w+?)(?:_dispatcher)?\(\) got an unexpected keyword argument '(\w+)'")
 
 
 def missing_feature(op: str, error: Exception) -> Unsupported | None:
-    """The error where the forward of an op has asked NumPy or SciPy for a function or an argument that the installed
-    version does not have; None where it is about anything else."""
+    """Return Unsupported for an op's call of a newer NumPy or SciPy; or None."""
     if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
         library = error.obj.__name__.partition(".")[0]
         what = f"{error.obj.__name__}.{error.name}"
         return _unsupported(op, library, f"has no {what}", what) if library in _TITLES else None
-    found = _UNKNOWN.search(str(error)) if isinstance(error, TypeError) else None
-    module = _home_of(found[1]) if found else ""
+    found = _UNEXPECTED_ARGUMENT.search(str(error)) if isinstance(error, TypeError) else None
+    module = _module_with(found[1]) if found else ""
     if found is None or not module:
         return None
     what = f"{found[2]}= in {module}.{found[1]}"
@@ -77,7 +76,7 @@ def _unsupported(op: str, library: str, lack: str, what: str) -> Unsupported:
     return Unsupported(f"{op}: {_TITLES[library]} {version} {lack}, which a newer one does", lacks=what)
 
 
-def _home_of(name: str) -> str:
-    """The module of NumPy or SciPy, of those that are loaded, that has a function of this name; empty for none."""
+def _module_with(name: str) -> str:
+    """Return the loaded library module with this function; or ""."""
     modules = ("numpy", "numpy.linalg", "numpy.fft", "scipy.special", "scipy.linalg")
     return next((m for m in modules if m in sys.modules and callable(getattr(sys.modules[m], name, None))), "")

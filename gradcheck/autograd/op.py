@@ -1,4 +1,4 @@
-"""What an op is: one record that the parser, the engines, the oracles, the docs and the tests all read."""
+"""Op, the one record of an operation, and the table of all ops."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from gradcheck.autograd.promotion import ARRAYS, conversion, in_single, kinds_of
 from gradcheck.autograd.signature import Parameter, Signature
 from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
-#: `rule(cotangent, output, *arguments)` gives the cotangent of one argument. It is written in ops and operators
-#: alone, so it yields arrays for arrays, tensors for tensors and formulas for formulas.
+#: `rule(cotangent, output, *arguments)` returns the cotangent of one argument. It is written in ops and operators
+#: alone, so it returns arrays for arrays, tensors for tensors and formulas for formulas.
 Rule = Callable[..., Any]
 
 #: Types of most arguments that are no tensors, known not to handle ops themselves.
 _WITHOUT_HANDLER = frozenset((np.ndarray, float, int, bool, str, tuple, list, slice, type(None)))
-#: The names of all ops, and others for the same, to the module that enters them in the table.
+#: By the name or alias of an op, the module that defines it.
 _HOMES = {name: f"gradcheck.autograd.ops.{family}" for family, names in FAMILIES.items() for name in names.split()}
 for _name in _HOMES:
     offer(_name)
 
 
 class _Table(dict[str, "Op"]):
-    """Every op by its name: what is asked for and not there yet is loaded with its family."""
+    """All ops by name; a missing one is loaded with its family."""
 
     def __missing__(self, name: str) -> Op:
         found = lookup(name)
@@ -42,11 +42,11 @@ class _Table(dict[str, "Op"]):
         return found
 
 
-#: The ops that are loaded, by their names: `matmul`, `linalg.inv`, …; any other is loaded where it is asked for.
+#: The ops by name: `matmul`, `linalg.inv`, …; a registry that loads them on first use.
 TABLE: dict[str, Op] = _Table()
-#: Other names that users write for the same ops, to the name in `TABLE`.
+#: By alias, the name of the op in `TABLE`.
 ALIASES: dict[str, str] = {}
-#: By the exact type of an argument, a function that takes a whole call: `call(op, args, kwargs)`.
+#: By the exact type of an argument, a function that handles the call: `call(op, args, kwargs)`.
 CALLS: dict[type, Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]] = {}
 
 
@@ -54,18 +54,16 @@ CALLS: dict[type, Callable[[Op, tuple[Any, ...], dict[str, Any]], Any]] = {}
 class Op(Signature):
     """One operation on tensors.
 
-    An elementwise op lists a rule or None for each of its operands; parameters after these are plain settings.
-
-    `forward` is plain NumPy, without branches on values. `rules` holds a gradient rule, or None, for each leading
-    parameter; an op without rules is a composition of others (`composite`) or has no gradient.
+    `forward` is plain NumPy, without branches on values. `rules` has a gradient rule, or None, for each leading
+    parameter, in an elementwise op for each operand. An op without rules is a `composite`, or has no gradient.
     """
 
     forward: Callable[..., Any]
     rules: tuple[Rule | None, ...] = ()
     composite: bool = False
-    #: Elementwise ops broadcast and promote dtypes; the sweep undoes the broadcasting, for them alone.
+    #: It broadcasts and promotes dtypes; the sweep undoes broadcasting for such ops alone.
     elementwise: bool = False
-    #: What the forward comes to for two operands of one floating dtype; long graphs are made of these.
+    #: The ufunc that the forward is for two operands of one floating dtype; long graphs are made of these.
     ufunc: np.ufunc | None = None
     #: The first argument is a mask, which takes no part in promotion.
     masked: bool = False
@@ -73,9 +71,9 @@ class Op(Signature):
     uniform: bool = False
     #: Integers become the default dtype first, as in `sin(1)` or `1 / 2`.
     floating: bool = False
-    #: Which kinds of numbers an elementwise op takes, once promoted: booleans, integers, floats, complex ones.
+    #: The kinds of numbers that an elementwise op takes, once promoted: booleans, integers, floats, complex ones.
     takes: str = "bifc"
-    #: It takes no booleans, not even beside a float, as the difference does not.
+    #: It takes no booleans, not even beside a float, like `sub`.
     numeric: bool = False
     #: A complex gradient is then `conj(rule(conj(cotangent), …))`; other rules handle complex numbers themselves.
     holomorphic: bool = True
@@ -84,26 +82,26 @@ class Op(Signature):
     analytic: bool = False
     #: The first argument is a symmetric (Hermitian) matrix of which one triangle is read; so is its gradient.
     symmetric: bool = False
-    #: Which argument is a sequence of tensors (`cat`, `einsum`); its rule returns a list of cotangents.
+    #: The place of an argument that is a sequence of tensors (`cat`, `einsum`); its rule returns a list.
     sequence: int | None = None
     #: Dotted path of the counterpart below `torch`.
     torch: str = ""
-    #: Whether it is also a method, `x.sum()`.
+    #: It is also a method, `x.sum()`.
     method: bool = True
-    #: Where each elementwise argument is drawn from, for tests: `((low, high), …)`.
+    #: The ranges of elementwise arguments in tests: `((low, high), …)`.
     domain: tuple[tuple[float, float], ...] = ((-3.0, 3.0),)
     #: Calls in the case language that show and test an op whose arguments have structure.
     samples: tuple[str, ...] = ()
-    #: Where the op has no derivative, in words: `0`, `ties`.
+    #: The points without a derivative, in words: `0`, `ties`.
     kinks: str = ""
     doc: str = ""
-    #: The forward rounds half precision itself, since it has a `dtype=` to obey.
+    #: The forward rounds half precision itself, for instance because of its `dtype=`.
     rounds: bool = False
-    #: What makes torch's result the one that is chosen here, where several are as right: signs of eigenvectors.
+    #: Turns torch's result into the one chosen here, if several are right: signs of eigenvectors.
     choice: Callable[[Any], Any] | None = None
-    #: Whether the rule is bounded at these arguments for numbers' sake, as torch's is, and then no derivative.
+    #: Returns whether the rule is bounded at these arguments, as torch's is, and so not the derivative.
     bounded: Callable[..., bool] | None = None
-    #: How many elements the result of these arguments has, for ops whose result can outgrow them.
+    #: Returns the number of elements of the result, for ops whose result can be larger than the arguments.
     elements: Callable[..., int] | None = None
     #: By parameter, the dtypes that torch takes there: of a tensor, or as a `dtype=`. Others are not restricted here.
     dtypes: dict[str, DtypeSet] = field(default_factory=dict)
@@ -114,7 +112,7 @@ class Op(Signature):
         return f"<op {self.signature}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run on plain arrays at once; let a tensor record itself, or a formula build itself.
+        """Run on plain arrays; let a tensor or a formula handle itself.
 
         Raises the errors of `gradcheck.errors` that say what does not fit: ArgumentError, DomainError, DtypeMismatch,
         IndexOutOfRange, ShapeMismatch.
@@ -125,11 +123,11 @@ class Op(Signature):
         return self.general(args, kwargs)
 
     def general(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The same, whatever the arguments are."""
+        """Call the op without the fast path, for any arguments."""
         bound = self.bind(args, kwargs)
         if self.composite:
             return self.forward(*bound)
-        candidates = bound if self.sequence is None else (*bound, *self._listed(bound[self.sequence]))
+        candidates = bound if self.sequence is None else (*bound, *self._tensor_list(bound[self.sequence]))
         for candidate in candidates:
             if type(candidate) not in _WITHOUT_HANDLER:
                 handler = getattr(type(candidate), "__apply_op__", None)
@@ -137,15 +135,15 @@ class Op(Signature):
                     return handler(self, bound)
         return self.compute(bound)
 
-    def _listed(self, tensors: Any) -> Any:
-        """The argument that is a sequence of tensors; a tensor is none, although it can be iterated over."""
+    def _tensor_list(self, tensors: Any) -> Any:
+        """Return a list of tensors. Raises ArgumentError for a single tensor."""
         if not isinstance(tensors, (list, tuple)):
             what = "one tensor" if hasattr(tensors, "dtype") else f"{tensors!r:.60}"
             raise ArgumentError(f"{self.name} takes a list of tensors, not {what}", hint=f"write {self.name}([x, y])")
         return tensors
 
     def compute(self, args: Sequence[Any]) -> Any:
-        """The forward on plain arrays, with torch's dtype promotion and the errors that calling the op raises."""
+        """Run the forward on plain arrays, with torch's dtype promotion."""
         try:
             if is_quiet():
                 return self._computed(args)
@@ -183,7 +181,7 @@ class Op(Signature):
         return rounded_to(found.half, self.forward(*in_single(lists)))
 
     def mismatch(self, args: Sequence[Any], error: ValueError) -> str:
-        """What shapes do not go together; NumPy's own words where it is about something else."""
+        """Return a message about shapes that do not fit, or NumPy's reworded."""
         shapes = [f"[{', '.join(map(str, arg.shape))}]" for arg in args if isinstance(arg, ARRAYS)]
         if len(shapes) > 1 and ("core dimension" in str(error) or "broadcast" in str(error)):
             verb = "do not broadcast" if self.elementwise else "do not go together"
@@ -200,10 +198,11 @@ def op(
     samples: str = "",
     **traits: Any,
 ) -> Callable[[Callable[..., Any]], Op]:
-    """Make an entry of the table from a NumPy function: `@op(lambda g, y, x: g.T, samples="t(randn(2, 3))")`.
+    """Enter a NumPy function: `@op(lambda g, y, x: g.T, samples="t(x)")`.
 
-    The function's own signature and docstring are the op's; a lambda takes `name` and `doc`. `samples` are calls parted
-    by semicolons. In these and in `torch`, `{}` stands for the op's name. `traits` are the other fields of `Op`.
+    The function's signature and docstring are the op's; a lambda takes `name` and `doc`. `samples` are calls separated
+    by semicolons. In these and in `torch`, `{}` stands for the op's name. A key of `dtypes` may list several
+    parameters. `traits` are the other fields of `Op`.
     """
 
     def decorate(forward: Callable[..., Any]) -> Op:
@@ -227,30 +226,30 @@ def op(
     return decorate
 
 
-#: Make an entry that is written in other ops and needs no gradient rule of its own: `@composite(samples="…")`.
+#: Enters an op that is written in other ops and needs no rule: `@composite(samples="…")`.
 composite = partial(op, (), composite=True)
-#: Make an entry that broadcasts and promotes dtypes, with a rule or None for each operand: `@elementwise(rule)`.
+#: Enters an op that broadcasts and promotes dtypes, with a rule or None for each operand: `@elementwise(rule)`.
 elementwise = partial(op, elementwise=True)
-#: Make an entry whose forward is linear in its tensors, and so analytic: `@linear(lambda g, y, x: g.T)`.
+#: Enters an op that is linear in its tensors, and so analytic: `@linear(lambda g, y, x: g.T)`.
 linear = partial(op, analytic=True)
 
 
 def row(name: str, doc: str, forward: Callable[..., Any], rules: Any, **traits: Any) -> Op:
-    """Make an elementwise entry in one line: `row("exp", "The exponential.", np.exp, rule)`; a ufunc has no code."""
+    """Enter a row: `row("exp", "The exponential.", np.exp, rule)`."""
     if isinstance(forward, np.ufunc):
         forward = _function_of(forward, _HOMES.get(name, __name__))
     return elementwise(rules, name=name, doc=doc, **traits)(forward)
 
 
 def _function_of(ufunc: np.ufunc, module: str) -> Callable[..., Any]:
-    """Return a function of `input`, or of `input` and `other`, that belongs to this module."""
+    """Return a function of one or two operands that calls a ufunc."""
     function = (lambda input: ufunc(input)) if ufunc.nin == 1 else (lambda input, other: ufunc(input, other))
     function.__module__ = module
     return function
 
 
 def _positional(forward: Callable[..., Any], parameters: tuple[Parameter, ...]) -> Callable[..., Any]:
-    """`forward`, taking its keyword-only parameters by position too: an op passes every argument in order."""
+    """Let keyword-only parameters be passed by position, as ops do."""
     named = [p.name for p in parameters if p.keyword_only]
     if not named:
         return forward
@@ -264,7 +263,7 @@ def _positional(forward: Callable[..., Any], parameters: tuple[Parameter, ...]) 
 
 
 def _parameters(forward: Callable[..., Any]) -> tuple[Parameter, ...]:
-    """Read off the code itself: `inspect.signature` would be a third of the time that the table takes to import."""
+    """Return the parameters, read off the code: `inspect` is too slow."""
     function: Any = inspect.unwrap(forward)
     code, keywords = function.__code__, function.__kwdefaults__ or {}
     names, count = code.co_varnames, code.co_argcount
@@ -287,7 +286,7 @@ def _register(entry: Op, aliases: tuple[str, ...]) -> None:
 
 
 def lookup(name: str) -> Op | None:
-    """The op that users call by this name, or None. Its family is loaded if it is not yet."""
+    """Return the op of this name or alias, or None; load its family."""
     found = TABLE.get(name) or TABLE.get(ALIASES.get(name, ""))
     if found is None and name in _HOMES:
         import_module(_HOMES[name])
@@ -296,12 +295,12 @@ def lookup(name: str) -> Op | None:
 
 
 def whole_table() -> dict[str, Op]:
-    """Every op by its name, once all families are loaded."""
+    """Load all families, and return every op by name."""
     for module in dict.fromkeys(_HOMES.values()):
         import_module(module)
     return TABLE
 
 
 def every_name() -> list[str]:
-    """What `lookup` knows: the names of ops, and others for the same, loaded or not."""
+    """Return the names and aliases of all ops, loaded or not."""
     return list(dict.fromkeys((*_HOMES, *TABLE, *ALIASES)))

@@ -1,4 +1,4 @@
-"""Python's operators and torch's methods, for whatever ops can be applied to: tensors and formulas."""
+"""Python's operators and torch's methods, for tensors and formulas."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _unary(name: str) -> Callable[[Any], Any]:
 
 
 class Operators(Methods):
-    """Operators, and every op of the table that is a method, looked up by name when they are used."""
+    """Operators and methods that look ops up by name when first used."""
 
     __slots__ = ()
     #: NumPy must leave `array * tensor` to the tensor.
@@ -83,8 +83,8 @@ def _method(name: str, entry: Any) -> Callable[..., Any]:
     return method
 
 
-def _found(name: str, kind: type) -> Any:
-    """The attribute of this name, from now on of the class. Raises AttributeError."""
+def _find_attribute(name: str, kind: type) -> Any:
+    """Return the attribute, and set it. Raises AttributeError."""
     entry = lookup(name)
     if entry is None or not entry.method:
         raise AttributeError(f"{kind.__name__} has no attribute {name!r}")
@@ -93,4 +93,4 @@ def _found(name: str, kind: type) -> Any:
     return found
 
 
-Offered.find = staticmethod(_found)
+Offered.find = staticmethod(_find_attribute)

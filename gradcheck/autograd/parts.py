@@ -1,13 +1,13 @@
-"""What torch calls the parts of results that are several tensors: `max(x, dim=1).values`, `linalg.qr(A).Q`.
+"""torch's names for the parts of results: `max(x, dim=1).values`.
 
-They are known by the op alone, so that a name is a place among the parts, and never an attribute that is looked up.
+The op alone decides, so that a name is a place among the parts, and never an attribute.
 """
 
 from __future__ import annotations
 
 _PLACES = ("values", "indices")
 _ONE_OF_ALL = dict.fromkeys(("max", "min", "median", "nanmedian"), _PLACES)
-#: By the op's name, in order.
+#: By the op's name, the names of its parts in order.
 PARTS: dict[str, tuple[str, ...]] = {
     **_ONE_OF_ALL,
     **dict.fromkeys(("sort", "topk", "mode", "kthvalue", "cummax", "cummin"), _PLACES),
@@ -27,7 +27,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "linalg.lstsq": ("solution", "residuals", "rank", "singular_values"),
     "triangular_solve": ("solution", "cloned_coefficient"),
 }
-#: All that a part is called.
+#: All names of parts.
 NAMES = frozenset(name for names in PARTS.values() for name in names)
-#: Ops that give several tensors only where they are told a dimension.
+#: Ops that return several tensors only with a `dim`.
 BY_DIMENSION = frozenset(_ONE_OF_ALL)

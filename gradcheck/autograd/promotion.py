@@ -1,4 +1,4 @@
-"""Operands of different dtypes combined by torch's rules; half precision computed in float32, as torch does on a CPU.
+"""Promotion of dtypes by torch's rules; half precision in float32.
 
 torch ranks the operands of an elementwise op: tensors with dimensions, then 0-d tensors, then Python numbers.
 A lower rank changes the result's dtype only if it is of a higher category (bool < integer < float < complex).
@@ -29,13 +29,13 @@ Kind = Any
 
 
 def kind_of(value: Any) -> Kind:
-    """Return what promotion looks at."""
+    """Return the kind of a value, on which promotion depends."""
     dtype = getattr(value, "dtype", None)
     return type(value) if dtype is None else dtype if value.ndim else (dtype,)
 
 
 def kinds_of(args: Sequence[Any], sequence: int | None) -> tuple[tuple[Kind, ...], tuple[Kind, ...]]:
-    """Return the kind of each argument, and of each item of the argument that is a `sequence`."""
+    """Return the kinds of arguments, and of the items of a `sequence`."""
     kinds = [  # `kind_of`, written out: every op comes here
         (value.dtype if value.ndim else (value.dtype,)) if isinstance(value, ARRAYS) else type(value) for value in args
     ]
@@ -43,7 +43,7 @@ def kinds_of(args: Sequence[Any], sequence: int | None) -> tuple[tuple[Kind, ...
 
 
 def result_dtype(operands: Sequence[Any]) -> np.dtype:
-    """Return the dtype that torch gives an elementwise op on arrays and Python numbers; other values do not count."""
+    """Return the dtype that torch gives an elementwise op on operands."""
     return _common_dtype(map(kind_of, operands), default_dtype())
 
 
@@ -86,7 +86,7 @@ def _common(a: np.dtype, b: np.dtype) -> np.dtype:
             return np.result_type(a, b)
         other = b if a == BFLOAT16 else a
         return np.dtype(np.float32) if other == np.float16 else other
-    if category(low) == 2 and low == np.float64:  # and the other is complex
+    if category(low) == 2 and low == np.float64:  # the other is complex
         return np.dtype(np.complex128)
     return high
 
@@ -95,7 +95,7 @@ def _common(a: np.dtype, b: np.dtype) -> np.dtype:
 
 
 class Conversion(NamedTuple):
-    """What an op's arguments become before its forward sees them.
+    """Conversion of an op's arguments before its forward.
 
     dtype   the common dtype of the operands of an elementwise op; None for any other op
     places  the operands that must be converted to it
@@ -118,7 +118,7 @@ class Conversion(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def conversion(op: Any, kinds: tuple[Kind, ...], listed: tuple[Kind, ...], default: np.dtype) -> Conversion:
-    """Return what arguments become for `op` that have these kinds (`kinds_of`), while `default` is the default dtype.
+    """Return the conversion of arguments of these kinds; cached.
 
     Raises DtypeMismatch where the op does not take them.
     """
@@ -135,10 +135,7 @@ def conversion(op: Any, kinds: tuple[Kind, ...], listed: tuple[Kind, ...], defau
 
 
 def _operands(op: Any, kinds: tuple[Kind, ...], default: np.dtype) -> tuple[np.dtype | None, tuple[int, ...]]:
-    """Return the common dtype of an elementwise op's operands, and which of them must be converted to it.
-
-    None where there is no operand.
-    """
+    """Return the operands' common dtype, or None; and those to convert."""
     places = [place for place in range(int(op.masked), min(len(op.rules), len(kinds))) if _is_operand(kinds[place])]
     if not places:
         return None, ()
@@ -181,14 +178,14 @@ def _require_one(name: str, dtypes: Iterable[np.dtype]) -> None:
 
 
 def in_single(value: Any) -> Any:
-    """Half-precision arrays as float32, in a list too; anything else as it is."""
+    """Return half-precision arrays as float32, in lists too."""
     if isinstance(value, list):
         return [in_single(item) for item in value]
     return value.astype(np.float32) if isinstance(value, ARRAYS) and value.dtype in HALVES else value
 
 
 def rounded_to(half: np.dtype, result: Any) -> Any:
-    """An array, or each of a tuple of arrays, in half precision where it was computed in float32, else as it is."""
+    """Round arrays computed in float32 to half precision."""
     if isinstance(result, tuple):
         return tuple(rounded_to(half, part) for part in result)
     array = np.asanyarray(result)

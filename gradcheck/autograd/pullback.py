@@ -1,4 +1,4 @@
-"""One op's part of the reverse sweep: from its result's cotangent to those of its arguments, by its rules."""
+"""Pullback of one op: from a result's cotangent to the arguments'."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from gradcheck.autograd.op import TABLE, Op
 from gradcheck.autograd.promotion import in_single
 from gradcheck.errors import NoGradRequired, ShapeMismatch
 
-#: What one use of a node contributes to the node's gradient: the node, and the contribution.
+#: A node, and the contribution of one use to its gradient.
 Share = tuple[Any, Any]
 
 
 def pull_arrays(node: Node, gradient: np.ndarray) -> list[tuple[Any, np.ndarray]]:
-    """Return what each use of an argument of `node` that requires a gradient receives from `gradient`, as arrays.
+    """Return each use of an argument that requires a gradient with its share.
 
     Raises NoGradRequired for a leaf.
     """
@@ -26,7 +26,7 @@ def pull_arrays(node: Node, gradient: np.ndarray) -> list[tuple[Any, np.ndarray]
 
 
 def pull_values(node: Node, gradient: np.ndarray, output: np.ndarray, values: Sequence[Any]) -> list[Share]:
-    """Return the same, of a node whose op was applied to the arrays `values`, and gave `output`.
+    """Pull back an op that made `output` of the arrays `values`.
 
     Half precision is computed in float32, and each share rounded once.
     """
@@ -37,12 +37,12 @@ def pull_values(node: Node, gradient: np.ndarray, output: np.ndarray, values: Se
 
 
 def pull_nodes(node: Node, gradient: Node) -> list[Share]:
-    """Return the same as nodes that record how they were computed, so that they can be differentiated again."""
+    """Pull back by nodes, which can be differentiated again."""
     return shares(node, gradient, node, node.arguments)
 
 
 def shares(node: Node, gradient: Any, output: Any, values: Sequence[Any]) -> list[Share]:
-    """Return the same as arrays, tensors or formulas: whatever the gradient, the output and the values are."""
+    """Pull back arrays, tensors or formulas, whatever the values are."""
     op = _creation_op(node)
     conjugate = op.holomorphic and gradient.dtype.kind == "c"
     if conjugate:
@@ -53,16 +53,16 @@ def shares(node: Node, gradient: Any, output: Any, values: Sequence[Any]) -> lis
             if arg.requires_grad:
                 share = cotangent_of(op, position, gradient, output, values)
                 found.append((arg, fit(op, share.conj() if conjugate else share, values[position])))
-        elif position == op.sequence and any(map(_wants, arg)):
+        elif position == op.sequence and any(map(_is_wanted, arg)):
             parts = cotangent_of(op, position, gradient, output, values)
             for item, share, value in zip(arg, parts, values[position], strict=True):
-                if _wants(item):
+                if _is_wanted(item):
                     found.append((item, fit(op, share.conj() if conjugate else share, value)))
     return found
 
 
 def cotangent_of(op: Op, position: int, gradient: Any, output: Any, values: Sequence[Any]) -> Any:
-    """Return the cotangent of the argument at `position` by its rule; of the argument that is a sequence, a list."""
+    """Return an argument's cotangent by its rule; a list for a sequence."""
     rule = op.rules[position] if position < len(op.rules) else None
     if rule is not None:
         return rule(gradient, output, *values)
@@ -76,12 +76,12 @@ def _creation_op(node: Node) -> Op:
     return node.creation_op
 
 
-def _wants(arg: Any) -> bool:
+def _is_wanted(arg: Any) -> bool:
     return isinstance(arg, Node) and arg.requires_grad
 
 
 def fit(op: Op, cotangent: Any, arg: Any) -> Any:
-    """Return a rule's cotangent in the shape and dtype of the argument, summed where the argument was broadcast."""
+    """Return a cotangent in the argument's shape and dtype."""
     if cotangent.shape != arg.shape:
         if not op.elementwise:
             raise ShapeMismatch(f"the gradient rule of {op.name} made {cotangent.shape} for an argument of {arg.shape}")

@@ -1,11 +1,10 @@
-"""Arrays whose every elementary operation rounds at random: Monte Carlo arithmetic.
+"""Monte Carlo arithmetic: arrays whose operations round at random.
 
-Ops and gradient rules are written in NumPy and in ops; given such arrays they yield results that rounding has moved,
-and how far several of these lie apart says how far rounding may take each element (La Porte and Vignes, "Error analysis
-in computing", IFIP 1974; Parker, "Monte Carlo arithmetic", 1997). A result is moved by a relative amount, each element
-by its own. A sum, and a product of matrices, is moved at each of its terms, for terms that cancel leave what rounding
-has made of them. What is exact stays as it is: moved data, signs, comparisons, sums of small integers, and results so
-short that no digit can have been lost.
+Ops and gradient rules are written in NumPy and in ops; given such arrays they yield results that rounding has moved.
+The spread of several such results estimates the effect of rounding (La Porte and Vignes, "Error analysis in computing",
+IFIP 1974; Parker, "Monte Carlo arithmetic", 1997). Each element of a result is moved by a relative amount of its own. A
+sum, and a product of matrices, is moved at each of its terms, since terms that cancel leave the error. Exact results
+stay: moved data, signs, comparisons, sums of small integers, and results so short that no digit can be lost.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ _NEVER_ZERO = frozenset(
 )
 #: Functions of NumPy's that are written in ufuncs, which round by themselves.
 _WRITTEN_IN_UFUNCS = frozenset((np.sum, np.mean, np.prod, np.cumsum, np.cumprod, np.angle, np.var, np.std))
-#: Functions that move data, choose, or compare. All others compute, and not by ufuncs: at best they are backward
-#: stable, and return what is right for arguments that are a few roundings away.
+#: Functions that move data, choose, or compare. All others compute, not by ufuncs: at best they are backward stable,
+#: so that their result is exact for arguments that are a few roundings away.
 _MOVE_DATA = frozenset(
     (
         *(np.concatenate, np.stack, np.hstack, np.vstack, np.split, np.array_split, np.where, np.select, np.choose),
@@ -42,8 +41,8 @@ _MOVE_DATA = frozenset(
         *(np.shape, np.ndim, np.size, np.result_type, np.can_cast, np.iscomplexobj, np.isrealobj, np.may_share_memory),
     )
 )
-#: Those that are backward stable for a matrix as a whole: its small elements and its zeros may lose what its large ones
-#: round by (Higham, "Accuracy and stability of numerical algorithms", 2002, ch. 9, 10, 19).
+#: Functions that are backward stable for a matrix as a whole: an error of small elements and zeros may be as large as
+#: a rounding of its large ones (Higham, "Accuracy and stability of numerical algorithms", 2002, ch. 9, 10, 19).
 _STABLE_AS_A_WHOLE = frozenset(
     (
         *(np.linalg.inv, np.linalg.solve, np.linalg.det, np.linalg.slogdet, np.linalg.pinv, np.linalg.lstsq),
@@ -55,9 +54,11 @@ _STABLE_AS_A_WHOLE = frozenset(
 
 
 class Roundings:
-    """Where roundings come from. `size` is the largest of them, relative to the number and in units of the distance
-    from 1 to the next number of its dtype, of which true ones are at most a half; of `coarsest`, a half precision,
-    where an op on numbers of that is computed in more digits. Other libraries add up in fewer."""
+    """A source of random roundings.
+
+    `size` is the largest, in units of the distance from 1 to the next number of the dtype; true ones are at most 1/2,
+    but other libraries sum in fewer digits. `coarsest` is a half precision that an op computes in more digits.
+    """
 
     __slots__ = ("_coarsest", "_generator", "size")
 
@@ -65,24 +66,24 @@ class Roundings:
         self._generator, self.size, self._coarsest = generator, size, coarsest
 
     def as_of(self, coarsest: np.dtype) -> Roundings:
-        """The same, never smaller than those of a coarser dtype."""
+        """Return roundings at least as large as those of a coarser dtype."""
         return Roundings(self._generator, self.size, coarsest)
 
     def of(self, array: Any) -> Rounded:
-        """An array with the same elements, from which others are computed with these roundings."""
+        """Return an array whose results have these roundings."""
         found = np.asarray(array).view(Rounded)
         found.roundings = self
         return found
 
     def moved(self, array: np.ndarray, terms: int = 1) -> np.ndarray:
-        """Every element moved; of a sum, or what goes into it, by what so many terms may lose on the way."""
+        """Move every element, by as much as sums of so many terms may lose."""
         if terms <= 1 and array.dtype == _FLOAT64:
-            return self._moved(array, np.abs(array))
+            return self._move(array, np.abs(array))
         growth = 1 + np.log2(max(terms, 1)) / 2
-        return self._parts(array, lambda part, size: self._moved(part, growth * size))
+        return self._parts(array, lambda part, size: self._move(part, growth * size))
 
     def moved_as_a_whole(self, array: np.ndarray) -> np.ndarray:
-        """Every element of a vector or of a stack of matrices moved as the largest of its own is, zeros too."""
+        """Move each element, zeros too, by as much as a matrix's largest."""
         if not is_differentiable(array.dtype) or array.size == 0:
             return array
         largest = np.abs(array).max(axis=tuple(range(array.ndim))[-2:], keepdims=True)
@@ -90,18 +91,17 @@ class Roundings:
         return np.asarray(array + noise, array.dtype)
 
     def narrowed(self, array: np.ndarray, dtype: np.dtype, exact: np.ndarray | bool = True) -> np.ndarray:
-        """The array in a dtype of fewer digits, where some are lost rounded at random, and where it is not `exact`."""
+        """Cast to fewer digits, rounded at random unless exact."""
         nearest = array.astype(dtype)
 
         def rounded(part: np.ndarray, size: np.ndarray) -> np.ndarray:
-            return self._moved(part, size, real_of(dtype))
+            return self._move(part, size, real_of(dtype))
 
         kept = (nearest.astype(array.dtype) == array) | (array != array)
         return np.where(~(kept & exact), self._parts(array, rounded).astype(dtype), nearest)
 
     def underflowed(self, array: np.ndarray, args: list[Any]) -> np.ndarray:
-        """A result with zeros that stand for numbers too small for the dtype as one of those on their two sides; of
-        larger roundings, further away."""
+        """Replace zeros that underflowed by tiny numbers on either side."""
         if np.count_nonzero(array) == array.size:
             return array
         lost = array == 0
@@ -114,7 +114,7 @@ class Roundings:
         return np.where(lost, smallest * steps.astype(array.dtype), array)
 
     def _parts(self, array: np.ndarray, move: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
-        """`move(part, size)` of the real and the imaginary part, which round by the size of the number."""
+        """Apply `move(part, size)` to the real and the imaginary part."""
         if not is_differentiable(array.dtype):
             return array
         if array.dtype.kind != "c":
@@ -124,8 +124,8 @@ class Roundings:
         found.real, found.imag = move(array.real, size), move(array.imag, size)
         return found
 
-    def _moved(self, array: np.ndarray, size: np.ndarray, dtype: np.dtype | None = None) -> np.ndarray:
-        """Every element that is a number other than 0, by a random part of a `size` as `dtype` rounds it."""
+    def _move(self, array: np.ndarray, size: np.ndarray, dtype: np.dtype | None = None) -> np.ndarray:
+        """Move nonzero finite elements by a random part of a `size`."""
         precision = dtype or self._coarsest or array.dtype
         bound = self.size * 2.0 ** (1 - DIGITS[precision])
         amounts = self._generator.uniform(-bound, bound, array.shape).astype(array.dtype, copy=False)
@@ -135,7 +135,7 @@ class Roundings:
 
 
 class Rounded(np.ndarray):
-    """An array from which everything is computed with random roundings."""
+    """An array whose results have random roundings."""
 
     roundings: Roundings
 
@@ -145,7 +145,7 @@ class Rounded(np.ndarray):
             self.roundings = known
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **settings: Any) -> Any:
-        """A ufunc on plain arrays, moved in its terms where it adds them up, and in its result."""
+        """Apply a ufunc to plain arrays, and move its terms or result."""
         roundings = _roundings_of((*inputs, *(out or ())))
         args = [_plain(value) for value in inputs]
         with quiet():
@@ -155,26 +155,29 @@ class Rounded(np.ndarray):
             if target is not None:
                 target[...] = part
                 return roundings.of(target)
-        return _wrapped(roundings, found)
+        return _wrap(roundings, found)
 
     def __array_function__(self, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
-        """A function of NumPy's: what computes is moved in its arguments and its result, what moves data is exact."""
+        """Apply a NumPy function; moving data is exact, computing is not."""
         if function in _WRITTEN_IN_UFUNCS:
             return super().__array_function__(function, types, args, kwargs)
         roundings = _roundings_of((*args, *kwargs.values()))
         if function in _MOVE_DATA:
-            plain = _each(_unchanged, args), {name: _each(_unchanged, value) for name, value in kwargs.items()}
-            return _wrapped(roundings, function(*plain[0], **plain[1]))
+            plain = (
+                _convert(_unchanged, args),
+                {name: _convert(_unchanged, value) for name, value in kwargs.items()},
+            )
+            return _wrap(roundings, function(*plain[0], **plain[1]))
 
         def inexact(array: np.ndarray) -> np.ndarray:
             as_a_whole = function in _STABLE_AS_A_WHOLE
             return roundings.moved_as_a_whole(array) if as_a_whole else roundings.moved(array, array.size)
 
-        moved = _each(inexact, args), {name: _each(inexact, value) for name, value in kwargs.items()}
-        return _wrapped(roundings, function(*moved[0], **moved[1]), roundings.moved)
+        moved = _convert(inexact, args), {name: _convert(inexact, value) for name, value in kwargs.items()}
+        return _wrap(roundings, function(*moved[0], **moved[1]), roundings.moved)
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
-        """In another dtype; rounded at random where that has fewer digits."""
+        """Cast; round at random if the dtype has fewer digits."""
         target, plain = np.dtype(dtype), _plain(self)
         narrower = DIGITS.get(real_of(target), 53) < DIGITS.get(real_of(plain.dtype), 0)
         if is_differentiable(target) and narrower and (target.kind == "c") == (plain.dtype.kind == "c"):
@@ -188,7 +191,7 @@ class Rounded(np.ndarray):
 
 
 def _rounded(roundings: Roundings, ufunc: np.ufunc, method: str, args: list[Any], settings: dict[str, Any]) -> Any:
-    """What a ufunc, or a method of one, makes of plain arrays."""
+    """Return a rounded ufunc, or method of one, of plain arrays."""
     if method == "at":
         return ufunc.at(*args[:2], *(roundings.moved(np.asarray(value)) for value in args[2:]))
     if ufunc in EXACT:
@@ -201,7 +204,7 @@ def _rounded(roundings: Roundings, ufunc: np.ufunc, method: str, args: list[Any]
 
 
 def _elementwise(roundings: Roundings, ufunc: np.ufunc, args: list[Any], settings: dict[str, Any]) -> Any:
-    """Numbers of less than double precision are computed in that, and rounded once."""
+    """Compute in double precision, and round once."""
     found = ufunc(*args, **settings)
     if isinstance(found, tuple):
         return tuple(roundings.moved(part) for part in found)
@@ -220,7 +223,7 @@ def _elementwise(roundings: Roundings, ufunc: np.ufunc, args: list[Any], setting
 def _sum_of(
     roundings: Roundings, ufunc: np.ufunc, method: str, args: list[Any], settings: dict[str, Any]
 ) -> np.ndarray:
-    """A reduction, or a product of matrices: with its terms moved, unless it adds up numbers without losing a digit."""
+    """Return a sum or matrix product with moved terms, unless exact."""
     count = len(args) if ufunc.signature is not None else 1
     factors = [np.asarray(value) for value in args[:count]]
     terms = factors[0].shape[-1] if ufunc.signature is not None else factors[0].size
@@ -233,7 +236,7 @@ def _sum_of(
 
 
 def _partial_sums(roundings: Roundings, terms: np.ndarray, args: list[Any], settings: dict[str, Any]) -> np.ndarray:
-    """Each sum moved by what has moved the ones before it."""
+    """Move each partial sum by the moves of those before it."""
     sums = np.add.accumulate(terms, *args, **settings)
     if adds_exactly(terms.size, [terms]):
         return np.asarray(sums)
@@ -251,12 +254,12 @@ def _unchanged(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _each(change: Callable[[np.ndarray], np.ndarray], value: Any) -> Any:
-    """The same arguments, in nested sequences too, with changed plain arrays for rounded ones."""
+def _convert(change: Callable[[np.ndarray], np.ndarray], value: Any) -> Any:
+    """Change the rounded arrays among arguments, also in sequences."""
     if isinstance(value, Rounded):
         return change(_plain(value))
     if isinstance(value, (list, tuple)):
-        return type(value)(_each(change, item) for item in value)
+        return type(value)(_convert(change, item) for item in value)
     return value
 
 
@@ -271,9 +274,9 @@ def _roundings_of(values: Iterable[Any]) -> Roundings:
     raise TypeError("no rounded array among the arguments")
 
 
-def _wrapped(roundings: Roundings, result: Any, change: Callable[[np.ndarray], np.ndarray] = _unchanged) -> Any:
-    """Arrays among a function's results, changed, as rounded ones; named tuples stay what they are."""
+def _wrap(roundings: Roundings, result: Any, change: Callable[[np.ndarray], np.ndarray] = _unchanged) -> Any:
+    """Wrap the arrays among results as rounded; keep named tuples."""
     if isinstance(result, (list, tuple)):
-        parts = [_wrapped(roundings, part, change) for part in result]
+        parts = [_wrap(roundings, part, change) for part in result]
         return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
     return roundings.of(change(np.asarray(result))) if isinstance(result, (np.ndarray, np.generic)) else result

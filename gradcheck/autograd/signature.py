@@ -1,4 +1,4 @@
-"""An op's signature, and the arguments that a person gives put in its order."""
+"""An op's signature, and the binding of arguments to it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 from gradcheck.errors import ArgumentError
 
-#: NumPy's words for torch's; both are taken.
+#: NumPy's names of parameters to torch's; both are taken.
 KEYWORD_ALIASES = {"axis": "dim", "keepdims": "keepdim"}
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter; `default` is `inspect.Parameter.empty` where it is required."""
+    """One parameter; `default` is `inspect.Parameter.empty` if required."""
 
     name: str
     default: Any = inspect.Parameter.empty
@@ -55,7 +55,7 @@ class Signature:
 
     @property
     def signature(self) -> str:
-        """As a person writes it: `sum(input, dim=None, keepdim=False)`."""
+        """Return it in Python's form: `sum(input, dim=None, keepdim=False)`."""
         parts: list[str] = []
         for p in self.parameters:
             if p.keyword_only and "*" not in "".join(parts):
@@ -65,7 +65,7 @@ class Signature:
         return f"{self.name}({', '.join(parts)})"
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """All arguments in the signature's order, defaults filled in. Raises ArgumentError."""
+        """Return all arguments in order, with defaults. Raises ArgumentError."""
         if not kwargs:
             fill = self._fills.get(len(args))
             if fill is not None:
@@ -125,5 +125,5 @@ class Signature:
 
 
 def _listed(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """`(2, 3)` of the arguments `2, 3` and of the one argument `[2, 3]` alike."""
+    """Return `(2, 3)` for the arguments `2, 3`, and for `[2, 3]`."""
     return tuple(values[0]) if len(values) == 1 and isinstance(values[0], (list, tuple)) else values

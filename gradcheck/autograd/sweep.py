@@ -1,4 +1,4 @@
-"""The reverse sweep: every node waits until all its children have reported, then passes its gradient on."""
+"""The reverse sweep: a node passes on its gradient once it is complete."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from gradcheck.autograd.node import N
 from gradcheck.autograd.pullback import Share
 from gradcheck.errors import BackwardTwice
 
-#: `pull(node, gradient)` gives what each creator that requires a gradient receives, one entry for each use.
+#: `pull(node, gradient)` returns a share for each use of a creator that requires a gradient.
 Pull = Callable[[Any, Any], Iterable[Share]]
 
 
 def sweep(
     roots: Sequence[N], seeds: Sequence[Any], pull: Pull, *, keep: frozenset[N] = frozenset(), release: bool = False
 ) -> dict[N, Any]:
-    """Return the gradients of leaves, of nodes that retain theirs, and of those in `keep`.
+    """Return the gradients of leaves, retaining nodes and those in `keep`.
 
     `seeds` are the incoming gradients of the roots; `release` frees what the graph saved for its rules. Linear in nodes
     and uses, and iterative: no graph is too deep. Raises BackwardTwice.
@@ -45,9 +45,9 @@ def sweep(
 
 
 def count_pending(roots: Sequence[N]) -> dict[N, int]:
-    """Return how many contributions each node at or below `roots` that requires a gradient will receive.
+    """Return how many contributions each node below `roots` will receive.
 
-    A node used k times by one child receives k. Raises BackwardTwice where an earlier pass has freed one of the nodes.
+    A node used k times by one child receives k. Raises BackwardTwice if an earlier pass has freed a node.
     """
     waiting = dict.fromkeys(roots, 0)
     stack = list(waiting)
@@ -65,7 +65,7 @@ def count_pending(roots: Sequence[N]) -> dict[N, int]:
 
 
 def backward_twice() -> BackwardTwice:
-    """Return the error of a pass through a node that an earlier pass has freed."""
+    """Return the error of a second pass through a freed node."""
     return BackwardTwice(
         "a second backward pass through a graph whose saved values are freed",
         hint="pass retain_graph=True to the first",

@@ -1,4 +1,4 @@
-"""Tensor: an array that takes part in automatic differentiation, as users hold it."""
+"""Tensor, an array with automatic differentiation."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from gradcheck.errors import DtypeMismatch
 
 @accelerator.accelerate
 class Tensor(accelerator.TensorNode):
-    """An n-dimensional array of numbers that takes part in automatic differentiation.
+    """An n-dimensional array with automatic differentiation.
 
     data           the values, an `ndarray`
     requires_grad  whether gradients flow to it
-    grad           after `backward()`, the accumulated gradient of a leaf, or of a tensor that was told to
+    grad           after `backward()`, the accumulated gradient of a leaf, or of a tensor after
                    `retain_grad()`: a Tensor of the same shape and dtype; None before
     creators       the tensors it was made from; empty for a leaf
     creation_op    the op that made it; None for a leaf
@@ -29,10 +29,10 @@ class Tensor(accelerator.TensorNode):
     __slots__ = ()
 
     def __init__(self, data: Any, requires_grad: bool = False, dtype: Any = None) -> None:
-        """A leaf with a copy of `data`: numbers, nested lists of them, an array or a tensor.
+        """Make a leaf with a copy of numbers, nested lists, or a tensor.
 
-        Floats that are no array take the default dtype unless `dtype` says otherwise. Raises DtypeMismatch for what is
-        no number, and for integers that are to require a gradient.
+        Python floats get the default dtype unless `dtype` is given. Raises DtypeMismatch for other objects than
+        numbers, and for integers that are to require a gradient.
         """
         if isinstance(data, Tensor):
             data = data.data
@@ -44,7 +44,7 @@ class Tensor(accelerator.TensorNode):
         super().__init__(array)
         self.requires_grad_(requires_grad)
 
-    # What it is --------------------------------------------------------------------------------
+    # Values --------------------------------------------------------------------------------------
 
     def dim(self) -> int:
         return self.data.ndim
@@ -82,28 +82,28 @@ class Tensor(accelerator.TensorNode):
     # Gradients -----------------------------------------------------------------------------------
 
     def backward(self, gradient: Any = None, retain_graph: bool = False, create_graph: bool = False) -> None:
-        """Add to the `grad` of every leaf below this tensor the gradient that flows from here.
+        """Add the gradient of this tensor to the `grad` of all leaves below it.
 
-        `gradient` is the incoming one, of this tensor's shape; it may be left out for one element, and is then 1.
-        The graph's saved values are freed unless `retain_graph`; with `create_graph` the gradients can be
-        differentiated again. Raises NonScalarBackward, NoGradRequired, BackwardTwice, ShapeMismatch.
+        `gradient` is the incoming one, of this tensor's shape, 1 by default for one element. `retain_graph` keeps the
+        graph's saved values; `create_graph` makes the gradients differentiable. Raises NonScalarBackward,
+        NoGradRequired, BackwardTwice, ShapeMismatch.
         """
         backward([self], [gradient], retain_graph=retain_graph or create_graph, create_graph=create_graph)
 
     def retain_grad(self) -> None:
-        """Keep this tensor's own gradient too, although it is not a leaf."""
+        """Keep this tensor's own gradient, although it is not a leaf."""
         self.retains_grad = True
 
     def zero_grad(self) -> None:
-        """Forget the accumulated gradient."""
+        """Drop the accumulated gradient."""
         self.grad = None
 
     def detach(self) -> Tensor:
-        """The same values, cut off from the graph."""
+        """Return the same values without a graph."""
         return self.wrap(self.data)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Set `requires_grad`, and return the tensor. Raises DtypeMismatch for integers and booleans."""
+        """Set `requires_grad`; return the tensor. Raises DtypeMismatch."""
         if requires_grad and not dtypes.is_differentiable(self.dtype):
             raise DtypeMismatch(f"only floating and complex tensors can require gradients, not {self.dtype}")
         self.requires_grad = requires_grad
@@ -111,7 +111,7 @@ class Tensor(accelerator.TensorNode):
 
     @classmethod
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
-        """Compute `op` on the tensors' values, and link the result to the tensors it was made from."""
+        """Compute `op` on values, and link the result to its creators."""
         data = op.compute(plain(op, args))
         if type(data) is tuple:
             return tuple(map(cls.wrap, data))

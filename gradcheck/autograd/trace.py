@@ -1,4 +1,4 @@
-"""The reverse sweep as people can watch it: who sent what to whom, who waits for more, who passes on, in what order."""
+"""The reverse sweep as a trace of events, for people to read."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from gradcheck.autograd.sweep import Pull, count_pending
 from gradcheck.autograd.tensor import Tensor
 from gradcheck.errors import BackwardTwice, TensorError
 
-#: Larger arrays are remembered by their range and norm alone: a trace must not hold a large graph's gradients twice.
+#: Larger arrays are summarized without a copy, so that a trace does not hold a large graph's gradients twice.
 MAX_KEPT = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Glimpse:
-    """An array at one moment. `array` is a copy, None of a large one; the rest is of its finite elements, beside which
-    there are so many that are `not_finite`."""
+class ArraySummary:
+    """A summary of an array at one moment.
+
+    `array` is a copy, or None if large. The numbers describe finite elements; `not_finite` counts the others.
+    """
 
     shape: tuple[int, ...]
     dtype: np.dtype
@@ -36,46 +38,49 @@ class Glimpse:
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A gradient has arrived at `tensor`: the `received`-th of `expected`, which makes `total` so far.
+    """An event: `tensor` receives contribution `received` of `expected`.
 
-    `sender` is the child that sent it; None for the incoming gradient of the pass.
+    `total` is their sum so far. `sender` is the child that sent it; None for the incoming gradient of the pass.
     """
 
     tensor: Tensor
     sender: Tensor | None
-    gradient: Glimpse
+    gradient: ArraySummary
     received: int
     expected: int
-    total: Glimpse
+    total: ArraySummary
 
     @property
     def ready(self) -> bool:
-        """Whether it was the last that the tensor waited for."""
+        """Return whether it was the last contribution."""
         return self.received == self.expected
 
 
 @dataclass(frozen=True, slots=True)
 class PassedOn:
-    """`tensor` has all its contributions, and `op` passes `gradient`, their sum, on to its creators."""
+    """An event: `op` passes on the complete `gradient` of `tensor`."""
 
     tensor: Tensor
     op: Op
-    gradient: Glimpse
+    gradient: ArraySummary
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What the pass added to the `grad` of a leaf or of a tensor that retains its own, and what that is now."""
+    """The gradient added to a tensor's `grad`, with the values around it."""
 
     tensor: Tensor
-    gradient: Glimpse
-    before: Glimpse | None
-    now: Glimpse
+    gradient: ArraySummary
+    before: ArraySummary | None
+    now: ArraySummary
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One backward pass. Where an `error` ended it nothing is kept; `freed` is a tensor that an earlier pass freed."""
+    """One backward pass. An `error` leaves nothing `kept`.
+
+    `freed` is a tensor that an earlier pass freed.
+    """
 
     roots: tuple[Tensor, ...]
     events: tuple[Received | PassedOn, ...]
@@ -85,7 +90,7 @@ class Trace:
 
     @property
     def order(self) -> list[Tensor]:
-        """The tensors in the order in which their gradients became complete and were passed on, or kept by leaves."""
+        """Return the tensors in the order in which they became complete."""
         return [
             event.tensor
             for event in self.events
@@ -94,7 +99,7 @@ class Trace:
 
 
 def trace(roots: Sequence[Tensor], gradients: Sequence[Any], *, retain_graph: bool = False) -> Trace:
-    """Run a backward pass as `backward` does, with all its effects, and tell what happened, errors included."""
+    """Run `backward` with all its effects; return its events and errors."""
     watcher = _Watcher()
     try:
         with np.errstate(all="ignore"):
@@ -107,19 +112,19 @@ def trace(roots: Sequence[Tensor], gradients: Sequence[Any], *, retain_graph: bo
     return Trace(tuple(roots), tuple(watcher.events), tuple(_kept(watcher.sums, watcher.before)))
 
 
-def glimpse(value: Any) -> Glimpse:
-    """What is remembered of an array."""
+def summarize(value: Any) -> ArraySummary:
+    """Summarize an array."""
     array = np.asarray(value)
     values = np.abs(wide(array)) if array.dtype.kind == "c" else wide(array)
     finite = values[np.isfinite(values)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
     copy = array.copy() if array.size <= MAX_KEPT else None
     norm, not_finite = float(np.linalg.norm(finite)), values.size - finite.size
-    return Glimpse(array.shape, array.dtype, copy, low, high, norm, not_finite)
+    return ArraySummary(array.shape, array.dtype, copy, low, high, norm, not_finite)
 
 
 class _Watcher:
-    """Stands between the sweep and the gradient rules: it sees every gradient that is passed on, and every share."""
+    """An observer of every gradient and share that a sweep passes on."""
 
     def __init__(self) -> None:
         self.events: list[Received | PassedOn] = []
@@ -129,7 +134,7 @@ class _Watcher:
         self._expected: dict[Tensor, int] = {}
 
     def watch(self, roots: Sequence[Tensor], seeds: Sequence[np.ndarray], pull: Pull) -> Pull:
-        """The same `pull`, observed; called once the sweep's start is known. Raises BackwardTwice."""
+        """Return an observed `pull`. Raises BackwardTwice."""
         self._expected = count_pending(roots)
         for root in roots:
             self._expected[root] += 1
@@ -140,7 +145,7 @@ class _Watcher:
         def observed(tensor: Tensor, gradient: Any) -> list[tuple[Tensor, Any]]:
             op = tensor.creation_op
             assert op is not None, "the sweep pulls through ops alone"
-            self.events.append(PassedOn(tensor, op, glimpse(gradient)))
+            self.events.append(PassedOn(tensor, op, summarize(gradient)))
             shares = list(pull(tensor, gradient))
             for creator, share in shares:
                 self._receive(creator, tensor, share)
@@ -152,11 +157,16 @@ class _Watcher:
         known = self.sums.get(tensor)
         total = self.sums[tensor] = np.array(share) if known is None else known + share
         number = self._received[tensor] = self._received.get(tensor, 0) + 1
-        self.events.append(Received(tensor, sender, glimpse(share), number, self._expected[tensor], glimpse(total)))
+        self.events.append(Received(tensor, sender, summarize(share), number, self._expected[tensor], summarize(total)))
 
 
 def _kept(sums: dict[Tensor, Any], before: dict[Tensor, Tensor | None]) -> Iterator[Kept]:
     for tensor, total in sums.items():
         if tensor.grad is not None and (tensor.creation_op is None or tensor.retains_grad):
             old = before[tensor]
-            yield Kept(tensor, glimpse(total), None if old is None else glimpse(old.data), glimpse(tensor.grad.data))
+            yield Kept(
+                tensor,
+                summarize(total),
+                None if old is None else summarize(old.data),
+                summarize(tensor.grad.data),
+            )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
-from gradcheck.autograd.trace import Glimpse, glimpse
+from gradcheck.autograd.trace import ArraySummary, summarize
 from gradcheck.engines.core import Core
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
@@ -24,8 +24,8 @@ MAX_GRAPH_NODES, MAX_ELEMENTS = 20_000, 1_000_000
 class TensorSummary:
     """A tensor at the end of a case's steps; its gradient where it has one."""
 
-    value: Glimpse
-    gradient: Glimpse | None = None
+    value: ArraySummary
+    gradient: ArraySummary | None = None
 
 
 def tensor_summaries(case: Case, seed: int | None = None) -> Mapping[str, TensorSummary]:
@@ -39,12 +39,15 @@ def tensor_summaries(case: Case, seed: int | None = None) -> Mapping[str, Tensor
             if sum(array.size for array in leaves.values()) > MAX_ELEMENTS:
                 return {}
             found = Core().evaluate(problem)
-            constants = {name: TensorSummary(glimpse(array)) for name, array in problem.constants.items()}
+            constants = {name: TensorSummary(summarize(array)) for name, array in problem.constants.items()}
             if not found.states:
-                return {**{name: TensorSummary(glimpse(array)) for name, array in problem.inputs.items()}, **constants}
+                return {
+                    **{name: TensorSummary(summarize(array)) for name, array in problem.inputs.items()},
+                    **constants,
+                }
             last = found.states[-1]
             return constants | {
-                name: TensorSummary(glimpse(value), None if (g := last.gradients.get(name)) is None else glimpse(g))
+                name: TensorSummary(summarize(value), None if (g := last.gradients.get(name)) is None else summarize(g))
                 for name, value in last.values.items()
             }
     except (GradcheckError, MemoryError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
-from gradcheck.autograd.trace import glimpse
+from gradcheck.autograd.trace import summarize
 from gradcheck.checks.conformance.engine_conformance import Conformance
 from gradcheck.checks.derivation import Explanation
 from gradcheck.checks.result import CaseResult, RunResult
@@ -56,7 +56,7 @@ def _(result: RunResult) -> str:
 def _(explanation: Explanation) -> str:
     e = explanation
     lines = {
-        name: ("unknown", (f"value: {array_statistics(glimpse(array))}",))
+        name: ("unknown", (f"value: {array_statistics(summarize(array))}",))
         for name, array in (*e.problem.inputs.items(), *e.problem.constants.items(), *e.values.items())
     }
     graph = nearest_nodes(with_verdicts(diagram_of_case(e.case), lines), MOST_NODES)  # type: ignore[arg-type]

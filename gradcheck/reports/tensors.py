@@ -11,7 +11,7 @@ import numpy as np
 from rich.cells import cell_len
 from rich.text import Text
 
-from gradcheck.autograd.trace import Glimpse
+from gradcheck.autograd.trace import ArraySummary
 from gradcheck.reports.number_formats import format_cell, format_error, join_complex
 from gradcheck.reports.palette import FAILURE, SUCCESS
 
@@ -26,7 +26,7 @@ _GOT, _WANT = FAILURE, SUCCESS
 Rows = list[list[Any]]
 
 
-def value_range_text(seen: Glimpse) -> str:
+def value_range_text(seen: ArraySummary) -> str:
     """Return `from -1 to 4`, `of 2`, `from -1 to 4, 3 NaN or infinite`."""
     number = math.prod(seen.shape)
     if seen.array is not None and number == 1:

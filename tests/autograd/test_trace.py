@@ -6,7 +6,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.autograd.trace import MAX_KEPT, Kept, PassedOn, Received, glimpse, trace
+from gradcheck.autograd.trace import MAX_KEPT, Kept, PassedOn, Received, summarize, trace
 
 
 def received(found: list[Received | PassedOn] | tuple[Received | PassedOn, ...]) -> list[Received]:
@@ -101,16 +101,16 @@ def test_other_errors_are_told_too() -> None:
 
 
 def test_large_arrays_are_not_kept() -> None:
-    large = glimpse(np.arange(MAX_KEPT + 1.0))
+    large = summarize(np.arange(MAX_KEPT + 1.0))
     assert large.array is None
     assert (large.low, large.high, large.shape) == (0.0, MAX_KEPT, (MAX_KEPT + 1,))
-    odd = glimpse(np.array([np.nan, np.inf, 3.0]))
+    odd = summarize(np.array([np.nan, np.inf, 3.0]))
     assert (odd.low, odd.high, odd.norm) == (3.0, 3.0, 3.0)
 
 
 def test_a_glimpse_is_of_its_moment() -> None:
     array = np.ones(3)
-    seen = glimpse(array)
+    seen = summarize(array)
     array += 1
     np.testing.assert_array_equal(seen.array, np.ones(3))
 

@@ -1,4 +1,4 @@
-"""The accelerator of the core: all that makes it fast, and nothing that decides what it computes.
+"""The accelerator: it makes the core fast, and changes no result.
 
 It knows nodes, ops and their rules; never expressions, cases or engines. The core knows it by one module only,
 `gradcheck.autograd.accelerator`, and is complete without it.
@@ -31,7 +31,7 @@ FAST_CALLS: dict[type[CompiledNode], FastCalls] = {}
 
 
 def accelerate(kind: type[CompiledNode]) -> None:
-    """Have ops on tensors of exactly this class, and its operators, take the fast path."""
+    """Make ops and operators on tensors of exactly this class fast."""
     calls = FAST_CALLS[kind] = FastCalls(kind)
     CALLS.update(dict.fromkeys((kind, list, tuple), calls.call))
     for name, method in BINARY.items():

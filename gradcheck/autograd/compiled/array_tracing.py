@@ -1,4 +1,4 @@
-"""Trace the forwards and rules of ops on arrays: the calls of NumPy that they come to, each as its quickest form."""
+"""Trace forwards and rules on arrays, as the quickest calls of NumPy."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from gradcheck.autograd.modes import default_dtype
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.promotion import conversion, kinds_of
 
-#: Functions that treat a Python number otherwise than an array that holds it.
+#: Functions that treat a Python number differently from a 0-d array.
 _POWERS = (np.power, np.float_power)
-#: The methods of arrays that forwards and rules may call; each may return a view.
+#: The array methods that can be recorded; each may return a view.
 _METHODS = frozenset(("astype", "copy", "diagonal", "ravel", "repeat", "reshape", "squeeze", "swapaxes", "transpose"))
-#: For smaller results, operands are repeated in full beforehand: NumPy takes longer to see how they broadcast.
+#: Operands of smaller results are repeated beforehand, which is faster than to broadcast.
 SMALL = 1024
 
 
 class TracedArray(Traced, NDArrayOperatorsMixin):
-    """A traced value that is an array when the code runs: NumPy's operators, functions and methods are recorded."""
+    """A traced array: NumPy's operators, functions and methods are recorded."""
 
     __slots__ = ()
     __hash__ = object.__hash__
@@ -79,10 +79,10 @@ class TracedArray(Traced, NDArrayOperatorsMixin):
 
 
 class ArrayTrace(Trace):
-    """The calls of NumPy that ops on arrays come to."""
+    """A trace of the NumPy calls of ops on arrays."""
 
     def __init__(self, numpy_functions: Mapping[Any, Callable[..., Any]], specialized: Mapping[Any, Any]) -> None:
-        """The tables of the modules of these names: what records a NumPy function, and what specializes a forward."""
+        """Set the tables `RECORDED` and `SPECIALIZED` of `fast_forwards`."""
         super().__init__()
         self.numpy_functions, self._specialized_forwards = numpy_functions, specialized
         self._made: dict[str, TracedArray] = {}
@@ -92,7 +92,7 @@ class ArrayTrace(Trace):
         return super().code(kept, given)
 
     def apply(self, op: Op, args: tuple[Any, ...]) -> TracedArray:
-        """Record one op. Raises Untraceable where its result depends on more than shapes."""
+        """Record an op. Raises Untraceable if its result depends on values."""
         values = [plain_value(arg) for arg in args]
         if any(p.name == "generator" for p in op.parameters) or depends_on_values(op, values):
             raise Untraceable
@@ -109,18 +109,18 @@ class ArrayTrace(Trace):
         return self.call(op.forward, operands, fresh=False)
 
     def _specialized(self, op: Op, operands: list[Any], values: list[Any]) -> TracedArray | None:
-        """Record a forward by the function that is specialized for it, if there is one."""
+        """Record the function that is specialized for a forward, if any."""
         specialize = self._specialized_forwards.get(op.forward)
         function = None if specialize is None else specialize(*values)
         traced = [arg for arg in flat(operands) if isinstance(arg, Traced)]
         return None if function is None else self.call(function, traced)
 
     def _through_forward(self, op: Op, operands: list[Any], values: list[Any]) -> TracedArray | None:
-        """Record the calls of a forward; None where it cannot be traced."""
+        """Record the calls of a forward; return None if it cannot be traced."""
         lines, made = len(self.lines), dict(self._made)
         try:
             result = op.forward(*operands)
-        except Exception:  # whatever it is, the forward is recorded as one call
+        except Exception:  # the forward is then recorded as one call
             result = None
         if type(result) is TracedArray:
             return result
@@ -133,7 +133,7 @@ class ArrayTrace(Trace):
     def record(
         self, data: Any, code: str, args: Sequence[Any], *, fresh: bool = False, out: bool = False
     ) -> TracedArray:
-        """Record a call with this code and its result; a call that was recorded before is not repeated."""
+        """Record a call and its result; do not repeat an earlier call."""
         is_scalar = type(data) is not np.ndarray  # which NumPy makes of results without dimensions
         if is_scalar:
             data, code = np.asarray(data), f"asarray({code})"
@@ -148,7 +148,7 @@ class ArrayTrace(Trace):
         return self._made[code]
 
     def call(self, function: Callable[..., Any], args: Sequence[Any], *, fresh: bool = True) -> TracedArray:
-        """Record a call of a function of arrays; `fresh` if it returns no view of them."""
+        """Record a call of a function; `fresh` if it returns no view."""
         data = function(*map(plain_value, args))
         return self.record(data, f"{self.name_of(function)}({self.write_all(args)})", args, fresh=fresh)
 
@@ -161,7 +161,7 @@ class ArrayTrace(Trace):
         return self.record(data, f"{array.name}.{name}({', '.join(written)})", (array,), fresh=name == "copy")
 
     def power(self, base: Any, exponent: Any) -> TracedArray:
-        """Record NumPy's operator, which is no ufunc for some exponents."""
+        """Record `**`, which is no ufunc for some exponents."""
         data = operator.pow(plain_value(base), plain_value(exponent))
         return self.record(data, f"{self.write(base)} ** {self.write(exponent)}", (base, exponent), fresh=True)
 
@@ -190,10 +190,10 @@ class ArrayTrace(Trace):
         return self.record(data, f"{self.name_of(function)}({args[0].name}, {axis}{tail})", args, fresh=True)
 
     def _operands(self, ufunc: np.ufunc, args: Sequence[Any], data: Any) -> list[str]:
-        """Return how the operands of a ufunc are written.
+        """Return the code of a ufunc's operands.
 
-        Numbers are arrays, which are quicker, where this makes no difference; what is broadcast to a small result is
-        repeated beforehand.
+        Numbers become arrays, which are quicker, if the result is the same. Operands that a small result broadcasts
+        are repeated beforehand.
         """
         if ufunc.signature is not None:  # it works on vectors or matrices
             return [self.write(arg) for arg in args]
@@ -211,7 +211,7 @@ class ArrayTrace(Trace):
 
 @lru_cache(maxsize=1024)
 def _repeats(shape: tuple[int, ...], target: tuple[int, ...]) -> np.ndarray | None:
-    """Return for each element of a small result which element of an array of this shape it repeats; else None."""
+    """Return the index that broadcasts a flat array to a small shape; or None."""
     if shape == target or not shape or not 0 < prod(target) <= SMALL:
         return None
     return np.broadcast_to(np.arange(prod(shape)).reshape(shape), target).copy()
@@ -220,10 +220,7 @@ def _repeats(shape: tuple[int, ...], target: tuple[int, ...]) -> np.ndarray | No
 def _quick_reduction(
     ufunc: np.ufunc, x: np.ndarray, axis: Any = 0, keepdims: bool = False, **rest: Any
 ) -> Callable[..., Any] | None:
-    """Return what reduces few numbers along one axis by NumPy's quickest call; None where that is not the same.
-
-    From eight numbers on, NumPy does not add one after the other.
-    """
+    """Return NumPy's quickest call for a small reduction, or None."""
     axes = axis if isinstance(axis, tuple) else (axis,)
     if x.dtype != np.float64 or not 0 < x.size <= SMALL or len(axes) != 1 or axes[0] is None or rest:
         return None

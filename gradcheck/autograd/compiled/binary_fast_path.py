@@ -1,4 +1,4 @@
-"""The fast path of `+ - * /`: two operands of one dtype, as in `h * 0.5 + x`, which long graphs are made of.
+"""The fast path of `+ - * /` on two operands of one dtype.
 
 These are compiled at their first call, since there is nothing to trace: the forward is one ufunc.
 """
@@ -16,17 +16,14 @@ from gradcheck.autograd.compiled.plans import Plans
 from gradcheck.autograd.compiled.tracing import constant
 from gradcheck.autograd.op import Op
 
-#: By the names of ops, the operators of Python that apply them.
+#: By the names of ops, Python's operator methods.
 BINARY = {"add": "__add__", "sub": "__sub__", "mul": "__mul__", "div": "__truediv__"}
-#: The rules are compiled after so many pulls: before, nobody knows whether a pair of operands will be met again.
+#: The rules are compiled after so many pulls, when such operands are likely to recur.
 _PULLS = 16
 
 
 def binary(kind: type[CompiledNode], op: Op, args: tuple[Any, ...]) -> Callable[..., Any] | None:
-    """Return a function that applies a binary op to a tensor, and a tensor or a number, like these.
-
-    None where the general path has more to do, or an error to raise.
-    """
+    """Return a function for a binary op on a tensor and such an operand."""
     if len(args) != 2 or type(args[0]) is not kind:
         return None
     a, b = args
@@ -50,8 +47,8 @@ def binary(kind: type[CompiledNode], op: Op, args: tuple[Any, ...]) -> Callable[
 
 
 def operator(kind: type[CompiledNode], op: Op, functions: dict[Any, Callable[..., Any]]) -> Callable[[Any, Any], Any]:
-    """Return Python's operator for a binary op, by one of these compiled functions where there is one."""
-    latest: Any = (None, None, None)  # a loop mostly calls for the same function once more
+    """Return Python's operator for a binary op, by compiled functions."""
+    latest: Any = (None, None, None)  # a loop mostly repeats the same call
 
     def operate(a: Any, b: Any) -> Any:
         nonlocal latest
@@ -67,7 +64,7 @@ def operator(kind: type[CompiledNode], op: Op, functions: dict[Any, Callable[...
             latest = left, right, function
         try:
             return function(a, b) if other is kind else function(a)
-        except Exception:  # the general path has words for it
+        except Exception:  # the general path raises it in words
             return op.general((a, b), {})
 
     return operate

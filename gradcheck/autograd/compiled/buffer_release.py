@@ -1,9 +1,9 @@
-"""Release large values that nobody can read again: of `h * w + x` no rule reads `h * w`, and no name refers to it.
+"""Release large values that nobody can read again.
 
-A graph holds its nodes, and these hold their values. torch keeps what rules will read, and frees everything else with
-its handle. Here the handle is the node itself, so references are counted: a node to which only other nodes of the graph
-refer has no name. Where a large result is made, some nodes behind it are looked at, as many as cost little beside it.
-Whoever comes to a released value through the graph has it computed again (`CompiledNode.data`).
+No rule reads `h * w` of `h * w + x`, and no name refers to it. A graph holds its nodes, and these hold their values.
+torch keeps the values that rules read, and frees all others with their handles. Here the handle is the node itself, so
+references are counted: a node to which only other nodes refer has no name. When a large result is made, a few nodes
+behind it are examined. `CompiledNode.data` computes a released value again.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from gradcheck.autograd.pullback import cotangent_of
 
 #: Smaller values are kept.
 LARGE = 1 << 16
-#: At least so many nodes are looked at, one more for so many elements of the result, and at most so many.
-_LEAST, _ELEMENTS, _MOST = 3, 1 << 16, 64
-#: How many references there are to an object; where Python does not count them, no number that means anything.
+#: How many nodes are examined: at least, one more for so many elements of the result, and at most.
+_MIN_EXAMINED, _ELEMENTS_PER_NODE, _MAX_EXAMINED = 3, 1 << 16, 64
+#: Counts the references to an object; -1 where Python does not.
 reference_count: Callable[[object], int] = getattr(sys, "getrefcount", lambda _: -1)
 
 
@@ -33,7 +33,7 @@ class ReleasedRead(Exception):
 
 
 class ReleasedArray(np.ndarray):
-    """The shape and dtype of a released value. Computing with it raises ReleasedRead."""
+    """A released value's shape and dtype; any computation raises ReleasedRead."""
 
     def _raise(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise ReleasedRead
@@ -47,16 +47,16 @@ def released(shape: tuple[int, ...], dtype: np.dtype | None) -> ReleasedArray:
 
 
 def release_dead_values(made_of: Iterable[Any], size: int) -> None:
-    """Release the values behind these arguments, of which something of that size is made, that nobody can read."""
-    held = _held(made_of, min(_MOST, _LEAST + size // _ELEMENTS))
+    """Release the unreadable values behind the arguments of a new result."""
+    held = _releasable_nodes(made_of, min(_MAX_EXAMINED, _MIN_EXAMINED + size // _ELEMENTS_PER_NODE))
     found = list(held)
     for place, count in enumerate(_references_from_outside(found, held)):
         if count == _NONE_FROM_OUTSIDE:
             found[place].array = found[place].form.released()
 
 
-def _held(made_of: Iterable[Any], most: int) -> dict[Any, int]:
-    """Return the nodes whose values may be released, and how often the nodes that were looked at refer to them."""
+def _releasable_nodes(made_of: Iterable[Any], most: int) -> dict[Any, int]:
+    """Return the nodes with releasable values, and their counted references."""
     starts = dict.fromkeys([node for node in made_of if isinstance(node, Node) and node.creation_op is not None])
     seen: list[Any] = list(starts)
     kept = set()
@@ -75,11 +75,11 @@ def _held(made_of: Iterable[Any], most: int) -> dict[Any, int]:
                 kept.add(creator)
         if len(seen) > most:
             break
-    return {node: count for node, count in held.items() if node not in kept and _may_go(node)}
+    return {node: count for node, count in held.items() if node not in kept and _is_releasable(node)}
 
 
-def _may_go(node: Any) -> bool:
-    """Whether a value is large, an array of its own, can be computed again, and is not read by its node's rules."""
+def _is_releasable(node: Any) -> bool:
+    """Return whether a value is large, recomputable, and read by no rule."""
     array = node.array
     return (
         type(array) is np.ndarray
@@ -93,27 +93,27 @@ def _may_go(node: Any) -> bool:
 
 
 def _references_from_outside(found: list[Any], held: dict[Any, int]) -> list[int]:
-    """Return how many references there are to each node, beside those that were counted."""
+    """Return how many uncounted references there are to each node."""
     return [reference_count(node) - held[node] for node in found]
 
 
-def _of_no_name() -> int:
+def _count_without_names() -> int:
     found = [object()]
     return _references_from_outside(found, {found[0]: 0})[0]
 
 
 #: The count for an object to which only this search refers; versions of Python differ in it.
-_NONE_FROM_OUTSIDE = max(_of_no_name(), 0)
+_NONE_FROM_OUTSIDE = max(_count_without_names(), 0)
 
 
 # Gradients that are overwritten ------------------------------------------------------------------------
 
 
 def overwritable(gradient: np.ndarray, *operands: np.ndarray) -> np.ndarray | None:
-    """Return the gradient that the sweep has handed to a plan, if the plan may write its result there; or None.
+    """Return the sweep's gradient if its plan may write there, else None.
 
-    It may if only the sweep holds the gradient, and if the gradient and the operands all lie row by row, as the result
-    will. Of large arrays this saves a third of the traffic through memory.
+    The plan may if only the sweep holds the gradient, and the gradient and all operands lie row by row, as the result
+    will. For large arrays this saves a third of the memory traffic.
     """
     if reference_count(gradient) != _HELD_BY_SWEEP or gradient.base is not None or not gradient.flags.c_contiguous:
         return None
@@ -121,35 +121,35 @@ def overwritable(gradient: np.ndarray, *operands: np.ndarray) -> np.ndarray | No
     return gradient if alike and gradient.flags.writeable else None
 
 
-def _sweep() -> int:
+def _count_in_sweep() -> int:
     gradient = np.zeros(1)
-    return _plan(gradient)
+    return _count_in_plan(gradient)
 
 
-def _plan(gradient: np.ndarray) -> int:
-    return _question(gradient, gradient[:0])
+def _count_in_plan(gradient: np.ndarray) -> int:
+    return _count_in_call(gradient, gradient[:0])
 
 
-def _question(gradient: np.ndarray, *operands: np.ndarray) -> int:
+def _count_in_call(gradient: np.ndarray, *operands: np.ndarray) -> int:
     return reference_count(gradient)
 
 
-#: What `overwritable` counts for a gradient that only the sweep holds: counted once, along the same kinds of calls.
-_HELD_BY_SWEEP = max(_sweep(), 0)
+#: The count for a gradient that only the sweep holds, found by the same kinds of calls.
+_HELD_BY_SWEEP = max(_count_in_sweep(), 0)
 
 
 # What rules read ---------------------------------------------------------------------------------------
 
 
 class Reads(NamedTuple):
-    """What the rules of one call read: whether its result, and the places of those among its creators."""
+    """The values that an op's rules read: the result, places of creators."""
 
     result: bool
     creators: frozenset[int]
 
 
 def _reads(node: Any) -> Reads:
-    """Return what the rules that will run read."""
+    """Return the values that a node's rules read, by its plan if known."""
     if node.plan is not None and node.plan.reads is not None:
         return node.plan.reads  # type: ignore[no-any-return]
     found = reads_of_call(node.creation_op, node.arguments, tuple(one.requires_grad for one in node.creators))
@@ -159,7 +159,7 @@ def _reads(node: Any) -> Reads:
 
 
 def reads_of_call(op: Op, arguments: Sequence[Any], wanted: tuple[bool, ...]) -> Reads:
-    """Return what the rules read of a call of which these creators require a gradient."""
+    """Return the values that the rules for the wanted creators read."""
     if op.elementwise:
         try:
             return _reads_of_kinds(op, wanted, tuple(map(_kind, arguments)))
@@ -169,7 +169,7 @@ def reads_of_call(op: Op, arguments: Sequence[Any], wanted: tuple[bool, ...]) ->
 
 
 class _Tensor(NamedTuple):
-    """What rules may look at in a tensor without reading it."""
+    """The dtype and shape of a tensor, which are known without its values."""
 
     dtype: np.dtype
     shape: tuple[int, ...]
@@ -181,9 +181,9 @@ def _kind(arg: Any) -> Any:
 
 @lru_cache(maxsize=1000)
 def _reads_of_kinds(op: Op, wanted: tuple[bool, ...], kinds: tuple[Any, ...]) -> Reads:
-    """Try: run the rules on few elements, with a stand-in for one value after the other."""
+    """Find out by running the rules with a stand-in for one value at a time."""
     places = [place for place, kind in enumerate(kinds) if isinstance(kind, _Tensor)]
-    values = [_few(kind) if isinstance(kind, _Tensor) else kind[1] for kind in kinds]
+    values = [_small_array(kind) if isinstance(kind, _Tensor) else kind[1] for kind in kinds]
 
     def fails(output: Any, given: list[Any]) -> bool:
         try:
@@ -204,5 +204,5 @@ def _reads_of_kinds(op: Op, wanted: tuple[bool, ...], kinds: tuple[Any, ...]) ->
         return Reads(fails(released(result.shape, result.dtype), values), frozenset(read))
 
 
-def _few(tensor: _Tensor) -> np.ndarray:
+def _small_array(tensor: _Tensor) -> np.ndarray:
     return np.ones([min(size, 2) for size in tensor.shape], tensor.dtype)

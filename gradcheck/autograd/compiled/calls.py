@@ -1,9 +1,9 @@
-"""Calls of ops on tensors, by functions that are compiled for the kinds of arguments that occur often.
+"""Calls of ops on tensors, by functions compiled for frequent arguments.
 
-A graph that applies an op to arrays of the same shapes many times pays mostly for questions: what the arguments are
-called, who handles them, which dtype they have in common, which ops a rule calls. A compiled function has the answers.
-It computes what `Op.general` and `pull_arrays` do, to the last bit (of arrays that lie row by row: the layout of others
-may decide in which order they are summed), and leaves to these whatever it does not know, errors included.
+A loop that applies an op to arrays of the same shapes pays mostly for dispatch: binding arguments, finding a handler,
+promoting dtypes, calling the ops of a rule. A compiled function has all that fixed. It computes what `Op.general` and
+`pull_arrays` compute, to the last bit for arrays that lie row by row (the layout of others may change the order of
+sums). Unknown arguments and errors go to the general path.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from gradcheck.autograd.op import Op
 
 #: After so many calls of one kind, compiling is worth its time.
 WORTH_IT = 16
-#: An op that is called in more ways than this is called by no loop: what is known of its calls is dropped.
+#: An op with more kinds of calls is in no loop; its counts and functions are dropped.
 MOST_KINDS = 1000
-#: For larger arrays only elementwise ops are compiled: others may hold masks and places that are as large.
+#: Only elementwise ops are compiled for larger arrays: others may hold masks and indices of that size.
 MOST_ELEMENTS = 1 << 14
 #: An op on more tensors takes longer to compile than a compiled function can save.
 MOST_TENSORS = 32
@@ -40,9 +40,8 @@ Apply = Callable[..., Any]
 class FastCalls:
     """Calls of ops on tensors of exactly one class.
 
-    It is a cache that lives as long as the process: `functions` holds what was compiled, by the op and the kinds of its
-    arguments. A compiled function depends on these alone, so the cache changes no result, unless an op of the table is
-    changed, as tests do (`forget`).
+    A cache that lives as long as the process: `functions` has compiled functions by the op and the kinds of its
+    arguments. They depend on these alone, so the cache changes no result, unless a test changes the table (`forget`).
     """
 
     def __init__(self, kind: type[CompiledNode]) -> None:
@@ -51,7 +50,7 @@ class FastCalls:
         self._counts: defaultdict[Op, dict[Any, int]] = defaultdict(dict)
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return `op(*args, **kwargs)`: by a compiled function, or in general."""
+        """Return `op(*args, **kwargs)`, by a compiled function if possible."""
         first = args[0] if args and not kwargs else None
         tensors: Any = args
         if type(first) is self.kind and len(args) == 1:
@@ -73,12 +72,12 @@ class FastCalls:
         if function is not None and default_dtype() is _FLOAT64:
             try:
                 return function(*tensors)
-            except Exception:  # the general path has words for it
+            except Exception:  # the general path raises it in words
                 pass
         return op.general(args, kwargs)
 
     def _describe(self, args: Iterable[Any], parts: list[Any], tensors: list[Any]) -> bool:
-        """Add the kind of each argument to the parts of a key, and the tensors in them; whether all kinds are known."""
+        """Add the kinds and tensors of arguments; return whether all are known."""
         for arg in args:
             given = type(arg)
             if given is self.kind:
@@ -101,7 +100,7 @@ class FastCalls:
         return True
 
     def _learn(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any], kinds: tuple[Any, ...]) -> Apply | None:
-        """Return what is compiled for a call: at once for a binary operator, for others after many calls like it."""
+        """Compile a binary operator at once, another call after many like it."""
         functions, counts = self.functions[op], self._counts[op]
         if len(counts) > MOST_KINDS:
             counts.clear()
@@ -115,7 +114,7 @@ class FastCalls:
         return function
 
     def compiled(self, op: Op, bound: tuple[Any, ...]) -> Apply | None:
-        """Return the function of the tensors among an op's arguments, in their order; None where there can be none."""
+        """Return a function of the op's tensors, in order; None if there is none."""
         if any(parameter.name == "generator" for parameter in op.parameters):
             return None
         places, leaves = places_of(op, bound), nodes_in(bound)
@@ -133,5 +132,5 @@ class FastCalls:
                 if op.composite:
                     return composed(self.kind, op, bound, self.compiled)
                 return applied(self.kind, op, bound, Plans(op, bound))
-        except Exception:  # whatever it is, the general path has words for it
+        except Exception:  # the general path raises it in words
             return None

@@ -1,4 +1,4 @@
-"""CompiledNode: a node of which the accelerator knows more, and whose value may be released."""
+"""CompiledNode: a node with form and plan, whose value may be released."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _new = object.__new__
 
 
 class ArrayForm:
-    """A shape and a dtype. All plain arrays that have them share one form, so forms are compared by identity."""
+    """A shape and a dtype; shared by arrays, so compared by identity."""
 
     __slots__ = ("_released", "dtype", "shape")
 
@@ -34,7 +34,7 @@ class ArrayForm:
 
 #: The form of all arrays of other classes or dtypes, which have no fast path.
 UNKNOWN_FORM = ArrayForm()
-#: A form that is dropped and made again is another one: what was compiled for it is compiled again.
+#: A dropped form is made anew, and functions for it are compiled again.
 _form = lru_cache(maxsize=10_000)(ArrayForm)
 
 
@@ -46,11 +46,11 @@ def form_of(array: np.ndarray) -> ArrayForm:
 
 @array_attributes("array")
 class CompiledNode(Node):
-    """A node of which the accelerator knows more.
+    """A node with a form and a plan.
 
     array  the slot in which the core keeps `data`; after the value was released, a `ReleasedArray`
-    form   the form of the array; None as long as nobody has asked
-    plan   how the compiled sweep pulls the node back (`Plan`); None: by the op's rules
+    form   the form of the array; None until it is needed
+    plan   the node's way back in the compiled sweep (`Plan`); None for the op's rules
     """
 
     __slots__ = ("form", "plan")
@@ -100,7 +100,7 @@ class CompiledNode(Node):
 
 
 def recompute(node: CompiledNode) -> np.ndarray:
-    """Return the value of a node that was released, and keep it. Iterative: no graph is too deep."""
+    """Compute a released value again, and keep it; iterative."""
     waiting: list[Any] = [node]
     while waiting:
         last = waiting[-1]

@@ -1,4 +1,4 @@
-"""The reverse sweep over compiled nodes: what `gradcheck.autograd.sweep` does with `pull_arrays`, by plans."""
+"""The reverse sweep over compiled nodes, by plans."""
 
 from __future__ import annotations
 
@@ -16,10 +16,7 @@ from gradcheck.autograd.sweep import backward_twice
 def sweep_compiled(
     roots: Sequence[N], seeds: Sequence[np.ndarray], *, keep: frozenset[N] = frozenset(), release: bool = False
 ) -> dict[N, np.ndarray]:
-    """Return the gradients of leaves, of nodes that retain theirs, and of those in `keep`. Raises BackwardTwice.
-
-    Contributions are added in place where nobody else holds the sum.
-    """
+    """Return what the core's `sweep` returns; add in place where possible."""
     waiting = count_pending(roots)
     sums: dict[Any, Any] = {}
     for root, seed in zip(roots, seeds, strict=True):
@@ -46,7 +43,7 @@ def sweep_compiled(
                     node.freed = True
                 node = node.arguments[plan.only]
                 if waiting[node] != 1:
-                    gradient = _sum(node, gradient, waiting, sums)
+                    gradient = _add_share(node, gradient, waiting, sums)
                     if gradient is None:
                         break
                 continue
@@ -55,7 +52,7 @@ def sweep_compiled(
             node = None
             for creator, share in shares:
                 if waiting[creator] != 1:
-                    share = _sum(creator, share, waiting, sums)
+                    share = _add_share(creator, share, waiting, sums)
                     if share is None:
                         continue
                 if node is not None:
@@ -65,10 +62,10 @@ def sweep_compiled(
     return found
 
 
-def _sum(node: Any, share: Any, waiting: dict[Any, int], sums: dict[Any, Any]) -> Any:
-    """Add a contribution to a node that waits for several; return the sum if it was the last, else None.
+def _add_share(node: Any, share: Any, waiting: dict[Any, int], sums: dict[Any, Any]) -> Any:
+    """Add a contribution; return the sum if it was the last, else None.
 
-    `waiting` is how many are missing, and is negative once there is a sum.
+    `waiting` counts the missing ones, and is negative once there is a sum.
     """
     left = waiting[node]
     if left > 1:
@@ -76,7 +73,7 @@ def _sum(node: Any, share: Any, waiting: dict[Any, int], sums: dict[Any, Any]) -
         waiting[node] = 1 - left
         return None
     total = sums[node]
-    if type(total) is np.ndarray and total.base is None and reference_count(total) == _ALONE:
+    if type(total) is np.ndarray and total.base is None and reference_count(total) == _ONLY_IN_SUMS:
         total += share
     else:
         sums[node] = total + share
@@ -84,20 +81,20 @@ def _sum(node: Any, share: Any, waiting: dict[Any, int], sums: dict[Any, Any]) -
     return sums.pop(node) if left == -1 else None
 
 
-def _held_by_sums() -> int:
+def _count_in_sums() -> int:
     sums: dict[int, Any] = {0: np.zeros(1)}
     total = sums[0]
     return max(reference_count(total), 0)
 
 
 #: The count for an array that only the sums of a sweep hold; versions of Python differ in it.
-_ALONE = _held_by_sums()
+_ONLY_IN_SUMS = _count_in_sums()
 
 
 def count_pending(roots: Sequence[Any]) -> dict[Any, int]:
-    """Return how many contributions each node will receive, as the core's function of this name does.
+    """Count the contributions to each node, as the core's `count_pending`.
 
-    A node's plan is dropped where other tensors require a gradient now than when the node was made.
+    A node drops its plan if other tensors require a gradient now than when it was made.
     """
     waiting: dict[Any, int] = dict.fromkeys(roots, 0)
     stack = list(waiting)

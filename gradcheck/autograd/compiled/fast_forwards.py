@@ -1,4 +1,4 @@
-"""Quicker ways to compute what forwards and rules compute, bit for bit, found by NumPy function or by op.
+"""Quicker forms of NumPy functions and forwards, equal bit for bit.
 
 `RECORDED` has NumPy's functions: each is recorded as its quickest call. An entry takes the function's arguments, traced
 arrays among them, and is written with NumPy and with methods of arrays, which are recorded in turn. An op whose forward
@@ -25,16 +25,16 @@ from gradcheck.autograd.ops.common.dims import canonical_dim
 from gradcheck.autograd.ops.common.subscript import is_basic, split_index
 
 Function = Callable[..., Any]
-#: By NumPy's function, what records it.
+#: By NumPy's function, the function that records it.
 RECORDED: dict[Any, Function] = {}
-#: By an op's forward, what specializes it.
+#: By an op's forward, the function that specializes it.
 SPECIALIZED: dict[Function, Callable[..., Function | None]] = {}
 
 # NumPy's functions -----------------------------------------------------------------------------------
 
 
 def _records(*functions: Any) -> Callable[[Any], Any]:
-    """Enter what records these functions; it is given the function first."""
+    """Enter a function that records these; it is passed the one to record."""
 
     def enter(record: Any) -> Any:
         for function in functions:
@@ -45,7 +45,7 @@ def _records(*functions: Any) -> Callable[[Any], Any]:
 
 
 def _is(function: Any) -> Function:
-    """Return what records a reduction as a method of a ufunc."""
+    """Return a function that records a reduction as a method of a ufunc."""
     return lambda x, axis=None, **settings: function(x, axis=axis, **settings)
 
 
@@ -67,7 +67,7 @@ def _(function: Any, x: TracedArray, *rest: Any, **settings: Any) -> Any:
 
 @_records(np.reshape, np.squeeze, np.expand_dims)
 def _(function: Any, x: TracedArray, *rest: Any, **settings: Any) -> Any:
-    """The same elements in the same order."""
+    """Record a reshape: the elements keep their order."""
     return x.reshape(function(x.data, *rest, **settings).shape)
 
 
@@ -135,10 +135,9 @@ def _trace_of(args: Any) -> Any:
 
 
 def beside_zero(mask: Any, chosen: Any, other: Any) -> Function | None:
-    """Return `np.where` of many floats and one number, for when that is zero; None where it is not quicker.
+    """Return a quick `np.where` for a zero and many floats, or None.
 
-    It works on the bits of the floats, of which the mask selects all or none: a processor waits long for a branch that
-    it has predicted wrong.
+    It selects by bits, all or none of each float: a processor waits long for a branch that it has predicted wrong.
     """
     if np.size(mask) < SMALL or getattr(chosen, "dtype", 0) != getattr(other, "dtype", 1) or other.dtype.kind != "f":
         return None
@@ -167,7 +166,7 @@ def beside_zero(mask: Any, chosen: Any, other: Any) -> Function | None:
 
 
 def _specializes(name: str) -> Callable[[Any], Any]:
-    """Enter what specializes the forward of this op."""
+    """Enter a function that specializes the forward of this op."""
 
     def enter(specialize: Any) -> Any:
         SPECIALIZED[TABLE[name].forward] = specialize
@@ -232,7 +231,7 @@ def _(x: Any, index: Any, size: Any) -> Function | None:
 
 
 def _flat_places(shape: tuple[int, ...], index: Any, dim: int) -> Function | None:
-    """Return what gives the flat places, in an array of this shape, that an index along `dim` names, or raises."""
+    """Return a function of the flat places for an index along `dim`; or None."""
     if index.dtype != np.int64 or len(shape) != index.ndim or not index.size:
         return None
     axis = canonical_dim(dim, len(shape))
@@ -251,7 +250,7 @@ def _flat_places(shape: tuple[int, ...], index: Any, dim: int) -> Function | Non
 
 
 def _check(index: Any, size: int) -> None:
-    """Raise IndexError unless all are from 0 to size - 1; the definition then has words for it."""
+    """Raise IndexError unless all are from 0 to size - 1."""
     unsigned = index.view(np.uint64)  # negative ones are large
     if unsigned.item(unsigned.argmax()) >= size:
         raise IndexError

@@ -1,4 +1,4 @@
-"""Python functions made of recorded calls: one that applies an op to tensors, and one that pulls its result back."""
+"""Generate a function that applies an op, and one that pulls it back."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def _code(source: str) -> CodeType:
 def define(name: str, parameters: str, body: Sequence[str], names: dict[str, Any]) -> Callable[..., Any]:
     """Return the function with this body.
 
-    Functions differ in constants and shapes more often than in code, so code is compiled once. But Python adapts code
-    to what it meets when it runs, so each function has a copy of its own.
+    Functions differ in constants and shapes more often than in code, so equal code is compiled once. Each function has
+    a copy of its own, since Python adapts code to the values it meets.
     """
     source = f"def {name}({parameters}):\n    " + "\n    ".join(body)
     space = {**names, "ndarray": np.ndarray, "asarray": np.asarray}
@@ -41,17 +41,17 @@ def define(name: str, parameters: str, body: Sequence[str], names: dict[str, Any
 
 
 def nodes_in(args: Sequence[Any]) -> list[Any]:
-    """Return the tensors, traced ones too, among arguments and in lists of them, in their order."""
+    """Return the tensors, traced ones too, among arguments, in order."""
     return [arg for arg in flat(args) if is_node(arg)]
 
 
 def is_node(arg: Any) -> bool:
-    """Whether an argument is a tensor, or a traced one."""
+    """Return whether an argument is a tensor, or a traced one."""
     return isinstance(arg, (CompiledNode, TracedTensor))
 
 
 def places_of(op: Op, bound: Sequence[Any]) -> list[tuple[int, ...]]:
-    """Return where creators stand among an op's arguments: the argument, and the place in it if it is a sequence."""
+    """Return the places of creators: of an argument, or in a sequence."""
     found: list[tuple[int, ...]] = []
     for position, arg in enumerate(bound):
         if is_node(arg):
@@ -72,7 +72,7 @@ def _replaced(arg: Any, given: Any) -> Any:
 
 
 def applied(kind: type[CompiledNode], op: Op, bound: tuple[Any, ...], plans: Any) -> Callable[..., Any]:
-    """Return a function of an op's tensors that computes the op, and links the result to them."""
+    """Return a function that computes an op and links the result."""
     trace = ArrayTrace(RECORDED, SPECIALIZED)
     leaves = nodes_in(bound)
     inputs = (TracedArray(leaf.data, f"x{i}", trace) for i, leaf in enumerate(leaves))
@@ -83,7 +83,7 @@ def applied(kind: type[CompiledNode], op: Op, bound: tuple[Any, ...], plans: Any
 
 
 def _computed(trace: ArrayTrace, result: TracedArray, count: int) -> Callable[..., Any]:
-    """Return a function of the arrays that does what was recorded; where that is one call, what is called."""
+    """Return a function of arrays that runs the trace, or its only call."""
     parameters = ", ".join(f"x{i}" for i in range(count))
     lines = trace.code([result])
     if len(lines) == 1:
@@ -101,10 +101,7 @@ def linked(
     form: ArrayForm,
     operands: Sequence[np.ndarray] = (),
 ) -> Callable[..., Any]:
-    """Return a function of an op's tensors that makes a node of what `compute` gives for their arrays.
-
-    `call` is the op's arguments and the plans of the result; `operands` are further arguments of `compute`.
-    """
+    """Return a function of tensors that makes a node of `compute`'s result."""
     (bound, plans), size, trace = call, prod(form.shape), TensorTrace(kind, lambda *_: None)
     inputs = [TracedTensor(leaf.data, f"a{i}", trace) for i, leaf in enumerate(nodes_in(bound))]
     arguments = trace.write_all(_replaced(bound, iter(inputs)))
@@ -137,7 +134,7 @@ def linked(
 
 
 def _plan(flags: Sequence[str], plans: Any, names: dict[str, Any]) -> str:
-    """Return the code of the plan for these flags, of which at least one is set; its names are added to `names`."""
+    """Return the code of the plan for these flags; add its names."""
     if len(flags) > 2:
         return f"plans[{', '.join(flags)}]"
     for key in ((True,),) if len(flags) == 1 else ((True, True), (True, False), (False, True)):
@@ -151,7 +148,7 @@ def composed(
     bound: tuple[Any, ...],
     compiled: Callable[[Op, tuple[Any, ...]], Callable[..., Any] | None],
 ) -> Callable[..., Any]:
-    """Return a function of a composite op's tensors that applies its ops one after the other."""
+    """Return a function of tensors that applies a composite op's parts."""
     trace = TensorTrace(kind, compiled)
     leaves = nodes_in(bound)
     inputs = [TracedTensor(leaf.data, f"a{i}", trace) for i, leaf in enumerate(leaves)]
@@ -169,10 +166,7 @@ def composed(
 
 
 def pulled(node: Any, gradient: np.ndarray, general: Callable[..., Any], alone: bool) -> Callable[..., Any]:
-    """Return a function of a node like this one, and its gradient, that gives pairs of a tensor and its share.
-
-    The tensors that require a gradient are those that do now. `general` is called where the code fails.
-    """
+    """Return a function of such a node and its gradient: pairs of shares."""
     op, trace = node.creation_op, ArrayTrace(RECORDED, SPECIALIZED)
     tensors, places = nodes_in(node.arguments), places_of(op, node.arguments)
     g, y = TracedArray(gradient, "g", trace), TracedArray(node.array, "y", trace)
@@ -199,7 +193,7 @@ def pulled(node: Any, gradient: np.ndarray, general: Callable[..., Any], alone: 
 
 
 def _parts(places: Sequence[tuple[int, ...]], lines: Sequence[str]) -> list[str]:
-    """Return the lines that name the parts of a node that other lines ask for."""
+    """Return the lines that define the parts of a node that other lines use."""
     used = set(re.findall(r"\w+", "\n".join(lines)))
     found = ["y = node.array"] if "y" in used else []
     for i, place in enumerate(places):

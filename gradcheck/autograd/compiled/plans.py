@@ -1,4 +1,4 @@
-"""Plans: how the compiled sweep pulls back the nodes that a compiled function makes."""
+"""Plans: how to pull back the nodes that a compiled function makes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from gradcheck.autograd.pullback import Share, pull_arrays, pull_values
 
 
 class Plan:
-    """How nodes are pulled back that one op made of tensors of one kind.
+    """A way to pull back nodes that one op made of tensors of one kind.
 
-    sequence  the argument of the op that is a sequence with all its tensors; None: the arguments themselves are tensors
+    sequence  the place of the argument that is a sequence with all tensors; None if the arguments are the tensors
     wanted    the places, there, of tensors that required a gradient when the node was made
-    unwanted  the places of those that did not, and may
-    only      the place of the only wanted tensor, if the arguments themselves are tensors; else None
-    pull      `pull(node, gradient)` gives what `pull_arrays` does; where there is an `only` one, its share alone
-    reads     what that reads of the values (`buffer_release`), once somebody has asked
+    unwanted  the places of tensors that may require one, but did not
+    only      the place of the only wanted tensor, if the arguments are the tensors; else None
+    pull      `pull(node, gradient)` returns the shares as `pull_arrays` does, or the share alone if there is an `only`
+    reads     the values that `pull` reads (`buffer_release`), once computed
     """
 
     __slots__ = ("_left", "only", "pull", "reads", "sequence", "unwanted", "wanted")
@@ -42,7 +42,7 @@ class Plan:
         if self._left <= 0:
             try:
                 self.pull = pulled(node, gradient, self.general, self.only is not None)
-            except Exception:  # whatever it is, the general path has words for it
+            except Exception:  # the general path raises it in words
                 self.pull = self.general
         return self.general(node, gradient)
 
@@ -53,10 +53,10 @@ class Plan:
 
 
 class Plans(dict[tuple[bool, ...], Plan]):
-    """The plans of one compiled function, by which of its tensors of floats require a gradient."""
+    """A compiled function's plans, by which float tensors require a gradient."""
 
     def __init__(self, op: Op, bound: Sequence[Any], pulls: int = 1) -> None:
-        """`bound` are arguments of the op like those that it will be applied to. Raises Untraceable."""
+        """Find the tensors' places in sample arguments. Raises Untraceable."""
         super().__init__()
         places = places_of(op, bound)
         self._sequence = places[0][0] if len(places[0]) > 1 else None
@@ -72,13 +72,13 @@ class Plans(dict[tuple[bool, ...], Plan]):
 
 
 def pull_node(node: Any, gradient: np.ndarray) -> list[Share]:
-    """Return what `pull_arrays` does, without computing released values again that no rule reads."""
+    """Do what `pull_arrays` does, but leave unread values released."""
     op, values = node.creation_op, list(map(_kept, node.arguments))
     if op.sequence is not None:
         values[op.sequence] = list(map(_kept, node.arguments[op.sequence]))
     try:
         return pull_values(node, gradient, node.array, values)
-    except ReleasedRead:  # a gradient is wanted that was not when the value was released
+    except ReleasedRead:  # a gradient became wanted after the release
         return pull_arrays(node, gradient)
 
 

@@ -1,4 +1,4 @@
-"""Straight-line code: calls one after the other that reuse the memory of arrays which are not needed again.
+"""Straight-line code: calls that reuse the memory of dead arrays.
 
 A ufunc that is given an array to write to allocates none. For large arrays that saves memory, and the time in which the
 system clears it. The numbers are the same.
@@ -30,7 +30,7 @@ class Line(NamedTuple):
 
 
 def emit(lines: Sequence[Line], kept: frozenset[str], given: str = "") -> list[str]:
-    """Return the code of the lines that the names `kept` need, which are read afterwards.
+    """Return the code of the lines that the names `kept` depend on.
 
     The last line may write to the array called `given`, if `overwritable(given, *others)` allows it at run time.
     """

@@ -1,8 +1,8 @@
-"""Write down what ops and gradient rules do, as a straight line of calls.
+"""Trace ops and gradient rules, as straight-line code.
 
-Forwards and rules branch on no value, so what they do for arrays of some shapes and dtypes they do for all of these.
-Applied to traced arrays, they leave a list of calls with all other arguments filled in, which gives the same results
-when it is run again. What looks at a value on the way cannot be traced.
+Forwards and rules branch on no value, so they make the same calls for all arrays of one shape and dtype. Applied to
+traced arrays, they leave a list of calls with all other arguments filled in, which can be run again. Code that looks at
+a value cannot be traced.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from gradcheck.autograd.node import array_attributes
 from gradcheck.autograd.op import Op
 from gradcheck.autograd.operators import Operators
 
-#: Values that are written out where they stand; all others get a name.
+#: Values that are written as literals; all others get a name.
 _LITERAL = (int, bool, type(None))
 
 
 class Untraceable(Exception):
-    """Raised where something looks at a value."""
+    """Raised by code that looks at a value."""
 
 
 @array_attributes("data", ("shape", "dtype", "ndim", "size"))
 class Traced:
-    """A value that stands for all of its shape and dtype, by its name in the code that is written."""
+    """A value known by shape, dtype and its name in the generated code."""
 
     __slots__ = ("data", "name", "trace")
     shape: tuple[int, ...]
@@ -51,7 +51,7 @@ class Traced:
 
 
 class Trace:
-    """The calls so far, and the values of the names in them."""
+    """The calls so far, and the values by name."""
 
     def __init__(self) -> None:
         self.lines: list[Line] = []
@@ -60,7 +60,7 @@ class Trace:
         self._count = 0
 
     def name_of(self, value: Any) -> str:
-        """Return how an argument is written that holds no traced value."""
+        """Return the code of an argument without traced values."""
         if type(value) in _LITERAL:
             return repr(value)
         if id(value) not in self._known:
@@ -74,7 +74,7 @@ class Trace:
         return self._known[id(value)][0]
 
     def write(self, arg: Any) -> str:
-        """Return how an argument is written."""
+        """Return the code of an argument."""
         if isinstance(arg, Traced):
             return arg.name
         if isinstance(arg, (list, tuple)) and any(isinstance(item, Traced) for item in flat(arg)):
@@ -83,11 +83,11 @@ class Trace:
         return self.name_of(arg)
 
     def write_all(self, args: Iterable[Any]) -> str:
-        """Return how the arguments of a call are written."""
+        """Return the code of a call's arguments."""
         return ", ".join(map(self.write, args))
 
     def code(self, kept: Any, given: str = "") -> list[str]:
-        """Return the calls since this was last asked, as far as what is `kept` needs them (see `emit`)."""
+        """Take the calls so far; return those that `kept` needs (see `emit`)."""
         lines, self.lines = self.lines, []
         return emit(lines, frozenset(item.name for item in flat(kept) if isinstance(item, Traced)), given)
 
@@ -108,14 +108,14 @@ class TracedTensor(Traced, Operators):
 
 
 class TensorTrace(Trace):
-    """The ops that a composite op comes to, each by a compiled function of its own if it has one."""
+    """The ops of a composite op, each by a compiled function if it has one."""
 
     def __init__(self, kind: Any, compiled: Callable[[Op, tuple[Any, ...]], Callable[..., Any] | None]) -> None:
         super().__init__()
         self._general, self._compiled = kind.__apply_op__, compiled
 
     def apply(self, op: Op, args: tuple[Any, ...]) -> TracedTensor:
-        """Record one op. Raises Untraceable where its result depends on more than shapes."""
+        """Record an op. Raises Untraceable if its result depends on values."""
         values = [plain_value(arg) for arg in args]
         if any(p.name == "generator" for p in op.parameters) or depends_on_values(op, values):
             raise Untraceable
@@ -152,7 +152,7 @@ def plain_value(arg: Any) -> Any:
 
 
 def constant(value: Any, dtype: Any) -> np.ndarray:
-    """Return a Python number as a read-only 0-d array; equal numbers share one, but 0.0 equals -0.0."""
+    """Return a number as a read-only 0-d array, shared except for zeros."""
     return _constant(value, dtype) if value or type(value) is int else np.asarray(value, dtype)
 
 
@@ -164,7 +164,7 @@ def _constant(value: Any, dtype: Any) -> np.ndarray:
 
 
 def depends_on_values(op: Op, values: list[Any]) -> bool:
-    """Whether the shape of the result depends on values: a mask picks as many elements as are true."""
+    """Return whether values decide the result's shape, as a mask does."""
     if op.name == "one_hot":
         return True
     if op.name not in ("getitem", "index_adjoint", "index_put"):

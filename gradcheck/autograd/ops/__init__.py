@@ -1,9 +1,8 @@
-"""The op table's entries, a file a family, which loads when one of its ops is first asked for: `families` says which
-has which. Those that few cases use stand in `rare_ops/`.
+"""The entries of the op table, one file for each family of ops.
 
-A family's file knows NumPy, dtypes and the families below it, never tensors or graphs: a rule is written in ops and
-Python's operators, and works on whatever it is given. A new op goes into the file of its family, or a new family into a
-file of its own, not named as an op is. What several families share stands in `common/`.
+A family's file knows NumPy, dtypes and earlier families, never tensors or graphs: a rule is written in ops and Python's
+operators, and works on any values. A new op goes into its family's file, or into a new file, not named like an op.
+Families share helpers in `common/`; `rare_ops/` has those that few cases use.
 """
 
 from typing import Any
@@ -15,7 +14,7 @@ def __getattr__(name: str) -> Any:
     entry = lookup(name)
     if entry is None:
         raise AttributeError(f"there is no op {name!r}")
-    globals()[name] = entry  # the next time it is found at once
+    globals()[name] = entry  # found at once next time
     return entry
 
 

@@ -1,4 +1,4 @@
-"""Activations of neural networks, element by element; stable for arguments of any size.
+"""Activations, element by element, stable for arguments of any size.
 
 Sources: silu: Elfwing, Uchibe, Doya 2017; softplus: Dugas et al. 2000; mish: Misra 2019; elu: Clevert, Unterthiner,
 Hochreiter 2015; selu: Klambauer et al. 2017; celu: Barron 2017; gelu: Hendrycks and Gimpel 2016.
@@ -41,7 +41,7 @@ def sigmoid(input: Any) -> Any:
 
 
 def _logit_rule(g: Any, y: Any, x: Any, eps: float | None) -> Any:
-    """Without `eps`, what lies outside of [0, 1] has none; with it, what it moves has zero."""
+    """NaN outside of [0, 1] without `eps`; 0 where `eps` moves `x`."""
     outside = (x < (eps or 0)) | (x > 1 - (eps or 0))
     return where(outside, math.nan if eps is None else 0, g / where(outside, 0.5, x * (1 - x)))
 
@@ -56,7 +56,7 @@ def _logit_rule(g: Any, y: Any, x: Any, eps: float | None) -> Any:
     samples="logit(tensor([0.0, 0.1, 0.5, 0.9, 1.0]), 0.2); logit(tensor([0.25, 1.5, -0.5]))",
 )
 def logit(input: Any, eps: float | None = None) -> Any:
-    """`log(input / (1 - input))`, with `input` first kept between `eps` and `1 - eps`, if that is given."""
+    """`log(x / (1 - x))`, for `input` clamped to `eps` and `1 - eps`."""
     x = input if eps is None else np.clip(input, eps, 1 - eps)
     return np.log(x / (1 - x))
 
@@ -95,7 +95,7 @@ def silu(input: Any) -> Any:
     samples=f"softplus({_EXTREMES}); softplus(randn(2, 3), 2.0, 1.0); softplus(randn(3), beta=0.5)",
 )
 def softplus(input: Any, beta: float = 1, threshold: float = 20) -> Any:
-    """`log(1 + exp(beta * input)) / beta`, and `input` itself where `beta * input > threshold`."""
+    """`log(1 + exp(beta * input)) / beta`; `input` itself above the threshold."""
     scaled = input * beta
     return np.where(scaled > threshold, input, np.logaddexp(scaled, np.zeros((), scaled.dtype)) / beta)
 
@@ -128,7 +128,7 @@ def leaky_relu(input: Any, negative_slope: float = 0.01) -> Any:
 
 
 def _elu_rule(g: Any, y: Any, x: Any, alpha: float) -> Any:
-    """The inner `where` keeps an overflow on the positive side out of second derivatives."""
+    """The inner `where` keeps overflows for x > 0 out of second derivatives."""
     return where(x > 0, g, g * (alpha * exp(where(x < 0, x, 0))))
 
 
@@ -144,7 +144,7 @@ def elu(input: Any, alpha: float = 1.0) -> Any:
 
 @composite(samples="selu(randn(2, 3)); selu(tensor([-1000.0, 0.0, 1000.0]))")
 def selu(input: Any) -> Any:
-    """`elu` scaled so that activations normalise themselves (Klambauer et al. 2017)."""
+    """`elu` scaled so that activations stay normalized."""
     return elu(input, 1.6732632423543772848170429916717) * 1.0507009873554804934193349852946
 
 
@@ -223,7 +223,7 @@ def tanhshrink(input: Any) -> Any:
     return input - tanh(input)
 
 
-#: Of gelu's approximation: sqrt(2 / pi), and the coefficient of the cube.
+#: sqrt(2 / pi), and the coefficient of the cube, in gelu's approximation.
 GELU_SLOPE, GELU_CUBE = math.sqrt(2 / math.pi), 0.044715
 
 
@@ -244,8 +244,10 @@ def _gelu_rule(g: Any, y: Any, x: Any, approximate: str) -> Any:
     """,
 )
 def gelu(input: Any, *, approximate: str = "none") -> Any:
-    """`input` times the standard normal distribution function at it; "tanh" approximates that
-    (Hendrycks and Gimpel 2016)."""
+    """`input` times the normal distribution function at it.
+
+    "tanh" approximates that (Hendrycks and Gimpel 2016).
+    """
     if approximate == "none":
         return input * (0.5 * (1 + erf(input * math.sqrt(0.5))))
     if approximate != "tanh":

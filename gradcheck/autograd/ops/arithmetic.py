@@ -1,4 +1,4 @@
-"""Arithmetic, element by element, with broadcasting: sums, products, quotients, absolute values and signs."""
+"""Arithmetic with broadcasting, element by element; absolutes and signs."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def sign(input: Any) -> Any:
 
 
 def _sgn_rule(g: Any, y: Any, x: Any) -> Any:
-    """The part of g / |x| across the direction of x; 0 at 0 and for real numbers, whose sign is flat."""
+    """The part of g / |x| across the direction of x; 0 at 0 and for reals."""
     if x.dtype.kind != "c":
         return g * 0
     size = abs(x)
@@ -112,7 +112,7 @@ def _sgn_rule(g: Any, y: Any, x: Any) -> Any:
     **_FLAT,
 )
 def sgn(input: Any) -> Any:
-    """The direction: `input / abs(input)`, and 0 at 0. Of real numbers, the sign."""
+    """The direction, `input / abs(input)`, and 0 at 0; the sign of reals."""
     if input.dtype.kind != "c":
         return sign.forward(input)
     size = np.abs(input)
@@ -137,7 +137,7 @@ def sgn(input: Any) -> Any:
     analytic=True,
 )
 def div(input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
-    """The quotient; with `rounding_mode` "floor" or "trunc" rounded down, or toward zero.
+    """The quotient; "floor" rounds it down, "trunc" toward zero.
 
     Integers divide to the default dtype, unless rounded.
     """
@@ -170,7 +170,7 @@ def reciprocal(input: Any) -> Any:
     analytic=True,
 )
 def lerp(input: Any, end: Any, weight: Any) -> Any:
-    """Linear interpolation, `input + weight * (end - input)`, exact at weights 0 and 1."""
+    """Interpolation, `input + weight * (end - input)`, exact at 0 and 1."""
     step = end - input
     return np.where(np.abs(weight) < 0.5, input + weight * step, end - step * (1 - weight))
 

@@ -1,4 +1,4 @@
-"""Comparisons, logic and tests of elements, and choosing by them: `where`, `masked_fill`, `nan_to_num`.
+"""Comparisons, logic and tests; and `where`, which chooses by them.
 
 The results of comparisons are booleans (or bits); no gradient flows through them.
 """
@@ -44,7 +44,7 @@ def where(condition: Any, input: Any, other: Any) -> Any:
     """
 )
 def masked_fill(input: Any, mask: Any, value: Any) -> Any:
-    """`value`, a number or a 0-d tensor, where `mask` is true, and `input` elsewhere."""
+    """`value`, a number or a 0-d tensor, where `mask` is true, else `input`."""
     if mask.dtype.kind != "b":
         raise DtypeMismatch(f"masked_fill takes a mask of booleans, not of {mask.dtype}")
     if getattr(value, "ndim", 0):
@@ -58,7 +58,7 @@ def masked_fill(input: Any, mask: Any, value: Any) -> Any:
     samples="nan_to_num(tensor([1.0, nan, inf, -inf])); nan_to_num(tensor([1.0, nan, inf, -inf]), 1.0, 2.0, -2.0)",
 )
 def nan_to_num(input: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Any:
-    """Finite numbers in the place of NaN and the infinities: `nan`, and by default the largest there are."""
+    """`nan` for NaN; the largest finite numbers, or those given, for infs."""
     if input.dtype.kind in "biu":
         return input.copy()
     limit = finfo(real_of(input.dtype))  # type: ignore[no-untyped-call]  # ml_dtypes has no types
@@ -110,7 +110,7 @@ _test("isneginf", "Whether minus infinity.", lambda input: np.equal(input, -np.i
 
 @elementwise((None,), takes="bif", samples="signbit(tensor([0.0, -0.0, -2.0]))")
 def signbit(input: Any) -> Any:
-    """Whether the sign is minus, that of zero too."""
+    """True where the sign is minus, also of -0.0."""
     return np.signbit(input) if input.dtype.kind == "f" else input < 0
 
 
@@ -121,7 +121,7 @@ def signbit(input: Any) -> Any:
     domain=((-3.0, 3.0), (-3.0, 3.0)),
 )
 def isclose(input: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
-    """Whether `abs(input - other) <= atol + rtol * abs(other)`."""
+    """True where `abs(input - other) <= atol + rtol * abs(other)`."""
     if rtol < 0 or atol < 0:
         raise ArgumentError(f"isclose takes an rtol and an atol of at least 0, not {rtol} and {atol}")
     if input.dtype.kind == "b":

@@ -1,4 +1,4 @@
-"""Complex numbers and their parts: `real`, `imag`, `conj`, `angle`, `complex`, `polar`, views as real numbers.
+"""Complex numbers, their parts, and views as real numbers.
 
 Gradients follow torch: that of a real L is dL/dRe + i dL/dIm, twice Wirtinger's derivative by the conjugate.
 Source: Kreutz-Delgado, The complex gradient operator and the CR-calculus, 2009.
@@ -48,7 +48,7 @@ def conj(input: Any) -> Any:
 
 
 def _angle_rule(g: Any, y: Any, x: Any) -> Any:
-    """i x / |x|^2, the direction in which the angle grows; 0 at 0, and for real numbers."""
+    """i x / |x|^2, the direction of growth; 0 at 0, and for real numbers."""
     if x.dtype.kind != "c":
         return g * 0
     size = real(x) * real(x) + imag(x) * imag(x)

@@ -1,4 +1,4 @@
-"""Products that contract chosen dimensions: `einsum`, `tensordot`, `inner`, `kron`."""
+"""Contractions: `einsum`, `tensordot`, `inner`, `kron`."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ _PLAIN_WORK = 4096
 
 @lru_cache(maxsize=1024)
 def explicit_labels(equation: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
-    """The labels of each operand and of the result, with letters for `...`.
+    """Return labels of the operands and of the result, letters for `...`.
 
     Without `->`, the result has the ellipsis' dimensions, then the labels used once, sorted. As in torch, dimensions
-    of an ellipsis that the result leaves out are added up. Raises ShapeMismatch for what is no such equation, and
-    where it does not fit the operands.
+    of an ellipsis that the result leaves out are summed. Raises ShapeMismatch for an invalid or unfitting equation.
     """
     left, arrow, right = equation.replace(" ", "").partition("->")
     terms = left.split(",")
@@ -52,7 +51,7 @@ def explicit_labels(equation: str, ndims: tuple[int, ...]) -> tuple[tuple[str, .
 
 
 def _spare(equation: str, count: int) -> str:
-    """So many letters that the equation does not use."""
+    """Return `count` letters that the equation does not use."""
     letters = [letter for letter in ascii_letters if letter not in equation]
     if count > len(letters):
         raise ShapeMismatch(f"einsum: no letters are left for the {count} dimensions of '...' in {equation!r}")
@@ -65,7 +64,7 @@ def _used_once(terms: str) -> str:
 
 
 def _sizes(inputs: tuple[str, ...], shapes: list[tuple[int, ...]]) -> dict[str, int]:
-    """The size of each label; 1 is broadcast against any other. Raises ShapeMismatch."""
+    """Return each label's size; 1 broadcasts. Raises ShapeMismatch."""
     sizes: dict[str, int] = {}
     for labels, shape in zip(inputs, shapes, strict=True):
         own: dict[str, int] = {}
@@ -80,7 +79,7 @@ def _sizes(inputs: tuple[str, ...], shapes: list[tuple[int, ...]]) -> dict[str, 
 
 
 def _einsum_rule(g: Any, y: Any, equation: str, operands: Any) -> list[Any]:
-    """For each operand, the contraction of the cotangent with all the others.
+    """Contract the cotangent with all other operands, for each operand.
 
     Source: Laue, Mitterreiter, Giesen: Computing higher order derivatives of matrix and tensor expressions, 2018.
     """
@@ -110,7 +109,7 @@ def _einsum_cotangent(
 
 
 def _embed_on_diagonals(share: Any, labels: str, wanted: str) -> Any:
-    """From the distinct `labels` to `wanted`, in which some are repeated: onto diagonals, with zeros around."""
+    """Put distinct `labels` onto the diagonals of repeated ones in `wanted`."""
     for label in dict.fromkeys(wanted):
         for _ in range(wanted.count(label) - 1):
             at = labels.index(label)
@@ -123,7 +122,7 @@ def _embed_on_diagonals(share: Any, labels: str, wanted: str) -> Any:
 
 
 def _einsum_elements(equation: str, operands: Any) -> int:
-    """Of the result, or of what comes before it where operands are joined from left to right, as torch does."""
+    """The largest size on the way, joining from left to right as torch does."""
     inputs, output = explicit_labels(equation, tuple(x.ndim for x in operands))
     sizes = _sizes(inputs, [x.shape for x in operands])
     largest, joined = prod(sizes[label] for label in output), set(inputs[0])
@@ -155,7 +154,7 @@ def _einsum_elements(equation: str, operands: Any) -> int:
     analytic=True,
 )
 def einsum(equation: str, tensors: Any) -> Any:
-    """Einstein's summation: products of elements, added up over the labels that the result leaves out."""
+    """Einstein summation: products summed over labels not in the result."""
     inputs, output = explicit_labels(equation, tuple(x.ndim for x in tensors))
     sizes = _sizes(inputs, [x.shape for x in tensors])
     if len(sizes) > len(output):
@@ -165,7 +164,7 @@ def einsum(equation: str, tensors: Any) -> Any:
 
 
 def _contracted(a: Any, b: Any, dims: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The dimensions of `a` and of `b` that `tensordot` contracts, counted from the front."""
+    """Return the dimensions of `a` and of `b` that are contracted."""
     if isinstance(dims, (tuple, list)):
         if len(dims) != 2 or not all(isinstance(listed, (tuple, list)) for listed in dims):
             raise ArgumentError(f"tensordot takes a number of dimensions or two lists of them, not {dims}")
@@ -193,7 +192,7 @@ def _tensordot_elements(a: Any, b: Any, dims: Any) -> int:
     """,
 )
 def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
-    """Contracts the last `dims` dimensions of `a` with the first of `b`, or the two lists of dimensions given."""
+    """The last `dims` dimensions contracted with the first, or those listed."""
     require_one_dtype("tensordot", a, b)
     first, second = _contracted(a, b, dims)
     if len(first) != len(second):
@@ -218,7 +217,7 @@ def tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
     """,
 )
 def inner(input: Any, other: Any) -> Any:
-    """Sums of products over the last dimensions of both; nothing is conjugated."""
+    """Sums of products over the last dimensions, without conjugation."""
     if not input.ndim or not other.ndim:
         return input * other
     if input.shape[-1] != other.shape[-1]:
@@ -232,7 +231,7 @@ def inner(input: Any, other: Any) -> Any:
     samples="kron(randn(2, 3), randn(4, 2)); kron(randn(2), randn(3, 2)); kron(randn(2, 1, 3), randn(2, 2))",
 )
 def kron(input: Any, other: Any) -> Any:
-    """Kronecker's product: every element of `input` times the whole of `other`, block by block."""
+    """The Kronecker product: every element times the whole of `other`."""
     ndim = max(input.ndim, other.ndim)
     outside = (1,) * (ndim - input.ndim) + tuple(input.shape)
     inside = (1,) * (ndim - other.ndim) + tuple(other.shape)

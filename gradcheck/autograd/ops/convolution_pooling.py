@@ -1,4 +1,4 @@
-"""Windows that slide over the last dimensions: convolution, and pooling by mean or maximum.
+"""Sliding windows: convolution, and pooling by mean or maximum.
 
 A convolution is a matrix product of the kernels, as rows, with the windows, as columns (Chellapilla, Puri, Simard:
 High performance convolutional neural networks for document processing, 2006). Shapes are torch's: (N, C, …), or
@@ -33,7 +33,7 @@ from gradcheck.errors import ArgumentError, ShapeMismatch
 
 
 def _convolved_elements(input: Any, weight: Any, bias: Any, stride: Any, padding: Any, *settings: Any) -> int:
-    """Elements of the columns, or of the result if it has more."""
+    """Return the size of the columns, or of the result if larger."""
     sizes = weight.shape[2:]
     batch: int = input.shape[0] if input.ndim == weight.ndim else 1
     rows: int = input.shape[-len(sizes) - 1] * prod(sizes)
@@ -41,7 +41,7 @@ def _convolved_elements(input: Any, weight: Any, bias: Any, stride: Any, padding
 
 
 def _convolve(slide: SlidingWindow, input: Any, weight: Any, bias: Any, groups: int) -> Any:
-    """(N, in, …) with kernels (out, in / groups, …): (N, out, …). Each group of channels meets its own kernels."""
+    """Convolve (N, in, …) with (out, in / groups, …) to (N, out, …)."""
     _check_convolution(slide.dims, input, weight, bias, groups)
     if input.ndim == slide.dims + 1:
         return ops.squeeze(_convolve(slide, ops.unsqueeze(input, 0), weight, bias, groups), 0)
@@ -130,7 +130,7 @@ def pool_elements(dims: int) -> Callable[..., int]:
 
 
 def _stack_windows(slide: SlidingWindow, input: Any, kernel_size: Any, fill: float) -> Any:
-    """The windows of each channel, stacked in a new first dimension. Without a stride they do not overlap."""
+    """Stack each channel's windows along dimension 0; disjoint by default."""
     dims = slide.dims
     if input.ndim not in (dims + 1, dims + 2):
         raise ShapeMismatch(f"pooling over {dims} dimensions takes (N, C, …) with {dims} more, not {list(input.shape)}")
@@ -147,7 +147,7 @@ def _stack_windows(slide: SlidingWindow, input: Any, kernel_size: Any, fill: flo
 
 
 def _stride_or(stride: Any, otherwise: Any = None) -> Any:
-    """The stride, if there is one: torch takes an empty list for none."""
+    """Return the stride; torch takes an empty list for none."""
     return otherwise if stride is None or stride in ((), []) else stride
 
 
@@ -163,7 +163,7 @@ def _average(slide: SlidingWindow, input: Any, kernel_size: Any, count_include_p
 
 
 def _counted(slide: SlidingWindow, input: Any, kernel_size: Any, with_padding: bool) -> Any:
-    """How many elements of each window count: never what lies beyond the padding."""
+    """Return each window's count of elements, never beyond the padding."""
     ones = ops.ones_like(ops.detach(input))
     if not with_padding:
         return ops.sum(_stack_windows(slide, ones, kernel_size, 0.0), 0)

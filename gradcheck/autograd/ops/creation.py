@@ -1,7 +1,7 @@
-"""Tensors made from sizes and numbers, after the likeness of another, or of random numbers.
+"""Creation of tensors from sizes, numbers, other tensors, or at random.
 
-Random numbers come from the `numpy.random.Generator` that the caller passes as `generator`. They serve where values are
-drawn once, for inputs and constants; in a graph, engines could not agree on them.
+Random numbers come from the `numpy.random.Generator` that the caller passes as `generator`. They are for inputs and
+constants; in a graph, engines could not agree on them.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from gradcheck.autograd.op import composite, op
 from gradcheck.autograd.ops.common.dims import as_shape
 from gradcheck.errors import ArgumentError, ShapeMismatch
 
-#: What is made of no other tensor is no method of one.
+#: Creators are no methods.
 _MADE: dict[str, Any] = {"method": False, "rounds": True}
 
 
 def _elements(size: Any, *_: Any) -> int:
-    """How many elements a creator of this `size` makes."""
+    """Return the number of elements of this `size`."""
     return prod(as_shape(size))
 
 
 def _default_dtype_of(*numbers: Any) -> np.dtype:
-    """What torch makes of Python numbers: int64, the default dtype, or its complex sibling; bool of booleans."""
+    """Return the dtype that torch gives Python numbers."""
     kind = np.result_type(*(np.asarray(n) for n in numbers)).kind
     if kind in "biu":
         return np.dtype(bool if kind == "b" else np.int64)
@@ -95,12 +95,12 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
     **_MADE,
 )
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None) -> Any:
-    """`steps` numbers from `start` to `end`, both included, at equal distances."""
+    """`steps` equally spaced numbers from `start` to `end`, inclusive."""
     return np.linspace(start, end, as_shape(steps)[0]).astype(named(dtype, default_dtype()))
 
 
 def _tensors_to_arrays(data: Any) -> Any:
-    """Nested lists, with arrays for tensors."""
+    """Return nested lists with arrays for tensors."""
     if isinstance(data, (list, tuple)):
         return [_tensors_to_arrays(d) for d in data]
     return np.asarray(data) if hasattr(data, "dtype") else data
@@ -181,7 +181,7 @@ def _require_generator(name: str, generator: Any) -> np.random.Generator:
 
 
 def _normal(stream: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    """Standard normal numbers; complex ones have variance 1, as in torch."""
+    """Draw standard normal numbers; complex ones have variance 1."""
     if dtype.kind != "c":
         return stream.standard_normal(shape).astype(dtype)
     return ((stream.standard_normal(shape) + 1j * stream.standard_normal(shape)) * np.sqrt(0.5)).astype(dtype)
@@ -224,12 +224,12 @@ def uniform(low: float, high: float, size: Any = (), *, dtype: Any = None, gener
 
 @op(elements=lambda mean, std, size, dtype, generator: _elements(size), samples="normal(1.0, 0.5, [2, 3])", **_MADE)
 def normal(mean: float, std: float, size: Any = (), *, dtype: Any = None, generator: Any = None) -> Any:
-    """Numbers from the normal distribution of this mean and standard deviation."""
+    """Numbers from the normal distribution with this mean and deviation."""
     return mean + std * _normal(_require_generator("normal", generator), as_shape(size), named(dtype, default_dtype()))
 
 
 def _randint_arguments(low: Any, high: Any, size: Any) -> tuple[Any, Any, Any]:
-    """torch takes `randint(high, size)` too."""
+    """Return low, high and size; torch takes `randint(high, size)` too."""
     return (0, low, high) if size is None and isinstance(high, (list, tuple)) else (low, high, size)
 
 
@@ -239,7 +239,7 @@ def _randint_arguments(low: Any, high: Any, size: Any) -> tuple[Any, Any, Any]:
     **_MADE,
 )
 def randint(low: Any = 0, high: Any = None, size: Any = None, *, dtype: Any = None, generator: Any = None) -> Any:
-    """Integers from `low` up to but not including `high`; `randint(high, size)` starts at 0."""
+    """Integers from `low` (0 in `randint(high, size)`) to `high` - 1."""
     low, high, size = _randint_arguments(low, high, size)
     if high is None or size is None:
         raise ArgumentError("randint needs a bound and a size", hint="write randint(low, high, size)")
@@ -274,6 +274,6 @@ def uniform_like(input: Any, low: float, high: float, *, dtype: Any = None, gene
 
 @op(samples="randint_like(zeros(2, 3), 5); randint_like(zeros(2, 3), 2, 5)", **_MADE)
 def randint_like(input: Any, low: int, high: int | None = None, *, dtype: Any = None, generator: Any = None) -> Any:
-    """`randint` of the shape and dtype of `input`; `randint_like(input, high)` starts at 0."""
+    """`randint` with the shape and dtype of `input`."""
     low, high = (0, low) if high is None else (low, high)
     return _integers(_require_generator("randint_like", generator), low, high, input.shape, named(dtype, input.dtype))

@@ -1,4 +1,4 @@
-"""Losses of probabilities: cross entropy over classes in all its forms, and of two outcomes.
+"""Cross entropies over classes, and of two outcomes.
 
 Scores of C classes have shape (C), (N, C) or (N, C, …); targets name a class for each prediction or
 give probabilities. Label smoothing: Szegedy et al.: Rethinking the inception architecture for computer vision, 2016.
@@ -26,7 +26,7 @@ from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, IndexOut
 
 
 def _class_dim(input: Any) -> int:
-    """Which dimension the classes are. Raises IndexOutOfRange for a 0-d tensor."""
+    """Return the dimension of classes. Raises IndexOutOfRange if 0-d."""
     if not input.ndim:
         raise IndexOutOfRange("a loss over classes takes scores of shape (C), (N, C) or (N, C, …), not 0-d ones")
     return 0 if input.ndim == 1 else 1
@@ -52,14 +52,14 @@ def _check_weight(name: str, input: Any, weight: Any) -> None:
 
 
 def _valid_targets(target: Any, ignore_index: int) -> tuple[Any, Any]:
-    """Which targets count, and the classes they name, as int64; those that are ignored name the first."""
+    """Return a mask of targets that count, and classes (0 if ignored)."""
     classes = target if target.dtype == np.int64 else ops.to(target, np.dtype(np.int64))
     valid = classes != require_integer(ignore_index, "ignore_index")
     return valid, ops.where(valid, classes, 0)
 
 
 def _weights_of(weight: Any, classes: Any, valid: Any, dtype: Any) -> Any:
-    """The weight of each prediction, 0 where it is ignored."""
+    """Return the weight of each prediction, 0 where it is ignored."""
     if weight is None:
         return ops.to(valid, dtype)
     return ops.where(valid, ops.reshape(ops.index_select(weight, 0, ops.reshape(classes, (-1,))), classes.shape), 0.0)
@@ -77,7 +77,7 @@ def _weights_of(weight: Any, classes: Any, valid: Any, dtype: Any) -> Any:
     """,
 )
 def nll_loss(input: Any, target: Any, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean") -> Any:
-    """Minus the log-probability, in `input` of shape (C), (N, C) or (N, C, …), of each target class.
+    """The negative log-probability in `input` of each target class.
 
     The mean is weighted, and leaves out targets equal to `ignore_index`.
     """
@@ -91,13 +91,13 @@ def nll_loss(input: Any, target: Any, weight: Any = None, *, ignore_index: int =
 
 
 def _broadcast_class_weight(weight: Any, input: Any) -> Any:
-    """`weight`, one for each class, shaped to broadcast along the classes of `input`."""
+    """Shape class weights so that they broadcast with `input`."""
     dim = _class_dim(input)
     return ops.reshape(weight, (1,) * dim + tuple(weight.shape) + (1,) * (input.ndim - dim - 1))
 
 
 def _sum_over_classes(logs: Any, weight: Any) -> Any:
-    """Minus the sum of the (weighted) log-probabilities of all classes, for each prediction."""
+    """Return minus the (weighted) sum of log-probabilities per prediction."""
     return -ops.sum(logs if weight is None else logs * _broadcast_class_weight(weight, logs), _class_dim(logs))
 
 
@@ -144,9 +144,9 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Any:
-    """`nll_loss` of the `log_softmax` of scores of shape (C), (N, C) or (N, C, …).
+    """`nll_loss` of the `log_softmax` of scores (C), (N, C) or (N, C, …).
 
-    `target` holds classes, or probabilities (of the scores' shape), of which `label_smoothing` is spread evenly.
+    `target` holds classes, or probabilities (in the scores' shape); `label_smoothing` spreads a share of them evenly.
     """
     if not 0 <= label_smoothing <= 1:
         raise ArgumentError(f"cross_entropy takes a label_smoothing from 0 to 1, not {label_smoothing}")
@@ -167,12 +167,12 @@ def cross_entropy(
     return (1 - label_smoothing) * loss + smooth * (label_smoothing / input.shape[dim])
 
 
-#: What keeps the slope finite at 0 and 1; torch keeps this number in single precision.
+#: A bound that keeps the slope finite at 0 and 1; torch has this number in single precision.
 _LEAST = float(np.float32(1e-12))
 
 
 def _bce_cotangent(g: Any, x: Any, weight: Any, reduction: str) -> Any:
-    """The cotangent of each element's loss, weight included; it broadcasts against x."""
+    """Return each element's weighted cotangent, broadcastable to x."""
     share = g / prod(x.shape) if reduction == "mean" else g
     return share if weight is None else share * weight
 
@@ -209,7 +209,7 @@ def _bce_weight(g: Any, y: Any, x: Any, target: Any, weight: Any, reduction: str
     """,
 )
 def binary_cross_entropy(input: Any, target: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
-    """`-(target * log(input) + (1 - target) * log(1 - input))`, each logarithm at least -100 as in torch."""
+    """`-(t * log(x) + (1 - t) * log(1 - x))`, logarithms at least -100."""
     require_same_shape("binary_cross_entropy", input, target, "target")
     require_one_float_dtype("binary_cross_entropy", input, target, weight)
     if weight is not None:
@@ -234,7 +234,7 @@ def binary_cross_entropy(input: Any, target: Any, weight: Any = None, *, reducti
 def binary_cross_entropy_with_logits(
     input: Any, target: Any, weight: Any = None, *, reduction: str = "mean", pos_weight: Any = None
 ) -> Any:
-    """`binary_cross_entropy` of `sigmoid(input)`, stable for large scores; `pos_weight` weighs the positive class."""
+    """`binary_cross_entropy` of `sigmoid(input)`, stable; weighs positives."""
     require_same_shape("binary_cross_entropy_with_logits", input, target, "target")
     require_one_float_dtype("binary_cross_entropy_with_logits", input, target)
     for given, what in ((weight, "weight"), (pos_weight, "pos_weight")):

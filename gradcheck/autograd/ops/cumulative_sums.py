@@ -39,10 +39,10 @@ def cumsum(input: Any, dim: int, *, dtype: Any = None) -> Any:
 
 
 def _cumprod_rule(g: Any, y: Any, x: Any, dim: int, dtype: Any) -> Any:
-    """No division, so that zeros spoil nothing.
+    """Avoid divisions, so that zeros are harmless.
 
-    With y[k] = y[k - 1] x[k], what arrives at y[k] by all ways is r[k] = g[k] + x[k + 1] r[k + 1]; x[k] gets
-    y[k - 1] r[k]. Source: Blelloch, Prefix sums and their applications, 1990, section 1.4 (recurrences as scans).
+    With y[k] = y[k - 1] x[k], the cotangent of y[k] is r[k] = g[k] + x[k + 1] r[k + 1]; x[k] gets y[k - 1] r[k].
+    Source: Blelloch, Prefix sums and their applications, 1990, section 1.4 (recurrences as scans).
     """
     if x.ndim == 0 or 0 in x.shape:
         return g
@@ -65,7 +65,7 @@ def cumprod(input: Any, dim: int, *, dtype: Any = None) -> Any:
 
 
 def exclusive_products(x: Any, dim: int) -> Any:
-    """For each element the product of all others along `dim`, without division."""
+    """Return each element's product of all others along `dim`, undivided."""
     if x.ndim == 0 or 0 in x.shape:
         return ones_like(x)
     after = flip(cumprod(_shift_right(flip(x, (dim,)), dim), dim), (dim,))
@@ -84,7 +84,10 @@ def _shift_left(x: Any, dim: int, by: int) -> Any:
 
 
 def _recurrence(a: Any, b: Any, dim: int) -> Any:
-    """The r with r[k] = b[k] + a[k] r[k + 1], in log2(n) steps (Hillis and Steele 1986, "Data parallel algorithms")."""
+    """Return r with r[k] = b[k] + a[k] r[k + 1], in log2(n) steps.
+
+    Source: Hillis and Steele, "Data parallel algorithms", 1986.
+    """
     reach, length = 1, b.shape[dim]
     while reach < length:
         b = b + a * _shift_left(b, dim, reach)

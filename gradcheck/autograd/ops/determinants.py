@@ -1,9 +1,10 @@
-"""Determinants, with gradients that are right for singular matrices too; all are of batches of matrices, (…, n, n).
+"""Determinants, with gradients that hold for singular matrices too.
 
-The derivative of a determinant is the matrix of cofactors (Jacobi's formula; Magnus and Neudecker, Matrix differential
-calculus, 8.3), which is `det(A) * inv(A).mT` only where A is regular. From the singular value decomposition A = U S V^H
-it is, for every A, det(U) det(V^H) conj(U) adj(S) V^T, since adj(XYZ) = adj(Z) adj(Y) adj(X) (Horn and Johnson, Matrix
-analysis, 0.8.2); adj(S) and its derivative are products of singular values with one or two left out.
+All take batches of matrices, (…, n, n). The derivative is the matrix of cofactors (Jacobi's formula; Magnus and
+Neudecker, Matrix differential calculus, 8.3), which is `det(A) * inv(A).mT` only where A is regular. From the singular
+value decomposition A = U S V^H it is, for every A, det(U) det(V^H) conj(U) adj(S) V^T, since adj(XYZ) = adj(Z) adj(Y)
+adj(X) (Horn and Johnson, Matrix analysis, 0.8.2). adj(S) and its derivative are products of singular values with one or
+two left out.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _SINGULAR = "tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.0]])"
 
 
 def _per_matrix(x: Any) -> Any:
-    """Numbers, one a matrix, shaped so that they multiply the matrices."""
+    """Shape one number per matrix so that it multiplies the matrix."""
     return unsqueeze(unsqueeze(x, -1), -1)
 
 
@@ -39,12 +40,12 @@ def _per_matrix(x: Any) -> Any:
     analytic=True,
 )
 def det(A: Any) -> Any:
-    """The determinant of each square matrix. The gradient is exact for singular ones too (torch's own is not)."""
+    """The determinant; its gradient is exact for singular matrices too."""
     return np.linalg.det(require_full_precision(A, "linalg.det"))
 
 
 def _products_without(values: np.ndarray) -> np.ndarray:
-    """`out[..., i, j]`: the product of all `values`, (…, n), but those at i and j (of all but one on the diagonal)."""
+    """`out[..., i, j]`: the product of `values`, (…, n), without i and j."""
     count = values.shape[-1]
     ones = np.ones_like(values[..., :1])
     before = np.concatenate((ones, np.cumprod(values[..., :-1], -1)), -1)
@@ -59,13 +60,13 @@ def _products_without(values: np.ndarray) -> np.ndarray:
 
 
 def _svd_factors(A: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """U and V^H, the phase det(U) det(V^H), and the products of singular values with one or two left out."""
+    """Return U, V^H, the phase, and products without one or two values."""
     u, s, vh = np.linalg.svd(A)
     phase = np.linalg.det(u) * np.linalg.det(vh)
     return u, vh, phase[..., None, None], _products_without(s)
 
 
-#: What torch has no op for.
+#: Ops that torch does not have.
 _OWN: dict[str, Any] = {"torch": "", "method": False}
 
 
@@ -75,7 +76,7 @@ _OWN: dict[str, Any] = {"torch": "", "method": False}
     samples=f"cofactors({REGULAR}); cofactors({_SINGULAR}); cofactors(randn(2, 4, 4)); cofactors(randn(1, 1))",
 )
 def cofactors(input: Any) -> Any:
-    """The matrix of cofactors of each square matrix: the gradient of its determinant."""
+    """The matrix of cofactors, which is the gradient of the determinant."""
     if not input.size:
         return np.zeros_like(input)
     u, vh, phase, products = _svd_factors(require_square(input, "cofactors"))
@@ -83,7 +84,7 @@ def cofactors(input: Any) -> Any:
 
 
 def _third_derivative(g: Any, y: Any, x: Any, direction: Any) -> Any:
-    """The third derivative of the determinant in two directions, for regular matrices: their inverse is taken.
+    """The third derivative of a regular matrix's determinant.
 
     With B = inv(A).mT, the second is det(A) (<G, B><H, B> - <H, B G^T B>), and dB = -B dA^T B.
     """
@@ -104,7 +105,7 @@ def _inner(x: Any, y: Any) -> Any:
     samples=f"det_hessian({REGULAR}, randn(3, 3)); det_hessian(randn(3, 1, 3, 3), randn(3, 1, 3, 3))",
 )
 def det_hessian(input: Any, direction: Any) -> Any:
-    """The determinant's second derivative at `input`, applied to `direction`: how the cofactors change along it."""
+    """The second derivative of the determinant, applied to `direction`."""
     if not input.size:
         return np.zeros_like(input)
     u, vh, phase, products = _svd_factors(require_square(input, "det_hessian"))
@@ -121,12 +122,12 @@ _IN_PARTS: dict[str, Any] = {"holomorphic": False, "rounds": True, "samples": f"
 
 @op(lambda g, y, x: _per_matrix(g) * mH(inv(x)), **_IN_PARTS)
 def logabsdet(input: Any) -> Any:
-    """The logarithm of the determinant's magnitude; -inf for a singular matrix."""
+    """The logarithm of the determinant's magnitude; -inf if singular."""
     return np.linalg.slogdet(require_full_precision(input, "slogdet"))[1]
 
 
 def _sign_rule(g: Any, y: Any, x: Any) -> Any:
-    """For complex matrices the phase changes by the imaginary part of tr(inv(A) dA); for real ones it does not."""
+    """The phase changes by imag(tr(inv(A) dA)); a real sign is constant."""
     if x.dtype.kind != "c":
         return ops.zeros_like(x)
     return _per_matrix(ops.imag(ops.conj(y) * g) * 1j) * mH(inv(x))
@@ -144,7 +145,7 @@ def det_sign(input: Any) -> Any:
     samples=f"linalg.slogdet({REGULAR}); slogdet({BATCH}); linalg.slogdet(randn(0, 0))",
 )
 def slogdet(A: Any) -> Any:
-    """The determinant's sign (or phase) and the logarithm of its magnitude, which cannot overflow."""
+    """The determinant's sign (or phase) and the logarithm of its magnitude."""
     return det_sign(A), logabsdet(A)
 
 

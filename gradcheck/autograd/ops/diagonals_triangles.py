@@ -1,4 +1,4 @@
-"""Diagonals and triangles of matrices: `diagonal`, `diag`, `diag_embed`, `trace`, `tril`, `triu`."""
+"""Diagonals and triangles of matrices: `diagonal`, `trace`, `tril`, …"""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _plane(dim1: int, dim2: int, ndim: int, name: str) -> tuple[int, int]:
     """,
 )
 def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """The diagonal of each matrix in `dim1` and `dim2`, as the last dimension; `offset` counts to the upper right."""
+    """Diagonals in `dim1` and `dim2`; `offset` counts to the upper right."""
     return np.diagonal(input, offset, *_plane(dim1, dim2, input.ndim, "diagonal"))
 
 
@@ -66,7 +66,7 @@ def _embedded_elements(input: Any, offset: int = 0, dim1: int = -2, dim2: int = 
     """,
 )
 def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """Square matrices, in `dim1` and `dim2`, that are zero but for the last dimension of `input` on a diagonal."""
+    """Square matrices, in `dim1` and `dim2`, of these diagonals."""
     if not input.ndim:
         raise IndexOutOfRange("diag_embed takes at least 1 dimension, not 0")
     first, second = _plane(dim1, dim2, input.ndim + 1, "diag_embed")
@@ -86,7 +86,7 @@ def diag_embed(input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> A
     samples="diag(randn(3)); diag(randn(3), -1); diag(randn(2, 3)); randn(3, 2).diag(1)",
 )
 def diag(input: Any, diagonal: int = 0) -> Any:
-    """A vector as the diagonal of a matrix, or the diagonal of a matrix as a vector."""
+    """A vector as a diagonal matrix, or a matrix's diagonal as a vector."""
     if input.ndim == 1:
         return diag_embed(input, diagonal)
     if input.ndim != 2:
@@ -139,13 +139,13 @@ _TRIANGLES = """
 
 @linear(lambda g, y, x, diagonal: ops.tril(g, diagonal), samples=_TRIANGLES)
 def tril(input: Any, diagonal: int = 0) -> Any:
-    """The lower triangle of each matrix, up to the given diagonal; zeros above."""
+    """The lower triangle, up to this diagonal; zeros above."""
     _check_triangle(input, diagonal, "tril")
     return np.tril(input, diagonal)
 
 
 @linear(lambda g, y, x, diagonal: ops.triu(g, diagonal), samples=_TRIANGLES)
 def triu(input: Any, diagonal: int = 0) -> Any:
-    """The upper triangle of each matrix, from the given diagonal on; zeros below."""
+    """The upper triangle, from this diagonal on; zeros below."""
     _check_triangle(input, diagonal, "triu")
     return np.triu(input, diagonal)

@@ -1,4 +1,4 @@
-"""Special functions, element by element: the error function and its complement, which NumPy lacks, and `xlogy`.
+"""The error function, its complement, and `xlogy`.
 
 `erf` and `erfc` are right to about one unit in the last place. Their rational approximations are those of FreeBSD's
 msun, `s_erf.c`, Copyright (C) 1993 by Sun Microsystems, Inc.; developed at SunPro; "permission to use, copy, modify,
@@ -46,7 +46,7 @@ def xlogy(input: Any, other: Any) -> Any:
     return np.where(np.isnan(other), other, product)
 
 
-#: So few numbers are quicker computed one by one, by the C library, which is as precise.
+#: Up to so many numbers, the C library is faster one by one, and as precise.
 _FEW = 256
 
 
@@ -60,7 +60,7 @@ _ERF: dict[str, Any] = {"takes": "f", "floating": True}
 
 @elementwise(lambda g, y, x: g * (2 / math.sqrt(math.pi) * exp(-(x * x))), aliases=("special.erf",), **_ERF)
 def erf(input: Any) -> Any:
-    """The error function, `2 / sqrt(pi)` times the integral of `exp(-t**2)` from 0 to `input`."""
+    """The error function: 2 / sqrt(pi) times the integral of exp(-t^2)."""
     if type(input) is np.ndarray and input.size <= _FEW:
         return _apply_elementwise(math.erf, input)
     pieces = (lambda x: x + x * _ratio(_SMALL, x * x), lambda s: _C + _ratio(_NEAR_ONE, s - 1), lambda s: 1 - _tail(s))
@@ -77,7 +77,7 @@ def erfc(input: Any) -> Any:
 
 
 def _piecewise(x: np.ndarray, pieces: tuple[Function, Function, Function], at_negative: Function) -> Any:
-    """Each piece at the elements that it serves: the first of x, the others of |x|.
+    """Apply each piece to its elements: the first to x, the others to |x|.
 
     `at_negative` turns the value of a piece at |x| into that at -|x|. The result has the dtype of `x`.
     """
@@ -99,7 +99,7 @@ def _small_complement(x: np.ndarray) -> Any:
 
 
 def _tail(s: np.ndarray) -> Any:
-    """erfc from 1.25 up. The square is split, since its rounding error would grow in the exponential."""
+    """erfc from 1.25 up; the square is split, or rounding would grow."""
     s = np.minimum(s, 28.0)  # where erfc is 0 in double precision
     t = 1 / (s * s)
     ratio = np.where(s < 1 / 0.35, _ratio(_MIDDLE, t), _ratio(_TAIL, t))

@@ -80,7 +80,7 @@ def _pow_input(g: Any, y: Any, x: Any, p: Any) -> Any:
 
 
 def _pow_exponent(g: Any, y: Any, x: Any, p: Any) -> Any:
-    """torch's masks: `0 ** p` counts as flat in p, from p = 0 upward."""
+    """Count `0 ** p` as flat in p for p >= 0, as torch does."""
     nonnegative = (real(p) >= 0) & (imag(p) == 0) if p.dtype.kind == "c" else p >= 0
     if isinstance(x, _NUMBER):
         if x != 0:
@@ -111,7 +111,7 @@ def _log_of_number(x: Any, into_complex: bool) -> Any:
     analytic=True,
 )
 def pow(input: Any, exponent: Any) -> Any:
-    """`input ** exponent`. The gradient for the exponent takes `0 ** p` to be flat for p >= 0, as torch does."""
+    """`input ** exponent`; `0 ** p` counts as flat for p >= 0, as in torch."""
     if exponent.dtype.kind in "iu" and np.any(exponent < 0):
         raise DomainError("pow: an integer to the power of a negative integer")
     return input**exponent

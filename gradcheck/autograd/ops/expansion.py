@@ -1,4 +1,4 @@
-"""More of the same elements: `expand`, `repeat`, `tile`, `repeat_interleave`; and `sum_to_size`, which undoes it."""
+"""Repetition: `expand`, `repeat`, `tile`; and its adjoint `sum_to_size`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
 
 
 def _expanded_shape(shape: tuple[int, ...], sizes: Any) -> tuple[int, ...]:
-    """What `sizes` make of `shape`. Raises ShapeMismatch where it cannot be expanded so."""
+    """Return the shape after `expand`. Raises ShapeMismatch."""
     wanted = as_partial_shape(sizes)
     lead = len(wanted) - len(shape)
     if lead < 0 or -1 in wanted[:lead]:
@@ -38,12 +38,12 @@ def _expanded_shape(shape: tuple[int, ...], sizes: Any) -> tuple[int, ...]:
     """,
 )
 def expand(input: Any, size: Any) -> Any:
-    """Repeated along dimensions of size 1, and along new leading ones, to `size`; -1 keeps a size."""
+    """Dimensions of size 1 and new leading ones repeated; -1 keeps a size."""
     shape = _expanded_shape(input.shape, size)
     return _filled(input, shape) if prod(shape) < _SMALL else np.broadcast_to(input, shape)
 
 
-#: Fewer elements are written out in less time than a view of them is made.
+#: Fewer elements are copied faster than a view is made.
 _SMALL = 1024
 
 
@@ -77,7 +77,7 @@ def expand_as(input: Any, other: Any) -> Any:
     """,
 )
 def sum_to_size(input: Any, size: Any) -> Any:
-    """Summed over the dimensions along which `size` would be broadcast to the shape of `input`."""
+    """Sums over the dimensions along which `size` would be broadcast."""
     target = tuple(size)
     lead = input.ndim - len(target)
     if lead < 0 or any(new not in (1, old) for new, old in zip(target, input.shape[lead:], strict=True)):
@@ -96,7 +96,7 @@ def _repeats(ndim: int, repeats: Any) -> tuple[int, ...]:
 
 
 def _repeat_rule(g: Any, y: Any, x: Any, repeats: Any) -> Any:
-    """Add up the copies: `(a, b)` repeated `(p, q)` times is `(p, a, q, b)`, summed over p and q."""
+    """Sum the copies: `(a, b)` repeated `(p, q)` times is `(p, a, q, b)`."""
     lead = len(repeats) - x.ndim
     sizes = [1] * lead + list(x.shape)
     split = [size for pair in zip(repeats, sizes, strict=True) for size in pair]
@@ -115,7 +115,7 @@ def _repeat_rule(g: Any, y: Any, x: Any, repeats: Any) -> Any:
     """,
 )
 def repeat(input: Any, repeats: Any) -> Any:
-    """The whole tensor, written `repeats` times along each dimension; extra counts make new leading dimensions."""
+    """The tensor repeated along each dimension; extra counts lead."""
     return np.tile(input, _repeats(input.ndim, repeats))
 
 
@@ -138,8 +138,7 @@ def tile(input: Any, dims: Any) -> Any:
     """,
 )
 def repeat_interleave(input: Any, repeats: Any, dim: int | None = None, *, output_size: int | None = None) -> Any:
-    """Each element along `dim` written `repeats` times in a row, a number for all or one for each; without `dim`, of
-    the flattened tensor."""
+    """Each element repeated along `dim` (or flattened), `repeats` times."""
     if dim is None:
         input, dim = ravel(input), 0
     if output_size is not None:
@@ -163,12 +162,12 @@ def _check_output_size(made: Any, dim: int, size: int | None) -> Any:
 
 
 def _max_repeats(repeats: Any) -> int:
-    """The largest number of copies of any element."""
+    """Return the largest number of copies of any element."""
     return int(np.max(np.asarray(repeats), initial=0)) if hasattr(repeats, "dtype") else repeats
 
 
 def _repeat_by_index(input: Any, repeats: Any, dim: int) -> Any:
-    """One number of copies for each slice along `dim`, or one for all; the copies are picked by an index."""
+    """Repeat each slice along `dim` by a count of its own, by indexing."""
     counts = np.asarray(repeats)
     where = canonical_dim(dim, input.ndim)
     size = input.shape[where] if input.ndim else 1

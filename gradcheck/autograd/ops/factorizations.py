@@ -1,4 +1,4 @@
-"""Factorizations of matrices, and batches of them: Cholesky's, and the singular value decomposition."""
+"""Factorizations: Cholesky's, and the singular value decomposition."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gradcheck.autograd.ops.transpose_flip import mH, mT
 
 
 def _cholesky_rule(g: Any, y: Any, input: Any, upper: bool) -> Any:
-    """Murray: Differentiation of the Cholesky decomposition, 2016; the gradient is symmetric (Hermitian)."""
+    """Murray: Differentiation of the Cholesky decomposition, 2016."""
     adjoint, back = (y, mH(g)) if upper else (mH(y), g)
     phi = tril(adjoint @ back)
     half = solve(adjoint, (phi + mH(tril(phi, -1))) / 2)
@@ -40,16 +40,16 @@ def _cholesky_rule(g: Any, y: Any, input: Any, upper: bool) -> Any:
     """,
 )
 def cholesky(input: Any, *, upper: bool = False) -> Any:
-    """The lower (or upper) triangular L with `L @ L.mH = input`, for a positive definite one. DomainError for others.
+    """The lower (or upper) L with `L @ L.mH = input`. Raises DomainError.
 
-    Only the lower (or upper) triangle is read, but the gradient is the symmetric one, as in torch: that for
-    changes that keep the matrix symmetric.
+    Only that triangle is read, but the gradient is symmetric (Hermitian), as in torch: for changes that keep the matrix
+    symmetric.
     """
     return np.linalg.cholesky(require_full_precision(input, "linalg.cholesky"), upper=upper)
 
 
 def svd_parts(packed: Any, A: Any) -> tuple[Any, Any, Any]:
-    """U, S and V^H, or their cotangents, out of what `svd_packed` makes."""
+    """Return U, S and V^H, or their cotangents, of `svd_packed`'s result."""
     rows, columns = A.shape[-2:]
     values = real(squeeze(narrow(packed, -1, rows, 1), -1))
     return mT(narrow(packed, -1, 0, rows)), values, narrow(packed, -1, rows + 1, columns)
@@ -60,10 +60,10 @@ def _minus_adjoint(x: Any) -> Any:
 
 
 def _packed_rule(g: Any, y: Any, A: Any) -> Any:
-    """Townsend: Differentiating the singular value decomposition, 2016; the complex term is that of Wan and Zhang:
-    Automatic differentiation for complex valued SVD, 2019.
+    """Townsend: Differentiating the singular value decomposition, 2016.
 
-    Valid for what does not depend on the phases of singular vectors; singular values must differ.
+    The complex term is by Wan and Zhang: Automatic differentiation for complex valued SVD, 2019. Valid for distinct
+    singular values, and where the result does not depend on the phases of singular vectors.
     """
     rows, columns = A.shape[-2:]
     (u, s, vh), (gu, gs, gvh) = svd_parts(y, A), svd_parts(g, A)
@@ -84,7 +84,7 @@ def _packed_rule(g: Any, y: Any, A: Any) -> Any:
 
 @op(_packed_rule, torch="", method=False, holomorphic=False, kinks="equal singular values")
 def svd_packed(A: Any) -> Any:
-    """U^T, S and V^H of the singular value decomposition, side by side in one array."""
+    """U^T, S and V^H side by side in one array."""
     u, s, vh = np.linalg.svd(A, full_matrices=False)
     return np.concatenate([np.swapaxes(u, -1, -2), s[..., None], vh], axis=-1)
 

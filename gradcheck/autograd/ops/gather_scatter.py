@@ -1,4 +1,4 @@
-"""Collecting elements along a dimension by an index tensor: `gather`, `index_select`; and spreading them: `scatter`."""
+"""Gather elements along a dimension by an index; and scatter them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gradcheck.errors import DtypeMismatch, IndexOutOfRange, ShapeMismatch
 
 
 def _checked_index(index: Any, size: int, name: str) -> np.ndarray:
-    """The index array, of integers from 0 to size - 1. Raises DtypeMismatch, IndexOutOfRange."""
+    """Return checked indices. Raises DtypeMismatch, IndexOutOfRange."""
     array = np.asarray(index)
     if array.dtype not in (np.int64, np.int32):
         raise DtypeMismatch(f"{name} takes int64 or int32 as index, not {array.dtype}")
@@ -29,7 +29,7 @@ def _checked_index(index: Any, size: int, name: str) -> np.ndarray:
 
 
 def _require_fits(inner: tuple[int, ...], outer: tuple[int, ...], dim: int | None, name: str) -> None:
-    """Raise ShapeMismatch unless `inner` is no larger than `outer`, apart from `dim`."""
+    """Raise ShapeMismatch if `inner` exceeds `outer`, except along `dim`."""
     same_count = len(inner) == len(outer)
     if not same_count or any(a > b and d != dim for d, (a, b) in enumerate(zip(inner, outer, strict=True))):
         apart = "" if dim is None else f", apart from dimension {dim}"
@@ -37,7 +37,7 @@ def _require_fits(inner: tuple[int, ...], outer: tuple[int, ...], dim: int | Non
 
 
 def _full_index(dim: int, index: np.ndarray) -> tuple[Any, ...]:
-    """What indexes the elements that `index` names: its own place, but along `dim` what it says."""
+    """Return the full index of the elements that `index` names on `dim`."""
     grid = list(np.ogrid[tuple(slice(size) for size in index.shape)])
     grid[dim] = index
     return tuple(grid)
@@ -61,9 +61,9 @@ def _gather_rule(g: Any, y: Any, x: Any, dim: int, index: Any, sparse_grad: bool
     """,
 )
 def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> Any:
-    """`out[i, j] = input[index[i, j], j]` for `dim` 0, and so on; `index` may be smaller than `input`."""
+    """`out[i, j] = input[index[i, j], j]` for `dim` 0; likewise for others."""
     where = canonical_dim(dim, input.ndim)
-    if not index.size and (input.ndim or index.ndim):  # torch asks nothing of an index that names nothing
+    if not index.size and (input.ndim or index.ndim):  # torch does not check an empty index
         return np.zeros(index.shape, input.dtype)
     if not input.ndim:
         _require_fits(np.atleast_1d(_checked_index(index, 1, "gather")).shape, (1,), 0, "gather")
@@ -77,7 +77,7 @@ def gather(input: Any, dim: int, index: Any, *, sparse_grad: bool = False) -> An
 
 
 def _scatter_source_rule(g: Any, y: Any, x: Any, dim: int, index: Any, src: Any) -> Any:
-    """What flows back to `src`: all that was spread, and zeros for elements beyond the index."""
+    """Gather back; zeros for elements of `src` beyond the index."""
     back = gather(g, dim, index)
     if src.shape == back.shape:
         return back
@@ -94,7 +94,7 @@ def _scatter_source_rule(g: Any, y: Any, x: Any, dim: int, index: Any, src: Any)
     """,
 )
 def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
-    """`input` with `src[i, j]` added at `[index[i, j], j]` for `dim` 0, and so on."""
+    """`input` plus `src[i, j]` at `[index[i, j], j]`, for `dim` 0."""
     out, places, part = _prepared(input, dim, index, src, "scatter_add")
     if places is None:
         return out + src if index.size else out
@@ -116,7 +116,7 @@ def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
     kinks="repeated indices",
 )
 def scatter(input: Any, dim: int, index: Any, src: Any) -> Any:
-    """`input` with `src[i, j]`, or one number, written at `[index[i, j], j]` for `dim` 0, and so on."""
+    """`input` with `src[i, j]`, or a number, at `[index[i, j], j]`."""
     out, places, part = _prepared(input, dim, index, src, "scatter")
     if places is None:
         return np.asarray(src, dtype=out.dtype) if index.size else out
@@ -125,7 +125,7 @@ def scatter(input: Any, dim: int, index: Any, src: Any) -> Any:
 
 
 def _prepared(input: Any, dim: int, index: Any, src: Any, name: str) -> tuple[np.ndarray, Any, Any]:
-    """A copy of `input`, the places to write to (None for 0-d), and what to write there."""
+    """Return a copy of `input`, its written places (None if 0-d), values."""
     where = canonical_dim(dim, input.ndim)
     part = src
     if isinstance(src, np.ndarray):
@@ -139,7 +139,7 @@ def _prepared(input: Any, dim: int, index: Any, src: Any, name: str) -> tuple[np
 
 
 def _shape_without(shape: tuple[int, ...], dim: int) -> tuple[int, ...]:
-    """The shape with size 1 along `dim`."""
+    """Return the shape with size 1 along `dim`."""
     return (*shape[:dim], 1, *shape[dim + 1 :]) if shape else ()
 
 
@@ -175,7 +175,7 @@ def _index_add_source(g: Any, y: Any, x: Any, dim: int, index: Any, source: Any,
     """,
 )
 def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
-    """`input` with `alpha` times the slices of `source` added to those along `dim` that the 1-d `index` names."""
+    """`input` plus `alpha * source` at the slices that the index names."""
     where, picked = _vector(input, dim, index, "index_add")
     if source.dtype != input.dtype:
         raise DtypeMismatch(f"index_add: a source of {source.dtype} for a tensor of {input.dtype}")
@@ -197,7 +197,7 @@ def index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) 
     """,
 )
 def take_along_dim(input: Any, indices: Any, dim: int | None = None) -> Any:
-    """`gather`, with `input` and `indices` broadcast in all dimensions but `dim`; without `dim`, of the flattened."""
+    """`gather`, broadcast in all dimensions but `dim`; flattened without."""
     if dim is None:
         return gather(ravel(input), 0, ravel(indices))
     if indices.ndim != input.ndim:

@@ -1,4 +1,4 @@
-"""Indexing, `x[…]`, the op that undoes it, `index_put`, and special cases: `select`, `narrow`, `take`."""
+"""Indexing `x[…]`, its adjoint, `index_put`, `narrow`, `select`, `take`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ALL = slice(None)
     """,
 )
 def getitem(input: Any, index: Any) -> Any:
-    """`input[index]`: integers, slices, `None`, `...`, index tensors and masks, mixed as in torch."""
+    """`input[index]`: integers, slices, None, `...`, indices and masks."""
     if is_basic(index):
         return input[index]
     basic, advanced = split_index(index, input.ndim)
@@ -56,7 +56,7 @@ def getitem(input: Any, index: Any) -> Any:
     """,
 )
 def index_adjoint(input: Any, index: Any, size: Any) -> Any:
-    """The adjoint of indexing: zeros of shape `size` with `input` added at `[index]`, repeats added up."""
+    """Zeros of shape `size` plus `input` at `[index]`: indexing's adjoint."""
     out = np.zeros(size, dtype=input.dtype)
     if is_basic(index):
         out[index] = input
@@ -83,7 +83,7 @@ def _put_input(g: Any, y: Any, x: Any, indices: Any, values: Any, accumulate: bo
     kinks="repeated indices, without accumulate",
 )
 def index_put(input: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    """`input` with `values` written at, or with `accumulate` added to, `[indices]`, one index tensor a dimension."""
+    """`input` with `values` written at, or added to, `[indices]`."""
     if values.dtype != input.dtype:
         raise DtypeMismatch(f"index_put: values of {values.dtype} for a tensor of {input.dtype}")
     if not indices or not all(hasattr(index, "dtype") for index in indices):
@@ -130,7 +130,7 @@ def narrow(input: Any, dim: int, start: Any, length: int) -> Any:
 
 @composite(dtypes={"index": INT64}, samples="take(randn(2, 3), tensor([[0, -1], [2, 2]]))")
 def take(input: Any, index: Any) -> Any:
-    """Elements by their place in row-major order; the result has the shape of `index`."""
+    """Elements by place in row-major order, in the shape of `index`."""
     return getitem(ravel(input), index)
 
 
@@ -141,7 +141,7 @@ def take(input: Any, index: Any) -> Any:
     """
 )
 def masked_select(input: Any, mask: Any) -> Any:
-    """The elements where `mask`, which is broadcast against `input`, is true; one dimension."""
+    """The elements where the broadcast `mask` is true, in one dimension."""
     if mask.dtype.kind != "b":
         raise DtypeMismatch(f"masked_select takes a mask of booleans, not of {mask.dtype}")
     shape = broadcast_shape("masked_select", input.shape, mask.shape)

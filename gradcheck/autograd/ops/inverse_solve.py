@@ -1,4 +1,4 @@
-"""Inverses and what they solve: `inv`, `pinv`, powers of matrices, linear systems. All take batches of matrices.
+"""Inverses, pseudo-inverses, powers and linear systems of matrices.
 
 Rules of the inverse and of solutions: Giles, Collected matrix derivative results for forward and reverse mode
 algorithmic differentiation, 2008.
@@ -39,18 +39,21 @@ from gradcheck.errors import ShapeMismatch
     analytic=True,
 )
 def inv(A: Any) -> Any:
-    """The inverse of each square matrix. Raises DomainError for a singular one."""
+    """The inverse of a square matrix. Raises DomainError if singular."""
     return np.linalg.inv(require_full_precision(A, "linalg.inv"))
 
 
 @composite(name="inv", torch="linalg.inv", latex="#^{-1}", samples=f"inv({REGULAR})")
 def short_inv(A: Any) -> Any:
-    """`linalg.inv`, as it is often written. (In torch it has no short name but `inverse`.)"""
+    """`linalg.inv` by a short name, which torch itself does not have."""
     return inv(A)
 
 
 def _pinv_rule(g: Any, y: Any, x: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
-    """Golub and Pereyra: The differentiation of pseudo-inverses, 1973. Right where the rank stays the same."""
+    """Golub and Pereyra: The differentiation of pseudo-inverses, 1973.
+
+    Valid where the rank is constant.
+    """
     h, back = mH(g), mH(y)
     inner = -(back @ g @ back)
     left = h @ y - x @ (y @ (h @ y))
@@ -70,7 +73,7 @@ def _pinv_rule(g: Any, y: Any, x: Any, atol: Any, rtol: Any, hermitian: bool) ->
     """,
 )
 def pinv(input: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
-    """Moore and Penrose's pseudo-inverse; singular values below `atol`, or `rtol` times the largest, count as 0."""
+    """The pseudo-inverse; singular values below atol or rtol count as 0."""
     require_floating("linalg.pinv", require_matrices(input, "linalg.pinv").dtype)
     if atol is None:
         return np.linalg.pinv(input, rtol=rtol, hermitian=hermitian)
@@ -87,7 +90,7 @@ def pinv(input: Any, *, atol: Any = None, rtol: Any = None, hermitian: bool = Fa
     """,
 )
 def matrix_power(input: Any, n: int) -> Any:
-    """The product of n copies of a square matrix, for negative n of its inverse; for 0 the identity."""
+    """The nth power of a square matrix, of its inverse for n < 0."""
     exponent = require_integer(n, "the exponent")
     require_square(input, "linalg.matrix_power")
     if exponent == 0:
@@ -105,7 +108,7 @@ def matrix_power(input: Any, n: int) -> Any:
 
 
 def _is_vector(A: Any, B: Any) -> bool:
-    """Whether `B` holds vectors, not matrices: torch's rule."""
+    """Return whether `B` holds vectors, by torch's rule."""
     return B.ndim == 1 or (B.ndim == A.ndim - 1 and tuple(B.shape) == tuple(A.shape[:-1]))
 
 
@@ -117,7 +120,7 @@ def _solve_A(g: Any, y: Any, A: Any, B: Any, left: bool) -> Any:
 
 
 def _solve_adjoint(g: Any, A: Any, B: Any, left: bool) -> Any:
-    """The cotangent of `B`, as broadcast: the solution of the transposed system."""
+    """Return the cotangent of `B`, before unbroadcasting."""
     if _is_vector(A, B):
         return squeeze(solve(A.mT, unsqueeze(g, -1)), -1)
     return solve(A.mT, g, left=left)
@@ -138,7 +141,7 @@ def _solve_adjoint(g: Any, A: Any, B: Any, left: bool) -> Any:
     analytic=True,
 )
 def solve(A: Any, B: Any, *, left: bool = True) -> Any:
-    """The X with `A @ X = B` (`X @ A = B` unless `left`); `B` holds matrices or vectors. DomainError if singular."""
+    """The X with `A @ X = B`, or `X @ A = B`. DomainError if singular."""
     require_full_precision(A, "linalg.solve")
     vector = _is_vector(A, B)
     right = B[..., None] if vector else B
@@ -161,7 +164,7 @@ def solve(A: Any, B: Any, *, left: bool = True) -> Any:
     """,
 )
 def solve_triangular(input: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
-    """The X with `input @ X = B` (`X @ input = B` unless `left`), for a triangle of `input`."""
+    """The X with `T @ X = B`, or `X @ T = B`, for a triangle T of `input`."""
     require_square(input, "linalg.solve_triangular")
     if B.ndim < 2:
         raise ShapeMismatch(f"linalg.solve_triangular takes matrices B, not a shape of {list(B.shape)}")

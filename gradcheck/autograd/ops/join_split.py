@@ -1,4 +1,4 @@
-"""Tensors put together, `cat` and `stack`, and taken apart again, `split`, `chunk` and `unbind`."""
+"""Join tensors by `cat` and `stack`; split them by `split` and `unbind`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, Shap
 
 
 def _takes_part(tensor: Any, ndim: int) -> bool:
-    """Whether `cat` looks at a tensor: torch skips those of shape (0,) among others with more dimensions."""
+    """Return whether `cat` uses a tensor: torch skips those of shape (0,)."""
     return tensor.ndim == ndim or tuple(tensor.shape) != (0,)
 
 
@@ -46,7 +46,7 @@ def _cat_rule(g: Any, y: Any, tensors: Any, dim: int) -> list[Any]:
     """,
 )
 def cat(tensors: Any, dim: int = 0) -> Any:
-    """The tensors one after the other along `dim`; their other sizes are equal."""
+    """Tensors joined along `dim`; their other sizes are equal."""
     if not tensors:
         raise ArgumentError("cat takes at least one tensor")
     if any(tensor.ndim == 0 for tensor in tensors):
@@ -112,19 +112,19 @@ def _pieces(tensor: Any, dim: int, lengths: Any) -> tuple[Any, ...]:
 
 
 def _dimension(tensor: Any, dim: int, name: str) -> tuple[int, int]:
-    """`dim` counted from the front, and its size."""
+    """Return `dim` counted from the front, and its size."""
     if not tensor.ndim:
         raise ShapeMismatch(f"{name} takes at least 1 dimension, not 0")
     where = canonical_dim(dim, tensor.ndim)
     return where, tensor.shape[where]
 
 
-#: A piece takes as much room as so many numbers.
+#: A piece takes as much memory as so many numbers.
 _PIECE = 30
 
 
 def _elements(input: Any, count: Any, dim: int = 0) -> int:
-    """Elements and pieces together: of an empty tensor there can be any number of empty pieces."""
+    """Count elements and pieces: an empty tensor can have many pieces."""
     if getattr(count, "shape", None) == ():
         count = int(np.asarray(ops.detach(count)))
     return int(prod(input.shape)) + _PIECE * (count if isinstance(count, int) else len(count) + 1)
@@ -144,7 +144,7 @@ def _split_elements(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> i
     """,
 )
 def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
-    """Pieces along `dim`, all of one size but perhaps the last, or of the sizes listed."""
+    """Pieces along `dim`, of one size or of the sizes listed."""
     where, size = _dimension(tensor, dim, "split")
     if isinstance(split_size_or_sections, (tuple, list)):
         lengths = [require_integer(length, "a size") for length in split_size_or_sections]
@@ -159,7 +159,7 @@ def split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> Any:
 
 @composite(elements=_elements, samples="chunk(randn(5, 2), 2); randn(2, 5).chunk(4, dim=1); chunk(randn(0, 3), 3)")
 def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
-    """At most `chunks` pieces along `dim`, all of one size but perhaps the last."""
+    """At most `chunks` pieces along `dim`, equal except for the last."""
     where, size = _dimension(input, dim, "chunk")
     if require_integer(chunks, "the number of chunks") < 1:
         raise ShapeMismatch(f"chunk makes at least 1 piece, not {chunks}")
@@ -175,7 +175,7 @@ def chunk(input: Any, chunks: int, dim: int = 0) -> Any:
     """,
 )
 def tensor_split(input: Any, sections: Any, dim: int = 0) -> Any:
-    """So many pieces along `dim`, of sizes that differ by at most 1; for a list, pieces that begin at its indices."""
+    """Pieces of nearly equal size along `dim`, or split at the indices."""
     where, size = _dimension(input, dim, "tensor_split")
     if hasattr(sections, "dtype"):  # a tensor of integers: one, or a list of them
         if sections.dtype.kind not in "iu":

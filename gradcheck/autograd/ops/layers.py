@@ -49,7 +49,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """,
 )
 def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
-    """The rows of `weight` that `input` names; none of the gradient goes to the row `padding_idx`."""
+    """Rows of `weight` by index; row `padding_idx` gets no gradient."""
     if input.dtype not in (np.int64, np.int32):
         raise DtypeMismatch(f"embedding: the indices must be int64 or int32, not {input.dtype}")
     if weight.ndim != 2:
@@ -72,7 +72,7 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
     elements=lambda input, num_classes=-1: input.size * max(num_classes, 0) or input.size * (1 + int(input.max())),
 )
 def one_hot(input: Any, num_classes: int = -1) -> Any:
-    """1 at the class, 0 elsewhere, in a new last dimension; as many classes as the largest asks for, unless said."""
+    """1 at the class, 0 elsewhere; as many classes as the largest names."""
     if input.dtype != np.int64:
         raise DtypeMismatch(f"one_hot takes int64, not {input.dtype}")
     num_classes = require_integer(num_classes, "num_classes")
@@ -91,7 +91,7 @@ def one_hot(input: Any, num_classes: int = -1) -> Any:
     samples="dropout(randn(2, 3), 0.5, False); dropout(randn(2, 3), p=0.0); dropout(randn(2, 3), 1.0)",
 )
 def dropout(input: Any, p: float = 0.5, training: bool = True) -> Any:
-    """`input` itself: nothing may be random here, so `p` must be 0 or 1 in training."""
+    """`input` unchanged; in training `p` must be 0 or 1, not random."""
     if not 0 <= p <= 1:
         raise ArgumentError(f"dropout takes a probability from 0 to 1, not {p}")
     if not training or p == 0:
@@ -102,7 +102,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True) -> Any:
 
 
 def _safe_softmax(scores: Any) -> Any:
-    """`softmax` over the last dimension; a row that is all -inf, masked altogether, becomes zeros instead of NaN."""
+    """`softmax` over the last dimension, with zeros for fully masked rows."""
     if not scores.shape[-1]:
         return scores
     masked = ops.amax(ops.detach(scores), -1, True) == -np.inf
@@ -110,7 +110,7 @@ def _safe_softmax(scores: Any) -> Any:
 
 
 def _masked(scores: Any, attn_mask: Any, is_causal: bool) -> Any:
-    """The scores, (…, l, s), with -inf where they do not count, or with the mask added."""
+    """Add a mask to scores (…, l, s), or put -inf where it is False."""
     if is_causal:
         if attn_mask is not None:
             raise ArgumentError("scaled_dot_product_attention takes attn_mask or is_causal=True, not both")
@@ -137,14 +137,14 @@ def _check(query: Any, key: Any, value: Any) -> None:
 
 
 def _attention_elements(query: Any, key: Any, value: Any, *settings: Any) -> int:
-    """Those of the scores, or of the result."""
+    """The number of scores or of results, whichever is larger."""
     shared = () if settings[-1] else (key.shape[:-2], value.shape[:-2])
     batch = prod(np.broadcast_shapes(query.shape[:-2], *shared))
     return batch * int(query.shape[-2]) * max(int(key.shape[-2]), int(value.shape[-1]))
 
 
 def _repeat_heads(query: Any, shared: Any) -> Any:
-    """Heads of keys or values, repeated for the heads of queries."""
+    """Repeat heads of keys or values for the heads of queries."""
     heads, others = query.shape[-3], shared.shape[-3]
     if others == 0 or heads % others:
         raise ShapeMismatch(f"attention: {heads} heads of queries cannot share {others}")
@@ -175,10 +175,10 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
-    """`softmax(query @ key.mT * scale + mask) @ value`, for shapes (…, l, d), (…, s, d), (…, s, v).
+    """`softmax(query @ key.mT * scale + mask) @ value`.
 
-    A boolean mask says what takes part; one of numbers is added. `scale` is `1 / sqrt(d)` unless given. With
-    `enable_gqa` as many heads of queries, the last dimension before these, share a head of keys as there are to each.
+    Shapes are (…, l, d), (…, s, d) and (…, s, v). A boolean mask says what takes part; one of numbers is added. `scale`
+    is `1 / sqrt(d)` by default. With `enable_gqa`, several heads of queries (dimension -3) share a head of keys.
     """
     if enable_gqa:
         key, value = _repeat_heads(query, key), _repeat_heads(query, value)

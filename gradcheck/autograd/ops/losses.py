@@ -1,4 +1,4 @@
-"""Losses that compare numbers: errors, likelihoods, a divergence between probabilities, and margins to keep.
+"""Losses that compare numbers: errors, likelihoods, margins.
 
 Sources: huber_loss: Huber, Robust estimation of a location parameter, 1964; smooth_l1_loss: Girshick, Fast R-CNN, 2015;
 kl_div: Kullback and Leibler, On information and sufficiency, 1951; triplet_margin_loss: Balntas et al., Learning local
@@ -27,7 +27,7 @@ _loss = partial(nn_functional_op, elements=count_broadcast_elements)
 
 
 def _reduce_weighted(name: str, loss: Any, input: Any, weight: Any, reduction: str) -> Any:
-    """The loss reduced, each element times its weight; the mean then divides by the sum of the weights."""
+    """Reduce a weighted loss; its mean divides by the sum of weights."""
     if weight is None:
         return reduce_loss(loss, reduction)
     require_same_shape(name, input, weight, "weight")
@@ -45,7 +45,7 @@ def _reduce_weighted(name: str, loss: Any, input: Any, weight: Any, reduction: s
     """,
 )
 def mse_loss(input: Any, target: Any, *, reduction: str = "mean", weight: Any = None) -> Any:
-    """The squared error; with `weight` the mean divides by the sum of the weights."""
+    """The squared error; a weighted mean divides by the sum of weights."""
     require_any_floating("mse_loss", input, target)
     return _reduce_weighted("mse_loss", ops.square(input - target), input, weight, reduction)
 
@@ -59,12 +59,12 @@ def mse_loss(input: Any, target: Any, *, reduction: str = "mean", weight: Any = 
     """,
 )
 def l1_loss(input: Any, target: Any, *, reduction: str = "mean", weight: Any = None) -> Any:
-    """The absolute error; with `weight` the mean divides by the sum of the weights."""
+    """The absolute error; a weighted mean divides by the sum of weights."""
     return _reduce_weighted("l1_loss", ops.abs(input - target), input, weight, reduction)
 
 
 def _huber(error: Any, delta: Any) -> Any:
-    """`error**2 / 2` up to `delta`, linear beyond. Written so that no branch that is not taken can overflow."""
+    """`error**2 / 2` up to `delta`, linear beyond, without overflow."""
     inner = ops.clamp(error, -delta, delta)
     return inner * (error - 0.5 * inner)
 
@@ -77,7 +77,7 @@ def _huber(error: Any, delta: Any) -> Any:
     """,
 )
 def smooth_l1_loss(input: Any, target: Any, *, reduction: str = "mean", beta: float = 1.0) -> Any:
-    """The squared error over `2 * beta` where it is below `beta`, the absolute error less `beta / 2` beyond."""
+    """The squared error over `2 * beta` below `beta`, linear beyond."""
     if not beta >= 0:
         raise ArgumentError(f"smooth_l1_loss takes a beta of at least 0, not {beta}")
     require_any_floating("smooth_l1_loss", input, target)
@@ -94,10 +94,7 @@ def smooth_l1_loss(input: Any, target: Any, *, reduction: str = "mean", beta: fl
     """,
 )
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> Any:
-    """Half the squared error where it is up to `delta`, `delta * (error - delta / 2)` beyond.
-
-    Unlike those of `mse_loss`, the mean of weighted errors divides by their number.
-    """
+    """Half the squared error up to `delta`, linear beyond; plain mean."""
     if not delta > 0:
         raise ArgumentError(f"huber_loss takes a delta above 0, not {delta}")
     loss = _huber(input - target, delta)
@@ -119,7 +116,10 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
     """,
 )
 def kl_div(input: Any, target: Any, *, reduction: str = "mean", log_target: bool = False) -> Any:
-    """`target * (log(target) - input)`: the divergence of log-probabilities `input` from probabilities `target`."""
+    """`target * (log(target) - input)`, the Kullback-Leibler divergence.
+
+    `input` holds log-probabilities, `target` probabilities.
+    """
     if log_target:
         loss = ops.exp(target) * (target - input)
     else:
@@ -140,8 +140,7 @@ def kl_div(input: Any, target: Any, *, reduction: str = "mean", log_target: bool
 def poisson_nll_loss(
     input: Any, target: Any, log_input: bool = True, full: bool = False, *, eps: float = 1e-8, reduction: str = "mean"
 ) -> Any:
-    """Minus the log-likelihood of a Poisson distribution; `input` is its rate, or the log. `full` adds Stirling's
-    approximation of the constant, for targets above 1."""
+    """The negative Poisson log-likelihood; `full` adds Stirling for > 1."""
     loss = ops.exp(input) - target * input if log_input else input - target * ops.log(input + eps)
     if full:
         large = target > 1
@@ -162,8 +161,7 @@ def poisson_nll_loss(
 def gaussian_nll_loss(
     input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
-    """Minus the log-likelihood of a normal distribution of mean `input` and variance `var`, which counts as at least
-    `eps`; `full` adds the constant."""
+    """The negative normal log-likelihood; `full` adds the constant."""
     if tuple(var.shape) != tuple(input.shape):
         if tuple(var.shape) == tuple(input.shape[:-1]):
             var = ops.unsqueeze(var, -1)
@@ -196,7 +194,7 @@ def soft_margin_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any
     """,
 )
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0, *, reduction: str = "mean") -> Any:
-    """How much `target * (input1 - input2)` lacks to the margin, for targets of -1 and 1."""
+    """`relu(margin - target * (input1 - input2))`, for targets of -1 and 1."""
     if not input1.ndim == input2.ndim == target.ndim:
         found = f"{input1.ndim}, {input2.ndim} and {target.ndim}"
         raise ShapeMismatch(f"margin_ranking_loss takes three tensors of as many dimensions, not {found}")
@@ -212,7 +210,7 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
     """,
 )
 def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, *, reduction: str = "mean") -> Any:
-    """The distance `input` where the target is 1; what it lacks to the margin where it is -1."""
+    """`input` where the target is 1, `relu(margin - input)` where it is -1."""
     apart = ops.where(target != 1, ops.clamp(margin - input, min=0), 0.0)
     return reduce_loss(apart + ops.where(target != -1, input, 0.0), reduction)
 
@@ -227,7 +225,7 @@ def hinge_embedding_loss(input: Any, target: Any, margin: float = 1.0, *, reduct
     """,
 )
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0, *, reduction: str = "mean") -> Any:
-    """1 less the cosine where the target is 1; what the cosine exceeds the margin by where it is -1."""
+    """1 - cosine where the target is 1, `relu(cosine - margin)` where -1."""
     if input1.ndim != target.ndim + 1 or target.ndim > 1 or input1.ndim != input2.ndim:
         expected = "(N, D), (N, D) and targets (N), or (D), (D) and one"
         found = f"{list(input1.shape)}, {list(input2.shape)} and {list(target.shape)}"
@@ -258,9 +256,9 @@ def triplet_margin_loss(
     *,
     reduction: str = "mean",
 ) -> Any:
-    """How much the negative lacks to be farther from the anchor than the positive is, by the margin.
+    """`relu(margin + distance to positive - distance to negative)`.
 
-    With `swap`, the negative's distance from the positive counts where that is smaller.
+    With `swap`, the distance of the negative from the positive counts if it is smaller.
     """
     if not anchor.ndim == positive.ndim == negative.ndim:
         found = f"{anchor.ndim}, {positive.ndim} and {negative.ndim}"

@@ -1,4 +1,4 @@
-"""Matrix products: `matmul`, whose rule the family leans on, its special cases, sums with products, chains."""
+"""Matrix products, `matmul` and its special cases; sums and chains."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gradcheck.errors import ArgumentError, ShapeMismatch
 
 
 def _matmul_left(g: Any, y: Any, a: Any, b: Any) -> Any:
-    """The cotangent of `a`: `g @ b.mT`, with the dimensions that `a` or `b` lacks put in and dropped again."""
+    """The cotangent of `a`: `g @ b.mT`, for vectors too."""
     if a.ndim > 1 and b.ndim > 1:
         return unbroadcast(g @ _transposed(b), a)
     if b.ndim == 1:
@@ -28,7 +28,7 @@ def _matmul_left(g: Any, y: Any, a: Any, b: Any) -> Any:
 
 
 def _matmul_right(g: Any, y: Any, a: Any, b: Any) -> Any:
-    """The cotangent of `b`: `a.mT @ g`; where `a` alone has batches, in one product over all their rows."""
+    """The cotangent of `b`: `a.mT @ g`, one product over all batches of `a`."""
     if a.ndim == 1:
         return g * a if b.ndim == 1 else unsqueeze(a, -1) * unsqueeze(g, -2)
     if b.ndim == 1:
@@ -41,7 +41,7 @@ def _transposed(x: Any) -> Any:
 
 
 def _rows(x: Any) -> Any:
-    """All rows of a batch of matrices, in one matrix."""
+    """Return all rows of a batch of matrices as one matrix."""
     return reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
 
 
@@ -68,7 +68,7 @@ def _product_elements(input: Any, other: Any) -> int:
     analytic=True,
 )
 def matmul(input: Any, other: Any) -> Any:
-    """The matrix product, `input @ other`: of vectors, matrices, and batches of matrices with broadcasting."""
+    """The product `input @ other` of vectors, matrices or batches."""
     try:
         return np.matmul(input, other)
     except ValueError as error:
@@ -76,7 +76,7 @@ def matmul(input: Any, other: Any) -> Any:
 
 
 def _require_ndim(name: str, **tensors: tuple[Any, int]) -> None:
-    """Raise unless each tensor has so many dimensions: `_expect("mm", input=(input, 2))`."""
+    """Raise unless tensors have so many dimensions: `input=(input, 2)`."""
     for parameter, (tensor, ndim) in tensors.items():
         if getattr(tensor, "ndim", None) is None:
             raise ArgumentError(f"{name} takes a tensor as {parameter}, not {tensor!r:.60}")
@@ -140,7 +140,7 @@ def vdot(input: Any, other: Any) -> Any:
     samples="linalg.vecdot(randn(2, 3), randn(2, 3)); linalg.vecdot(randn(2, 3), randn(3), dim=-1)",
 )
 def vecdot(x: Any, y: Any, *, dim: int = -1) -> Any:
-    """Inner products of vectors along `dim`, with broadcasting: the first is conjugated."""
+    """Inner products of vectors along `dim`; the first is conjugated."""
     require_one_dtype("linalg.vecdot", x, y)
     return ops.sum((ops.conj(x) if x.dtype.kind == "c" else x) * y, dim)
 
@@ -160,7 +160,7 @@ def outer(input: Any, vec2: Any) -> Any:
 
 
 def _add_scaled(name: str, input: Any, product: Any, beta: Any, alpha: Any) -> Any:
-    """`beta * input + alpha * product`; for beta = 0 without `input`, whose NaNs then do not count."""
+    """`beta * input + alpha * product`; beta = 0 ignores NaN in `input`."""
     require_one_dtype(name, input, product)
     scaled = product if alpha == 1 else product * alpha
     added = input if input.shape == product.shape else expand(input, product.shape)
@@ -223,7 +223,7 @@ def baddbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any =
     samples="addbmm(randn(2, 4), randn(5, 2, 3), randn(5, 3, 4), beta=2, alpha=0.5)",
 )
 def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-    """`beta * input + alpha * bmm(batch1, batch2).sum(0)`; `input` is expanded."""
+    """`beta * input + alpha * bmm(batch1, batch2).sum(0)`, expanded."""
     return _add_scaled("addbmm", input, ops.sum(bmm(batch1, batch2), 0), beta, alpha)
 
 
@@ -231,9 +231,10 @@ def addbmm(input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 
 
 
 def _cheapest(sizes: list[int]) -> dict[tuple[int, int], int]:
-    """Where to split each product of matrices i to j, of `sizes[i]` by `sizes[i + 1]`, for the fewest operations.
+    """Return the cheapest split of each product of matrices i to j.
 
-    Source: Cormen, Leiserson, Rivest, Stein: Introduction to algorithms, 3rd edition, 15.2.
+    Matrix i is `sizes[i]` by `sizes[i + 1]`. Source: Cormen, Leiserson, Rivest, Stein: Introduction to algorithms, 3rd
+    edition, 15.2.
     """
     count = len(sizes) - 1
     cost = {(i, i): 0 for i in range(count)}
@@ -248,7 +249,7 @@ def _cheapest(sizes: list[int]) -> dict[tuple[int, int], int]:
 
 
 def _chained(matrices: list[Any]) -> Any:
-    """The product of all, shorter products first. No recursion: a chain may be long."""
+    """Multiply all, shorter products first; iterative."""
     split = _cheapest([matrices[0].shape[0], *(m.shape[1] for m in matrices)])
     needed, stack = [], [(0, len(matrices) - 1)]
     while stack:
@@ -263,7 +264,7 @@ def _chained(matrices: list[Any]) -> Any:
 
 
 def chained_elements(tensors: Any) -> int:
-    """The elements of the largest product of neighbours among these matrices, or of the largest matrix."""
+    """The size of the largest product of neighbours, or largest matrix."""
     found = rows = 0
     for number, tensor in enumerate(tensors):
         first, last = number == 0, number == len(tensors) - 1
@@ -284,7 +285,7 @@ def chained_elements(tensors: Any) -> int:
     elements=chained_elements,
 )
 def multi_dot(tensors: Any) -> Any:
-    """The product of matrices, in the order that takes the fewest operations; the ends may be vectors."""
+    """The product of matrices in the cheapest order; ends may be vectors."""
     if len(tensors) < 2:
         raise ShapeMismatch(f"linalg.multi_dot takes at least 2 tensors, not {len(tensors)}")
     row, column = tensors[0].ndim == 1, tensors[-1].ndim == 1

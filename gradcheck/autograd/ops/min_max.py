@@ -1,6 +1,6 @@
-"""The larger and the smaller: of two, `maximum`, `clamp`; along dimensions, `amax`, `argmax`; `max` in all its forms.
+"""Maxima and minima: of two, clamped, along dimensions.
 
-Where several are equal they share the gradient, unless an op says otherwise: one of the subgradients.
+Equal extremes share the gradient, a subgradient, unless an op says otherwise.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch
 
 @cache
 def ties_are_shared() -> bool:
-    """Return whether the installed torch is 2.14 or later, or absent; its version is read without importing it.
+    """Return whether the installed torch, if any, is 2.14 or later.
 
     From 2.14 on, `fmax`, `fmin` and `clamp` with tensors share a gradient between equal operands, and `clamp` with
     numbers passes none on at its bounds.
@@ -46,7 +46,7 @@ _TIES = "ties, which share the gradient"
 
 
 def _tie_sharing_rules(loses: Rule) -> tuple[Rule, Rule]:
-    """The cotangent goes to the one that does not lose against the other; equal ones share it."""
+    """Return rules for the winner; equal operands share the cotangent."""
     return (
         lambda g, y, a, b: where(loses(a, b), 0, where(a == b, g / 2, g)),
         lambda g, y, a, b: where(loses(b, a), 0, where(a == b, g / 2, g)),
@@ -54,8 +54,7 @@ def _tie_sharing_rules(loses: Rule) -> tuple[Rule, Rule]:
 
 
 def _first_wins_rules(wins: Rule, wins_or_equals: Rule) -> tuple[Rule, Rule]:
-    """The cotangent goes to the first where that wins, or where the second is NaN. Equal ones share it, or the first
-    has it, as in the installed torch."""
+    """Return rules for the first operand if it wins or the second is NaN."""
 
     def one(g: Any, y: Any, a: Any, b: Any) -> Any:
         if ties_are_shared():
@@ -94,7 +93,10 @@ def _clamp_input(g: Any, y: Any, x: Any, low: Any, high: Any) -> Any:
 
 
 def _clamp_shared(g: Any, x: Any, low: Any, high: Any) -> Any:
-    """Numbers have the gradient at themselves, tensors half of it, but where both bounds are equal."""
+    """No gradient at a bound that is a number, half of it at a tensor.
+
+    All of it where two equal tensors bound x.
+    """
     if low is None:
         return where(x < high, g, 0) if _is_number(high) else where(x > high, 0, where(x == high, g / 2, g))
     if high is None:
@@ -139,7 +141,7 @@ def _clamp_max(g: Any, y: Any, x: Any, low: Any, high: Any) -> Any:
     """,
 )
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
-    """`input`, raised to `min` and then lowered to `max`, numbers or tensors; where they cross, `max`."""
+    """`input` raised to `min`, then lowered to `max`, numbers or tensors."""
     if min is None and max is None:
         raise ArgumentError("clamp needs min, max or both")
     raised = input if min is None else np.maximum(input, min)
@@ -162,7 +164,7 @@ def clamp_max(input: Any, max: Any) -> Any:
 
 
 def _share_ties(g: Any, y: Any, x: Any, dim: Any, keepdim: bool) -> Any:
-    """Equal extremes share the cotangent evenly."""
+    """Share the cotangent evenly among equal extremes."""
     tied = x == restore_reduced_dims(y, x, dim, keepdim)
     return where(tied, restore_reduced_dims(g, x, dim, keepdim), 0) / ops.sum(tied, dim, True)
 
@@ -185,13 +187,13 @@ def _extreme(name: str, function: Any, input: Any, dim: Any, keepdim: bool) -> A
 
 @op(_share_ties, kinks=_TIES, samples=_SAMPLES)
 def amax(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
-    """The largest element over the dimensions of `dim`, or of all; NaN where there is one."""
+    """The largest element over `dim`, or of all; NaN if there is one."""
     return _extreme("amax", np.max, input, dim, keepdim)
 
 
 @op(_share_ties, kinks=_TIES, samples=_SAMPLES)
 def amin(input: Any, dim: Any = (), keepdim: bool = False) -> Any:
-    """The smallest element over the dimensions of `dim`, or of all; NaN where there is one."""
+    """The smallest element over `dim`, or of all; NaN if there is one."""
     return _extreme("amin", np.min, input, dim, keepdim)
 
 
@@ -213,15 +215,13 @@ _PLACE_SAMPLES = """
 
 @op(dtypes={"input": REAL_NUMBERS}, samples=_PLACE_SAMPLES)
 def argmax(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Where the largest element stands, the first of several; a NaN is larger than all. Without `dim`, in row-major
-    order."""
+    """The first index of the largest element; NaN counts as larger."""
     return _arg_extreme("argmax", np.argmax, input, dim, keepdim)
 
 
 @op(dtypes={"input": REAL_NUMBERS}, samples=_PLACE_SAMPLES)
 def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Where the smallest element stands, the first of several; a NaN is smaller than all. Without `dim`, in row-major
-    order."""
+    """The first index of the smallest element; NaN counts as smaller."""
     return _arg_extreme("argmin", np.argmin, input, dim, keepdim)
 
 
@@ -229,7 +229,7 @@ def argmin(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
 
 
 def _extreme_along_dim(places: Op, input: Any, dim: Any, keepdim: bool) -> Any:
-    """The elements whose `places` along one dimension are these, and the places."""
+    """Return the elements at the `places` along a dimension, and these."""
     if isinstance(dim, (tuple, list)):
         raise ArgumentError("max and min find places along one dimension", hint="amax and amin take several")
     indices = places(input, dim, True)
@@ -245,7 +245,7 @@ _FORM_SAMPLES = """
 
 
 def _dim_or_other(name: str, dim: Any, other: Any) -> Any:
-    """What stands beside the tensor: a dimension, another tensor or nothing."""
+    """Return the dim or the other tensor, whichever is given; or None."""
     if other is None:
         return dim
     if dim is not None or not hasattr(other, "shape"):
@@ -255,8 +255,7 @@ def _dim_or_other(name: str, dim: Any, other: Any) -> Any:
 
 @composite(kinks="ties", samples=_FORM_SAMPLES)
 def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The largest element, `max(x)`; the largest along a dimension and where they stand, `max(x, dim)`; or the larger
-    of two tensors, `max(x, y)`."""
+    """`max(x)`; `max(x, dim)` with indices; or the larger, `max(x, y)`."""
     second = _dim_or_other("max", dim, other)
     if hasattr(second, "shape"):
         return maximum(input, second)
@@ -265,8 +264,7 @@ def max(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None
 
 @composite(kinks="ties", samples=_FORM_SAMPLES)
 def min(input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
-    """The smallest element, `min(x)`; the smallest along a dimension and where they stand, `min(x, dim)`; or the
-    smaller of two tensors, `min(x, y)`."""
+    """`min(x)`; `min(x, dim)` with indices; or the smaller, `min(x, y)`."""
     second = _dim_or_other("min", dim, other)
     if hasattr(second, "shape"):
         return minimum(input, second)

@@ -1,4 +1,4 @@
-"""Normalizations: mean 0 and variance 1 over some dimensions, then scaled and shifted; vectors divided by their norm.
+"""Normalization to mean 0 and variance 1, or to norm 1.
 
 Sources: batch_norm: Ioffe and Szegedy 2015; layer_norm: Ba, Kiros, Hinton 2016; instance_norm: Ulyanov, Vedaldi,
 Lempitsky 2016; group_norm: Wu and He 2018; rms_norm: Zhang and Sennrich 2019.
@@ -26,7 +26,7 @@ def _scale_and_shift(normal: Any, weight: Any, bias: Any) -> Any:
 
 
 def _normalized_dims(name: str, input: Any, normalized_shape: Any, **parameters: Any) -> tuple[int, ...]:
-    """The dimensions that `normalized_shape` covers, once all shapes are checked."""
+    """Return the dimensions of `normalized_shape`, after checking shapes."""
     if not isinstance(normalized_shape, (tuple, list)):
         raise ArgumentError(f"{name}: normalized_shape must be a list of sizes, not {normalized_shape!r}")
     sizes = [require_integer(size, "a size") for size in normalized_shape]
@@ -39,7 +39,7 @@ def _normalized_dims(name: str, input: Any, normalized_shape: Any, **parameters:
 
 
 def _standardized(input: Any, dims: tuple[int, ...], eps: float) -> Any:
-    """Less its mean over `dims`, divided by the root of its variance, to which `eps` is added."""
+    """Subtract the mean over `dims`, and divide by the deviation."""
     centered = input - ops.mean(input, dims, True)
     return centered * ops.rsqrt(ops.mean(ops.square(centered), dims, True) + eps)
 
@@ -53,7 +53,7 @@ def _standardized(input: Any, dims: tuple[int, ...], eps: float) -> Any:
     """,
 )
 def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
-    """Mean 0 and variance 1 over the last dimensions, then scaled and shifted element by element."""
+    """Mean 0 and variance 1 over the last dimensions; scaled and shifted."""
     require_one_float_dtype("layer_norm", input, weight, bias)
     dims = _normalized_dims("layer_norm", input, normalized_shape, weight=weight, bias=bias)
     return _scale_and_shift(_standardized(input, dims, eps), weight, bias)
@@ -65,14 +65,14 @@ def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any 
     """,
 )
 def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
-    """Divided by the root of the mean square over the last dimensions; `eps` is the dtype's unless given."""
+    """Divided by the root mean square over the last dimensions."""
     dims = _normalized_dims("rms_norm", input, normalized_shape, weight=weight)
     small = float(np.finfo(input.dtype).eps) if eps is None else eps
     return _scale_and_shift(input * ops.rsqrt(ops.mean(ops.square(input), dims, True) + small), weight, None)
 
 
 def _channels(value: Any, input: Any, what: str) -> Any:
-    """A vector over the channels of `input`, shaped to broadcast against it; None stays None."""
+    """Shape a vector of channels to broadcast with `input`, or None."""
     if value is None:
         return None
     if list(value.shape) != [input.shape[1]]:
@@ -82,7 +82,7 @@ def _channels(value: Any, input: Any, what: str) -> Any:
 
 
 def _move_statistics(running: Any, batch: Any, moment: Callable[[np.ndarray], Any], momentum: float) -> None:
-    """Move a running statistic towards the batch's, in place: such norms alone change their arguments."""
+    """Move a running statistic towards the batch's, in place."""
     if running is None or not hasattr(batch, "__array__"):  # residues of exact arithmetic have no statistics
         return
     values = np.asarray(batch)
@@ -111,9 +111,10 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Any:
-    """Mean 0 and variance 1 for each channel (dimension 1), then scaled and shifted channel by channel.
+    """Mean 0 and variance 1 for each channel (dimension 1).
 
-    In training, over the batch, and the running statistics move towards the batch's in place, the variance unbiased.
+    In training, of the batch; the running statistics then move towards the batch's in place, with the unbiased
+    variance.
     """
     if input.ndim == 1 and not input.shape[0]:
         return ops.clone(input)
@@ -146,7 +147,7 @@ def batch_norm(
     """,
 )
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
-    """Mean 0 and variance 1 over each of `num_groups` groups of channels, then scaled and shifted by channel."""
+    """Mean 0 and variance 1 over each group of channels."""
     if input.ndim < 2 or num_groups < 1 or input.shape[1] % num_groups:
         raise ShapeMismatch(f"group_norm: {num_groups} groups of the channels of {list(input.shape)}")
     require_one_float_dtype("group_norm", input, weight, bias)
@@ -174,9 +175,10 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Any:
-    """Mean 0 and variance 1 for each channel of each instance, or what the running statistics make of it.
+    """Mean 0 and variance 1 for each channel of each instance.
 
-    With the input's own statistics, the running ones move towards their mean over the instances, in place.
+    With `use_input_stats`, the running statistics move towards the mean over instances, in place; without, they are
+    used.
     """
     if input.ndim < 3:
         raise ShapeMismatch(f"instance_norm takes at least 3 dimensions, (N, C, …), not {input.ndim}")

@@ -1,4 +1,4 @@
-"""Norms of vectors and matrices, by torch's several names for them, and distances.
+"""Norms of vectors and matrices, by torch's names, and distances.
 
 Derivatives of norms: Petersen and Pedersen, The matrix cookbook, 2012, 2.6. Where a norm is 0, or several elements
 share a largest magnitude, the gradient is a subgradient, torch's choice.
@@ -41,7 +41,7 @@ from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
 
 
 def _norm_rule(g: Any, y: Any, x: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
-    """x |x|^(p - 2) / norm^(p - 1), in forms that no zero spoils; where the norm is 0, so is the gradient."""
+    """x |x|^(p - 2) / norm^(p - 1), safe for zeros; 0 at norm 0."""
     g, y = restore_reduced_dims(g, x, dim, keepdim), restore_reduced_dims(y, x, dim, keepdim)
     if ord == 0:
         return zeros_like(x)
@@ -81,7 +81,7 @@ def _norm_rule(g: Any, y: Any, x: Any, ord: Any, dim: Any, keepdim: bool, dtype:
     """,
 )
 def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """`sum(abs(x)**ord)**(1 / ord)`; for inf the largest size, for -inf the smallest, for 0 how many are not 0."""
+    """`sum(abs(x)**ord)**(1 / ord)`; inf, -inf and 0 as their limits."""
     target = named(dtype, x.dtype)
     require_floating("linalg.vector_norm", x.dtype)
     _check_dtype("linalg.vector_norm", x.dtype, target)
@@ -94,7 +94,7 @@ def vector_norm(x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False, 
 
 
 def _check_dtype(name: str, dtype: Any, target: Any) -> None:
-    """Raise DtypeMismatch unless numbers of this dtype fit into those of `target`, real ones into real ones."""
+    """Raise DtypeMismatch unless `target` holds all of `dtype`'s numbers."""
     is_real = dtype.kind != "c" and target.kind != "c"
     if dtype != target and (not is_real or np.promote_types(dtype, target) != target):
         raise DtypeMismatch(f"{name}: {dtype} does not fit into {target}")
@@ -135,8 +135,7 @@ def _plane(name: str, dim: Any, ndim: int) -> tuple[int, int]:
     """,
 )
 def matrix_norm(A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """A norm of matrices: "fro", "nuc" (the sum of singular values), 2 (the largest), 1 (the largest column sum), inf
-    (the largest row sum); with a minus, the smallest."""
+    """ "fro", "nuc", 2, 1 (columns) or inf (rows); negative: the smallest."""
     rows, columns = _plane("linalg.matrix_norm", dim, A.ndim)
     if dtype is not None:
         _check_dtype("linalg.matrix_norm", A.dtype, dtype)
@@ -178,7 +177,7 @@ def _spectral(matrix: Any, ord: Any, rows: int, columns: int, keepdim: bool) -> 
     """,
 )
 def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The norm of a vector, or of a matrix where `ord` is given and there are two dimensions; else of all elements."""
+    """The norm of all elements, or of order `ord` of a vector or matrix."""
     if isinstance(dim, (tuple, list)) and len(dim) not in (1, 2):
         raise ShapeMismatch(f"linalg.norm runs over one or two dimensions, not over {len(dim)}")
     if ord is None:
@@ -204,7 +203,7 @@ def norm(A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dty
     """,
 )
 def torch_norm(input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """`linalg.vector_norm` of order `p` over all dimensions or those of `dim`, whatever their number; or "nuc"."""
+    """The vector norm of order `p` over `dim`, or of all; or "nuc"."""
     if p == "nuc" and dim is None and input.ndim != 2:
         raise ShapeMismatch(f"norm of order 'nuc' takes matrices, not {input.ndim} dimensions", hint="dim=(-2, -1)")
     if p == "nuc":
@@ -225,7 +224,7 @@ def dist(input: Any, other: Any, p: float = 2) -> Any:
 
 
 def _broadcast_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that both are broadcast to, made of their own sizes."""
+    """Return the broadcast shape, made of their own sizes."""
     if len(a) < len(b):
         a, b = b, a
     pairs = zip(a[len(a) - len(b) :], b, strict=True)
@@ -243,7 +242,7 @@ def _broadcast_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     """,
 )
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
-    """The cosine of the angle between vectors along `dim`; norms count as at least `eps`."""
+    """The cosine between vectors along `dim`; norms are at least `eps`."""
     shape = _broadcast_shape(x1.shape, x2.shape)
     axis = canonical_dim(dim, len(shape)) - len(shape)
     if not eps >= 0:
@@ -268,11 +267,11 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepd
 
 
 def _differences(a: tuple[int, ...], b: tuple[int, ...]) -> int:
-    """How many differences there are between all pairs of rows, of which one may be empty."""
+    """Return the number of differences between all pairs of rows."""
     return prod(np.broadcast_shapes(a[:-2], b[:-2])) * a[-2] * b[-2] * max(a[-1], 1)
 
 
-#: How torch may compute distances of order 2.
+#: torch's ways to compute distances of order 2.
 _COMPUTE_MODES = tuple(
     f"{how}use_mm_for_euclid_dist{when}" for how, when in (("", ""), ("", "_if_necessary"), ("donot_", ""))
 )
@@ -288,10 +287,7 @@ _COMPUTE_MODES = tuple(
     elements=lambda x1, x2, *_: _differences(tuple(map(int, x1.shape)), tuple(map(int, x2.shape))),
 )
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = "use_mm_for_euclid_dist_if_necessary") -> Any:
-    """The p-norm distance of each row of `x1`, (…, m, d), from each row of `x2`, (…, n, d): (…, m, n).
-
-    How torch computes it (`compute_mode`) changes no more than how it rounds.
-    """
+    """The p-norm distances of rows (…, m, d) and (…, n, d): (…, m, n)."""
     require_one_float_dtype("cdist", x1, x2)
     if compute_mode not in _COMPUTE_MODES:
         raise ArgumentError(f"cdist has no compute_mode {compute_mode!r}")

@@ -1,4 +1,4 @@
-"""What is put around a tensor's last dimensions: a number, or the tensor itself once more."""
+"""Padding of the last dimensions, by a number or the tensor itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gradcheck.errors import ArgumentError, ShapeMismatch
 
 
 def _pairs(name: str, ndim: int, pad: Any) -> list[tuple[int, int]]:
-    """How much goes before and after each dimension; torch lists the last dimension first."""
+    """Return the padding of each dimension; torch lists the last one first."""
     sizes = [require_integer(size, "a padding") for size in pad]
     if len(sizes) % 2 or len(sizes) > 2 * ndim:
         raise ShapeMismatch(f"{name}: {len(sizes)} paddings for {ndim} dimensions; expected a pair for each")
@@ -37,7 +37,7 @@ def _padded_elements(input: Any, pad: Any, *settings: Any) -> int:
     """,
 )
 def constant_pad_nd(input: Any, pad: Any, value: float = 0) -> Any:
-    """`value` put around the last dimensions, as many as `pad` has pairs, the last first; negative sizes cut off."""
+    """`value` around the last dimensions, the last first; negative cuts."""
     pairs = _pairs("constant_pad_nd", input.ndim, pad)
     if any(n + before + after < 0 for n, (before, after) in zip(input.shape, pairs, strict=True)):
         raise ShapeMismatch(f"constant_pad_nd: {list(pad)} cuts off more than there is in {list(input.shape)}")
@@ -56,7 +56,7 @@ def constant_pad_nd(input: Any, pad: Any, value: float = 0) -> Any:
     """,
 )
 def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None) -> Any:
-    """Something put around the last dimensions: `value`, or the tensor itself, reflected, replicated or repeated."""
+    """`value`, or the reflected, replicated or circular tensor, around it."""
     if mode == "constant":
         return constant_pad_nd(input, tuple(pad), 0 if value is None else value)
     if mode not in _PLACES or value is not None:
@@ -79,11 +79,11 @@ def pad(input: Any, pad: Any, mode: str = "constant", value: float | None = None
 
 
 def _reflect_index(place: Any, last: Any) -> Any:
-    """Back and forth between 0 and `last`."""
+    """Reflect places into 0 … `last`."""
     return last - ops.abs(last - ops.remainder(place, 2 * last))
 
 
-#: Where each place, from before the first to after the last, finds its element.
+#: By mode, the index of the element at a place before, in or after the tensor.
 _PLACES = {
     "reflect": lambda place, size: _reflect_index(place, size - 1),
     "replicate": lambda place, size: ops.clamp(place, 0, size - 1),

@@ -1,4 +1,4 @@
-"""Sums, products, means and variances over dimensions, and tests of all or any.
+"""Sums, products, means and variances; `all` and `any`.
 
 `var` takes two passes, the mean first, which loses least to cancellation (Chan, Golub, LeVeque: Algorithms for
 computing the sample variance, 1983).
@@ -47,7 +47,7 @@ _SEVERAL = "{}(randn(2, 3, 2), (0, -1)); {}(randn(2, 3), axis=[0, 1], keepdims=T
     """,
 )
 def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The sum over the dimensions of `dim`, or over all; integers and booleans count in int64."""
+    """The sum over `dim`, or over all; of integers in int64."""
     run = reduced_axes(dim, input.ndim)
     return accumulate(lambda x: sum_over(x, run, keepdim), input, dtype)
 
@@ -62,7 +62,7 @@ def sum(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
     """,
 )
 def mean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """The mean over the dimensions of `dim`, or over all, of floating or complex numbers; NaN of none."""
+    """The mean over `dim`, or of all; NaN of none."""
     run, number = reduced_axes(dim, input.ndim), count_reduced(input, dim)
     if dtype is None:
         require_floating("mean", input.dtype)
@@ -88,7 +88,7 @@ def nanmean(input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = 
 
 
 def _prod_rule(g: Any, y: Any, x: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
-    """The cotangent times the product of all other elements, which no zero can spoil."""
+    """The cotangent times the product of all others, safe for zeros."""
     x = x if dtype is None else to(x, y.dtype)
     if dim is None:
         flat = reshape(x, (count_reduced(x, None),))
@@ -121,7 +121,7 @@ def prod(input: Any, dim: int | None = None, keepdim: bool = False, *, dtype: An
 
 
 def _dim_and_correction(dim: Any, unbiased: bool | None, correction: float | None) -> tuple[Any, float]:
-    """The dimensions and the correction, from torch's old and new ways to say them: `std(False)`, `std(0, False)`."""
+    """Return dimensions and correction, also from `std(False)`."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim
     if correction is None:
@@ -136,7 +136,7 @@ def _var_rule(g: Any, y: Any, x: Any, dim: Any, unbiased: Any, keepdim: bool, co
 
 
 def _std_rule(g: Any, y: Any, x: Any, dim: Any, unbiased: Any, keepdim: bool, correction: Any) -> Any:
-    """0 where the deviation is 0, as in torch."""
+    """Return 0 where the deviation is 0, as in torch."""
     slope = where(y == 0, 0, g / (2 * where(y == 0, 1, y)))
     return _var_rule(slope, y, x, dim, unbiased, keepdim, correction)
 
@@ -153,7 +153,7 @@ _SPREAD_SAMPLES = """
 def var(
     input: Any, dim: Any = None, unbiased: bool | None = None, keepdim: bool = False, *, correction: float | None = None
 ) -> Any:
-    """The variance: squared distances to the mean, added up and divided by the count less `correction`, 1."""
+    """The variance, divided by the count less `correction`, 1 by default."""
     require_floating("var", input.dtype)
     dim, correction = _dim_and_correction(dim, unbiased, correction)
     run, freedom = reduced_axes(dim, input.ndim), max(0, count_reduced(input, dim) - correction)
@@ -200,17 +200,17 @@ _TEST_SAMPLES = """
 
 @op(samples=_TEST_SAMPLES)
 def any(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """Whether any element is true, that is not 0."""
+    """True if any element is not 0."""
     return np.any(input, axis=reduced_axes(dim, input.ndim), keepdims=keepdim)
 
 
 @op(samples=_TEST_SAMPLES)
 def all(input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """Whether every element is true, that is not 0."""
+    """True if every element is not 0."""
     return np.all(input, axis=reduced_axes(dim, input.ndim), keepdims=keepdim)
 
 
 @op(samples="count_nonzero(tensor([[0.0, 2.0], [nan, 0.0]])); count_nonzero(randint(0, 2, [2, 3]), dim=1)")
 def count_nonzero(input: Any, dim: Any = None) -> Any:
-    """How many elements are not 0."""
+    """The number of elements that are not 0."""
     return np.asarray(np.count_nonzero(input, axis=reduced_axes(dim, input.ndim)), np.int64)

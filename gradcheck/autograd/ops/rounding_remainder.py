@@ -1,4 +1,4 @@
-"""Rounding, element by element, and division with a remainder. No gradient flows through what is rounded."""
+"""Rounding, and division with remainder; quotients pass no gradient."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gradcheck.errors import DomainError, DtypeMismatch
 
 
 def _round_floats(rounded: Any, input: Any) -> Any:
-    """Integers are whole already, and keep their dtype."""
+    """Round floats; integers stay, and keep their dtype."""
     return rounded(input) if input.dtype.kind == "f" else input
 
 
@@ -76,7 +76,7 @@ def floor_divide(input: Any, other: Any) -> Any:
     **_DIVISION,
 )
 def remainder(input: Any, other: Any) -> Any:
-    """What `floor_divide` leaves, of the divisor's sign: Python's `%`."""
+    """The remainder of `floor_divide`, with the divisor's sign; `%`."""
     refuse_zeros("remainder", other)
     return np.remainder(input, other)
 
@@ -88,6 +88,6 @@ def remainder(input: Any, other: Any) -> Any:
     **_DIVISION,
 )
 def fmod(input: Any, other: Any) -> Any:
-    """What division rounded toward zero leaves, of the dividend's sign: C's `fmod`."""
+    """The remainder of division toward zero, with the dividend's sign."""
     refuse_zeros("fmod", other)
     return np.fmod(input, other)

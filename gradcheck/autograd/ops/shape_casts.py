@@ -1,4 +1,4 @@
-"""The same elements in another dtype, copied, cut off from the graph, or in another shape: `reshape` and its kin."""
+"""Casts and copies, `detach`; and other shapes: `reshape` and its kin."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from gradcheck.errors import ShapeMismatch
     """,
 )
 def to(input: Any, dtype: Any) -> Any:
-    """The values in this dtype, or in that of another tensor; floats lose their fraction in integers."""
+    """The values in this dtype, or in another tensor's."""
     return cast_array(input, named(getattr(dtype, "dtype", dtype), input.dtype))
 
 
@@ -54,7 +54,7 @@ def type_as(input: Any, other: Any) -> Any:
 
 @op(samples="detach(randn(2, 3)); randn(3) * randn(3).detach()")
 def detach(input: Any) -> Any:
-    """The same values, through which no gradient flows."""
+    """`input` without a gradient."""
     return input
 
 
@@ -66,7 +66,7 @@ def clone(input: Any) -> Any:
 
 @linear(lambda g, y, x: g, rounds=True, torch="Tensor.contiguous", samples="randn(2, 3).contiguous()")
 def contiguous(input: Any) -> Any:
-    """The same tensor; memory layout never matters here."""
+    """`input` itself; memory layout does not matter here."""
     return np.asarray(input, order="C")
 
 
@@ -82,7 +82,7 @@ def contiguous(input: Any) -> Any:
     """,
 )
 def reshape(input: Any, shape: Any) -> Any:
-    """The same elements, in row-major order, in another shape; one size may be -1: whatever is left."""
+    """The elements in row-major order in another shape; -1 is inferred."""
     sizes = as_partial_shape(shape)
     if -1 in sizes and 0 in sizes:
         raise ShapeMismatch(f"reshape: -1 could be any size in {list(sizes)}, since another size is 0")
@@ -98,7 +98,7 @@ def reshape(input: Any, shape: Any) -> Any:
     samples="view(randn(2, 3), 3, 2); randn(2, 3).view(-1); randn(4).view([2, 2])",
 )
 def view(input: Any, size: Any) -> Any:
-    """`reshape`. (torch refuses where it would have to copy; here memory layout never matters.)"""
+    """`reshape`; unlike torch's it copies where the layout requires it."""
     return reshape(input, tuple(size))
 
 
@@ -137,7 +137,7 @@ def ravel(input: Any) -> Any:
 
 @composite(samples="unflatten(randn(6, 2), 0, (2, 3)); randn(2, 6).unflatten(-1, [3, -1])")
 def unflatten(input: Any, dim: int, sizes: Any) -> Any:
-    """One dimension written as several, whose sizes multiply to its own; one may be -1."""
+    """One dimension as several, whose sizes multiply to it; one may be -1."""
     where, shape, parts = canonical_dim(dim, input.ndim), input.shape, as_partial_shape(sizes)
     if parts.count(-1) == 1 and 0 not in parts:
         parts = tuple(shape[where] // -prod(parts) if size == -1 else size for size in parts)
@@ -170,7 +170,7 @@ def unsqueeze(input: Any, dim: int) -> Any:
 
 
 def _atleast(input: Any, count: int, order: tuple[tuple[int | None, ...], ...]) -> Any:
-    """`order[ndim]` says which dimension of `input` each new one is; None is one of size 1. Of a list, for each."""
+    """Reshape by `order[ndim]`, the old dimension of each new one, or None."""
     if isinstance(input, (tuple, list)):
         return tuple(_atleast(one, count, order) for one in input)
     if input.ndim >= count:
@@ -192,5 +192,5 @@ def atleast_2d(input: Any) -> Any:
 
 @composite(samples="atleast_3d(randn(())); atleast_3d(randn(3)); atleast_3d(randn(2, 3))")
 def atleast_3d(input: Any) -> Any:
-    """At least three dimensions: `(n,)` becomes `(1, n, 1)`, and `(m, n)` becomes `(m, n, 1)`."""
+    """At least 3 dimensions: `(n,)` to `(1, n, 1)`, `(m, n)` to `(m, n, 1)`."""
     return _atleast(input, 3, ((None, None, None), (None, 0, None), (0, 1, None)))

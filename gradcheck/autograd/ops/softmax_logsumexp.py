@@ -1,4 +1,4 @@
-"""Softmax and its kin: probabilities from scores, and `logsumexp`, stable however large the scores are.
+"""Softmax and its variants, stable for scores of any size.
 
 The largest score is subtracted first; for what that costs in accuracy see Blanchard, Higham, Higham: Accurately
 computing the log-sum-exp and softmax functions, 2021.
@@ -22,7 +22,7 @@ from gradcheck.errors import DtypeMismatch, ShapeMismatch
 
 
 def _apply_to_shifted(name: str, compute: Callable[[Any, int], Any], input: Any, dim: int, dtype: Any) -> Any:
-    """`compute(scores less their largest, axis)` in at least float32 and rounded to `dtype`, or to the input's.
+    """Compute on scores less their maximum, in at least float32.
 
     A row that is all -inf becomes NaN, as in torch.
     """

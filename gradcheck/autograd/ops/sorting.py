@@ -1,4 +1,4 @@
-"""Elements in order of size, along one dimension. Gradients go back to where the elements came from."""
+"""Sorting along one dimension; gradients return to the sources."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SAMPLES = """
 
 @op(samples=_SAMPLES)
 def argsort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
-    """Where the elements of the sorted tensor stand. Equal ones keep their order; NaN counts as the largest."""
+    """Indices of the sorted elements; stable, NaN last."""
     refuse_complex("argsort", input.dtype)
     axis = canonical_dim(dim, input.ndim)
     if input.ndim == 0:
@@ -36,7 +36,7 @@ def argsort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool
 
 @composite(kinks="ties", samples=_SAMPLES)
 def sort(input: Any, dim: int = -1, descending: bool = False, *, stable: bool = False) -> Any:
-    """The elements from the smallest to the largest, or the other way round, and where they stood."""
+    """The elements in ascending or descending order, and their indices."""
     indices = argsort(input, dim, descending, stable=True)
     return gather(input, dim, indices), indices
 

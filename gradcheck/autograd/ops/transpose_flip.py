@@ -1,4 +1,4 @@
-"""Dimensions, or the elements along them, in another order: transposes, `permute`, `flip`, `roll`."""
+"""Reordered dimensions and elements: `permute`, `flip`, `roll`, …"""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _inverse(dims: tuple[int, ...]) -> tuple[int, ...]:
     """,
 )
 def movedim(input: Any, source: Any, destination: Any) -> Any:
-    """The dimensions `source` moved to `destination`, the others in their order."""
+    """Dimensions moved from `source` to `destination`."""
     if isinstance(source, (tuple, list)) != isinstance(destination, (tuple, list)):
         raise ArgumentError(f"movedim takes two dimensions or two lists of them, not {source} and {destination}")
     here, there = canonical_dims(source, input.ndim), canonical_dims(destination, input.ndim)
@@ -143,7 +143,7 @@ def flipud(input: Any) -> Any:
 
 @composite(samples="rot90(randn(2, 3)); rot90(randn(2, 3), 2); rot90(randn(2, 3, 2), -1, (1, 2))")
 def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
-    """Turned by `k` quarters, from the first of the two `dims` towards the second."""
+    """Rotated by `k` quarters, from the first of `dims` to the second."""
     plane = canonical_dims(dims, input.ndim)
     if len(plane) != 2:
         raise ShapeMismatch(f"rot90 turns in a plane of 2 dimensions, not {list(dims)}")
@@ -162,7 +162,7 @@ def rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
     """,
 )
 def roll(input: Any, shifts: Any, dims: Any = None) -> Any:
-    """Shifted along `dims`, what falls off the end coming in again at the front; without `dims`, flattened first."""
+    """Shifted cyclically along `dims`, or flattened."""
     listed = shifts if isinstance(shifts, (tuple, list)) else (shifts,)
     steps = tuple(require_integer(shift, "a shift") for shift in listed)
     if dims is None or dims == ():

@@ -1,4 +1,4 @@
-"""Trigonometric and hyperbolic functions and their inverses, angles in degrees, and `sinc`, element by element.
+"""Trigonometric and hyperbolic functions, their inverses, `sinc`.
 
 Derivatives: NIST Digital Library of Mathematical Functions, 4.20, 4.24, 4.34 and 4.38.
 """
@@ -73,7 +73,7 @@ _inside("atanh", "The inverse hyperbolic tangent.", np.arctanh, lambda g, y, x: 
 
 
 def _sinc_rule(g: Any, y: Any, x: Any) -> Any:
-    """(cos(pi x) - sinc(x)) / x, and 0 at 0."""
+    """The slope is (cos(pi x) - sinc(x)) / x, and 0 at 0."""
     return where(x == 0, 0, g * ((cos(x * math.pi) - y) / where(x == 0, 1, x)))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradcheck import __version__
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.autograd.trace import Glimpse, Kept, PassedOn, Received, Trace
+from gradcheck.autograd.trace import ArraySummary, Kept, PassedOn, Received, Trace
 from gradcheck.checks.derivation import Explanation
 from gradcheck.engines.traced_case import TracedCase, TracedStep
 from gradcheck.errors import TensorError
@@ -88,7 +88,7 @@ def _kept(kept: Kept, names: dict[Tensor, str]) -> dict[str, Any]:
     return {"tensor": names[kept.tensor], **{key: _value(value) for key, value in sums.items()}}
 
 
-def _value(value: Glimpse | None) -> dict[str, Any] | None:
+def _value(value: ArraySummary | None) -> dict[str, Any] | None:
     """Return an array's record; `values` is null for large arrays."""
     if value is None:
         return None

@@ -9,7 +9,7 @@ from dataclasses import replace
 from rich.cells import cell_len
 
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.autograd.trace import Glimpse, Kept, PassedOn, Received, Trace
+from gradcheck.autograd.trace import ArraySummary, Kept, PassedOn, Received, Trace
 from gradcheck.checks.derivation import Explanation
 from gradcheck.engines.traced_case import Label, TracedCase, TracedStep
 from gradcheck.errors import TensorError
@@ -184,11 +184,11 @@ class _EventTree:
             return f"{progress}{total}, waits"
         return f"{progress}{total}, {'keeps it' if event.tensor.creation_op is None else 'ready'}"
 
-    def _value(self, value: Glimpse) -> str:
+    def _value(self, value: ArraySummary) -> str:
         return array_summary(value, 10_000 if self.show_all else 32)
 
 
-def array_summary(value: Glimpse, room: int = 32) -> str:
+def array_summary(value: ArraySummary, room: int = 32) -> str:
     """Return the numbers if they fit, else `(64, 10) from -0.3 to 2.1`."""
     text = "" if value.array is None else inline_text(value.array)
     if text and cell_len(text) <= room:

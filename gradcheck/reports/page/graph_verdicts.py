@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gradcheck.autograd.trace import Glimpse, glimpse
+from gradcheck.autograd.trace import ArraySummary, summarize
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import FAILING_STATUSES, CaseResult, Comparison
 from gradcheck.checks.tensor_summaries import TensorSummary, tensor_summaries
@@ -116,11 +116,11 @@ def _differing_values(wrong: list[Comparison]) -> dict[str, str]:
     for c in wrong:
         for name, array in zip(side_names(c), (c.got_array, c.want_array), strict=True):
             if array is not None:
-                found[name] = array_statistics(glimpse(to_printable_dtype(array)))
+                found[name] = array_statistics(summarize(to_printable_dtype(array)))
     return found
 
 
-def array_statistics(found: Glimpse) -> str:
+def array_statistics(found: ArraySummary) -> str:
     """Return `[3, 2] float64, from -1 to 4, norm 5.2`, or a single number."""
     shape = f"[{', '.join(map(str, found.shape))}] {found.dtype}" if found.shape else f"scalar {found.dtype}"
     told = f"{shape}, {value_range_text(found).removeprefix('of ')}"

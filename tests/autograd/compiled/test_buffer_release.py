@@ -60,7 +60,7 @@ STEPS: dict[str, tuple[Callable[[Any, Any, Any], Any], list[bool]]] = {
 @pytest.mark.parametrize("name", STEPS)
 @pytest.mark.parametrize("again", [False, True], ids=["generally", "compiled"])
 def test_values_that_nobody_can_read_are_released(name: str, again: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(buffer_release, "_LEAST", 16)
+    monkeypatch.setattr(buffer_release, "_MIN_EXAMINED", 16)
     step, may_go = STEPS[name]
     if again:
         graph(step, WORTH_IT + 1)

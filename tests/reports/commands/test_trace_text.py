@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import numpy as np
 
-from gradcheck.autograd.trace import glimpse
+from gradcheck.autograd.trace import summarize
 from gradcheck.checks.derivation import explain
 from gradcheck.engines.traced_case import TracedCase
 from gradcheck.reports import Look
@@ -93,9 +93,9 @@ def test_lines_fit(long: TracedCase) -> None:
 
 
 def test_values_are_shortened() -> None:
-    assert trace_text.array_summary(glimpse(np.arange(3.0))) == "[0, 1, 2]"
-    assert trace_text.array_summary(glimpse(np.arange(100.0))) == "(100,) from 0 to 99"
-    assert trace_text.array_summary(glimpse(np.full((9, 9), 0.25))) == "(9, 9) of 0.25"
+    assert trace_text.array_summary(summarize(np.arange(3.0))) == "[0, 1, 2]"
+    assert trace_text.array_summary(summarize(np.arange(100.0))) == "(100,) from 0 to 99"
+    assert trace_text.array_summary(summarize(np.full((9, 9), 0.25))) == "(9, 9) of 0.25"
 
 
 def test_tensors_are_called_by_name_label_or_expression(twice: TracedCase) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gradcheck import load, run
-from gradcheck.autograd.trace import glimpse
+from gradcheck.autograd.trace import summarize
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.facts import fact
 from gradcheck.reports import render
@@ -97,7 +97,7 @@ def test_numbers_are_those_of_whoever_differs(failed: CaseResult, comparison: An
     ],
 )
 def test_statistics(array: np.ndarray, text: str) -> None:
-    assert graph_verdicts.array_statistics(glimpse(array)) == text
+    assert graph_verdicts.array_statistics(summarize(array)) == text
 
 
 def test_what_is_lean_is_shown_all_the_same(failed: CaseResult) -> None:

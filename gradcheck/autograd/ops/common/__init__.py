@@ -1,4 +1,4 @@
-"""What families of ops share: dimensions, demands on arguments, subscripts, `torch.nn.functional`. No op is here.
+"""Helpers that families of ops share; no op is here.
 
 It knows arrays and sizes, and reaches ops by their names alone. A helper that two families need goes into the file of
 its subject; one that a single family needs stays with that family.

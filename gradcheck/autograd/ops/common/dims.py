@@ -1,4 +1,7 @@
-"""Sizes and dimensions as torch counts them: negative ones from the end, and a 0-d tensor taken to have one."""
+"""Sizes and dimensions as torch counts them, negative ones from the end.
+
+A 0-d tensor counts as having one dimension.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch
 
 
 def require_integer(value: Any, what: str) -> int:
-    """`value` as an int. Raises ArgumentError where it is none (a float, a bool, a list)."""
+    """Return `value` as an int. Raises ArgumentError for floats and bools."""
     if isinstance(value, bool):
         raise ArgumentError(f"{what} must be an integer, not {value}")
     try:
@@ -26,7 +29,7 @@ def require_integer(value: Any, what: str) -> int:
 
 
 def as_shape(size: Any) -> tuple[int, ...]:
-    """A size, or several, as a shape. Raises ShapeMismatch for a negative one, ArgumentError for what is no integer."""
+    """Return one size or several as a shape. Raises ShapeMismatch."""
     listed = size if isinstance(size, (tuple, list)) else (size,)
     found = tuple(require_integer(s, "a size") for s in listed)
     if any(s < 0 for s in found):
@@ -35,7 +38,7 @@ def as_shape(size: Any) -> tuple[int, ...]:
 
 
 def as_partial_shape(listed: Any) -> tuple[int, ...]:
-    """Several sizes, of which -1 stands for what is left. Raises ShapeMismatch, ArgumentError."""
+    """Return sizes, of which -1 is to be inferred. Raises ShapeMismatch."""
     found = tuple(require_integer(size, "a size") for size in listed)
     if any(size < -1 for size in found):
         raise ShapeMismatch(f"a size must be at least 0 (or -1 for what is left), not {list(found)}")
@@ -43,7 +46,7 @@ def as_partial_shape(listed: Any) -> tuple[int, ...]:
 
 
 def broadcast_shape(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The common shape of operands of these shapes. Raises ShapeMismatch."""
+    """Return the broadcast shape. Raises ShapeMismatch."""
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError as error:
@@ -52,7 +55,7 @@ def broadcast_shape(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def unbroadcast(cotangent: Any, x: Any) -> Any:
-    """A cotangent added up over the dimensions along which `x` was broadcast: of the shape of `x`."""
+    """Sum a cotangent over broadcast dimensions, to the shape of `x`."""
     return cotangent if cotangent.shape == x.shape else ops.sum_to_size(cotangent, x.shape)
 
 
@@ -60,7 +63,7 @@ def unbroadcast(cotangent: Any, x: Any) -> Any:
 
 
 def canonical_dim(dim: Any, ndim: int) -> int:
-    """`dim` counted from the front: from 0 to ndim - 1 (0 for ndim 0). Raises IndexOutOfRange, ArgumentError."""
+    """Return `dim` from 0 to ndim - 1. Raises IndexOutOfRange."""
     count = ndim or 1
     number = require_integer(dim, "a dimension")
     if not -count <= number < count:
@@ -69,7 +72,7 @@ def canonical_dim(dim: Any, ndim: int) -> int:
 
 
 def canonical_dims(dims: Any, ndim: int) -> tuple[int, ...]:
-    """Each of `dims` (one, or several that must differ) counted from the front. Raises ShapeMismatch too."""
+    """Return dimensions counted from the front. Raises if one repeats."""
     listed = dims if isinstance(dims, (tuple, list)) else (dims,)
     found = tuple(canonical_dim(dim, ndim) for dim in listed)
     if len(set(found)) < len(found):
@@ -81,7 +84,7 @@ def canonical_dims(dims: Any, ndim: int) -> tuple[int, ...]:
 
 
 def reduced_axes(dim: Any, ndim: int) -> tuple[int, ...]:
-    """The dimensions that `dim` names, counted from the front; all of them for None and for ()."""
+    """Return the dimensions of `dim`, sorted; all for None and ()."""
     if type(dim) is int and ndim:
         return (canonical_dim(dim, ndim),)
     if dim is None or (isinstance(dim, (tuple, list)) and not dim):
@@ -91,17 +94,17 @@ def reduced_axes(dim: Any, ndim: int) -> tuple[int, ...]:
 
 
 def count_reduced(input: Any, dim: Any) -> int:
-    """How many elements of `input` each element of a reduction over `dim` came from."""
+    """Return how many elements each element of a reduction comes from."""
     return prod(input.shape[axis] for axis in reduced_axes(dim, input.ndim))
 
 
 def any_empty(input: Any, run: tuple[int, ...]) -> bool:
-    """Whether one of the dimensions `run` has no element."""
+    """Return whether one of the dimensions `run` has size 0."""
     return 0 in [input.shape[axis] for axis in run]
 
 
 def restore_reduced_dims(reduced: Any, input: Any, dim: Any, keepdim: bool) -> Any:
-    """`reduced` with its lost dimensions as dimensions of size 1, so that it broadcasts against `input`."""
+    """Restore reduced dimensions with size 1, to broadcast with `input`."""
     lost = reduced_axes(dim, input.ndim)
     if keepdim or len(lost) == input.ndim:  # a 0-d tensor broadcasts as it is
         return reduced

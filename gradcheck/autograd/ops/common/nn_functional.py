@@ -1,4 +1,4 @@
-"""What ops of `torch.nn.functional` share: one kernel that rounds once, reductions of losses, checks of arguments."""
+"""Helpers for ops of `torch.nn.functional`: rounding, reductions, checks."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
 
 
 def nn_functional_op(torch: str = "nn.functional.{}", **traits: Any) -> Callable[[Callable[..., Any]], Op]:
-    """Make an entry that is written in other ops but behaves as torch's one kernel does; it is no method.
+    """Make a composite that rounds once, as torch's one kernel does.
 
-    `torch` is the counterpart's path. Half precision is computed in float32 and the result alone rounded; infinities
-    and NaN are values, not warnings.
+    `torch` is the path of its counterpart; it is no method. Half precision is computed in float32; infinities and NaN
+    are values.
     """
     entry = composite(torch=torch, method=False, **traits)
     return lambda forward: entry(_round_once(forward))
@@ -41,7 +41,7 @@ def _round_once(forward: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _to_half(made: Any, half: np.dtype) -> Any:
-    """Floating results in half precision; places stay integers."""
+    """Round floating results to half precision; indices stay."""
     if isinstance(made, tuple):
         return tuple(_to_half(part, half) for part in made)
     return made if made.dtype.kind in "biu" else ops.to(made, half)
@@ -56,7 +56,7 @@ def _to_float32(value: Any) -> Any:
 
 
 def reduce_loss(loss: Any, reduction: str) -> Any:
-    """`loss` as it is ("none"), or its sum or mean, 0-d. Raises ArgumentError for another `reduction`."""
+    """Reduce a loss by "none", "sum" or "mean". Raises ArgumentError."""
     if reduction == "none":
         return loss
     if reduction == "sum":
@@ -67,26 +67,26 @@ def reduce_loss(loss: Any, reduction: str) -> Any:
 
 
 def require_same_shape(name: str, input: Any, other: Any, what: str) -> None:
-    """Raise ShapeMismatch unless both have one shape; `what` is the other one's role."""
+    """Raise ShapeMismatch unless shapes are equal; `what` names `other`."""
     if tuple(input.shape) != tuple(other.shape):
         raise ShapeMismatch(f"{name}: the {what} has shape {list(other.shape)}, the input {list(input.shape)}")
 
 
 def require_broadcastable_to(name: str, input: Any, other: Any, what: str) -> None:
-    """Raise ShapeMismatch unless `other` broadcasts against `input` without making it larger."""
+    """Raise ShapeMismatch unless `other` broadcasts to the input's shape."""
     if broadcast_shape(name, tuple(input.shape), tuple(other.shape)) != tuple(input.shape):
         shapes = f"{list(other.shape)}, the input {list(input.shape)}"
         raise ShapeMismatch(f"{name}: the {what} is larger than the input: it has shape {shapes}")
 
 
 def require_any_floating(name: str, *tensors: Any) -> None:
-    """Raise DtypeMismatch where all are integers, and no mean can be taken."""
+    """Raise DtypeMismatch if all are integers, which have no mean."""
     if all(tensor.dtype.kind in "biu" for tensor in tensors):
         raise DtypeMismatch(f"{name} takes floating tensors, not {tensors[0].dtype}")
 
 
 def require_one_float_dtype(name: str, *tensors: Any) -> None:
-    """Raise DtypeMismatch unless those that are given (None is not) have one dtype, and a floating one."""
+    """Raise DtypeMismatch unless tensors, None aside, share a float dtype."""
     given = [tensor for tensor in tensors if tensor is not None]
     require_one_dtype(name, *given)
     if given[0].dtype.kind in "biu":
@@ -94,5 +94,5 @@ def require_one_float_dtype(name: str, *tensors: Any) -> None:
 
 
 def count_broadcast_elements(*tensors: Any) -> int:
-    """How many elements tensors have that are broadcast together; what is no tensor does not count."""
+    """Return the number of elements of tensors broadcast together."""
     return prod(np.broadcast_shapes(*(t.shape for t in tensors if hasattr(t, "shape"))))

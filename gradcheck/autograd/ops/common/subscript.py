@@ -1,4 +1,4 @@
-"""What stands between the brackets of `x[…]`, sorted out as torch does it.
+"""Subscripts of `x[…]`, interpreted as torch does.
 
 torch first applies the integers, slices, `None` and `...` in one go, and then the index tensors and masks to what is
 left. (NumPy lets an integer count as an index array, which moves dimensions: `x[0, :, idx]` differs.)
@@ -19,7 +19,7 @@ _SIMPLE = frozenset({int, type(None), type(Ellipsis)})
 
 
 def is_basic(index: Any) -> bool:
-    """Whether NumPy's own indexing does with `index` what torch does: integers, slices, `None` and `...` alone."""
+    """Return whether NumPy indexes like torch: no arrays, masks or bools."""
     for item in index if type(index) is tuple else (index,):
         if type(item) is slice:
             if item.step is not None and item.step <= 0:
@@ -30,7 +30,7 @@ def is_basic(index: Any) -> bool:
 
 
 def split_index(index: Any, ndim: int) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The basic part of `index`, and the index arrays (with `:` between them) for what that leaves; () for none.
+    """Split an index into a basic one, and arrays for its result, or ().
 
     Raises IndexError for what cannot index a tensor with `ndim` dimensions, ArgumentError for a negative step.
     """
@@ -56,7 +56,7 @@ def split_index(index: Any, ndim: int) -> tuple[tuple[Any, ...], tuple[Any, ...]
 
 
 def _entry(item: Any) -> Any:
-    """An int, a slice, None, `...`, or an array of integers or booleans (0-d for a lone True or False)."""
+    """Return an int, a slice, None, `...`, or an array (0-d for True)."""
     if item is None or item is Ellipsis or type(item) is int:
         return item
     if isinstance(item, slice):
@@ -82,14 +82,14 @@ def _slice(item: slice) -> slice:
 
 
 def _dims_used(entry: Any) -> int:
-    """How many dimensions of the tensor an entry of the index uses up."""
+    """Return how many dimensions of the tensor an entry uses up."""
     if isinstance(entry, np.ndarray):
         return entry.ndim if entry.dtype.kind == "b" else 1
     return 0 if entry is None or entry is Ellipsis else 1
 
 
 def result_size(shape: tuple[int, ...], index: Any) -> int:
-    """How many elements `x[index]` has for an `x` of `shape`, found without making them; for a basic index, at most."""
+    """Return the size of `x[index]`, an upper bound for a basic index."""
     if is_basic(index):
         return prod(shape)
     basic, advanced = split_index(index, len(shape))
@@ -102,7 +102,7 @@ def result_size(shape: tuple[int, ...], index: Any) -> int:
 
 
 def add_at(out: np.ndarray, advanced: tuple[Any, ...], values: np.ndarray) -> None:
-    """`out[advanced] += values`, adding as often as an element is named; `values` has the shape of `out[advanced]`."""
+    """Do `out[advanced] += values`, adding up repeated places."""
     if all(not isinstance(entry, np.ndarray) or entry.dtype.kind == "b" for entry in advanced) and _one_mask(advanced):
         out[advanced] += values  # a mask names nothing twice
         return
@@ -122,7 +122,7 @@ def _one_mask(advanced: tuple[Any, ...]) -> bool:
 
 
 def _integer_indices(shape: tuple[int, ...], advanced: tuple[Any, ...]) -> tuple[list[int], list[np.ndarray]]:
-    """The dimensions that are indexed by arrays, and for each its array of integers, from 0 up."""
+    """Return the indexed dimensions, and each one's indices from 0 up."""
     positions: list[int] = []
     indices: list[np.ndarray] = []
     dim = 0
@@ -137,9 +137,9 @@ def _integer_indices(shape: tuple[int, ...], advanced: tuple[Any, ...]) -> tuple
 
 
 def _add_rows(target: np.ndarray, indices: list[np.ndarray], rows: np.ndarray) -> None:
-    """`target[indices[0][k], …] += rows[k]` for every k, repeated places included.
+    """Do `target[indices[0][k], …] += rows[k]` for every k, adding up repeats.
 
-    One flat index an element: `np.add.at` is several times faster on those than on rows.
+    It uses one flat index for each element, on which `np.add.at` is several times faster than on rows.
     """
     if not rows.size:
         return

@@ -1,4 +1,4 @@
-"""Windows that slide over the last dimensions of a tensor of shape (N, C, …), for convolutions and pooling."""
+"""Sliding windows over the last dimensions, for convolution and pooling."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gradcheck.errors import ArgumentError, ShapeMismatch
 
 @dataclass(frozen=True, slots=True)
 class SlidingWindow:
-    """How windows slide over the last `dims` dimensions; each setting is a number for all of them, or one for each."""
+    """The settings of windows over `dims` dimensions: one each, or for all."""
 
     dims: int
     stride: Any
@@ -24,9 +24,9 @@ class SlidingWindow:
     ceil: bool = False  # a window may begin where it does not end
 
     def windows(self, input: Any, sizes: tuple[int, ...], fill: float = 0) -> list[Any]:
-        """For each place in a window, what all windows have there: tensors of shape (N, C, *number of windows).
+        """Return, for each place in a window, what all windows have there.
 
-        `fill` is put around the input. Raises ShapeMismatch where no window fits.
+        Each is a tensor of shape (N, C, *windows). `fill` pads the input. Raises ShapeMismatch if no window fits.
         """
         stride, dilation = self.steps
         around, counts = self._paddings(sizes), self.counts(tuple(input.shape[2:]), sizes)
@@ -43,11 +43,11 @@ class SlidingWindow:
 
     @property
     def steps(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Strides and dilations, one for each dimension."""
+        """Return strides and dilations, one for each dimension."""
         return per_dimension(self.stride, self.dims, "stride"), per_dimension(self.dilation, self.dims, "dilation")
 
     def counts(self, spatial: tuple[int, ...], sizes: tuple[int, ...]) -> list[int]:
-        """How many windows there are along each dimension. Raises ShapeMismatch where there is none."""
+        """Return the number of windows along each dimension, at least 1."""
         found = []
         for n, k, s, d, (a, b) in zip(spatial, sizes, *self.steps, self._paddings(sizes), strict=True):
             room = n + a + b - d * (k - 1) - 1
@@ -58,7 +58,7 @@ class SlidingWindow:
         return found
 
     def element_indices(self, spatial: tuple[int, ...], sizes: tuple[int, ...]) -> np.ndarray:
-        """Of each place in a window and each window, which element of the flattened input that is; it may be none."""
+        """Return flat indices of the input, by place and window; may be outside."""
         grids = []
         counts = self.counts(spatial, sizes)
         for axis, (k, s, d, (a, _)) in enumerate(zip(sizes, *self.steps, self._paddings(sizes), strict=True)):
@@ -72,12 +72,12 @@ class SlidingWindow:
         return np.broadcast_to(flat, (*sizes, *counts)).reshape(prod(sizes), *counts).astype(np.int64)
 
     def _beyond(self, spatial: tuple[int, ...], sizes: tuple[int, ...]) -> list[int]:
-        """How far the last windows reach beyond the padding."""
+        """Return how far the last windows reach beyond the padding."""
         rows = zip(spatial, sizes, *self.steps, self._paddings(sizes), self.counts(spatial, sizes), strict=True)
         return [max((c - 1) * s + d * (k - 1) + 1 - n - a - b, 0) if self.ceil else 0 for n, k, s, d, (a, b), c in rows]
 
     def _paddings(self, sizes: tuple[int, ...]) -> list[tuple[int, int]]:
-        """What goes before and after each dimension."""
+        """Return the padding before and after each dimension."""
         stride, dilation = self.steps
         if self.padding == "same":
             if max(stride) > 1:
@@ -90,7 +90,7 @@ class SlidingWindow:
 
 
 def per_dimension(value: Any, count: int, what: str, least: int = 1) -> tuple[int, ...]:
-    """One number for all dimensions, or one for each."""
+    """Return one number for each dimension. Raises for other counts."""
     values = tuple(value) if isinstance(value, (tuple, list)) else (value,)
     values = values * count if len(values) == 1 else values
     if len(values) != count:
@@ -101,6 +101,6 @@ def per_dimension(value: Any, count: int, what: str, least: int = 1) -> tuple[in
 
 
 def padded_elements(input: Any, sizes: Any, padding: Any) -> int:
-    """Of the last dimensions with what is put around them: no window begins elsewhere, so as many windows at most."""
+    """Return the number of padded elements, a bound for that of windows."""
     around = per_dimension(0 if isinstance(padding, str) else padding, len(sizes), "padding", 0)
     return prod(int(n) + 2 * p for n, p in zip(input.shape[-len(sizes) :], around, strict=True))

@@ -1,3 +1,4 @@
-"""Families that few cases use. Each stands on its own, and says by annotations what kind of thing an argument is that
-is no tensor.
+"""Families that few cases use, each in a file of its own.
+
+Annotations give the kinds of arguments that are no tensors.
 """

@@ -1,4 +1,4 @@
-"""Tensors put together: all combinations, blocks on a diagonal; statistics of rows and their distances."""
+"""Combinations of tensors, block matrices, statistics, distances."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, Shap
 
 
 def _tuples(n: int, r: int) -> int:
-    """How many rows of `r` there are without regard to order, all of which torch makes; at least 1, at most 2 ** 64."""
+    """Return how many rows torch makes without regard to order, up to 2**64."""
     return 2**64 if r * (int(n).bit_length() - 1) > 64 else max(int(n) ** min(r, 64), 1)
 
 
@@ -106,7 +106,7 @@ def _weights(fweights: Any, aweights: Any, size: int) -> Any:
     elements=lambda input, *_: _rows_by_rows(input),
 )
 def cov(input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
-    """The covariances of the rows, over columns that count `fweights` times, or by `aweights`."""
+    """Covariances of the rows, weighted by `fweights` or `aweights`."""
     if input.dtype.kind == "b":
         raise DtypeMismatch("cov does not take booleans")
     rows, correction = _observations(input, "cov"), require_integer(correction, "the correction")
@@ -129,7 +129,7 @@ def _rows_by_rows(input: Any) -> int:
 
 
 def _effective_count(count: Any, weights: Any, aweights: Any, correction: int) -> Any:
-    """By what the sums are divided: the number of observations, less the correction in their own weights."""
+    """Return the divisor: the number of observations less the correction."""
     if not correction:
         return count
     lost = correction if aweights is None else correction * ops.sum(weights * aweights) / count
@@ -159,7 +159,7 @@ def corrcoef(input: Any) -> Any:
     elements=lambda input, p: prod(input.shape) * int(input.shape[0]),
 )
 def pdist(input: Any, p: float = 2.0) -> Any:
-    """The p-norm distances of all pairs of rows, those with the first row first."""
+    """The p-norm distances of all pairs of rows, the first row's first."""
     if input.ndim != 2:
         raise ShapeMismatch(f"pdist takes rows of a matrix, not a shape of {list(input.shape)}")
     if p < 0:
@@ -180,7 +180,7 @@ def linear_cross_entropy(
     input: Any, linear_weight: Any, target: Any, *, linear_bias: Any = None, weight: Any = None,
     reduction: str = "mean", ignore_index: int | None = None, label_smoothing: float = 0.0,
 ) -> Any:  # fmt: skip
-    """`cross_entropy` of `linear(input, linear_weight)`, plus `linear_bias`; the weight may be (C, …, in)."""
+    """`cross_entropy` of `linear(input, linear_weight, linear_bias)`."""
     classes = tuple(map(int, linear_weight.shape[:-1]))
     rows = ops.reshape(linear_weight, (prod(classes), linear_weight.shape[-1]))
     scores = ops.reshape(input @ rows.T, (*input.shape[:-1], *classes))
@@ -222,7 +222,7 @@ def linalg_cross(input: Any, other: Any, *, dim: int = -1) -> Any:
 
 @composite(latex=r"# \times #", samples="cross(randn(2, 3), randn(2, 3)); cross(randn(3, 2), randn(3, 2), 0)")
 def cross(input: Any, other: Any, dim: int | None = None) -> Any:
-    """The vector product of vectors along `dim`, or the first dimension of size 3."""
+    """The vector product along `dim`, or the first dimension of size 3."""
     if input.ndim != other.ndim:
         raise ShapeMismatch(f"cross: {list(input.shape)} and {list(other.shape)} have not as many dimensions")
     if dim is None:

@@ -1,6 +1,4 @@
-"""torch's other names for what views a tensor: those that copy (`expand_copy`), those that do not check
-(`unsafe_split`), and those that undo what is not done here (`resolve_conj`). Each is the op that it is named after.
-"""
+"""torch's copying, unchecked and resolving variants of other ops."""
 
 from __future__ import annotations
 
@@ -19,7 +17,7 @@ from gradcheck.errors import ArgumentError, ShapeMismatch
 
 
 def _rename(name: str, original: Op, doc: str, samples: str, **traits: Any) -> None:
-    """Enter `original` under another name, with its parameters and their annotations."""
+    """Enter `original` under another name, with its parameters."""
 
     @composite(name=name, doc=doc, samples=samples, **traits)
     @wraps(original.forward, assigned=())
@@ -51,7 +49,7 @@ _rename("unsafe_chunk", ops.chunk, "`chunk`.", _CHUNK)
 
 @composite(torch="", samples="randn(3).chalf(); complex(randn(3), randn(3)).chalf()")
 def chalf(input: Any) -> Any:
-    """Both parts rounded to half precision; in complex64, as NumPy has no complex numbers of half precision."""
+    """Both parts rounded to half precision, in complex64."""
     parts = (ops.real(input), ops.imag(input)) if input.dtype.kind == "c" else (input, ops.zeros_like(input))
     halves = (ops.to(part, np.dtype(np.float16)) for part in parts)
     return ops.complex(*(ops.to(half, np.dtype(np.float32)) for half in halves))
@@ -112,19 +110,19 @@ def _split_along(name: str, input: Any, sections: Any, dim: int, least: int) -> 
 
 @composite(samples="hsplit(randn(2, 4), 2); hsplit(randn(4), [1, 3])")
 def hsplit(input: Any, indices_or_sections: Any) -> Any:
-    """Pieces along dimension 1, or 0 of a vector: so many equal ones, or those that begin at the indices."""
+    """Equal pieces along dimension 1 (0 of a vector), or at the indices."""
     return _split_along("hsplit", input, indices_or_sections, 1 if input.ndim > 1 else 0, 1)
 
 
 @composite(samples="vsplit(randn(4, 2), 2); vsplit(randn(4, 2), [1, 3])")
 def vsplit(input: Any, indices_or_sections: Any) -> Any:
-    """Pieces along dimension 0: so many equal ones, or those that begin at the indices."""
+    """Equal pieces along dimension 0, or split at the indices."""
     return _split_along("vsplit", input, indices_or_sections, 0, 2)
 
 
 @composite(samples="dsplit(randn(2, 2, 4), 2); dsplit(randn(2, 2, 4), [1, 3])")
 def dsplit(input: Any, indices_or_sections: Any) -> Any:
-    """Pieces along dimension 2: so many equal ones, or those that begin at the indices."""
+    """Equal pieces along dimension 2, or split at the indices."""
     return _split_along("dsplit", input, indices_or_sections, 2, 3)
 
 
@@ -132,7 +130,7 @@ def dsplit(input: Any, indices_or_sections: Any) -> Any:
 
 
 def _common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
-    """The shape that all are broadcast to, made of their own sizes. Raises ShapeMismatch."""
+    """Return the broadcast shape, of their own sizes. Raises ShapeMismatch."""
     shape: list[int] = []
     for other in shapes:
         longest = max(len(shape), len(other))
@@ -160,7 +158,7 @@ def broadcast_tensors(tensors: Any) -> Any:
     elements=lambda tensors, indexing: prod(int(prod(t.shape)) for t in tensors) * len(tensors),
 )
 def meshgrid(tensors: Any, *, indexing: str | None = None) -> Any:
-    """Each vector spread over a grid of all: along its own dimension ("ij"), the first two swapped for "xy"."""
+    """Vectors spread over a grid, along their own dimensions ("ij" or "xy")."""
     if indexing not in (None, "ij", "xy"):
         raise ArgumentError(f"meshgrid has no indexing {indexing!r}", hint="expected 'ij' or 'xy'")
     if any(tensor.ndim > 1 for tensor in tensors):

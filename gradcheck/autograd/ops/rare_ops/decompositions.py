@@ -1,11 +1,11 @@
-"""Eigenvalues and eigenvectors, and singular value decompositions, by name as torch has them.
+"""Eigenvalues and eigenvectors, and singular value decompositions.
 
-Vectors are only determined up to signs or phases, and LAPACK's builds differ in these. Here, and of what torch gives,
-those are chosen that `upright` names. A gradient in the complex case, and at equal values, is one only where the loss
+Vectors are determined only up to signs or phases, and LAPACK's builds differ in these. Here, and of torch's results,
+the phases are fixed by `_fix_phases`. In the complex case and at equal values, a gradient is valid only if the loss
 does not depend on the choice: compare `U @ diag(S) @ Vh`, or projectors.
 
-Giles: Collected matrix derivative results for forward and reverse mode algorithmic differentiation, 2008; Townsend:
-Differentiating the singular value decomposition, 2016.
+Sources: Giles, Collected matrix derivative results for forward and reverse mode algorithmic differentiation, 2008;
+Townsend, Differentiating the singular value decomposition, 2016.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _EQUAL = "equal eigenvalues, and signs or phases of the vectors"
 
 
 def _scales(places: Any) -> Any:
-    """Weights that no structure of vectors is likely to be orthogonal to."""
+    """Return weights that vectors are unlikely to be orthogonal to."""
     return (places * 0.7548776662466927 + 0.3) % 1 + 0.5
 
 
 def _fix_phases(vectors: Any, *others: Any) -> tuple[Any, ...]:
-    """The columns, and others that belong to them, each turned until it is upright."""
+    """Turn columns, and others with them, so that a weighted sum is positive."""
     fixed = ops.detach(vectors)
     weights = ops.to(_scales(ops.unsqueeze(ops.arange(vectors.shape[-2]), -1)), fixed.dtype)
     total = ops.sum(fixed * weights, -2, True)
@@ -43,7 +43,7 @@ def _fix_phases(vectors: Any, *others: Any) -> tuple[Any, ...]:
 
 
 def _torch_phase_factor(vectors: Any) -> Any:
-    """The same for a tensor of torch's, by its own methods."""
+    """Return the phase factor of `_fix_phases` for a torch tensor."""
     fixed = vectors.detach()
     weights = fixed.new_tensor(_scales(np.arange(int(fixed.shape[-2]))).tolist())[:, None]
     total = (fixed * weights).sum(-2, True)
@@ -56,7 +56,7 @@ def _eig_choice(result: Any) -> Any:
 
 
 def _scale_first_columns(turn: Any, columns: Any) -> Any:
-    """The first columns times `turn`, the others as they are."""
+    """Multiply the first columns by `turn`."""
     ones = columns.detach().new_ones((*turn.shape[:-1], columns.shape[-1]))
     return columns * ones.slice_scatter(turn, -1, 0, turn.shape[-1])
 
@@ -77,14 +77,14 @@ def _fix_short_svd_phases(result: Any) -> Any:
 
 
 def _packed_parts(packed: Any, real: bool) -> tuple[Any, Any]:
-    """The values and the vectors, out of what `eigh_packed` makes."""
+    """Return the values and vectors of a packed result."""
     size = packed.shape[-2]
     values = ops.squeeze(ops.narrow(packed, -1, 0, 1), -1)
     return (ops.real(values) if real else values), ops.narrow(packed, -1, 1, size)
 
 
 def _gaps(values: Any) -> Any:
-    """`values[j] - values[i]`, and 1 where that is of one value and itself."""
+    """Return `values[j] - values[i]`, with 1 on the diagonal."""
     return ops.unsqueeze(values, -2) - ops.unsqueeze(values, -1) + ops.diag_embed(ops.ones_like(values))
 
 
@@ -100,7 +100,7 @@ def _eigh_rule(g: Any, y: Any, A: Any, UPLO: str) -> Any:
     _eigh_rule, torch="", method=False, symmetric=True, holomorphic=False, kinks=_EQUAL,
 )  # fmt: skip
 def eigh_packed(A: Any, UPLO: str) -> Any:
-    """The eigenvalues, as a column, and the eigenvectors of symmetric matrices, side by side in one array."""
+    """Eigenvalues (a column) and eigenvectors, of symmetric matrices."""
     values, vectors = np.linalg.eigh(A, _lapack_triangle(UPLO))
     return np.concatenate([values[..., None], vectors], axis=-1)
 
@@ -118,9 +118,10 @@ def _triangle(UPLO: str) -> str:
 @composite(name="linalg.eigh", method=False, kinks=_EQUAL, choice=_eig_choice,
            dtypes={"A": FULL_FLOATING}, samples=f"{{}}({_SYMMETRIC}); {{}}({_SYMMETRIC}, 'U')[0]")  # fmt: skip
 def eigh(A: Any, UPLO: str = "L") -> Any:
-    """The eigenvalues of symmetric (Hermitian) matrices, in ascending order, and their vectors, as columns.
+    """Eigenvalues of symmetric (Hermitian) matrices, ascending; vectors.
 
-    Only one triangle is read, but the gradient is the symmetric one. Vectors have any sign or phase.
+    Vectors are columns. Only one triangle is read, but the gradient is the symmetric one. Vectors have any sign or
+    phase.
     """
     values, vectors = _packed_parts(eigh_packed(_require_factorizable(A, "linalg.eigh"), _triangle(UPLO)), True)
     return values, _fix_phases(vectors)[0]
@@ -136,12 +137,12 @@ def _eigvalsh_rule(g: Any, y: Any, A: Any, UPLO: str) -> Any:
     kinks="equal eigenvalues", dtypes={"A": FULL_FLOATING}, samples=f"{{}}({_SYMMETRIC}); {{}}({_SYMMETRIC}, UPLO='U')",
 )  # fmt: skip
 def eigvalsh(A: Any, UPLO: str = "L") -> Any:
-    """The eigenvalues of symmetric (Hermitian) matrices, in ascending order; the gradient is the symmetric one."""
+    """Ascending eigenvalues of symmetric matrices; symmetric gradient."""
     return np.linalg.eigvalsh(require_full_precision(A, "linalg.eigvalsh"), _lapack_triangle(_triangle(UPLO)))
 
 
 def _require_factorizable(A: Any, name: str) -> Any:
-    """`A`, once its shape and dtype are known to be right; a tensor stays one."""
+    """Return `A` if it can be factorized, else raise; a tensor stays one."""
     if A.ndim < 2 or A.shape[-1] != A.shape[-2] or A.dtype.kind in "biu" or A.dtype in HALVES:
         require_full_precision(np.zeros(A.shape, A.dtype), name)
     return A
@@ -151,7 +152,7 @@ def _require_factorizable(A: Any, name: str) -> Any:
 
 
 def _eig_rule(g: Any, y: Any, A: Any) -> Any:
-    """The vectors have norm 1, and any phase."""
+    """Project out the norm, which is 1; the phase is arbitrary."""
     (values, vectors), (gv, gu) = _packed_parts(y, False), _packed_parts(g, False)
     back = mH(vectors)
     turned = back @ gu
@@ -165,7 +166,7 @@ def _eig_rule(g: Any, y: Any, A: Any) -> Any:
 
 @op(_eig_rule, torch="", method=False, holomorphic=False, kinks=_EQUAL)
 def eig_packed(A: Any) -> Any:
-    """The eigenvalues, as a column, and the eigenvectors of matrices, side by side in one complex array."""
+    """Eigenvalues (a column) and eigenvectors, in one complex array."""
     values, vectors = np.linalg.eig(A)
     return np.concatenate([values[..., None], vectors], axis=-1).astype(complex_of(A.dtype), copy=False)
 
@@ -173,7 +174,7 @@ def eig_packed(A: Any) -> Any:
 @composite(name="linalg.eig", method=False, kinks=_EQUAL, choice=_eig_choice,
            dtypes={"A": FULL_FLOATING}, samples="{}(tensor([[1.0, 2.0], [3.0, 0.5]]))")  # fmt: skip
 def eig(A: Any) -> Any:
-    """The eigenvalues of matrices, complex and in no order, and their vectors of norm 1, as columns, of any phase."""
+    """Complex eigenvalues in any order, and vectors of norm 1 (columns)."""
     values, vectors = _packed_parts(eig_packed(_require_factorizable(A, "linalg.eig")), False)
     return values, _fix_phases(vectors)[0]
 
@@ -198,7 +199,7 @@ def eigvals(A: Any) -> Any:
 
 
 def _complete_basis(u: Any, size: int) -> Any:
-    """With further columns, orthogonal to those that there are; no gradient flows to these."""
+    """Append orthogonal columns; no gradient flows to these."""
     fixed = np.asarray(ops.detach(u))
     whole = np.linalg.svd(fixed, full_matrices=True)[0] if fixed.shape[-1] else np.broadcast_to(
         np.eye(size, dtype=fixed.dtype), (*fixed.shape[:-2], size, size)
@@ -215,7 +216,7 @@ _SINGULAR = "equal singular values, and signs or phases of the vectors"
     elements=lambda A, full_matrices, driver: factor_elements(A, full_matrices),
 )  # fmt: skip
 def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any:
-    """U, S and V^H with `A = U @ diag(S) @ Vh`, singular values largest first; vectors have any sign or phase."""
+    """U, S and V^H with `A = U @ diag(S) @ Vh`, values descending."""
     rows, columns = require_matrices(A, "linalg.svd").shape[-2:]
     if not min(rows, columns):
         u, vh = (ops.eye(n, n if full_matrices else 0, dtype=A.dtype) for n in (rows, columns))
@@ -237,7 +238,7 @@ def svd(A: Any, full_matrices: bool = True, *, driver: str | None = None) -> Any
     elements=lambda input, some, compute_uv: factor_elements(input, not some or not compute_uv),
 )  # fmt: skip
 def short_svd(input: Any, some: bool = True, compute_uv: bool = True) -> Any:
-    """U, S and V with `input = U @ diag(S) @ V.mH`; without `compute_uv`, zeros for U and V."""
+    """U, S and V with `input = U @ diag(S) @ V.mH`; or zeros for U and V."""
     u, s, vh = svd(input, not some)
     if compute_uv:
         return u, s, mH(vh)

@@ -1,8 +1,7 @@
-"""Discrete Fourier transforms, `fft.*`, made of torch's three kernels: complex to complex, real to complex,
-complex to real.
+"""Discrete Fourier transforms, `fft.*`, made of torch's three kernels.
 
-Each is linear; its adjoint is the transform the other way, with the same factor. (Oppenheim and Schafer: Discrete-time
-signal processing, 2010, chapter 8.)
+The kernels are complex to complex, real to complex, and complex to real. Each is linear; its adjoint is the inverse
+transform with the same factor (Oppenheim and Schafer: Discrete-time signal processing, 2010, chapter 8).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from gradcheck.errors import ArgumentError, DtypeMismatch, ShapeMismatch
 
 
 def _factor(normalization: int, sizes: list[int]) -> float:
-    """0 is no factor, 1 the root of how many numbers take part, 2 their number."""
+    """Return 1 for 0, 1 / sqrt(count) for 1, 1 / count for 2."""
     if require_integer(normalization, "the normalization") not in (0, 1, 2):
         raise ArgumentError(f"normalizations are 0, 1 and 2, not {normalization}")
     count = prod(sizes)
@@ -51,7 +50,7 @@ def _c2c_rule(g: Any, y: Any, x: Any, dim: Any, normalization: int, forward: boo
     samples=f"{{}}({_Z}, [1], 0, True); {{}}({_Z}, [0, 1], 2, False)",
 )
 def fft_c2c(input: Any, dim: Any, normalization: int, forward: bool) -> Any:
-    """The transform of complex numbers over these dimensions, or the inverse one."""
+    """The transform of complex numbers over dimensions, or its inverse."""
     if input.dtype.kind != "c":
         raise DtypeMismatch(f"_fft_c2c takes complex numbers, not {input.dtype}")
     axes = list(canonical_dims(dim, input.ndim))
@@ -62,7 +61,7 @@ def fft_c2c(input: Any, dim: Any, normalization: int, forward: bool) -> Any:
 
 
 def _r2c_rule(g: Any, y: Any, x: Any, dim: Any, normalization: int, onesided: bool) -> Any:
-    """The other half is what it mirrors, not a result, so that nothing flows back from there."""
+    """Only the computed half is a result, so the other half has no cotangent."""
     whole = _resized(g, {canonical_dim(dim[-1], x.ndim): x.shape[dim[-1]]}) if onesided else g
     return ops.real(fft_c2c(whole, dim, normalization, False))
 
@@ -75,7 +74,7 @@ def _r2c_rule(g: Any, y: Any, x: Any, dim: Any, normalization: int, onesided: bo
     samples="{}(randn(2, 5), [1], 0, True); {}(randn(2, 4), [0, 1], 1, True); {}(randn(2, 3), [1], 0, False)",
 )
 def fft_r2c(input: Any, dim: Any, normalization: int, onesided: bool) -> Any:
-    """The transform of real numbers; onesided without what mirrors the rest, along the last of the dimensions."""
+    """The transform of real numbers; `onesided` drops the mirrored half."""
     if input.dtype.kind != "f":
         raise DtypeMismatch(f"_fft_r2c takes real numbers, not {input.dtype}")
     axes = list(canonical_dims(dim, input.ndim))
@@ -89,7 +88,7 @@ def fft_r2c(input: Any, dim: Any, normalization: int, onesided: bool) -> Any:
 
 
 def _c2r_rule(g: Any, y: Any, x: Any, dim: Any, normalization: int, last_dim_size: int) -> Any:
-    """What stands for two, itself and its mirror, gets twice as much."""
+    """Numbers that stand for themselves and a mirror get twice as much."""
     back = fft_r2c(g, dim, normalization, True)
     axis, middle = canonical_dim(dim[-1], x.ndim), (last_dim_size - 1) // 2
     rest = back.shape[axis] - 1 - middle
@@ -110,7 +109,7 @@ def _c2r_rule(g: Any, y: Any, x: Any, dim: Any, normalization: int, last_dim_siz
     ),
 )
 def fft_c2r(input: Any, dim: Any, normalization: int, last_dim_size: int) -> Any:
-    """The inverse transform of numbers whose other half mirrors them: `last_dim_size` real ones."""
+    """The inverse transform to `last_dim_size` real numbers."""
     if input.dtype.kind != "c":
         raise DtypeMismatch(f"_fft_c2r takes complex numbers, not {input.dtype}")
     axes = list(canonical_dims(dim, input.ndim))
@@ -146,7 +145,7 @@ def _real(input: Any, name: str) -> Any:
 
 
 def _resized(input: Any, sizes: dict[int, int]) -> Any:
-    """Cut off or filled up with zeros, at the end of each of these dimensions."""
+    """Truncate or zero-pad the end of each of these dimensions."""
     pads = [0, 0] * input.ndim
     for axis, size in sizes.items():
         if size < 1:
@@ -156,7 +155,7 @@ def _resized(input: Any, sizes: dict[int, int]) -> Any:
 
 
 def _axes_and_sizes(input: Any, s: Any, dim: Any) -> tuple[list[int], dict[int, int]]:
-    """The dimensions that a transform runs over, and their sizes; as torch pairs `s` with `dim`."""
+    """Return the dimensions of a transform, and their sizes."""
     given = (
         None
         if s is None
@@ -178,12 +177,12 @@ def _axes_and_sizes(input: Any, s: Any, dim: Any) -> tuple[list[int], dict[int, 
 
 
 def _elements(input: Any, s: Any, dim: Any, norm: Any) -> int:
-    """Elements of the result, or a few more."""
+    """Return the number of elements of the result, or a few more."""
     return _elements_upper_bound(input, _axes_and_sizes(input, s, dim)[1])
 
 
 def _elements_of_real(input: Any, s: Any, dim: Any, norm: Any) -> int:
-    """The same, where half of the numbers are left to be told by the others."""
+    """Return the size of a result whose last dimension may be inferred."""
     axes, sizes = _axes_and_sizes(input, s, dim)
     return _elements_upper_bound(input, _halved_sizes(input, axes, sizes, s) if axes else sizes)
 
@@ -193,7 +192,7 @@ def _elements_upper_bound(input: Any, sizes: dict[int, int]) -> int:
 
 
 def _halved_sizes(input: Any, axes: list[int], sizes: dict[int, int], s: Any) -> dict[int, int]:
-    """The sizes of the results, where the last one is not told by that of the input: `2 (n - 1)`."""
+    """Return the sizes; the last one is `2 (n - 1)` unless given."""
     listed = s if isinstance(s, (list, tuple)) else [s]
     told = s is not None and listed[-1] != -1
     return sizes if told else {**sizes, axes[-1]: 2 * (input.shape[axes[-1]] - 1)}
@@ -208,7 +207,7 @@ def _complex_transform(input: Any, s: Any, dim: Any, norm: str | None, forward: 
 
 
 def _real_to_complex(input: Any, s: Any, dim: Any, norm: str | None, forward: bool) -> Any:
-    """`rfft`; the inverse one, `ihfft`, is its conjugate along the last dimension."""
+    """Do `rfft`, or its inverse `ihfft`, conjugated along the last dimension."""
     axes, sizes = _axes_and_sizes(input, s, dim)
     if not axes:
         raise ShapeMismatch("a transform of real numbers needs at least one dimension")
@@ -220,7 +219,7 @@ def _real_to_complex(input: Any, s: Any, dim: Any, norm: str | None, forward: bo
 
 
 def _complex_to_real(input: Any, s: Any, dim: Any, norm: str | None, forward: bool) -> Any:
-    """`irfft`; the forward one, `hfft`, is that of the conjugate."""
+    """Do `irfft`, or the forward `hfft`, of the conjugate."""
     axes, sizes = _axes_and_sizes(input, s, dim)
     if not axes:
         raise ShapeMismatch("a transform into real numbers needs at least one dimension")
@@ -292,11 +291,11 @@ def _shifted(input: Any, dim: Any, sign: int) -> Any:
 
 @composite(name="fft.fftshift", method=False, samples="{}(randn(2, 5)); {}(randn(3, 4), 1)")
 def fftshift(input: Any, dim: Any = None) -> Any:
-    """What belongs to frequency 0, which stands first, moved to the middle."""
+    """Frequency 0 moved from the first place to the middle."""
     return _shifted(input, dim, 1)
 
 
 @composite(name="fft.ifftshift", method=False, samples="{}(randn(2, 5)); {}(randn(3, 4), (0, 1))")
 def ifftshift(input: Any, dim: Any = None) -> Any:
-    """`fftshift` undone."""
+    """The inverse of `fftshift`."""
     return _shifted(input, dim, -1)

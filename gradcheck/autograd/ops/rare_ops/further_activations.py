@@ -1,4 +1,4 @@
-"""Activations and layers of `torch.nn.functional` that few graphs use: gated, learnt and hard ones; bilinear forms."""
+"""Rare activations and layers: gated, learnt, hard, bilinear."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def glu(input: Any, dim: int = -1) -> Any:
     samples="prelu(randn(2, 3), randn(3)); prelu(randn(2, 3, 2), randn(1)); prelu(randn(()), randn(1))",
 )  # fmt: skip
 def prelu(input: Any, weight: Any) -> Any:
-    """`input` where it is positive, else times `weight`: one number, or one for each channel (dimension 1)."""
+    """`input` if positive, else times `weight`, of one or each channel."""
     require_one_float_dtype("prelu", input, weight)
     if weight.ndim > 1:
         raise ShapeMismatch(f"prelu takes a weight of at most 1 dimension, not {weight.ndim}")
@@ -44,7 +44,7 @@ def prelu(input: Any, weight: Any) -> Any:
 
 @nn_functional_op(kinks="0", samples="rrelu(randn(2, 3)); rrelu(tensor([-1.0, 0.0, 2.0]), 0.2, 0.6)")
 def rrelu(input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> Any:
-    """`leaky_relu` with the slope in the middle; in training it is random, between `lower` and `upper`."""
+    """`leaky_relu` with the middle slope; random in training."""
     if training:
         raise Unsupported("rrelu is random in training, so no two engines can agree on it")
     if lower > upper:
@@ -85,7 +85,7 @@ def safe_softmax(input: Any, dim: int, dtype: Any = None) -> Any:
 @composite(name="_softmax_backward_data", method=False,
            samples="{}(randn(2, 3), softmax(randn(2, 3), 1), 1, torch.float64)")  # fmt: skip
 def softmax_backward(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Any:
-    """What flows back through a softmax whose result is `output`."""
+    """The cotangent through a softmax whose result is `output`."""
     inner = ops.sum(grad_output * output, dim, True) if output.ndim else grad_output * output
     return (grad_output - inner) * output
 
@@ -96,7 +96,7 @@ def softmax_backward(grad_output: Any, output: Any, dim: int, input_dtype: Any) 
     samples="{}(randn(2, 3), tensor([[True, False, True], [True, True, False]]), 1.5)",
 )
 def native_dropout_backward(grad_output: Any, mask: Any, scale: float) -> Any:
-    """What flows back through a dropout that has kept where `mask` is true."""
+    """The cotangent through a dropout that has kept `mask`."""
     return (
         ops.where(mask, grad_output * scale, 0 * grad_output) if mask.dtype.kind == "b" else grad_output * mask * scale
     )
@@ -151,7 +151,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
 
 @nn_functional_op(samples="{}(randn(2, 5, 3), 3); {}(randn(1, 4, 2, 2), size=2, alpha=0.1, beta=0.5, k=2.0)")
 def local_response_norm(input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
-    """Divided by a power of `k` plus `alpha` times the mean square of the `size` channels around each."""
+    """Divided by a power of `k` plus the mean square of near channels."""
     if input.ndim < 3:
         raise ShapeMismatch(f"local_response_norm takes (N, C, …) with at least 3 dimensions, not {input.ndim}")
     if not prod(map(int, input.shape)):
@@ -168,7 +168,7 @@ _BAGS = ("sum", "mean", "max")
 
 
 def _bags(indices: Any, offsets: Any, include_last: bool) -> tuple[np.ndarray, np.ndarray]:
-    """The flat indices, and where each bag begins, with the end of the last."""
+    """Return flat indices, and the bounds of bags."""
     rows = np.asarray(ops.detach(indices))
     if rows.ndim == 2:
         return rows.reshape(-1), np.arange(rows.shape[0] + 1) * rows.shape[1]
@@ -191,7 +191,7 @@ def embedding_bag(
     scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False, per_sample_weights: Any = None,
     include_last_offset: bool = False, padding_idx: int | None = None,
 ) -> Any:  # fmt: skip
-    """The rows of `weight` that `input` names, bag by bag, put together by sum, mean or maximum."""
+    """Rows of `weight`, combined by sum, mean or maximum in each bag."""
     if mode not in _BAGS:
         raise ArgumentError(f"embedding_bag has no mode {mode!r}", hint=f"one of {', '.join(_BAGS)}")
     if (input.ndim == 1) != (offsets is not None):
@@ -217,7 +217,7 @@ def embedding_bag(
 
 
 def _reduce_bags(rows: Any, bounds: np.ndarray, mode: str) -> Any:
-    """One row a bag; zeros of none."""
+    """Reduce each bag to a row; an empty one to zeros."""
     counts = np.diff(bounds)
     if mode == "max":
         blank = ops.zeros([rows.shape[1]], dtype=rows.dtype)

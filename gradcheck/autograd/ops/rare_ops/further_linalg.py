@@ -1,7 +1,7 @@
-"""Further linear algebra: what solves least squares and triangular systems, functions of matrices, and their kin.
+"""Further linear algebra: least squares, triangular systems, functions.
 
-Al-Mohy and Higham: Computing the Frechet derivative of the matrix exponential, 2009: it stands in the upper right block
-of the exponential of a matrix twice as large.
+Al-Mohy and Higham: Computing the Frechet derivative of the matrix exponential, 2009: it is the upper right block of the
+exponential of a matrix twice as large.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def _infos(A: Any) -> Any:
 
 @composite(name="linalg.cholesky_ex", method=False, samples=f"{{}}({_POSITIVE}); {{}}({_POSITIVE}, upper=True)")
 def cholesky_ex(input: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """`linalg.cholesky`, and zeros: that nothing was wrong."""
+    """`linalg.cholesky`, and zeros for success."""
     return cholesky(input, upper=upper), _infos(input)
 
 
 @composite(dtypes={"input": FULL_FLOATING}, samples=f"{{}}({_FACTOR}); {{}}({_FACTOR}, True)")
 def cholesky_inverse(input: Any, upper: bool = False) -> Any:
-    """The inverse of the matrix whose Cholesky factor this is; only its triangle is read."""
+    """The inverse of a matrix, from a triangle of its Cholesky factor."""
     factor = ops.triu(input) if upper else ops.tril(input)
     return inv(mH(factor) @ factor if upper else factor @ mH(factor))
 
@@ -61,13 +61,13 @@ def cholesky_solve(input: Any, input2: Any, upper: bool = False) -> Any:
 
 @composite(name="linalg.inv_ex", method=False, samples=f"{{}}({REGULAR})")
 def inv_ex(A: Any, *, check_errors: bool = False) -> Any:
-    """`linalg.inv`, and zeros: that nothing was wrong."""
+    """`linalg.inv`, and zeros for success."""
     return inv(A), _infos(A)
 
 
 @composite(name="linalg.solve_ex", method=False, samples=f"{{}}({REGULAR}, randn(3, 2)); {{}}({BATCH}, randn(2, 2, 3))")
 def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
-    """`linalg.solve`, and zeros: that nothing was wrong."""
+    """`linalg.solve`, and zeros for success."""
     return solve(A, B, left=left), _infos(A)
 
 
@@ -81,7 +81,7 @@ def solve_ex(A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -
 def triangular_solve(
     input: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> Any:
-    """The X with `A @ X = input` (or `A.T @ X`), for a triangle of `A`; and that triangle."""
+    """The X with `A @ X = input` (or `A.T @ X`) for a triangle; and `A`."""
     if input.ndim < 2 or A.ndim < 2:
         raise ShapeMismatch(f"triangular_solve takes matrices, not {list(input.shape)} and {list(A.shape)}")
     lead = np.broadcast_shapes(tuple(input.shape[:-2]), tuple(A.shape[:-2]))
@@ -98,10 +98,10 @@ def triangular_solve(
     "{}(randn(4, 2), randn(4), driver='gelsd')",
 )  # fmt: skip
 def lstsq(input: Any, b: Any, *, rcond: float | None = None, driver: str | None = None) -> Any:
-    """The X that minimizes the norm of `input @ X - b`, the shortest of several; what is left; rank; singular values.
+    """The X that minimizes `norm(input @ X - b)`, the shortest of several.
 
-    What is left (the squared norms) is there for more rows than columns alone; rank and singular values as far as the
-    driver of torch, which decides, finds them: not for "gels", and the values for "gelss" and "gelsd" alone.
+    Then the squared residual norms, only if there are more rows than columns; the rank, except for the driver "gels";
+    and singular values, only for "gelss" and "gelsd".
     """
     how = driver or "gelsy"
     if how not in ("gels", "gelsy", "gelsd", "gelss"):
@@ -133,7 +133,7 @@ def lstsq(input: Any, b: Any, *, rcond: float | None = None, driver: str | None 
     samples="{}(reshape(randn(6, 6), (2, 3, 6)), 2); {}(randn(4, 2, 2), ind=1)",
 )
 def tensorinv(A: Any, ind: int = 2) -> Any:
-    """The inverse of `tensordot` with `A`, whose first `ind` dimensions are those of the result."""
+    """The inverse of `tensordot` with `A` over its first `ind` dimensions."""
     if ind < 1:
         raise ArgumentError(f"linalg.tensorinv takes an ind above 0, not {ind}")
     if A.ndim < ind:
@@ -148,7 +148,7 @@ def tensorinv(A: Any, ind: int = 2) -> Any:
     name="linalg.tensorsolve", method=False, samples="{}(randn(2, 3, 6), randn(2, 3)); {}(randn(4, 2, 2), randn(4))"
 )
 def tensorsolve(A: Any, other: Any, dims: Any = None) -> Any:
-    """The X with `tensordot(A, X, X.ndim) = other`; the dimensions `dims` of `A` are moved to its end first."""
+    """The X with `tensordot(A, X) = other`; `dims` of `A` move to its end."""
     if dims is not None:
         turned = ops.movedim(A, tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
         return tensorsolve(turned, other)
@@ -190,7 +190,7 @@ def matrix_exp(input: Any) -> Any:
 @composite(name="linalg.vander", method=False, dtypes={"x": FULL_NUMBERS}, samples="{}(randn(3)); {}(randn(2, 3), N=2)",
            elements=lambda x, N: prod(map(int, x.shape)) * (N or int(x.shape[-1]) or 1))  # fmt: skip
 def vander(x: Any, *, N: int | None = None) -> Any:
-    """The powers 0, 1, … of each number, `N` of them or as many as there are numbers, in a row."""
+    """The powers 0, 1, … of each number, `N` or as many as there are numbers."""
     if x.ndim < 1 and N is None:
         raise ShapeMismatch("linalg.vander takes at least 1 dimension, or N")
     x = x if x.ndim else ops.reshape(x, (1,))
@@ -220,7 +220,7 @@ def chain_matmul(matrices: Any) -> Any:
     dtypes={"A": FULL_FLOATING}, samples=f"{{}}({REGULAR}); {{}}(randn(3, 2)); {{}}(randn(3, 2), -2)",
 )  # fmt: skip
 def cond(A: Any, p: Any = None) -> Any:
-    """How much larger relative errors become: the norm of the matrix times that of its inverse."""
+    """The condition number: the norm of the matrix times its inverse's."""
     require_matrices(A, "linalg.cond")
     if p in (None, 2, -2):
         values = svdvals(A)
@@ -233,7 +233,7 @@ def cond(A: Any, p: Any = None) -> Any:
 
 
 def _reflections(vectors: Any, tau: Any) -> list[tuple[Any, Any]]:
-    """Each column with 1 on and zeros above the diagonal, and its factor."""
+    """Return the columns with a unit diagonal, zeros above, and factors."""
     rows = vectors.shape[-2]
     lower = ops.tril(vectors, -1) + ops.to(ops.eye(rows, vectors.shape[-1]), vectors.dtype)
     count = tau.shape[-1]
@@ -241,7 +241,7 @@ def _reflections(vectors: Any, tau: Any) -> list[tuple[Any, Any]]:
 
 
 def _apply_reflections(other: Any, reflections: list[tuple[Any, Any]]) -> Any:
-    """Each reflection applied from the left, the last first."""
+    """Apply the reflections from the left, the last first."""
     for v, t in reversed(reflections):
         other = other - t * (v @ (mH(v) @ other))
     return other
@@ -250,7 +250,7 @@ def _apply_reflections(other: Any, reflections: list[tuple[Any, Any]]) -> Any:
 @composite(name="linalg.householder_product", aliases=("orgqr",), method=False, dtypes={"input": FULL_FLOATING},
            samples="{}(randn(3, 2), randn(2)); {}(randn(2, 3, 3), randn(2, 2))")  # fmt: skip
 def householder_product(input: Any, tau: Any) -> Any:
-    """The first columns of the product of the reflections `1 - tau v v^H`, each v a column below the diagonal."""
+    """The first columns of a product of reflections `1 - tau v v^H`."""
     rows, columns = require_matrices(input, "linalg.householder_product").shape[-2:]
     if rows < columns or tau.shape[-1] > columns or tuple(tau.shape[:-1]) != tuple(input.shape[:-2]):
         raise ShapeMismatch(f"linalg.householder_product: {list(input.shape)} and {list(tau.shape)}")
@@ -263,8 +263,7 @@ def householder_product(input: Any, tau: Any) -> Any:
     samples="ormqr(randn(3, 2), randn(2), randn(3, 4)); ormqr(randn(3, 2), randn(2), randn(2, 3), False, True)",
 )
 def ormqr(input: Any, input2: Any, input3: Any, left: bool = True, transpose: bool = False) -> Any:
-    """`Q @ input3`, or `input3 @ Q` unless `left`, for the whole Q of `linalg.householder_product` of the first two, or
-    its transpose."""
+    """`Q @ input3` or `input3 @ Q`, for the Q of the reflections, or Q^T."""
     require_matrices(input, "ormqr"), require_matrices(input3, "ormqr")
     (*lead, rows, columns), size = input.shape, input3.shape[-2 if left else -1]
     if [*input3.shape[:-2], size] != [*lead, rows] or list(input2.shape) != [*lead, min(size, columns)]:

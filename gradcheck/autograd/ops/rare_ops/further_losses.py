@@ -15,7 +15,7 @@ from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, Shap
 
 
 def _rows(input: Any, target: Any, name: str) -> tuple[Any, Any]:
-    """(N, C) and its targets, one row of a vector."""
+    """Return (N, C) scores and targets, a vector as one row."""
     if input.ndim not in (1, 2):
         raise ShapeMismatch(f"{name} takes (N, C) or (C,), not {list(input.shape)}")
     rows = input if input.ndim == 2 else ops.unsqueeze(input, 0)
@@ -38,7 +38,7 @@ def _check_class_weight(weight: Any, classes: int, name: str) -> None:
 def multi_margin_loss(
     input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None, *, reduction: str = "mean"
 ) -> Any:
-    """How far the target's score fails to be `margin` above every other, to the power `p`, over the classes' number."""
+    """The shortfall of the target's score to be `margin` above the others."""
     if p not in (1, 2):
         raise ArgumentError(f"multi_margin_loss takes a p of 1 or 2, not {p}")
     rows = input if input.ndim == 2 else ops.reshape(input, (1, prod(input.shape)))
@@ -63,7 +63,7 @@ def multi_margin_loss(
     """,
 )
 def multilabel_margin_loss(input: Any, target: Any, *, reduction: str = "mean") -> Any:
-    """How far the scores of the classes that `target` lists, up to its first -1, fail to be 1 above all others'."""
+    """The shortfall of the listed classes' scores to be 1 above the others."""
     require_same_shape("multilabel_margin_loss", input, target, "target")
     rows, listed = (
         _rows(input, target, "multilabel_margin_loss")
@@ -91,7 +91,7 @@ def multilabel_margin_loss(input: Any, target: Any, *, reduction: str = "mean") 
     """
 )
 def multilabel_soft_margin_loss(input: Any, target: Any, weight: Any = None, *, reduction: str = "mean") -> Any:
-    """The mean over the classes of the cross-entropies of independent yes-no questions."""
+    """The mean over classes of binary cross-entropies."""
     loss = -(target * ops.logsigmoid(input) + (1 - target) * ops.logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
@@ -106,7 +106,7 @@ def triplet_margin_with_distance_loss(
     anchor: Any, positive: Any, negative: Any, *, distance_function: Any = None, margin: float = 1.0,
     swap: bool = False, reduction: str = "mean",
 ) -> Any:  # fmt: skip
-    """How far the anchor fails to be nearer to the positive than to the negative by `margin`."""
+    """`triplet_margin_loss` with the default pairwise distance."""
     if distance_function is not None:
         raise ArgumentError("no function is an argument here", hint="the distance is pairwise_distance")
     if margin <= 0:
@@ -122,7 +122,7 @@ def triplet_margin_with_distance_loss(
 
 # Connectionist temporal classification ---------------------------------------------------------------
 
-#: The logarithm of what cannot be, as a number: of infinities the difference is none.
+#: The logarithm of probability 0, finite since infinities have no difference.
 _NEVER = -1e30
 
 
@@ -135,7 +135,7 @@ def _sequences(targets: Any, lengths: np.ndarray) -> list[np.ndarray]:
 
 
 def _extended(targets: list[np.ndarray], blank: int) -> tuple[np.ndarray, np.ndarray]:
-    """(N, 2 S + 1): the labels with blanks around them; and where two steps forward skip a blank between labels."""
+    """Return (N, 2 S + 1) labels with blanks, and which may be skipped."""
     longest = max(map(len, targets))
     labels = np.full((len(targets), 2 * longest + 1), blank)
     for row, target in zip(labels, targets, strict=True):
@@ -146,7 +146,10 @@ def _extended(targets: list[np.ndarray], blank: int) -> tuple[np.ndarray, np.nda
 
 
 def _forward_variables(scores: Any, labels: np.ndarray, skips: np.ndarray, steps: np.ndarray) -> Any:
-    """log alpha at each sequence's last step; Graves and others 2006, "Connectionist temporal classification"."""
+    """Return log alpha at each sequence's last step.
+
+    Source: Graves and others, "Connectionist temporal classification", 2006.
+    """
     length, width = scores.shape[0], labels.shape[1]
     emitted = [ops.gather(scores[t], 1, labels) for t in range(length)]
     started = np.arange(width) < 2
@@ -171,7 +174,7 @@ def ctc_loss(
     log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int = 0, reduction: str = "mean",
     zero_infinity: bool = False,
 ) -> Any:  # fmt: skip
-    """Minus the logarithm of the probability that (T, N, C) or (T, C) read without repeats and blanks is the target."""
+    """The negative log-probability of a target, by (T, N, C) or (T, C)."""
     scores = log_probs if log_probs.ndim == 3 else ops.unsqueeze(log_probs, 1)
     if scores.ndim != 3 or scores.dtype.kind != "f" or 0 in scores.shape:
         raise ShapeMismatch(f"ctc_loss takes log-probabilities of (T, N, C) or (T, C), not {list(log_probs.shape)}")

@@ -1,4 +1,4 @@
-"""Pooling by powers, `lp_pool`; and pooling by the largest that always tells the places, under torch's names for it."""
+"""Pooling by powers, and maximum pooling that returns indices."""
 
 from __future__ import annotations
 

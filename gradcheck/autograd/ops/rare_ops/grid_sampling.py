@@ -1,7 +1,7 @@
-"""Pixels at places between pixels: `grid_sample`, of images and of volumes; and the places: `affine_grid`.
+"""Images and volumes sampled at points of a grid, and affine grids.
 
-Jaderberg and others: Spatial transformer networks, 2015. A composition: where a place falls is arithmetic, what stands
-there an index.
+Source: Jaderberg and others, Spatial transformer networks, 2015. A composition: the place of a point is arithmetic, its
+pixel an index.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _PADDINGS = ("zeros", "border", "reflection")
 
 
 def _pixels(grid: Any, size: int, align: bool) -> Any:
-    """From -1 … 1 to 0 … size - 1; without `align`, -1 and 1 are the outer edges of the outer pixels."""
+    """Map -1 … 1 to 0 … size - 1, or to the outer edges of the pixels."""
     return (grid + 1) / 2 * (size - 1) if align else ((grid + 1) * size - 1) / 2
 
 
 def _reflect_position(at: Any, low: float, high: float) -> Any:
-    """Back and forth between `low` and `high`."""
+    """Reflect positions into `low` … `high`."""
     span = high - low
     if span <= 0:
         return at * 0
@@ -52,7 +52,7 @@ def _pad_position(at: Any, size: int, padding: str, align: bool) -> Any:
 
 
 def _gather_pixels(input: Any, places: list[Any]) -> Any:
-    """(N, C, *out): the elements at whole places, one tensor (N, *out) an axis; zeros outside."""
+    """Return (N, C, *out), the elements at whole places; zeros outside."""
     batch = np.arange(input.shape[0]).reshape(-1, *[1] * (places[0].ndim - 1))
     kept: Any = True
     index = []
@@ -78,7 +78,7 @@ def _linear(input: Any, at: list[Any]) -> Any:
 
 
 def _cubic_weights(t: Any) -> list[Any]:
-    """Keys' filter with a = -0.75, for the neighbours at -1, 0, 1 and 2."""
+    """Return Keys' filter (a = -0.75) for the neighbours -1, 0, 1 and 2."""
     a = -0.75
 
     def near(x: Any) -> Any:
@@ -104,7 +104,7 @@ def _cubic(input: Any, at: list[Any], padding: str, align: bool) -> Any:
 
 
 def _sampled(input: Any, grid: Any, mode: str, padding: str, align: bool) -> Any:
-    """`grid` is (N, *out, dims), its last numbers x first."""
+    """Sample at `grid`, (N, *out, dims) with x first."""
     sizes = [int(n) for n in input.shape[2:]]
     dims = len(sizes)
     require_one_float_dtype("grid_sample", input, grid)
@@ -141,7 +141,7 @@ _KINKS = "whole pixels, and the edges"
 def grid_sample(
     input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Any:
-    """(N, C, h, w), or with one dimension more, at the places of `grid`, which go from -1 to 1, x first."""
+    """(N, C, h, w) or (N, C, d, h, w) at points from -1 to 1, x first."""
     if mode not in _MODES or padding_mode not in _PADDINGS:
         raise ArgumentError(f"grid_sample has no mode {mode!r} with padding {padding_mode!r}")
     if input.ndim not in (4, 5):
@@ -185,7 +185,7 @@ def grid_sampler(input: Any, grid: Any, interpolation_mode: int, padding_mode: i
 
 
 def _affine_sizes(theta: Any, size: Any) -> list[int]:
-    """(N, C, *out), checked against (N, dims, dims + 1)."""
+    """Return the sizes, checked against `theta`."""
     sizes = [require_integer(n, "a size") for n in size]
     dims = len(sizes) - 2
     if dims not in (2, 3) or min(sizes) < 1:
@@ -204,8 +204,7 @@ def _affine_sizes(theta: Any, size: Any) -> list[int]:
     """,
 )
 def affine_grid(theta: Any, size: Any, align_corners: bool | None = None) -> Any:
-    """Where the map `theta` of (N, dims, dims + 1) takes the pixels of an image of `size`: places for `grid_sample`,
-    (N, *out, dims) with x first."""
+    """The grid (N, *out, dims) of an affine map `theta` for `size`."""
     sizes = _affine_sizes(theta, size)
     lines = []
     for count in reversed(sizes[2:]):

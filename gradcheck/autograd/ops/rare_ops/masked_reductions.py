@@ -1,6 +1,6 @@
-"""`torch.masked.*`: reductions, running sums and softmax over the elements where `mask` is true.
+"""`torch.masked.*`: reductions, scans and softmax where `mask` is true.
 
-Those where it is false are taken for what changes nothing: 0 in a sum, 1 in a product, an infinity among extremes.
+Masked elements count as neutral: 0 in a sum, 1 in a product, an infinity among extremes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _mask(input: Any, mask: Any) -> Any:
 
 
 def _cast_input(input: Any, dtype: Any, *, whole: bool = False) -> Any:
-    """`input` in `dtype`; integers that are added up are int64 otherwise."""
+    """Cast to `dtype`; by default, summed integers (`whole`) to int64."""
     natural = np.dtype(np.int64) if whole and input.dtype.kind in "biu" else input.dtype
     target = named(dtype, natural)
     return input if target == input.dtype else ops.to(input, target)
@@ -48,13 +48,13 @@ def _dims(input: Any, dim: Any) -> tuple[int, ...]:
 
 
 def _reduce_over(input: Any, dim: Any, keepdim: bool, reduce: Callable[..., Any]) -> Any:
-    """`reduce(input, dims, keepdim)`; as torch, over all dimensions for None and for ()."""
+    """Reduce over `dim`, as torch over all dimensions for None and ()."""
     run = _dims(input, dim)
     return reduce(input, run, keepdim) if run else input * 1
 
 
 def _count_unmasked(input: Any, dim: Any, keepdim: bool, mask: Any) -> Any:
-    """How many elements take part in each."""
+    """Return how many elements take part in each result."""
     run, found = _dims(input, dim), _mask(input, mask)
     ones = ops.ones_like(ops.detach(input), dtype=np.dtype(np.int64))
     taken = ones if found is None else ops.where(found, ones, 0)
@@ -154,7 +154,7 @@ def _std(
 
 
 def _correction(unbiased: Any, correction: Any) -> Any:
-    """What the number of elements is lowered by before it divides."""
+    """Return the correction, 1 by default."""
     return correction if correction is not None else int(unbiased is None or bool(unbiased))
 
 

@@ -1,6 +1,6 @@
-"""torch's normalizations as it calls them inside, which give mean and reciprocal deviation too: `native_layer_norm`.
+"""torch's internal normalizations, which return statistics too.
 
-Through these flows no gradient, as in torch, those of `native_group_norm` aside.
+Their statistics pass no gradient, as in torch, except for `native_group_norm`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gradcheck.errors import ArgumentError, ShapeMismatch
 
 
 def _normal(input: Any, dims: tuple[int, ...], eps: float) -> tuple[Any, Any, Any]:
-    """Less the mean over `dims`, times the reciprocal deviation; and both of these, with the dimensions kept."""
+    """Return standardized values, the mean and the reciprocal deviation."""
     mean = ops.mean(input, dims, True)
     away = input - mean
     scale = ops.rsqrt(ops.mean(ops.square(away), dims, True) + eps)
@@ -75,7 +75,7 @@ def _move_statistic(running: Any, current: Any, momentum: float) -> None:
 def _batch(
     input: Any, parameters: tuple[Any, ...], running: tuple[Any, ...], training: bool, momentum: float, eps: float
 ) -> Any:
-    """`batch_norm`, and the mean and the reciprocal deviation of the batch (nothing outside of training)."""
+    """Return `batch_norm`, the batch's mean and reciprocal deviation."""
     if input.ndim < 2:
         raise ShapeMismatch(f"batch norms take at least 2 dimensions, (N, C, …), not {input.ndim}")
     shape = (1, input.shape[1]) + (1,) * (input.ndim - 2)
@@ -121,7 +121,7 @@ def batch_norm_legit(
     input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: Any,
     momentum: float | None = None, eps: float | None = None,
 ) -> Any:  # fmt: skip
-    """`native_batch_norm`; without running statistics, `training` stands where these would begin."""
+    """`native_batch_norm`, also without running statistics."""
     if momentum is None or eps is None:
         return _batch(input, (weight, bias), (None, None), running_mean, running_var, training)
     return _batch(input, (weight, bias), (running_mean, running_var), training, momentum, eps)
@@ -136,6 +136,6 @@ def batch_norm_legit(
 def batch_norm_with_update(
     input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, momentum: float, eps: float
 ) -> Any:
-    """`native_batch_norm` in training, and what torch sets aside for its backward pass, which is nothing here."""
+    """`native_batch_norm` in training, and torch's reserve, empty here."""
     found = _batch(input, (weight, bias), (running_mean, running_var), True, momentum, eps)
     return (*found, ops.zeros([0], dtype=np.dtype(np.uint8)))

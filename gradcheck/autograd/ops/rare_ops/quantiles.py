@@ -1,4 +1,4 @@
-"""Elements by their order: quantiles, medians, the k-th, the most frequent; and all of them, sorted."""
+"""Order statistics: quantiles, medians, modes, the k-th smallest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, Shap
 
 
 def _picked(input: Any, dim: int, places: Any, keepdim: bool) -> tuple[Any, Any]:
-    """The elements at these places, which keep the dimension, and the places."""
+    """Return the elements at these indices, and the indices."""
     values = gather(input, dim, places)
     return (values, places) if keepdim or not input.ndim else (ops.squeeze(values, dim), ops.squeeze(places, dim))
 
@@ -34,7 +34,7 @@ def _axis(input: Any, dim: int, name: str) -> int:
 
 
 def _places_of_rank(input: Any, dim: int, rank: Any) -> Any:
-    """Where the elements of these ranks stand; `rank` keeps the dimension, or is one number."""
+    """Return indices of these ranks; `rank` is an array or a number."""
     order = np.argsort(input, axis=dim, kind="stable")
     if not hasattr(rank, "shape"):
         return np.take(order, [rank], axis=dim)
@@ -42,7 +42,7 @@ def _places_of_rank(input: Any, dim: int, rank: Any) -> Any:
 
 
 def _median_rank(input: Any, dim: int, skip: bool) -> Any:
-    """The lower middle; where there is a NaN, the first of these, unless they are skipped."""
+    """Return the rank of the lower median; of the first NaN unless `skip`."""
     size = input.shape[dim]
     if input.dtype.kind != "f":
         return (size - 1) // 2
@@ -54,7 +54,7 @@ def _median_rank(input: Any, dim: int, skip: bool) -> Any:
 
 @op(torch="", method=False, samples="median_place(randn(2, 5), 1, False); median_place(tensor([1.0, nan]), 0, True)")
 def median_place(input: Any, dim: int, skip: bool) -> Any:
-    """Where the lower median along `dim` stands, which keeps size 1; NaN count for nothing if `skip`."""
+    """The index of the lower median along `dim`; `skip` ignores NaN."""
     if not input.ndim:
         return np.zeros((), np.int64)
     return _places_of_rank(input, dim, _median_rank(input, dim, skip)).astype(np.int64)
@@ -81,25 +81,25 @@ _MEDIANS = """
 
 @composite(kinks="ties", samples=_MEDIANS)
 def median(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The lower of the two middle elements, NaN where there is one; with `dim`, and where it stands."""
+    """The lower median, NaN if there is one; with `dim`, its index too."""
     return _median("median", input, dim, keepdim, False)
 
 
 @composite(kinks="ties", samples=_MEDIANS)
 def nanmedian(input: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The lower of the two middle elements that are numbers; with `dim`, and where it stands."""
+    """The lower median without NaN; with `dim`, its index too."""
     return _median("nanmedian", input, dim, keepdim, True)
 
 
 @op(torch="", method=False, samples="ranked_place(randn(2, 5), 2, 1)")
 def ranked_place(input: Any, k: int, dim: int) -> Any:
-    """Where the `k`-th smallest along `dim` stands, which keeps size 1."""
+    """The index of the `k`-th smallest element along `dim`."""
     return _places_of_rank(input, dim, k - 1).astype(np.int64) if input.ndim else np.zeros((), np.int64)
 
 
 @composite(kinks="ties", samples="{}(randn(5), 2); {}(randn(2, 3), 3, 1, True)[0]; {}(randn(2, 3), k=1, dim=0)")
 def kthvalue(input: Any, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    """The `k`-th smallest element along `dim`, counted from 1, and where it stands."""
+    """The `k`-th smallest element along `dim`, from 1, and its index."""
     axis = _axis(input, dim, "kthvalue")
     if not 1 <= require_integer(k, "k") <= (input.shape[axis] if input.ndim else 1):
         raise IndexOutOfRange(f"kthvalue: there is no element {k} along dimension {axis} of {list(input.shape)}")
@@ -113,7 +113,7 @@ def _most_frequent(line: np.ndarray) -> int:
 
 @op(torch="", method=False, samples="mode_place(tensor([1.0, 2.0, 2.0]), 0)")
 def mode_place(input: Any, dim: int) -> Any:
-    """Where the most frequent element along `dim` stands last, the smallest of several; it keeps size 1."""
+    """The last index of the most frequent element along `dim`."""
     if not input.ndim:
         return np.zeros((), np.int64)
     if not input.size:
@@ -125,7 +125,7 @@ def mode_place(input: Any, dim: int) -> Any:
     kinks="ties", samples="{}(tensor([[1.0, 2.0, 2.0], [3.0, 3.0, 1.0]]), 1); {}(randn(3)); {}(randn(2, 3), 0, True)[0]"
 )
 def mode(input: Any, dim: int = -1, keepdim: bool = False) -> Any:
-    """The most frequent element along `dim`, the smallest of several, and where it stands last."""
+    """The most frequent element along `dim`, and its last index."""
     axis = _axis(input, dim, "mode")
     return _picked(input, axis, mode_place(ops.detach(input), axis), keepdim)
 
@@ -142,7 +142,7 @@ _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 def _ranks_and_weight(q: Any, counts: Any, interpolation: str) -> tuple[Any, Any, Any]:
-    """The ranks below and above, and the weight of the one above."""
+    """Return the ranks below and above, and the latter's weight."""
     rank = q * (counts - 1)
     if interpolation == "lower":
         rank = ops.floor(rank)
@@ -183,7 +183,7 @@ def _quantile(name: str, input: Any, q: Any, dim: Any, keepdim: bool, interpolat
 
 
 def _quantiles_of_levels(line: Any, levels: Any, interpolation: str, skip: bool) -> Any:
-    """The quantiles of these levels along the last dimension, along which they then stand."""
+    """Return the quantiles of these levels, along the last dimension."""
     ordered = sort(line, -1)[0]
     missing = ops.isnan(ops.detach(ordered))
     size = line.shape[-1]
@@ -208,7 +208,7 @@ _QUANTILES = """
 def quantile(
     input: Any, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Any:
-    """The number below which a share `q` of the elements lies, between two neighbours; NaN where there is one."""
+    """The quantile `q` of the elements, interpolated; NaN if there is one."""
     return _quantile("quantile", input, q, dim, keepdim, interpolation)
 
 

@@ -1,4 +1,4 @@
-"""Arithmetic that few graphs use: signs, powers of 2, the next number; norms held below a bound."""
+"""Rare arithmetic: signs, powers of 2, neighbours; bounded norms."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _of_two: Any = partial(row, takes="bif", floating=True, domain=_TWO)
 
 
 def _copysign_rule(g: Any, y: Any, x: Any, other: Any) -> Any:
-    """1 or -1, and 0 at 0."""
+    """The slope is 1 or -1, and 0 at 0."""
     flat = x == 0
     return where(flat, 0, g * (y / where(flat, 1, x)))
 
@@ -39,7 +39,7 @@ copysign = _of_two(
 
 
 def _exp2_share(a: Any, b: Any) -> Any:
-    """How much of `2**a + 2**b` is `2**a`."""
+    """Return the share of `2**a` in `2**a + 2**b`."""
     return where(a == b, 0.5, 1 / (1 + ops.exp2(b - a)))
 
 
@@ -62,7 +62,7 @@ nextafter = _of_two(
     samples="heaviside(tensor([-1.0, 0.0, 2.0, nan]), tensor([0.3, 0.5, 0.7, 0.9])); heaviside(randn(2, 3), randn(3))",
 )  # fmt: skip
 def heaviside(input: Any, values: Any) -> Any:
-    """1 above 0, `values` at 0, and 0 elsewhere; torch itself has no gradient of it."""
+    """1 above 0, `values` at 0, and 0 below; torch has no gradient of it."""
     return np.where(input == 0, values, input > 0).astype(input.dtype, copy=False)
 
 
@@ -75,13 +75,13 @@ def ldexp(input: Any, other: Any) -> Any:
 
 @op(torch="", method=False, samples="binary_exponent(tensor([0.0, 1.0, -6.0]))")
 def binary_exponent(input: Any) -> Any:
-    """The smallest power of 2 that is larger than the size of each number; 0 of 0."""
+    """The exponent of the smallest larger power of 2; 0 for 0."""
     return np.frexp(input)[1].astype(np.int32)
 
 
 @composite(kinks="powers of 2", samples="frexp(4 * randn(5)); frexp(tensor([0.0, 1.0, -6.0]))")
 def frexp(input: Any) -> Any:
-    """A number from 1 / 2 to 1 in size, and the exponent of 2 that it is to be multiplied by."""
+    """A mantissa of magnitude 1/2 to 1, and the exponent of 2."""
     if input.dtype.kind not in "fV":
         raise DtypeMismatch(f"frexp takes floating numbers, not {input.dtype}")
     exponent = binary_exponent(ops.detach(input))
@@ -110,7 +110,7 @@ def float_power(input: Any, exponent: Any) -> Any:
     kinks="where a norm meets its bound", samples="renorm(3 * randn(2, 3), 2, 0, 1.5); renorm(randn(2, 3, 2), 1, -1, 2)"
 )
 def renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
-    """Each slice along `dim` whose p-norm is above `maxnorm`, made smaller until it is that."""
+    """Slices along `dim` scaled down to a p-norm of `maxnorm`."""
     require_floating("renorm", input.dtype)
     if input.ndim < 2:
         raise ShapeMismatch(f"renorm takes at least 2 dimensions, not {input.ndim}")
@@ -126,7 +126,7 @@ _PIECES = ("sum", "mean", "max", "min", "prod")
 
 
 def _bounds(lengths: Any, offsets: Any, axis: int, size: int | None) -> np.ndarray:
-    """Where each segment begins, with the end of the last: (…, segments + 1)."""
+    """Return the bounds of segments, (…, segments + 1)."""
     if (lengths is None) == (offsets is None):
         raise ArgumentError("segment_reduce takes either lengths or offsets")
     if offsets is not None:
@@ -154,7 +154,7 @@ def segment_reduce(
     data: Any, reduce: str, *, lengths: Any = None, indices: Any = None, offsets: Any = None, axis: int = 0,
     unsafe: bool = False, initial: Any = None,
 ) -> Any:  # fmt: skip
-    """Each segment along `axis` as one number, from `initial` on; dimensions before it have segments of their own."""
+    """Each segment along `axis` reduced, from `initial` on."""
     if reduce not in _PIECES or indices is not None:
         raise ArgumentError(f"segment_reduce has no reduction {reduce!r}", hint=f"one of {', '.join(_PIECES)}")
     where_ = canonical_dim(axis, data.ndim)
@@ -174,7 +174,7 @@ def segment_reduce(
 
 
 def _one_segment(part: Any, reduce: str, initial: Any) -> Any:
-    """As torch has it: the mean of none is NaN, or `initial`; of some, `initial` counts as a part of the sum."""
+    """Reduce one segment as torch does; `initial` counts in a sum."""
     if reduce in ("max", "min"):
         start = initial if initial is not None else -math.inf if reduce == "max" else math.inf
     else:
@@ -192,7 +192,7 @@ def _one_segment(part: Any, reduce: str, initial: Any) -> Any:
 
 
 def _clip_indices(input: Any, mask: Any, indices: Any) -> tuple[Any, ...]:
-    """Places below 0 or beyond the end are the first or the last; what is not named is whole."""
+    """Clip indices into the tensor; None stands for a whole dimension."""
     return tuple(
         slice(None) if index is None else ops.clamp(index, -int(size), int(size) - 1)
         for index, size in zip(indices, input.shape, strict=False)
@@ -208,7 +208,7 @@ _MASKED = "tensor([True, False, True]), [tensor([0, 9, 1])]"
     samples="{}(randn(3, 2), tensor([[True], [False], [True]]), [tensor([0, 9, 1])], 1.5)",
 )
 def unsafe_masked_index(input: Any, mask: Any, indices: Any, fill: Any) -> Any:
-    """`input[indices]` where `mask` is true, else `fill`; what is not in the mask may point anywhere."""
+    """`input[indices]` where `mask` is true, else `fill`."""
     return ops.where(mask, input[_clip_indices(input, mask, indices)], fill)
 
 

@@ -1,8 +1,8 @@
-"""Images of another size: `interpolate` in every mode, its older names, and adaptive mean pooling.
+"""Resampling of images: `interpolate`, its older names, adaptive means.
 
-Each of these is, along each dimension, a product with a matrix of weights, so that all are linear and need no rule.
-Where an output pixel looks in the input is torch's: Keys: Cubic convolution interpolation for digital image processing,
-1981, for the cubic ones; filters widened by the scale (as in Pillow) with `antialias`.
+Each is a product with a matrix of weights along each dimension, so all are linear and need no rule. Pixel positions are
+torch's; cubic filters: Keys, Cubic convolution interpolation for digital image processing, 1981; `antialias` widens
+filters by the scale, as in Pillow.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gradcheck.errors import ArgumentError, ShapeMismatch
 
 
 def _nearest(size: int, out: int, scale: float, exact: bool) -> np.ndarray:
-    """torch counts in single precision here."""
+    """Return weights, with positions in single precision as in torch."""
     places = np.arange(out, dtype=np.float32) + np.float32(0.5 if exact else 0)
     found = np.floor(places * np.float32(scale)).astype(np.int64)
     weights = np.zeros((out, size))
@@ -37,7 +37,7 @@ def _centers(size: int, out: int, scale: float, align: bool) -> np.ndarray:
 
 
 def _linear(size: int, out: int, scale: float, align: bool) -> np.ndarray:
-    """As many pixels as there were stay as they are in torch, whatever the scale."""
+    """torch keeps pixels if their number stays, whatever the scale."""
     if out == size:
         return np.eye(size)
     at = np.maximum(_centers(size, out, scale, align), 0)
@@ -50,7 +50,7 @@ def _linear(size: int, out: int, scale: float, align: bool) -> np.ndarray:
 
 
 def _cubic_filter(x: Any, a: float) -> Any:
-    """The cubic filter, 2 wide on either side."""
+    """Return the cubic filter, 2 wide on either side."""
     x = np.abs(x)
     near = ((a + 2) * x - (a + 3)) * x * x + 1
     far = ((x - 5) * x + 8) * x * a - 4 * a
@@ -68,7 +68,7 @@ def _cubic(size: int, out: int, scale: float, align: bool) -> np.ndarray:
 
 
 def _antialias_weights(size: int, out: int, scale: float, align: bool, cubic: bool) -> np.ndarray:
-    """The filter as wide as an output pixel, at least; weights add up to 1."""
+    """Return a filter at least as wide as an output pixel, of sum 1."""
     if align:
         scale = (size - 1) / (out - 1) if out > 1 else 0.0
     wide = max(scale, 1.0)
@@ -84,7 +84,7 @@ def _antialias_weights(size: int, out: int, scale: float, align: bool, cubic: bo
 
 
 def _mean_weights(size: int, out: int) -> np.ndarray:
-    """Each output is the mean of the inputs that it covers, in part or as a whole."""
+    """Each output is the mean of the inputs that it covers."""
     weights = np.zeros((out, size))
     for row in range(out):
         first, last = row * size // out, -(-(row + 1) * size // out)
@@ -93,7 +93,7 @@ def _mean_weights(size: int, out: int) -> np.ndarray:
 
 
 def _apply_along_dims(input: Any, matrices: list[np.ndarray]) -> Any:
-    """Each matrix along its own of the last dimensions."""
+    """Apply each matrix along one of the last dimensions."""
     first = input.ndim - len(matrices)
     for axis, weights in enumerate(matrices, first):
         line = ops.movedim(input, axis, -1)
@@ -103,7 +103,7 @@ def _apply_along_dims(input: Any, matrices: list[np.ndarray]) -> Any:
 
 # interpolate -----------------------------------------------------------------------------------------
 
-#: Of how many spatial dimensions each mode is.
+#: By mode, the numbers of spatial dimensions.
 _DIMS = {
     "nearest": (1, 2, 3), "nearest-exact": (1, 2, 3), "area": (1, 2, 3), "linear": (1,), "bilinear": (2,),
     "bicubic": (2,), "trilinear": (3,),
@@ -111,7 +111,7 @@ _DIMS = {
 
 
 def _sizes(input: Any, size: Any, scale_factor: Any, recompute: Any) -> tuple[list[int], list[float]]:
-    """The sizes of the result, and how many input pixels there are to an output pixel."""
+    """Return output sizes, and input pixels per output pixel."""
     spatial = [int(n) for n in input.shape[2:]]
     if (size is None) == (scale_factor is None):
         raise ArgumentError("interpolate takes either size or scale_factor")
@@ -173,7 +173,7 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Any:
-    """(N, C, …) with other sizes, or `scale_factor` times as many pixels along each dimension."""
+    """(N, C, …) resized to `size`, or by `scale_factor`."""
     if mode not in _DIMS:
         raise ArgumentError(f"interpolate has no mode {mode!r}", hint=f"one of {', '.join(_DIMS)}")
     if input.ndim - 2 not in _DIMS[mode]:
@@ -231,7 +231,7 @@ def upsample_smooth(
 
 
 def adaptive_pool_sizes(input: Any, output_size: Any, dims: int) -> list[int]:
-    """What is asked for; the input's own size for None. Raises ShapeMismatch."""
+    """Return output sizes; None keeps a size. Raises ShapeMismatch."""
     if input.ndim not in (dims + 1, dims + 2):
         raise ShapeMismatch(f"pooling over {dims} dimensions takes (N, C, …) with {dims} more, not {list(input.shape)}")
     listed = list(output_size) if isinstance(output_size, (tuple, list)) else [output_size] * dims
@@ -249,7 +249,7 @@ def adaptive_pool_sizes(input: Any, output_size: Any, dims: int) -> list[int]:
 
 
 def adaptive_pool_elements(dims: int) -> Callable[..., int]:
-    """How many elements there are on the way to the result of an adaptive pool."""
+    """Return a function that counts the elements of an adaptive pool."""
 
     def count(input: Any, output_size: Any, *settings: Any) -> int:
         outs = adaptive_pool_sizes(input, output_size, dims)
@@ -265,7 +265,7 @@ def _define_adaptive_avg_pool(dims: int, torch: str, samples: str) -> None:
     count = adaptive_pool_elements(dims)
 
     def elements(input: Any, output_size: Any) -> int:
-        """Those, or of a matrix of weights, of which there is one for each dimension."""
+        """Count elements, or those of the largest weight matrix."""
         outs = adaptive_pool_sizes(input, output_size, dims)
         return max(count(input, output_size), *(int(n) * out for n, out in zip(input.shape[-dims:], outs, strict=True)))
 

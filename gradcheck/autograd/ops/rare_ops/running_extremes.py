@@ -1,4 +1,4 @@
-"""Extremes and sums that run along a dimension: `cummax`, `cummin`, `logcumsumexp`; trapezoids; differences."""
+"""Running extremes, `logcumsumexp`, differences and trapezoids."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gradcheck.errors import ArgumentError, DtypeMismatch, IndexOutOfRange, Shap
 
 
 def _running_place(input: Any, dim: int, larger: bool) -> Any:
-    """Of each element's predecessors and itself, where the last extreme one stands; a NaN beats all."""
+    """Return the last index of the running extreme; NaN beats all."""
     axis = canonical_dim(dim, input.ndim)
     if not input.size or not input.ndim:
         return np.zeros(input.shape, np.int64)
@@ -34,7 +34,7 @@ def _running_place(input: Any, dim: int, larger: bool) -> Any:
 
 @op(torch="", method=False, samples="running_place(randn(5), 0, True); running_place(randn(2, 3), 1, False)")
 def running_place(input: Any, dim: int, larger: bool) -> Any:
-    """Where the largest (or smallest) of the elements up to and with each one stands, the last of several."""
+    """The last index of the largest (or smallest) element so far."""
     refuse_complex("cummax", input.dtype)
     return _running_place(input, dim, larger)
 
@@ -49,13 +49,13 @@ _RUNNING = "{}(randn(5), 0); {}(randn(2, 4), dim=-1)[0]; {}(tensor([1.0, 3.0, 3.
 
 @composite(kinks="ties", samples=_RUNNING)
 def cummax(input: Any, dim: int) -> Any:
-    """The largest of the elements up to and with each one, and where the last such stands."""
+    """The largest element so far, and its last index."""
     return _running_extreme(input, dim, True)
 
 
 @composite(kinks="ties", samples=_RUNNING)
 def cummin(input: Any, dim: int) -> Any:
-    """The smallest of the elements up to and with each one, and where the last such stands."""
+    """The smallest element so far, and its last index."""
     return _running_extreme(input, dim, False)
 
 
@@ -76,7 +76,7 @@ def _logcumsumexp_rule(g: Any, y: Any, x: Any, dim: int) -> Any:
     samples="{}(randn(5), 0); {}(randn(2, 3), 1); {}(randn(()), 0); {}(10.0 + randn(3), dim=0)",
 )
 def logcumsumexp(input: Any, dim: int) -> Any:
-    """The logarithm of the sum of the exponentials of the elements up to and with each one."""
+    """The logarithm of the running sum of exponentials."""
     if input.dtype.kind in "biu":
         raise DtypeMismatch(f"logcumsumexp takes floating numbers, not {input.dtype}")
     axis = canonical_dim(dim, input.ndim)
@@ -114,7 +114,7 @@ def diff(input: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any
 
 
 def _slopes(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
-    """Second differences inside, one-sided ones at both ends; `spacing` is a number, or the places as a tensor."""
+    """Return slopes, one-sided at both ends; `spacing` may be a tensor."""
     size = f.shape[axis]
     if size < edge_order + 1:
         raise ShapeMismatch(f"gradient of order {edge_order} at the edges takes more than {size} elements")
@@ -143,7 +143,7 @@ def _inner(a: Any, b: Any, c: Any, h: Any, k: Any) -> Any:
 
 
 def _outer(a: Any, b: Any, c: Any, h: Any, k: Any) -> Any:
-    """The slope at `a` of the parabola through three points."""
+    """Return the slope at `a` of the parabola through three points."""
     return -a * ((h + h + k) / (h * (h + k))) + b * ((h + k) / (h * k)) - c * (h / (k * (h + k)))
 
 
@@ -155,7 +155,7 @@ def _outer(a: Any, b: Any, c: Any, h: Any, k: Any) -> Any:
     """,
 )
 def gradient(input: Any, *, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> Any:
-    """Slopes along each dimension, one result each, estimated from neighbours, which are `spacing` or 1 apart."""
+    """Slopes along each dimension, estimated from neighbours."""
     dims = list(range(input.ndim)) if dim is None else list(dim) if isinstance(dim, (tuple, list)) else [dim]
     spacing = 1 if spacing is None else spacing
     apart = list(spacing) if isinstance(spacing, (tuple, list)) else [spacing] * len(dims)

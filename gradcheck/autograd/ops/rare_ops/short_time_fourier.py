@@ -1,4 +1,4 @@
-"""The Fourier transform of a signal piece by piece, and back: pieces that overlap, each times a window.
+"""Short-time Fourier transforms of overlapping windowed pieces.
 
 Griffin and Lim: Signal estimation from modified short-time Fourier transform, 1984: back, the pieces are added up where
 they overlap, and divided by the squares of the windows there.
@@ -18,7 +18,7 @@ from gradcheck.errors import ArgumentError, DomainError, DtypeMismatch, ShapeMis
 
 
 def _window(window: Any, width: int, n_fft: int, dtype: Any, name: str) -> Any:
-    """The window, or ones, in the middle of `n_fft` places."""
+    """Return the window, or ones, zero-padded to `n_fft`."""
     shape = ops.ones([width], dtype=dtype) if window is None else window
     if tuple(shape.shape) != (width,):
         raise ShapeMismatch(f"{name}: a window of shape {list(shape.shape)} for {width} places")
@@ -39,7 +39,7 @@ def stft(
     center: bool = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,
     return_complex: bool | None = None,
 ) -> Any:  # fmt: skip
-    """The transforms of pieces `n_fft` long, `hop_length` apart, times a window: (…, frequencies, pieces)."""
+    """Transforms of pieces `n_fft` long, `hop_length` apart, windowed."""
     if input.ndim not in (1, 2):
         raise ShapeMismatch(f"stft takes (N, l) or (l,), not {list(input.shape)}")
     rows = input if input.ndim == 2 else ops.unsqueeze(input, 0)
@@ -75,7 +75,7 @@ def istft(
     center: bool = True, normalized: bool = False, onesided: bool | None = None, length: int | None = None,
     return_complex: bool = False,
 ) -> Any:  # fmt: skip
-    """`stft` undone: the signal of least squares whose pieces have the transforms (…, frequencies, pieces)."""
+    """The inverse of `stft` by least squares."""
     if input.dtype.kind != "c" or input.ndim not in (2, 3) or 0 in input.shape:
         raise DtypeMismatch(f"istft takes complex numbers (…, frequencies, pieces), not {list(input.shape)}")
     width, hop = n_fft if win_length is None else win_length, n_fft // 4 if hop_length is None else hop_length
@@ -88,7 +88,7 @@ def istft(
     norm = "ortho" if normalized else None
     if return_complex:
         pieces = getattr(ops, "fft.ifft")(rows, n_fft, -1, norm)
-    else:  # of a signal that is real the first half says all
+    else:  # half of a real signal's frequencies are enough
         pieces = getattr(ops, "fft.irfft")(ops.narrow(rows, -1, 0, n_fft // 2 + 1), n_fft, -1, norm)
     shape = _window(window, width, n_fft, ops.real(input).dtype, "istft")
     first = n_fft // 2 if center else 0
@@ -100,7 +100,7 @@ def istft(
 
 
 def _overlap_add(pieces: Any, window: Any, hop: int, part: slice) -> Any:
-    """(N, pieces, n) added up `hop` apart, over the sums of the squared windows there; of these a part."""
+    """Add (N, pieces, n) up `hop` apart, over the sums of squared windows."""
     batch, many, wide = map(int, pieces.shape)
     places = np.arange(many)[:, None] * hop + np.arange(wide)
     whole = (many - 1) * hop + wide

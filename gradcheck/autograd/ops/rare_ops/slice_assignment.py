@@ -1,6 +1,4 @@
-"""Parts of a tensor written over or added to: slices, places named by an index, elements under a mask; and
-reductions of what falls onto one place.
-"""
+"""Assignment to slices, indices and masks; reductions by index."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ def _slice_of(input: Any, dim: int, start: Any, end: Any, step: int) -> tuple[An
 
 
 def _written(input: Any, src: Any, index: tuple[Any, ...]) -> Any:
-    """`input` with `src` at `[index]`, which names no element twice."""
+    """Return `input` with `src` at `[index]`, of distinct elements."""
     part = getitem(ops.detach(input), index)
     if tuple(part.shape) != tuple(src.shape):
         raise ShapeMismatch(f"what is written has shape {list(src.shape)}, where {list(part.shape)} is expected")
@@ -85,7 +83,7 @@ def _places(input: Any, dim: int, index: Any) -> tuple[Any, ...]:
     samples="{}(randn(3, 4), 0, tensor([0, 2]), randn(2, 4)); randn(3, 4).{}(1, tensor([1]), randn(3, 1))",
 )
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
-    """`input` with the slices of `source` written over those along `dim` that the 1-d `index` names."""
+    """`input` with slices of `source` written at those the index names."""
     line, src = _one_dimensional(input), _one_dimensional(source)
     if src.dtype != line.dtype:
         raise DtypeMismatch(f"index_copy: a source of {src.dtype} for a tensor of {line.dtype}")
@@ -100,7 +98,7 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
 
 @composite(samples="{}(randn(3, 4), 0, tensor([0, 2]), 1.5); randn(3, 4).{}(1, tensor([1, 1]), randn(()))")
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
-    """`input` with one number written over the slices along `dim` that the 1-d `index` names."""
+    """`input` with a number written to the slices that the index names."""
     line, places = _one_dimensional(input), _at_least_1d(index)
     if hasattr(value, "ndim") and value.ndim:
         raise ShapeMismatch(f"index_fill takes one number, not a tensor of shape {list(value.shape)}")
@@ -126,7 +124,7 @@ def _ones(line: Any, dim: int, index: Any) -> Any:
     kinks="repeated indices, without accumulate",
 )
 def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
-    """`input` with `source` written at, or added to, places in row-major order."""
+    """`input` with `source` written or added in row-major order."""
     if index.dtype.kind not in "iu":
         raise DtypeMismatch(f"put takes an index of integers, not of {index.dtype}")
     if prod(index.shape) != prod(source.shape):
@@ -143,7 +141,7 @@ def put(input: Any, index: Any, source: Any, accumulate: bool = False) -> Any:
     """
 )
 def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
-    """`input` with the elements of `source`, in order, written where `mask` is true."""
+    """`input` with elements of `source`, in order, where `mask` is true."""
     if mask.dtype.kind != "b":
         raise DtypeMismatch(f"masked_scatter takes a mask of booleans, not of {mask.dtype}")
     if source.dtype != input.dtype:
@@ -178,7 +176,7 @@ _REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
 
 
 def _reduced_at(line: Any, axis: int, where: Any, src: Any, reduce: str, include_self: bool) -> Any:
-    """`reduce` over what `where` sends to each place along `axis`, and what is there already if `include_self`."""
+    """Reduce the elements that `where` sends to one place along `axis`."""
     ones = ops.ones_like(ops.detach(src))
     counts = scatter_add(ops.zeros_like(ops.detach(line)), axis, where, ones)
     touched = counts > 0
@@ -202,7 +200,7 @@ def _whole_mean(total: Any, parts: Any) -> Any:
 
 
 def _collision_ranks(index: Any, axis: int) -> Any:
-    """For each element how many before it along `axis` go to the same place."""
+    """Count, per element, earlier ones that go to the same place."""
     if hasattr(index, "data") and not isinstance(index, np.ndarray):
         index = index.data
     lines = np.moveaxis(np.asarray(index), axis, -1)
@@ -211,8 +209,7 @@ def _collision_ranks(index: Any, axis: int) -> Any:
 
 
 def _collision_layers(line: Any, axis: int, where: Any, src: Any, fill: float) -> Any:
-    """`line`, and in further slices along a new first dimension the elements that fall onto each place; `fill`
-    where there are none."""
+    """Stack `line` and layers of the elements that fall onto each place."""
     ranks = _collision_ranks(where, axis)
     depth = int(ranks.max()) + 1 if ranks.size else 0
     shape = (depth, *line.shape)
@@ -253,11 +250,11 @@ _I = "tensor([[0, 2, 0], [1, 1, 0]])"
     """,
 )
 def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
-    """`input`, and what of `src` `index` sends to the same place along `dim`, put together."""
+    """`input` reduced with the elements that `index` sends to each place."""
     _check_reduce("scatter_reduce", reduce, _REDUCTIONS)
     line, where, values = _one_dimensional(input), _at_least_1d(index), _one_dimensional(src)
     axis = canonical_dim(dim, line.ndim)
-    gather(ops.zeros_like(ops.detach(line)), axis, ops.clamp(ops.detach(where), 0, 0))  # torch's checks of shapes
+    gather(ops.zeros_like(ops.detach(line)), axis, ops.clamp(ops.detach(where), 0, 0))  # checks shapes as torch does
     return _back(_reduced_at(line, axis, where, values, reduce, include_self), input)
 
 
@@ -270,7 +267,7 @@ def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, i
     """,
 )
 def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
-    """`input`, and the slices of `source` that the 1-d `index` sends to the same place along `dim`, put together."""
+    """`input` reduced with the slices that `index` sends to each place."""
     _check_reduce("index_reduce", reduce, _REDUCTIONS[1:])
     line, picked, values = _one_dimensional(input), _at_least_1d(index), _one_dimensional(source)
     axis = canonical_dim(dim, line.ndim)

@@ -1,4 +1,4 @@
-"""Special functions, element by element, by SciPy: gamma functions, Bessel functions, the normal distribution's.
+"""Special functions by SciPy: gamma, Bessel, normal distribution.
 
 Derivatives: NIST Digital Library of Mathematical Functions, 5.2, 5.15, 7.10, 7.17, 10.29, 25.11.
 """
@@ -81,11 +81,11 @@ def mvlgamma(input: Any, p: int) -> Any:
 
 
 def _gamma_density(g: Any, y: Any, a: Any, x: Any) -> Any:
-    """The density of the gamma distribution of shape `a`."""
+    """Multiply by the density of the gamma distribution of shape `a`."""
     return g * exp((a - 1) * log(x) - x - lgamma(a))
 
 
-#: Both without a gradient by the shape, which torch refuses to take.
+#: The shape is detached: torch has no gradient by it.
 _SHARES = (
     "{}(detach(uniform(0.5, 3, [4])), uniform(0.2, 4, [4])); {}(detach(uniform(1, 3, [])), uniform(0.2, 4, [2, 3]))"
 )
@@ -110,7 +110,10 @@ def _of_zeta(g: Any, y: Any, x: Any, q: Any) -> Any:
     method=False, domain=(), samples="{}(3, uniform(0.5, 3, [2])); {}(1.5, uniform(0.5, 3, [2, 3]))",
 )  # fmt: skip
 def zeta(input: Any, other: Any) -> Any:
-    """The sum of `(other + k) ** -input` over all `k` from 0 on; by `input` it has no derivative here, nor in torch."""
+    """The sum of `(other + k) ** -input` over k from 0.
+
+    It has no derivative by `input` here, nor in torch.
+    """
     return scipy_special("zeta", input, other)
 
 
@@ -118,7 +121,7 @@ def zeta(input: Any, other: Any) -> Any:
 
 
 def _divide_or_half(y: Any, x: Any) -> Any:
-    """`y / x`, and 1 / 2 at 0."""
+    """Return `y / x`, and 1 / 2 at 0."""
     flat = x == 0
     return where(flat, 0.5, y / where(flat, 1, x))
 

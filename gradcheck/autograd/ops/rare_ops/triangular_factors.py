@@ -1,4 +1,4 @@
-"""Factors of matrices with a triangle of zeros: QR, LU with pivots, Cholesky's, reflections; and what they solve.
+"""Triangular factorizations: QR, LU with pivots; and their solutions.
 
 Roberts and Roberts: QR and LQ decomposition matrix backpropagation algorithms, 2020; Murray: Differentiation of the
 Cholesky decomposition, 2016; Golub and Van Loan: Matrix computations, 2013, 3.4 and 5.1.
@@ -80,7 +80,7 @@ _QR_KINKS = "dependent columns"
     elements=lambda A, mode: factor_elements(A, mode == "complete"),
 )  # fmt: skip
 def qr(A: Any, mode: str = "reduced") -> Any:
-    """Q with orthonormal columns and the upper triangular R with `A = Q @ R`; "r" leaves Q out."""
+    """Q and the upper triangular R with `A = Q @ R`; "r" leaves Q out."""
     if mode not in ("reduced", "complete", "r"):
         raise ArgumentError(f"linalg.qr has no mode {mode!r}", hint="one of 'reduced', 'complete', 'r'")
     q, r = _qr_factors(A, mode, "linalg.qr")
@@ -100,7 +100,7 @@ def short_qr(input: Any, some: bool = True) -> Any:
 
 
 def _lu_rule(g: Any, y: Any, A: Any, pivots: Any) -> Any:
-    """Of L and U in one matrix, once rows stand in the order of the pivots."""
+    """Pull back L and U, then restore the order of rows."""
     rows, columns = A.shape[-2:]
     k = min(rows, columns)
     lower, upper = _triangles(y)
@@ -118,7 +118,7 @@ def _lu_rule(g: Any, y: Any, A: Any, pivots: Any) -> Any:
 
 
 def _lu_square_part(g: Any, lower: Any, upper: Any, k: int) -> tuple[Any, Any]:
-    """What has arrived at L and at U in the square part, less what the rest takes with it."""
+    """Return the cotangents of the square parts of L and U."""
     rows, columns = g.shape[-2:]
     gl = ops.tril(ops.narrow(ops.narrow(g, -1, 0, k), -2, 0, k), -1)
     gu = ops.triu(ops.narrow(ops.narrow(g, -1, 0, k), -2, 0, k))
@@ -145,7 +145,7 @@ def _triangles(packed: Any) -> tuple[Any, Any]:
 
 
 def _order(pivots: Any, rows: int) -> np.ndarray:
-    """Which row of the matrix each row of L @ U is; LAPACK swaps rows one after the other."""
+    """Return the row order of L @ U; LAPACK swaps one row after another."""
     if pivots.dtype.kind not in "iu":
         raise DtypeMismatch(f"pivots are integers, not {pivots.dtype}")
     swaps = np.asarray(pivots).astype(np.int64)
@@ -165,13 +165,13 @@ def _order(pivots: Any, rows: int) -> np.ndarray:
     elements=lambda pivots, rows: prod(map(int, pivots.shape[:-1])) * rows,
 )
 def pivoted_rows(pivots: Any, rows: int) -> Any:
-    """To which place each row goes, of as many, by swaps one after the other that are counted from 1."""
+    """The place of each row after successive swaps, counted from 1."""
     return np.argsort(_order(pivots, rows), axis=-1)
 
 
 @op(torch="", method=False, samples=f"lu_pivots({REGULAR})")
 def lu_pivots(A: Any) -> Any:
-    """With which row each is swapped, one after the other, counted from 1, so that pivots are largest."""
+    """The row that each row is swapped with, counted from 1."""
     shape = (*A.shape[:-2], min(A.shape[-2:]))
     if not prod(shape):
         return np.zeros(shape, np.int32)
@@ -187,7 +187,7 @@ def _lapack_lu(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @op((_lu_rule, None), torch="", method=False, holomorphic=False, kinks="equal pivots")
 def lu_packed(A: Any, pivots: Any) -> Any:
-    """L below the diagonal, U on and above it, of the rows in the order of these pivots."""
+    """L and U in one matrix, for rows in the order of these pivots."""
     if not A.size:
         return np.array(A)
     return np.stack([_lapack_lu(a)[0] for a in A.reshape(-1, *A.shape[-2:])]).reshape(A.shape)
@@ -205,7 +205,7 @@ _PIVOTS = "equal pivots"
 
 @composite(name="linalg.lu_factor", method=False, kinks=_PIVOTS, samples=_LU)
 def lu_factor(A: Any, *, pivot: bool = True) -> Any:
-    """L and U in one matrix, and with which row each is swapped, counted from 1."""
+    """L and U in one matrix, and pivots counted from 1."""
     return _factors(_require_pivot(A, pivot), "linalg.lu_factor")
 
 
@@ -217,7 +217,7 @@ def _require_pivot(A: Any, pivot: bool) -> Any:
 
 @composite(name="linalg.lu_factor_ex", method=False, kinks=_PIVOTS, samples=_LU)
 def lu_factor_ex(A: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
-    """`linalg.lu_factor`, and which pivot is the first to be 0, counted from 1; 0 for none."""
+    """`linalg.lu_factor`, and the first pivot that is 0, or 0 for none."""
     packed, pivots = _factors(_require_pivot(A, pivot), "linalg.lu_factor_ex")
     flat = np.asarray(ops.detach(ops.diagonal(packed, 0, -2, -1))) == 0
     first = np.where(flat.any(-1), flat.argmax(-1) + 1, 0) if flat.shape[-1] else np.zeros(flat.shape[:-1])
@@ -232,7 +232,7 @@ def short_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:
 
 
 def _permutation(pivots: Any, rows: int, dtype: Any) -> Any:
-    """P with `P @ (L @ U)` the matrix itself."""
+    """Return P, for which `P @ (L @ U)` is the matrix."""
     places = ops.unsqueeze(pivoted_rows(ops.detach(pivots), rows), -1)
     return ops.to(places == ops.arange(rows), dtype)
 
@@ -242,7 +242,7 @@ def _permutation(pivots: Any, rows: int, dtype: Any) -> Any:
     elements=lambda A, pivot: 2 * factor_elements(A, True),
 )  # fmt: skip
 def lu(A: Any, *, pivot: bool = True) -> Any:
-    """P, L and U with `A = P @ L @ U`: rows in another order, a lower and an upper triangle."""
+    """P, L and U with `A = P @ L @ U`."""
     packed, pivots = _factors(_require_pivot(A, pivot), "linalg.lu")
     return (_permutation(pivots, A.shape[-2], A.dtype), *_triangles(packed))
 
@@ -252,14 +252,14 @@ def lu(A: Any, *, pivot: bool = True) -> Any:
     elements=lambda LU_data, *_: 2 * factor_elements(LU_data, True),
 )  # fmt: skip
 def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Any:
-    """P, L and U out of what `linalg.lu_factor` gives."""
+    """P, L and U of `linalg.lu_factor`'s result."""
     blank = ops.zeros([0], dtype=LU_data.dtype)
     p = _permutation(LU_pivots, LU_data.shape[-2], LU_data.dtype) if unpack_pivots else blank
     return (p, *_triangles(LU_data)) if unpack_data else (p, blank, blank)
 
 
 def _lu_solution(packed: Any, pivots: Any, B: Any, left: bool, adjoint: bool) -> Any:
-    """Through the two triangles and the order of the rows."""
+    """Solve by the product of the factors."""
     lower, upper = _triangles(packed)
     p = _permutation(pivots, packed.shape[-2], packed.dtype)
     product = p @ lower @ upper
@@ -275,7 +275,7 @@ _FACTORED = f"linalg.lu_factor({REGULAR})[0], linalg.lu_factor({REGULAR})[1]"
     elements=lambda LU, *_: factor_elements(LU, True),
 )  # fmt: skip
 def lu_solve(LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
-    """The X with `A @ X = B`, of the A that `linalg.lu_factor` has factored."""
+    """The X with `A @ X = B`, for the factors of A."""
     return _lu_solution(LU, pivots, B, left, adjoint)
 
 

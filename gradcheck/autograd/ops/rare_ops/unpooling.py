@@ -1,4 +1,4 @@
-"""Transposed convolution, adaptive maximum pooling, and pooling undone: `max_unpool`."""
+"""Transposed convolution, adaptive maximum pooling, `max_unpool`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ALL = slice(None)
 
 
 def _sum_overlapping(windows: Any, kernel: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]) -> Any:
-    """(N, C, *kernel, *places) added up where windows overlap: (N, C, *whole)."""
+    """Add (N, C, *kernel, *places) up to (N, C, *whole)."""
     dims = len(kernel)
     places = windows.shape[2 + dims :]
     index, whole = [], []
@@ -37,7 +37,7 @@ def _sum_overlapping(windows: Any, kernel: tuple[int, ...], stride: tuple[int, .
 def _transposed_elements(
     input: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any
 ) -> int:
-    """Those of all products, or of what these are added up to."""
+    """The number of products, or of the elements of their sum."""
     dims = weight.ndim - 2
     channels, batch = int(input.shape[-dims - 1]), int(input.shape[0]) if input.ndim == weight.ndim else 1
     products = prod(map(int, input.shape)) // max(channels, 1) * prod(map(int, weight.shape[1:])) * int(weight.shape[0])
@@ -95,7 +95,7 @@ def _define_conv_transpose(dims: int, samples: str) -> None:
 
 
 def _pixel_weight_products(input: Any, weight: Any, groups: int) -> Any:
-    """(N, out, *kernel, *places): every pixel times every weight, added up over the channels of its group."""
+    """Return (N, out, *kernel, *places): products summed over a group."""
     batch, channels, spatial = input.shape[0], input.shape[1], tuple(input.shape[2:])
     per, kernel = weight.shape[1], tuple(weight.shape[2:])
     pixels = ops.reshape(input, (batch, groups, channels // groups, prod(map(int, spatial))))
@@ -127,7 +127,7 @@ def _check_tbc(input: Any, weight: Any, bias: Any, pad: int) -> None:
     samples="conv_tbc(randn(5, 2, 3), randn(2, 3, 4), randn(4)); conv_tbc(randn(3, 1, 2), randn(3, 2, 1), randn(1), 1)",
 )
 def conv_tbc(input: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
-    """`conv1d` of (l, N, in) with kernels of (k, in, out): time comes first, channels last."""
+    """`conv1d` of (l, N, in) with kernels (k, in, out)."""
     _check_tbc(input, weight, bias, pad)
     turned = ops.conv1d(ops.permute(input, (1, 2, 0)), ops.permute(weight, (2, 1, 0)), bias, 1, pad)
     return ops.permute(turned, (2, 0, 1))
@@ -137,7 +137,7 @@ def conv_tbc(input: Any, weight: Any, bias: Any, pad: int = 0) -> Any:
 
 
 def _windows(size: int, out: int) -> np.ndarray:
-    """(out, widest): what each window covers; the narrower ones name their last element again."""
+    """Return (out, widest) covered places; shorter windows repeat the last."""
     first, last = np.arange(out) * size // out, -(-(np.arange(1, out + 1) * size) // out)
     widest = int((last - first).max(initial=1))
     places: np.ndarray = np.minimum(first[:, None] + np.arange(widest), last[:, None] - 1)
@@ -145,7 +145,7 @@ def _windows(size: int, out: int) -> np.ndarray:
 
 
 def _grid(lines: list[np.ndarray]) -> list[np.ndarray]:
-    """Each line (out, wide) at its own two of the dimensions (*outs, *wides)."""
+    """Shape lines (out, wide) to broadcast over (*outs, *wides)."""
     dims = len(lines)
     grids = []
     for axis, line in enumerate(lines):
@@ -156,7 +156,7 @@ def _grid(lines: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def _window_maxima(input: Any, lines: list[np.ndarray]) -> tuple[Any, Any]:
-    """The largest of each window, and its place in the flattened image."""
+    """Return the maximum of each window, and its flat index."""
     dims = len(lines)
     lead, spatial = tuple(input.shape[:-dims]), [int(n) for n in input.shape[-dims:]]
     outs, wide = tuple(len(line) for line in lines), prod(line.shape[1] for line in lines)
@@ -245,7 +245,7 @@ def max_pool2d_with_indices_backward(
     grad_output: Any, input: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool,
     indices: Any,
 ) -> Any:  # fmt: skip
-    """What flows back through `max_pool2d`: each number at its place in the flattened image, repeats added up."""
+    """The cotangent through `max_pool2d`: numbers added at their indices."""
     for what, least in ((kernel_size, 1), (stride, 1), (padding, 0), (dilation, 1)):
         per_dimension(what, 2, "window", least)
     lead, (h, w) = tuple(input.shape[:-2]), input.shape[-2:]

@@ -1,6 +1,4 @@
-"""Windows and strides: a tensor seen as overlapping pieces of itself, `unfold` and `as_strided`; its columns, as a
-convolution meets them, `nn.functional.unfold`, and back, `fold`.
-"""
+"""Sliding windows as views: `unfold`, `as_strided`, `fold`; shuffles."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ def _unfold_windows(input: Any, dimension: int, size: int, step: int) -> Any:
     elements=lambda input, dimension, size, step: prod(input.shape) * max(size, 1),
 )
 def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
-    """All windows of `size` elements along `dimension`, `step` apart, in a new last dimension."""
+    """All windows along `dimension`, `step` apart, in a new last dimension."""
     return _unfold_windows(input, dimension, size, step)
 
 
@@ -57,7 +55,7 @@ def unfold_copy(input: Any, dimension: int, size: int, step: int) -> Any:
 
 
 def _strided(input: Any, size: Any, stride: Any, offset: int | None) -> np.ndarray:
-    """The place of each element of the result in the flattened input."""
+    """Return the flat index of each element of the result."""
     shape, by = as_shape(list(size)), [require_integer(s, "a stride") for s in stride]
     if len(shape) != len(by):
         raise ShapeMismatch(f"as_strided: {len(by)} strides for {len(shape)} sizes")
@@ -72,7 +70,7 @@ def _strided(input: Any, size: Any, stride: Any, offset: int | None) -> np.ndarr
 
 
 def _many(input: Any, size: Any, *_: Any) -> int:
-    """Of a shape without elements too, places are counted along every dimension."""
+    """Count places along every dimension, of empty shapes too."""
     return prod(max(n, 1) for n in as_shape(list(size)))
 
 
@@ -81,7 +79,7 @@ _AS_STRIDED = "{}(randn(3, 3), (2, 2), (1, 2)); {}(randn(6), [2, 3], [1, 1], 1);
 
 @composite(samples=_AS_STRIDED, elements=_many)
 def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
-    """The elements at these distances from each other, in row-major order, as if `input` were contiguous."""
+    """Elements of the contiguous `input` at these strides."""
     return getitem(ops.ravel(input), _strided(input, size, stride, storage_offset))
 
 
@@ -109,7 +107,7 @@ def as_strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_off
 
 
 def _blocks(shape: list[int], kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> tuple[Any, ...]:
-    """The index of each window's elements in the padded input: (k, l) by (h, w), and the paddings."""
+    """Return the indices of windows, (k, l) by (h, w), and the paddings."""
     kernel, apart = per_dimension(kernel_size, 2, "kernel_size"), per_dimension(dilation, 2, "dilation")
     around, by = per_dimension(padding, 2, "padding", 0), per_dimension(stride, 2, "stride")
     index = []
@@ -158,7 +156,7 @@ def columns(input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, s
     elements=lambda input, output_size, *_: prod(per_dimension(output_size, 2, "output_size")) * prod(input.shape[:-1]),
 )
 def fold(input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
-    """Columns put back as windows of an image of `output_size`, added up where these overlap."""
+    """Columns put back as windows of an image, added up."""
     if input.ndim not in (2, 3):
         raise ShapeMismatch(f"fold takes (N, C k l, windows) or (C k l, windows), not {list(input.shape)}")
     batch = input if input.ndim == 3 else ops.unsqueeze(input, 0)
@@ -195,7 +193,7 @@ def pixel_shuffle(input: Any, upscale_factor: int) -> Any:
     torch="nn.functional.pixel_unshuffle", method=False, samples="{}(randn(2, 2, 4, 6), 2); {}(randn(1, 2, 4), 2)"
 )
 def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
-    """`pixel_shuffle` undone."""
+    """The inverse of `pixel_shuffle`."""
     r, shape = require_integer(downscale_factor, "the factor"), tuple(input.shape)
     if len(shape) < 3 or r < 1 or shape[-1] % r or shape[-2] % r:
         raise ShapeMismatch(f"pixel_unshuffle: {list(shape)} does not part into squares of {r}")
@@ -213,7 +211,7 @@ def pixel_unshuffle(input: Any, downscale_factor: int) -> Any:
     samples="{}(randn(2, 6, 2), 3); {}(randn(1, 4, 2, 2), groups=2)",
 )
 def channel_shuffle(input: Any, groups: int) -> Any:
-    """The channels of (N, C, …) dealt out: one of each of `groups` groups after the other."""
+    """Channels of (N, C, …) dealt out from `groups` groups in turn."""
     if input.ndim < 3 or groups < 1 or input.shape[1] % groups:
         raise ArgumentError(f"channel_shuffle: {groups} groups of the channels of {list(input.shape)}")
     shape = tuple(input.shape)
