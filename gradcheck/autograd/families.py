@@ -98,9 +98,9 @@ FAMILIES: dict[str, str] = {
         block_diag cartesian_prod combinations corrcoef cov cross linalg.cross linear_cross_entropy pdist
     """,
     "rare_ops.copies": """
-        alias_copy broadcast_tensors chalf diagonal_copy dsplit expand_copy hsplit
+        alias_copy as_strided_copy broadcast_tensors chalf diagonal_copy dsplit expand_copy hsplit
         meshgrid narrow_copy permute_copy resolve_conj resolve_neg select_copy slice_copy split_copy
-        split_with_sizes split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy
+        split_with_sizes split_with_sizes_copy squeeze_copy t_copy transpose_copy unbind_copy unfold_copy
         unsafe_chunk unsafe_split unsafe_split_with_sizes unsqueeze_copy
         view_as_real_copy view_copy vsplit
     """,
@@ -172,8 +172,8 @@ FAMILIES: dict[str, str] = {
         lu_solve lu_unpack pivoted_rows qr qr_packed
     """,
     "rare_ops.window_views": """
-        as_strided as_strided_copy as_strided_scatter channel_shuffle fold native_channel_shuffle
-        nn.functional.unfold pixel_shuffle pixel_unshuffle unfold unfold_copy
+        as_strided as_strided_scatter channel_shuffle fold native_channel_shuffle
+        nn.functional.unfold pixel_shuffle pixel_unshuffle unfold
     """,
     "rare_ops.slice_assignment": """
         fill index_copy index_fill index_reduce masked_scatter put scatter_reduce select_scatter slice

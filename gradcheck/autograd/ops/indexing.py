@@ -69,12 +69,12 @@ def index_adjoint(input: Any, index: Any, size: Any) -> Any:
     return out
 
 
-def _put_input(g: Any, y: Any, x: Any, indices: Any, values: Any, accumulate: bool) -> Any:
-    return g if accumulate else index_put(g, indices, ops.zeros_like(values))
-
-
 @linear(
-    (_put_input, None, lambda g, y, x, indices, v, accumulate: ops.sum_to_size(getitem(g, tuple(indices)), v.shape)),
+    (
+        lambda g, y, x, indices, v, accumulate: g if accumulate else ops.index_put(g, indices, ops.zeros_like(v)),
+        None,
+        lambda g, y, x, indices, v, accumulate: ops.sum_to_size(getitem(g, tuple(indices)), v.shape),
+    ),
     samples="""
         {}(randn(3, 4), (tensor([0, 2]),), randn(2, 4)); {}(randn(3, 4), (tensor([0, 2]), tensor([1, 1])), randn(()));
         {}(randn(3, 4), (tensor([0, 2, 0]),), randn(4), accumulate=True);

@@ -19,7 +19,7 @@ from gradcheck.autograd.ops.common.nn_functional import nn_functional_op, requir
 from gradcheck.errors import ArgumentError, IndexOutOfRange, ShapeMismatch
 
 
-def _scale_and_shift(normal: Any, weight: Any, bias: Any) -> Any:
+def scale_and_shift(normal: Any, weight: Any, bias: Any) -> Any:
     if weight is not None:
         normal = normal * weight
     return normal if bias is None else normal + bias
@@ -56,7 +56,7 @@ def layer_norm(input: Any, normalized_shape: Any, weight: Any = None, bias: Any 
     """Mean 0 and variance 1 over the last dimensions; scaled and shifted."""
     require_one_float_dtype("layer_norm", input, weight, bias)
     dims = _normalized_dims("layer_norm", input, normalized_shape, weight=weight, bias=bias)
-    return _scale_and_shift(_standardized(input, dims, eps), weight, bias)
+    return scale_and_shift(_standardized(input, dims, eps), weight, bias)
 
 
 @nn_functional_op(
@@ -68,7 +68,7 @@ def rms_norm(input: Any, normalized_shape: Any, weight: Any = None, eps: float |
     """Divided by the root mean square over the last dimensions."""
     dims = _normalized_dims("rms_norm", input, normalized_shape, weight=weight)
     small = float(np.finfo(input.dtype).eps) if eps is None else eps
-    return _scale_and_shift(input * ops.rsqrt(ops.mean(ops.square(input), dims, True) + small), weight, None)
+    return scale_and_shift(input * ops.rsqrt(ops.mean(ops.square(input), dims, True) + small), weight, None)
 
 
 def _channels(value: Any, input: Any, what: str) -> Any:
@@ -81,7 +81,7 @@ def _channels(value: Any, input: Any, what: str) -> Any:
     return ops.reshape(value, (1, value.shape[0]) + (1,) * (input.ndim - 2))
 
 
-def _move_statistics(running: Any, batch: Any, moment: Callable[[np.ndarray], Any], momentum: float) -> None:
+def move_statistics(running: Any, batch: Any, moment: Callable[[np.ndarray], Any], momentum: float) -> None:
     """Move a running statistic towards the batch's, in place."""
     if running is None or not hasattr(batch, "__array__"):  # residues of exact arithmetic have no statistics
         return
@@ -130,13 +130,13 @@ def batch_norm(
     if not training:
         if mean is None or var is None:
             raise ArgumentError("batch_norm outside of training needs running_mean and running_var")
-        return _scale_and_shift((input - mean) * ops.rsqrt(var + eps), weight, bias)
+        return scale_and_shift((input - mean) * ops.rsqrt(var + eps), weight, bias)
     dims = (0, *range(2, input.ndim))
     if prod(int(input.shape[d]) for d in dims) == 1:
         raise ShapeMismatch(f"batch_norm in training needs more than 1 value a channel, not shape {list(input.shape)}")
-    _move_statistics(running_mean, ops.detach(input), lambda x: x.mean(dims), momentum)
-    _move_statistics(running_var, ops.detach(input), lambda x: x.var(dims, ddof=1), momentum)
-    return _scale_and_shift(_standardized(input, dims, eps), weight, bias)
+    move_statistics(running_mean, ops.detach(input), lambda x: x.mean(dims), momentum)
+    move_statistics(running_var, ops.detach(input), lambda x: x.var(dims, ddof=1), momentum)
+    return scale_and_shift(_standardized(input, dims, eps), weight, bias)
 
 
 @nn_functional_op(
@@ -154,7 +154,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
     rest = 0 if 0 in input.shape else -1
     parted = ops.reshape(input, (input.shape[0], num_groups, rest))
     normal = ops.reshape(_standardized(parted, (2,), eps), input.shape)
-    return _scale_and_shift(normal, _channels(weight, input, "weight"), _channels(bias, input, "bias"))
+    return scale_and_shift(normal, _channels(weight, input, "weight"), _channels(bias, input, "bias"))
 
 
 @nn_functional_op(
@@ -190,10 +190,10 @@ def instance_norm(
     if prod(int(size) for size in input.shape[2:]) == 1:
         raise ShapeMismatch(f"instance_norm needs more than 1 value a channel, not shape {list(input.shape)}")
     inside = tuple(range(2, input.ndim))
-    _move_statistics(running_mean, ops.detach(input), lambda x: x.mean(inside).mean(0), momentum)
-    _move_statistics(running_var, ops.detach(input), lambda x: x.var(inside, ddof=1).mean(0), momentum)
+    move_statistics(running_mean, ops.detach(input), lambda x: x.mean(inside).mean(0), momentum)
+    move_statistics(running_var, ops.detach(input), lambda x: x.var(inside, ddof=1).mean(0), momentum)
     normal = _standardized(input, inside, eps)
-    return _scale_and_shift(normal, _channels(weight, input, "weight"), _channels(bias, input, "bias"))
+    return scale_and_shift(normal, _channels(weight, input, "weight"), _channels(bias, input, "bias"))
 
 
 @nn_functional_op(

@@ -21,6 +21,7 @@ from gradcheck.autograd.ops.common.dims import (
     any_empty,
     canonical_dim,
     canonical_dims,
+    own_broadcast_shape,
     reduced_axes,
     restore_reduced_dims,
 )
@@ -223,14 +224,6 @@ def dist(input: Any, other: Any, p: float = 2) -> Any:
     return vector_norm(input - other, p)
 
 
-def _broadcast_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the broadcast shape, made of their own sizes."""
-    if len(a) < len(b):
-        a, b = b, a
-    pairs = zip(a[len(a) - len(b) :], b, strict=True)
-    return (*a[: len(a) - len(b)], *(n if m == 1 else m for n, m in pairs))
-
-
 @nn_functional_op(
     torch="cosine_similarity",
     kinks="0",
@@ -243,7 +236,7 @@ def _broadcast_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 )
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """The cosine between vectors along `dim`; norms are at least `eps`."""
-    shape = _broadcast_shape(x1.shape, x2.shape)
+    shape = own_broadcast_shape("cosine_similarity", tuple(x1.shape), tuple(x2.shape))
     axis = canonical_dim(dim, len(shape)) - len(shape)
     if not eps >= 0:
         raise ArgumentError(f"cosine_similarity takes an eps of at least 0, not {eps}")

@@ -54,6 +54,13 @@ def broadcast_shape(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
         raise ShapeMismatch(f"{name}: shapes {words} cannot be broadcast together") from error
 
 
+def own_broadcast_shape(name: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the broadcast shape of sizes that may be symbolic, else raise."""
+    ndim = len(broadcast_shape(name, *shapes))
+    aligned = [(1,) * (ndim - len(shape)) + shape for shape in shapes]
+    return tuple(next((size for size in sizes if size != 1), sizes[0]) for sizes in zip(*aligned, strict=True))
+
+
 def unbroadcast(cotangent: Any, x: Any) -> Any:
     """Sum a cotangent over broadcast dimensions, to the shape of `x`."""
     return cotangent if cotangent.shape == x.shape else ops.sum_to_size(cotangent, x.shape)

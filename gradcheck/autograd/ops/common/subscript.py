@@ -103,7 +103,8 @@ def result_size(shape: tuple[int, ...], index: Any) -> int:
 
 def add_at(out: np.ndarray, advanced: tuple[Any, ...], values: np.ndarray) -> None:
     """Do `out[advanced] += values`, adding up repeated places."""
-    if all(not isinstance(entry, np.ndarray) or entry.dtype.kind == "b" for entry in advanced) and _one_mask(advanced):
+    arrays = [entry for entry in advanced if isinstance(entry, np.ndarray)]
+    if len(arrays) == 1 and arrays[0].dtype.kind == "b":
         out[advanced] += values  # a mask names nothing twice
         return
     positions, indices = _integer_indices(out.shape, advanced)
@@ -115,10 +116,6 @@ def add_at(out: np.ndarray, advanced: tuple[Any, ...], values: np.ndarray) -> No
     source = np.moveaxis(values, range(first, first + count), range(count)) if first else values
     rows = source.reshape(picked[0].size, *target.shape[len(positions) :])
     _add_rows(target, [p.reshape(-1) for p in picked], rows)
-
-
-def _one_mask(advanced: tuple[Any, ...]) -> bool:
-    return sum(isinstance(entry, np.ndarray) for entry in advanced) == 1
 
 
 def _integer_indices(shape: tuple[int, ...], advanced: tuple[Any, ...]) -> tuple[list[int], list[np.ndarray]]:

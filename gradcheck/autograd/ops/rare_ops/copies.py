@@ -10,7 +10,7 @@ import numpy as np
 
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import Op, composite
-from gradcheck.autograd.ops.common.dims import require_integer
+from gradcheck.autograd.ops.common.dims import own_broadcast_shape, require_integer
 from gradcheck.autograd.ops.expansion import expand
 from gradcheck.autograd.ops.join_split import split
 from gradcheck.errors import ArgumentError, ShapeMismatch
@@ -19,7 +19,7 @@ from gradcheck.errors import ArgumentError, ShapeMismatch
 def _rename(name: str, original: Op, doc: str, samples: str, **traits: Any) -> None:
     """Enter `original` under another name, with its parameters."""
 
-    @composite(name=name, doc=doc, samples=samples, **traits)
+    @composite(name=name, doc=doc, samples=samples, elements=original.elements, **traits)
     @wraps(original.forward, assigned=())
     def renamed(*args: Any) -> Any:
         return original(*args)
@@ -43,6 +43,8 @@ _copy("unbind", "unbind_copy(randn(3, 2)); unbind_copy(randn(3, 2), 1)")
 _copy("narrow", "narrow_copy(randn(2, 5), 1, 1, 3); randn(4).narrow_copy(0, -3, 2)")
 _copy("select", "select_copy(randn(2, 3), 1, 0); select_copy(randn(2, 3), -2, -1)")
 _copy("view_as_real", "view_as_real_copy(complex(randn(2), randn(2)))")
+_copy("unfold", "unfold_copy(randn(5), 0, 2, 1)")
+_copy("as_strided", "{}(randn(3, 3), (2, 2), (1, 2)); {}(randn(6), [2, 3], [1, 1], 1); {}(randn(4), (), (), 2)")
 _CHUNK = "unsafe_chunk(randn(5, 2), 2); unsafe_chunk(randn(2, 5), 3, 1)"
 _rename("unsafe_chunk", ops.chunk, "`chunk`.", _CHUNK)
 
@@ -129,25 +131,12 @@ def dsplit(input: Any, indices_or_sections: Any) -> Any:
 # Several at once -------------------------------------------------------------------------------------
 
 
-def _common_shape(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the broadcast shape, of their own sizes. Raises ShapeMismatch."""
-    shape: list[int] = []
-    for other in shapes:
-        longest = max(len(shape), len(other))
-        pairs = zip([1] * (longest - len(shape)) + shape, [1] * (longest - len(other)) + list(other), strict=True)
-        found = [(a, b) for a, b in pairs]
-        if any(a != b and 1 not in (a, b) for a, b in found):
-            raise ShapeMismatch(f"shapes {' and '.join(str(list(s)) for s in shapes)} cannot be broadcast together")
-        shape = [b if a == 1 else a for a, b in found]
-    return tuple(shape)
-
-
 @composite(
     variadic="tensors", method=False, samples="broadcast_tensors(randn(3), randn(2, 1)); broadcast_tensors(randn(2))"
 )
 def broadcast_tensors(tensors: Any) -> Any:
     """The tensors, all broadcast to one shape."""
-    shape = _common_shape([tuple(tensor.shape) for tensor in tensors])
+    shape = own_broadcast_shape("broadcast_tensors", *(tuple(tensor.shape) for tensor in tensors))
     return tuple(expand(tensor, shape) for tensor in tensors)
 
 

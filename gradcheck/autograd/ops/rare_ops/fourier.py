@@ -39,12 +39,8 @@ def _scaled(result: Any, normalization: int, sizes: list[int]) -> Any:
 _Z = "complex(randn(2, 3), randn(2, 3))"
 
 
-def _c2c_rule(g: Any, y: Any, x: Any, dim: Any, normalization: int, forward: bool) -> Any:
-    return fft_c2c(g, dim, normalization, forward)
-
-
 @op(
-    _c2c_rule,
+    lambda g, y, x, dim, normalization, forward: ops._fft_c2c(g, dim, normalization, forward),
     name="_fft_c2c",
     method=False,
     samples=f"{{}}({_Z}, [1], 0, True); {{}}({_Z}, [0, 1], 2, False)",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
 from gradcheck.autograd import ops
-from gradcheck.autograd.op import composite
+from gradcheck.autograd.op import Op, composite
 from gradcheck.autograd.ops.common.dims import require_integer
 from gradcheck.autograd.ops.common.nn_functional import nn_functional_op
 from gradcheck.autograd.ops.common.windows import per_dimension
@@ -56,16 +57,22 @@ _define_lp_pool(3, "{}(uniform(0.2, 2, [1, 1, 2, 4, 2]), 2, 2); {}(uniform(0.2, 
 # Places ----------------------------------------------------------------------------------------------
 
 
-def _define_indexed_max_pool(dims: int, samples: str) -> None:
-    @composite(
-        name=f"max_pool{dims}d_with_indices",
-        torch="nn.functional.{}",
-        doc=f"`max_pool{dims}d`, and where each stands.",
+def _define_indexed(name: str, elements: Callable[..., int], samples: str) -> Callable[[Callable[..., Any]], Op]:
+    """Enter a pool that returns indices, as `name` does with `return_indices`."""
+    doc, torch = f"`{name}`, and where each stands.", "nn.functional.{}"
+    return composite(
+        name=f"{name}_with_indices",
+        torch=torch,
+        doc=doc,
         method=False,
         kinks="ties",
-        elements=pool_elements(dims),
+        elements=elements,
         samples=samples,
     )
+
+
+def _define_indexed_max_pool(dims: int, samples: str) -> None:
+    @_define_indexed(f"max_pool{dims}d", pool_elements(dims), samples)
     def pool(
         input: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False,
         return_indices: bool = False,
@@ -79,15 +86,7 @@ _define_indexed_max_pool(3, "{}(randn(1, 2, 2, 2, 2), 2); {}(randn(1, 3, 3, 3), 
 
 
 def _define_indexed_adaptive_pool(dims: int, samples: str) -> None:
-    @composite(
-        name=f"adaptive_max_pool{dims}d_with_indices",
-        torch="nn.functional.{}",
-        doc=f"`adaptive_max_pool{dims}d`, and where each stands.",
-        method=False,
-        kinks="ties",
-        elements=adaptive_elements(dims),
-        samples=samples,
-    )
+    @_define_indexed(f"adaptive_max_pool{dims}d", adaptive_elements(dims), samples)
     def pool(input: Any, output_size: Any, return_indices: bool = False) -> Any:
         return getattr(ops, f"adaptive_max_pool{dims}d")(input, output_size, True)
 

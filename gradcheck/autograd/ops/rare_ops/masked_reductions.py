@@ -68,30 +68,24 @@ def _entry(name: str, doc: str, samples: str = "", kinks: str = "") -> Callable[
     return composite(name=f"masked.{name}", doc=doc, method=False, samples=calls, kinks=kinks)
 
 
-@_entry("sum", "The sum of the elements where `mask` is true.")
-def _sum(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
-    return _reduce_over(_fill_masked(_cast_input(input, dtype, whole=True), mask, 0), dim, keepdim, ops.sum)
-
-
 def _product(input: Any, run: tuple[int, ...], keepdim: bool) -> Any:
     for axis in sorted(run, reverse=True):
         input = ops.prod(input, axis, keepdim)
     return input
 
 
-@_entry("prod", "The product of the elements where `mask` is true.")
-def _prod(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
-    return _reduce_over(_fill_masked(_cast_input(input, dtype, whole=True), mask, 1), dim, keepdim, _product)
+def _reduction(name: str, doc: str, reduce: Callable[..., Any], fill: float, **traits: Any) -> None:
+    """Enter a reduction with a fill; without kinks, integers become int64."""
+
+    @_entry(name, doc, **traits)
+    def masked(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
+        return _reduce_over(_fill_masked(_cast_input(input, dtype, whole=not traits), mask, fill), dim, keepdim, reduce)
 
 
-@_entry("amax", "The largest element where `mask` is true, -inf of none.", kinks="ties")
-def _amax(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
-    return _reduce_over(_fill_masked(_cast_input(input, dtype), mask, -math.inf), dim, keepdim, ops.amax)
-
-
-@_entry("amin", "The smallest element where `mask` is true, inf of none.", kinks="ties")
-def _amin(input: Any, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None) -> Any:
-    return _reduce_over(_fill_masked(_cast_input(input, dtype), mask, math.inf), dim, keepdim, ops.amin)
+_reduction("sum", "The sum of the elements where `mask` is true.", ops.sum, 0)
+_reduction("prod", "The product of the elements where `mask` is true.", _product, 1)
+_reduction("amax", "The largest element where `mask` is true, -inf of none.", ops.amax, -math.inf, kinks="ties")
+_reduction("amin", "The smallest element where `mask` is true, inf of none.", ops.amin, math.inf, kinks="ties")
 
 
 @_entry("mean", "The mean of the elements where `mask` is true, NaN of none.")
@@ -115,12 +109,9 @@ def _median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: Any = No
 def _norm(
     input: Any, ord: Any = 2.0, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
 ) -> Any:
-    filled = _fill_masked(_cast_input(input, dtype), mask, math.inf if ord is not None and ord < 0 else 0)
-    return _vector(filled, ord, _dims(input, dim), keepdim)
-
-
-def _vector(values: Any, ord: Any, run: tuple[int, ...], keepdim: bool) -> Any:
-    return getattr(ops, "linalg.vector_norm")(values, 2.0 if ord is None else ord, run or None, keepdim)
+    order = 2.0 if ord is None else ord
+    filled = _fill_masked(_cast_input(input, dtype), mask, math.inf if order < 0 else 0)
+    return getattr(ops, "linalg.vector_norm")(filled, order, _dims(input, dim) or None, keepdim)
 
 
 def _masked_variance(input: Any, dim: Any, correction: Any, keepdim: bool, mask: Any) -> Any:
@@ -161,29 +152,17 @@ def _correction(unbiased: Any, correction: Any) -> Any:
 # Running, and normalized -----------------------------------------------------------------------------
 
 
-@_entry("cumsum", "Running sums of the elements where `mask` is true.", _ALONG)
-def _cumsum(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
-    return ops.cumsum(_fill_masked(_cast_input(input, dtype, whole=True), mask, 0), dim)
+def _along(name: str, doc: str, fill: float, whole: bool = False) -> None:
+    @_entry(name, doc, _ALONG)
+    def masked(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
+        return getattr(ops, name)(_fill_masked(_cast_input(input, dtype, whole=whole), mask, fill), dim)
 
 
-@_entry("cumprod", "Running products of the elements where `mask` is true.", _ALONG)
-def _cumprod(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
-    return ops.cumprod(_fill_masked(_cast_input(input, dtype, whole=True), mask, 1), dim)
-
-
-@_entry("softmax", "`softmax` over the elements where `mask` is true.", _ALONG)
-def _softmax(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
-    return ops.softmax(_fill_masked(_cast_input(input, dtype), mask, -math.inf), dim)
-
-
-@_entry("log_softmax", "The logarithm of `softmax` over the elements where `mask` is true.", _ALONG)
-def _log_softmax(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
-    return ops.log_softmax(_fill_masked(_cast_input(input, dtype), mask, -math.inf), dim)
-
-
-@_entry("softmin", "`softmin` over the elements where `mask` is true.", _ALONG)
-def _softmin(input: Any, dim: int, *, dtype: Any = None, mask: Any = None) -> Any:
-    return ops.softmin(_fill_masked(_cast_input(input, dtype), mask, math.inf), dim)
+_along("cumsum", "Running sums of the elements where `mask` is true.", 0, whole=True)
+_along("cumprod", "Running products of the elements where `mask` is true.", 1, whole=True)
+_along("softmax", "`softmax` over the elements where `mask` is true.", -math.inf)
+_along("log_softmax", "The logarithm of `softmax` over the elements where `mask` is true.", -math.inf)
+_along("softmin", "`softmin` over the elements where `mask` is true.", math.inf)
 
 
 @_entry("normalize", "Divided by the norm of the elements along `dim` where `mask` is true, 0 elsewhere.",

@@ -13,6 +13,7 @@ import numpy as np
 from gradcheck.autograd import ops
 from gradcheck.autograd.op import composite
 from gradcheck.autograd.ops.common.dims import require_integer
+from gradcheck.autograd.ops.normalization import move_statistics, scale_and_shift
 from gradcheck.errors import ArgumentError, ShapeMismatch
 
 
@@ -22,11 +23,6 @@ def _normal(input: Any, dims: tuple[int, ...], eps: float) -> tuple[Any, Any, An
     away = input - mean
     scale = ops.rsqrt(ops.mean(ops.square(away), dims, True) + eps)
     return away * scale, mean, scale
-
-
-def _scale_and_shift(normal: Any, weight: Any, bias: Any) -> Any:
-    normal = normal if weight is None else normal * weight
-    return normal if bias is None else normal + bias
 
 
 @composite(
@@ -42,9 +38,9 @@ def native_layer_norm(input: Any, normalized_shape: Any, weight: Any, bias: Any,
         raise ShapeMismatch(f"native_layer_norm: weight and bias must have the shape {sizes}")
     if not prod(map(int, input.shape)):
         blank = ops.zeros([*input.shape[: -len(sizes)], *[1] * len(sizes)], dtype=input.dtype)
-        return _scale_and_shift(input, weight, bias), blank, blank * np.nan
+        return scale_and_shift(input, weight, bias), blank, blank * np.nan
     normal, mean, scale = _normal(input, tuple(range(-len(sizes), 0)), eps)
-    return _scale_and_shift(normal, weight, bias), ops.detach(mean), ops.detach(scale)
+    return scale_and_shift(normal, weight, bias), ops.detach(mean), ops.detach(scale)
 
 
 @composite(
@@ -61,15 +57,8 @@ def native_group_norm(input: Any, weight: Any, bias: Any, N: int, C: int, HxW: i
     weight, bias = (None if p is None else ops.reshape(p, shape) for p in (weight, bias))
     parted = ops.reshape(input, (N, group, C // group * HxW))
     normal, mean, scale = _normal(parted, (2,), eps)
-    found = _scale_and_shift(ops.reshape(normal, tuple(input.shape)), weight, bias)
+    found = scale_and_shift(ops.reshape(normal, tuple(input.shape)), weight, bias)
     return found, ops.squeeze(mean, -1), ops.squeeze(scale, -1)
-
-
-def _move_statistic(running: Any, current: Any, momentum: float) -> None:
-    """Move a running statistic towards the batch's, in place."""
-    if running is not None and hasattr(current, "__array__"):
-        known = np.asarray(running)
-        known[...] = (1 - momentum) * known + momentum * np.asarray(current).reshape(known.shape)
 
 
 def _batch(
@@ -85,17 +74,14 @@ def _batch(
             raise ArgumentError("a batch norm outside of training needs running statistics")
         mean, var = (ops.reshape(statistic, shape) for statistic in running)
         blank = ops.zeros([0], dtype=input.dtype)
-        return _scale_and_shift((input - mean) * ops.rsqrt(var + eps), weight, bias), blank, blank
+        return scale_and_shift((input - mean) * ops.rsqrt(var + eps), weight, bias), blank, blank
     dims = (0, *range(2, input.ndim))
-    values = ops.detach(input)
-    if hasattr(values, "__array__") and np.asarray(values).size:
-        array = np.asarray(values)
-        _move_statistic(running[0], np.mean(array, axis=dims), momentum)
-        _move_statistic(running[1], np.var(array, axis=dims, ddof=1) if running[1] is not None else None, momentum)
+    move_statistics(running[0], ops.detach(input), lambda x: x.mean(dims), momentum)
+    move_statistics(running[1], ops.detach(input), lambda x: x.var(dims, ddof=1), momentum)
     normal, mean, scale = _normal(input, dims, eps)
     flat = (input.shape[1],)
     mean, scale = (ops.detach(ops.reshape(statistic, flat)) for statistic in (mean, scale))
-    return _scale_and_shift(normal, weight, bias), mean, scale
+    return scale_and_shift(normal, weight, bias), mean, scale
 
 
 @composite(

@@ -62,12 +62,8 @@ def slice_(input: Any, dim: int = 0, start: Any = None, end: Any = None, step: i
 # Places along a dimension ----------------------------------------------------------------------------
 
 
-def _one_dimensional(input: Any) -> Any:
+def _at_least_1d(input: Any) -> Any:
     return input if input.ndim else ops.reshape(input, (1,))
-
-
-def _at_least_1d(index: Any) -> Any:
-    return ops.reshape(index, (1,)) if not index.ndim else index
 
 
 def _back(found: Any, input: Any) -> Any:
@@ -84,7 +80,7 @@ def _places(input: Any, dim: int, index: Any) -> tuple[Any, ...]:
 )
 def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     """`input` with slices of `source` written at those the index names."""
-    line, src = _one_dimensional(input), _one_dimensional(source)
+    line, src = _at_least_1d(input), _at_least_1d(source)
     if src.dtype != line.dtype:
         raise DtypeMismatch(f"index_copy: a source of {src.dtype} for a tensor of {line.dtype}")
     axis, picked = canonical_dim(dim, line.ndim), _at_least_1d(index)
@@ -99,18 +95,12 @@ def index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
 @composite(samples="{}(randn(3, 4), 0, tensor([0, 2]), 1.5); randn(3, 4).{}(1, tensor([1, 1]), randn(()))")
 def index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     """`input` with a number written to the slices that the index names."""
-    line, places = _one_dimensional(input), _at_least_1d(index)
-    if hasattr(value, "ndim") and value.ndim:
-        raise ShapeMismatch(f"index_fill takes one number, not a tensor of shape {list(value.shape)}")
-    places = ops.where(places < 0, places + line.shape[canonical_dim(dim, line.ndim)], places)
-    marks = index_add(ops.zeros_like(ops.detach(line)), dim, places, _ones(line, dim, places))
-    return _back(ops.where(marks == 0, line, ops.to(value, line.dtype) if hasattr(value, "dtype") else value), input)
-
-
-def _ones(line: Any, dim: int, index: Any) -> Any:
+    line, places, number = _at_least_1d(input), _at_least_1d(index), _one_number("index_fill", value, input.dtype)
     axis = canonical_dim(dim, line.ndim)
-    shape = [index.shape[0] if d == axis else n for d, n in enumerate(line.shape)]
-    return ops.ones(shape, dtype=line.dtype)
+    places = ops.where(places < 0, places + line.shape[axis], places)
+    shape = [places.shape[0] if d == axis else n for d, n in enumerate(line.shape)]
+    marks = index_add(ops.zeros_like(ops.detach(line)), dim, places, ops.ones(shape, dtype=line.dtype))
+    return _back(ops.where(marks == 0, line, number), input)
 
 
 # Anywhere --------------------------------------------------------------------------------------------
@@ -163,11 +153,14 @@ def masked_scatter(input: Any, mask: Any, source: Any) -> Any:
 @composite(samples="fill(randn(2, 3), 1.5); fill(randn(2), randn(()))")
 def fill(input: Any, value: Any) -> Any:
     """One number all over, in the shape of `input`."""
+    return ops.where(ops.ones_like(ops.detach(input)) == 0, input, _one_number("fill", value, input.dtype))
+
+
+def _one_number(name: str, value: Any, dtype: Any) -> Any:
+    """Return a number, or a 0-d tensor cast to `dtype`. Raises ShapeMismatch."""
     if hasattr(value, "ndim") and value.ndim:
-        raise ShapeMismatch(f"fill takes one number, not a tensor of shape {list(value.shape)}")
-    return ops.where(
-        ops.ones_like(ops.detach(input)) == 0, input, ops.to(value, input.dtype) if hasattr(value, "dtype") else value
-    )
+        raise ShapeMismatch(f"{name} takes one number, not a tensor of shape {list(value.shape)}")
+    return ops.to(value, dtype) if hasattr(value, "dtype") else value
 
 
 # What falls onto one place, put together ------------------------------------------------------------
@@ -186,17 +179,13 @@ def _reduced_at(line: Any, axis: int, where: Any, src: Any, reduce: str, include
         if reduce == "sum":
             return total
         parts = counts + 1 if include_self else ops.where(touched, counts, 1)
-        return ops.where(touched, total / parts, total) if line.dtype.kind in "fcV" else _whole_mean(total, parts)
-    if reduce == "prod":
-        return _product_at(own, axis, where, src)
-    return _extreme_at(own, axis, where, src, reduce)
+        is_whole = line.dtype.kind not in "fcV"
+        return ops.div(total, parts, rounding_mode="floor") if is_whole else ops.where(touched, total / parts, total)
+    layers = _collision_layers(own, axis, where, src, _NEUTRAL[reduce])
+    return {"prod": ops.prod, "amax": ops.amax, "amin": ops.amin}[reduce](layers, 0)
 
 
 _NEUTRAL = {"prod": 1.0, "amax": -np.inf, "amin": np.inf}
-
-
-def _whole_mean(total: Any, parts: Any) -> Any:
-    return ops.div(total, parts, rounding_mode="floor")
 
 
 def _collision_ranks(index: Any, axis: int) -> Any:
@@ -223,15 +212,6 @@ def _collision_layers(line: Any, axis: int, where: Any, src: Any, fill: float) -
     return ops.cat([ops.unsqueeze(line, 0), ops.where(taken, spread, fill)], 0)
 
 
-def _product_at(own: Any, axis: int, where: Any, src: Any) -> Any:
-    return ops.prod(_collision_layers(own, axis, where, src, 1.0), 0)
-
-
-def _extreme_at(own: Any, axis: int, where: Any, src: Any, reduce: str) -> Any:
-    layers = _collision_layers(own, axis, where, src, _NEUTRAL[reduce])
-    return (ops.amax if reduce == "amax" else ops.amin)(layers, 0)
-
-
 def _check_reduce(name: str, reduce: str, allowed: tuple[str, ...]) -> None:
     if reduce not in allowed:
         raise ArgumentError(f"{name} has no reduction {reduce!r}", hint=f"one of {', '.join(allowed)}")
@@ -252,7 +232,7 @@ _I = "tensor([[0, 2, 0], [1, 1, 0]])"
 def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
     """`input` reduced with the elements that `index` sends to each place."""
     _check_reduce("scatter_reduce", reduce, _REDUCTIONS)
-    line, where, values = _one_dimensional(input), _at_least_1d(index), _one_dimensional(src)
+    line, where, values = _at_least_1d(input), _at_least_1d(index), _at_least_1d(src)
     axis = canonical_dim(dim, line.ndim)
     gather(ops.zeros_like(ops.detach(line)), axis, ops.clamp(ops.detach(where), 0, 0))  # checks shapes as torch does
     return _back(_reduced_at(line, axis, where, values, reduce, include_self), input)
@@ -269,7 +249,7 @@ def scatter_reduce(input: Any, dim: int, index: Any, src: Any, reduce: str, *, i
 def index_reduce(input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
     """`input` reduced with the slices that `index` sends to each place."""
     _check_reduce("index_reduce", reduce, _REDUCTIONS[1:])
-    line, picked, values = _one_dimensional(input), _at_least_1d(index), _one_dimensional(source)
+    line, picked, values = _at_least_1d(input), _at_least_1d(index), _at_least_1d(source)
     axis = canonical_dim(dim, line.ndim)
     rest, others = ([n for d, n in enumerate(one.shape) if d != axis] for one in (line, values))
     if rest != others or source.ndim > input.ndim:

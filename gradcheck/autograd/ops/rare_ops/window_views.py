@@ -19,7 +19,13 @@ _ALL = slice(None)
 # Along one dimension ---------------------------------------------------------------------------------
 
 
-def _unfold_windows(input: Any, dimension: int, size: int, step: int) -> Any:
+@composite(
+    torch="Tensor.unfold",
+    samples="randn(5).unfold(0, 2, 1); unfold(randn(2, 5), -1, 3, 2); unfold(randn(()), 0, 1, 1)",
+    elements=lambda input, dimension, size, step: prod(input.shape) * max(size, 1),
+)
+def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
+    """All windows along `dimension`, `step` apart, in a new last dimension."""
     line = input if input.ndim else ops.reshape(input, (1,))
     axis = canonical_dim(dimension, line.ndim)
     length, width, by = line.shape[axis], require_integer(size, "the size"), require_integer(step, "the step")
@@ -29,26 +35,6 @@ def _unfold_windows(input: Any, dimension: int, size: int, step: int) -> Any:
     found = getitem(line, (*[_ALL] * axis, starts[:, None] + np.arange(width)))
     windows = ops.movedim(found, axis + 1, -1)
     return windows if input.ndim else ops.reshape(windows, (windows.shape[-1],))
-
-
-@composite(
-    torch="Tensor.unfold",
-    samples="randn(5).unfold(0, 2, 1); unfold(randn(2, 5), -1, 3, 2); unfold(randn(()), 0, 1, 1)",
-    elements=lambda input, dimension, size, step: prod(input.shape) * max(size, 1),
-)
-def unfold(input: Any, dimension: int, size: int, step: int) -> Any:
-    """All windows along `dimension`, `step` apart, in a new last dimension."""
-    return _unfold_windows(input, dimension, size, step)
-
-
-@composite(
-    method=False,
-    samples="unfold_copy(randn(5), 0, 2, 1)",
-    elements=lambda input, dimension, size, step: prod(input.shape) * max(size, 1),
-)
-def unfold_copy(input: Any, dimension: int, size: int, step: int) -> Any:
-    """A copy of `unfold`."""
-    return _unfold_windows(input, dimension, size, step)
 
 
 # By strides ------------------------------------------------------------------------------------------
@@ -74,19 +60,12 @@ def _many(input: Any, size: Any, *_: Any) -> int:
     return prod(max(n, 1) for n in as_shape(list(size)))
 
 
-_AS_STRIDED = "{}(randn(3, 3), (2, 2), (1, 2)); {}(randn(6), [2, 3], [1, 1], 1); {}(randn(4), (), (), 2)"
-
-
-@composite(samples=_AS_STRIDED, elements=_many)
+@composite(
+    samples="{}(randn(3, 3), (2, 2), (1, 2)); {}(randn(6), [2, 3], [1, 1], 1); {}(randn(4), (), (), 2)", elements=_many
+)
 def as_strided(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     """Elements of the contiguous `input` at these strides."""
     return getitem(ops.ravel(input), _strided(input, size, stride, storage_offset))
-
-
-@composite(samples=_AS_STRIDED, method=False, elements=_many)
-def as_strided_copy(input: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
-    """A copy of `as_strided`."""
-    return as_strided(input, size, stride, storage_offset)
 
 
 @composite(
