@@ -1,4 +1,4 @@
-"""Calls of every op, made from its entry in the table, and two answers to each: the core's and torch's."""
+"""Calls of every op, made from its record, on the core and torch."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHAPES: dict[int, tuple[tuple[tuple[int, ...], ...], ...]] = {
 
 
 def is_random(op: Op) -> bool:
-    """Whether the op draws numbers, so that engines cannot agree on them."""
+    """Return whether the op draws random numbers."""
     return any(parameter.name == "generator" for parameter in op.parameters)
 
 
@@ -48,7 +48,7 @@ def generator(op: Op) -> np.random.Generator:
 
 
 def calls(op: Op) -> Iterator[Application]:
-    """The op applied to arrays of float64: over `SHAPES` from its domain, then as its samples say."""
+    """Yield calls on float64 arrays, of `SHAPES` from its domain, and samples."""
     stream = generator(op)
     if op.elementwise and op.domain:
         for shapes in SHAPES[len(op.domain)]:
@@ -61,7 +61,7 @@ def calls(op: Op) -> Iterator[Application]:
 
 
 class Watching(NumPy):
-    """NumPy with random numbers, noting how it is asked to apply ops, and what was detached."""
+    """NumPy with random numbers that notes applied ops and detached arrays."""
 
     def __init__(self, stream: np.random.Generator) -> None:
         self.stream = stream
@@ -77,7 +77,7 @@ class Watching(NumPy):
 
 
 def application_in(op: Op, sample: str | Expr, stream: np.random.Generator) -> Application:
-    """The last application of `op` in a sample. What the sample detaches gets no gradient."""
+    """Return the last application of `op`; detached arrays get no gradient."""
     host = Watching(stream)
     with using_default_dtype(DOUBLE):
         evaluate(parse(sample) if isinstance(sample, str) else sample, {}, host, max_elements=10**5)
@@ -89,7 +89,7 @@ def application_in(op: Op, sample: str | Expr, stream: np.random.Generator) -> A
 
 
 def in_dtype(call: Application, dtype: np.dtype) -> Application:
-    """The same call with its floating arrays in another dtype; float64 ones that become complex get imaginary parts."""
+    """Return the call in another dtype; imaginary parts for complex ones."""
     stream = generator(call.op)
 
     def convert(array: np.ndarray) -> Any:
@@ -110,8 +110,10 @@ Arrays = tuple[np.ndarray | None, ...]
 
 @dataclass(frozen=True)
 class Answer:
-    """Values; gradients of every differentiable array (None where there is no derivative); in second order, of the
-    cotangents too."""
+    """Values, gradients by array, and in second order by cotangent.
+
+    A gradient is None where there is no derivative.
+    """
 
     values: Arrays
     gradients: Arrays | None = ()
@@ -199,7 +201,7 @@ def _again(side: Core | Reference, gradients: Any, inputs: list[Any], stream: np
 
 
 def drawn_like(array: np.ndarray, stream: np.random.Generator) -> np.ndarray:
-    """Random numbers of an array's shape and dtype, without symmetry, so that no transpose or flip goes unseen.
+    """Return random numbers of an array's shape and dtype, unsymmetric.
 
     Multiples of 1/64 below 2 in size, which every floating dtype holds exactly.
     """
@@ -249,9 +251,9 @@ def _tolerance(call: Application, answer: Answer) -> float:
 
 
 def differences(got: Answer, want: Answer, tolerance: float) -> list[str]:
-    """What is different, in words; empty where the answers agree.
+    """Return the differences in words; empty if the answers agree.
 
-    In second order, what is NaN in torch may be anything: it divides by the zeros that it has masked before.
+    In second order, NaN in torch may be anything: it divides by masked zeros.
     """
     found = _compared("value", got.values, want.values, tolerance)
     if got.gradients is not None and want.gradients is not None:
@@ -282,7 +284,7 @@ def largest(array: np.ndarray | None) -> float:
 def difference(
     got: np.ndarray | None, want: np.ndarray | None, tolerance: float, scale: float, *, lenient: bool = False
 ) -> str:
-    """What is wrong with `got`; nothing agrees with zeros alone, NaN with NaN, infinities with their like."""
+    """Describe an error of `got`; only zeros equal zeros, NaN equals NaN."""
     if got is None or want is None:
         other = want if got is None else got
         return "" if other is None or not np.any(other) else f"{got} instead of {want}"
@@ -298,7 +300,7 @@ def difference(
 
 
 def disagreements(call: Application, *, second_order: bool = False, want: Answer | None = None) -> list[str]:
-    """Where the core's answer differs from torch's, known as `want`, and from torch's at higher precision, rounded."""
+    """Return differences from torch, and from its rounded higher precision."""
     want = want or answer(REFERENCE, call, second_order=second_order)
     got = answer(CORE, call, second_order=second_order)
     allowed = tolerance(call, want)

@@ -1,4 +1,4 @@
-"""The core is complete without its accelerator, and no class but `Tensor` is accelerated."""
+"""The core is complete without its accelerator."""
 
 from __future__ import annotations
 

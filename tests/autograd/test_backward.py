@@ -1,4 +1,4 @@
-"""The sweep: it waits for every contribution, counts every use, and knows no depth."""
+"""Backward passes: contributions, repeated uses, deep graphs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every engine rejects the dtypes that torch has no kernel for, in the same words."""
+"""Every engine rejects dtypes without a torch kernel, in equal words."""
 
 from __future__ import annotations
 

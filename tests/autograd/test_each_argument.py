@@ -1,4 +1,4 @@
-"""Each argument of each op away from its default, one at a time, against torch in values, gradients and refusals."""
+"""Each argument of each op varied from its default, against torch."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def others(parameter: Parameter) -> Iterator[Any]:
 
 
 def asked_otherwise(op: Op) -> Iterator[tuple[str, Application]]:
-    """The argument, and a call with another one, of calls that give it no value."""
+    """Yield an argument and a call that gives it another value."""
     for call in islice(table.calls(op), 0, None, max(1, len(op.samples) // MOST)):
         given = {*call.kwargs, *(p.name for p in op.parameters[: len(call.args)])}
         for parameter in op.parameters if op.variadic is None else ():

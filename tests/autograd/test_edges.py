@@ -1,4 +1,4 @@
-"""Calls a little beyond those of the table, against torch: what it refuses is refused, all else has its values.
+"""Calls slightly beyond the table's, against torch.
 
 Each sample of each op is called again with a dimension more or less, with nothing along one, with one element more or
 less, and with every number and flag that stands in it changed by the least that there is.
@@ -79,7 +79,7 @@ Arrays = dict[str, np.ndarray]
 
 
 def resized(array: np.ndarray) -> Iterator[np.ndarray]:
-    """The same numbers in shapes near by; what is added stands the other way round: no matrix becomes singular."""
+    """Yield arrays of nearby shapes; added parts are reversed."""
     yield array[None]
     yield array[..., None]
     if array.ndim and array.size:
@@ -95,7 +95,7 @@ def resized(array: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def next_to(value: Any) -> tuple[Any, ...]:
-    """What is nearest to a number or a flag; nothing is to any other literal."""
+    """Return the nearest number or flag; None for other literals."""
     if isinstance(value, bool):
         return (not value,)
     if isinstance(value, int):
@@ -104,7 +104,7 @@ def next_to(value: Any) -> tuple[Any, ...]:
 
 
 def near(expr: Expr, arrays: Arrays) -> Iterator[tuple[str, Expr, Arrays]]:
-    """What is changed, the call and its tensors."""
+    """Yield a changed part, the call and its tensors."""
     for name, array in arrays.items():
         for other in map(np.array, resized(array)):
             yield f"{name} {list(other.shape)}", expr, {**arrays, name: other}
@@ -133,7 +133,7 @@ def answer(expr: Expr, tensors: dict[str, Any], host: Host) -> list[np.ndarray] 
 
 
 def unlike(expr: Expr, arrays: Arrays) -> str:
-    """How the core's answer differs from torch's; empty where it does not."""
+    """Describe the core's difference from torch; empty if there is none."""
     theirs = answer(expr, {name: TORCH.leaf(array, False) for name, array in arrays.items()}, TORCH.host)
     mine = answer(expr, arrays, NUMPY)
     if isinstance(mine, str) or isinstance(theirs, str):

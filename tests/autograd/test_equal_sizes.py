@@ -1,5 +1,7 @@
-"""Calls in which all sizes are equal, with a dimension more or less: what torch refuses is refused, all else has its
-values. Where sizes differ, much that has the wrong number of dimensions is refused for its sizes."""
+"""Calls in which all sizes are equal, against torch.
+
+With different sizes, many calls with a wrong number of dimensions are rejected for their sizes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an op changes in place, the running statistics of a norm, is as torch leaves it."""
+"""Running statistics of norms are changed in place as by torch."""
 
 from __future__ import annotations
 

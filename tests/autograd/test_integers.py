@@ -1,6 +1,6 @@
-"""What torch takes for an integer alone (a dimension, a shift, a number of classes) is no float here either.
+"""Floats are rejected where torch requires integers.
 
-And tensors of integers and of booleans have torch's values, where both take them.
+Tensors of integers and of booleans have torch's values, where both take them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def is_integer(value: Any) -> bool:
 
 
 def broken(value: Any) -> Any:
-    """The integer, or the first of several, as a float; None for anything else."""
+    """Return the integer, or the first of several, as a float; or None."""
     if is_integer(value):
         return value + 0.7
     if isinstance(value, (tuple, list)) and value and all(map(is_integer, value)):
@@ -83,7 +83,7 @@ OTHERS = {"topk", "add", "dropout", "polygamma", "istft"}
 
 
 def of_whole_numbers(call: Application, dtype: type) -> Application:
-    """The call with its floats three times as large and rounded, or, of booleans, by their sign."""
+    """Return the call with rounded floats; booleans by sign."""
 
     def whole(array: np.ndarray) -> np.ndarray:
         if array.dtype != table.DOUBLE:

@@ -1,4 +1,4 @@
-"""An op that computes with what the installed NumPy or SciPy lacks cannot be computed; it is not wrong."""
+"""A feature that the installed NumPy or SciPy lacks is Unsupported."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_function_that_scipy_lacks_is_unsupported(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_mistake_of_an_op_stays_one(with_forward: WithForward) -> None:
-    """An attribute that an array has not, an argument of a function of gradcheck's own, a dtype."""
+    """An array's attribute, a function of gradcheck's own, a dtype."""
 
     def own(x: Any) -> Any:
         return _unknown_argument(x, twice=True)  # type: ignore[call-arg]

@@ -1,4 +1,4 @@
-"""One tensor of a call in another dtype than the others: torch takes or refuses it, and so does the core, alike."""
+"""One tensor in another dtype: the core accepts what torch accepts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OTHERS = ("float32", "int64", "bool", "complex128")
 
 
 def with_one_in_another_dtype(call: Application) -> Iterator[tuple[str, Application]]:
-    """A dtype, and the call with one of its tensors in it, where there are several."""
+    """Yield a dtype, and the call with one of several tensors in it."""
     given = list(arrays(call.args, call.kwargs))
     for place in range(len(given)) if len(given) > 1 else ():
         for dtype in OTHERS:

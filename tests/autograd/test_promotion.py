@@ -1,4 +1,4 @@
-"""Operands of different dtypes and ranks, and Python numbers: the dtypes of results and gradients are torch's."""
+"""Promotion of dtypes, ranks and numbers gives torch's dtypes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ def applications(op: Op) -> Iterator[Application]:
 
 
 def torchs_slip(call: Application) -> bool:
-    """Where torch has no sense: it negates booleans in the gradient of atan2, and `tensor([True]) ** True` is one."""
+    """Return whether torch's result makes no sense.
+
+    It negates booleans in the gradient of atan2, and `tensor([True]) ** True`.
+    """
     kinds = [getattr(arg, "dtype", np.dtype(type(arg))).kind for arg in call.args]
     return (call.op.name == "atan2" and "b" in kinds) or (call.op.name == "pow" and kinds == ["b", "b"])
 

@@ -1,4 +1,4 @@
-"""One op's rules: shapes and dtypes of shares, conjugation, half precision, and rules that are wrong."""
+"""Pullback: shapes and dtypes, conjugation, half precision, wrong rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is computed rounds at random, by so much as its dtype rounds; what is moved or chosen stays."""
+"""Computed results round at random; moved or chosen data is exact."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_what_is_moved_chosen_or_exact_stays(function: Callable[[Any], Any]) -> 
 
 
 def test_a_sum_is_moved_at_its_terms() -> None:
-    """What is left of terms that cancel is what rounding has left of them."""
+    """Terms that cancel leave their rounding errors."""
     terms = np.array([1.1, 2.3, -3.4])
     assert abs(float(terms.sum())) < 4 * UNIT
     spread = np.std([float(np.sum(roundings(seed=seed).of(terms))) for seed in range(50)])
@@ -149,7 +149,7 @@ def test_results_written_into_an_array_are_moved_there() -> None:
 
 
 def test_what_is_saturated_is_no_exact_one() -> None:
-    """tanh of 20 is 1 in double precision; 1 less its square is what rounding leaves."""
+    """1 - tanh(20) is a rounding error in double precision."""
     left = [float(np.asarray(1 - np.tanh(roundings(seed=seed).of(np.array([20.0]))) ** 2)[0]) for seed in range(20)]
     assert 0 < np.max(np.abs(left)) < 16 * UNIT
 

@@ -1,4 +1,4 @@
-"""What torch refuses is refused: arguments that mean nothing, a little beyond those that do.
+"""Invalid arguments are rejected as by torch.
 
 What is refused by a kind that a case can name stands in `cases/edges/refusals.yaml`; these are the others.
 """

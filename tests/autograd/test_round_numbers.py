@@ -1,6 +1,6 @@
-"""Every op that has kinks at the numbers where they are, against torch: zeros, ties, and what stands in the call.
+"""Ops with kinks, at zeros, ties and thresholds, against torch.
 
-Of ties and thresholds each side of a comparison is right in itself; here the core follows torch, but for those listed.
+At a kink each side is a subgradient; the core follows torch, but for those listed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def is_asked(op: Op) -> bool:
 
 
 def numbers_of(call: Application) -> np.ndarray:
-    """What the call says, less and more than nothing, and what is left to 1; and numbers at which most ops turn."""
+    """Return the call's numbers, others around them, and usual thresholds."""
     try:
         said = [node.value for node in parse(call.owner).walk() if isinstance(node, Literal)]
     except InvalidCase:  # it is in words
@@ -65,7 +65,7 @@ def numbers_of(call: Application) -> np.ndarray:
 
 
 def at_round_numbers(call: Application, repeated: bool) -> Application:
-    """The same call of such numbers alone; once with repetitions, and once without as far as there are enough."""
+    """Yield the call on such numbers alone, with and without repeats."""
     numbers, stream = numbers_of(call), table.generator(call.op)
 
     def drawn(array: np.ndarray) -> np.ndarray:

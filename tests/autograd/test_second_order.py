@@ -1,4 +1,4 @@
-"""Gradients of gradients: rules called on tensors build a graph of their own, which flows back once more."""
+"""Second derivatives: rules on tensors build a graph of their own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Function = Callable[..., Any]
 
 
 class Side:
-    """One of the two: its functions, how it makes a leaf, and how it differentiates."""
+    """A side: its functions, leaves and differentiation."""
 
     def __init__(self, functions: Any, leaf: Callable[[np.ndarray], Any], grad: Callable[..., Any]) -> None:
         self.f, self.leaf, self.grad = functions, leaf, grad
@@ -74,7 +74,7 @@ LEAVES = (normal(4, 3), normal(3, 4, seed=1), normal(4, 3, seed=2))
 
 
 def both(compute: Callable[[Side, list[Any]], Any]) -> None:
-    """The same on both sides, and the results agree."""
+    """Assert that both sides agree."""
     ours = compute(OURS, [OURS.leaf(a) for a in LEAVES])
     theirs = compute(THEIRS, [THEIRS.leaf(a) for a in LEAVES])
     assert len(ours) == len(theirs) > 0
@@ -97,7 +97,7 @@ def test_hessian_vector_products(function: Function) -> None:
 
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_gradient_penalties(function: Function) -> None:
-    """The loss and how far the norm of its gradient is from 1, differentiated together."""
+    """A loss and its gradient's distance from norm 1, differentiated together."""
 
     def compute(side: Side, leaves: list[Any]) -> Any:
         loss = function(side.f, *leaves)
@@ -121,7 +121,10 @@ def test_third_derivatives(function: Function) -> None:
 
 
 def test_the_third_derivative_of_layer_norm_is_that_of_its_definition() -> None:
-    """torch's own kernel gets it wrong from the third derivative on, so both sides are compared with the definition."""
+    """torch's kernel is wrong from the third derivative on.
+
+    Both sides are compared with the definition.
+    """
 
     def third(side: Side, norm: Function) -> Any:
         leaves = [side.leaf(a) for a in LEAVES[:2]]

@@ -1,4 +1,4 @@
-"""Every default of the table against torch's own: of its Python functions, and of the schemas of what is built in."""
+"""Defaults of the table against those of torch's functions and schemas."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def functions_of(op: Op) -> list[Any]:
 
 
 def defaults_of(op: Op) -> dict[str, list[Any]]:
-    """By parameter, the defaults that torch has in one of its forms; a parameter that is required has none."""
+    """Return torch's defaults by parameter; required ones have none."""
     found: dict[str, list[Any]] = {}
     for function in functions_of(op):
         if inspect.isfunction(function):

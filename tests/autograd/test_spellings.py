@@ -1,4 +1,4 @@
-"""However a call is written, it is the same: by position, by names, and with every default."""
+"""A call by position, by names, or with all defaults is the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def spellings(op: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[Arguments]:
-    """The same arguments: all that may be by position, all by name, and both with what is left out."""
+    """Yield the arguments by position, by name, and with defaults."""
     bound = dict(zip((p.name for p in op.parameters), op.bind(args, kwargs), strict=True))
     given = len(args) if op.variadic is None else 0
     said = {*kwargs, *(p.name for p in op.parameters[:given])}

@@ -1,4 +1,4 @@
-"""The reverse sweep: a node passes its gradient on once all its children have reported, whatever is swept."""
+"""The reverse sweep passes a gradient on after all contributions."""
 
 from __future__ import annotations
 

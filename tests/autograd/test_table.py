@@ -1,4 +1,4 @@
-"""Every op of the table, by its own entry: against torch in values, gradients and gradients of gradients."""
+"""Every op against torch: values, first and second gradients."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ DROPPED = ("masked.median", "cholesky_inverse")
 
 
 def check_in_dtype(name: str, dtype: str) -> None:
-    """Where torch takes them."""
+    """Compare the calls that torch takes."""
     problems = []
     for call in table.calls(TABLE[name]):
         cast = table.in_dtype(call, dtypes.BY_NAME[dtype])
@@ -61,7 +61,7 @@ def check_in_dtype(name: str, dtype: str) -> None:
 
 @for_each_by_family(COMPARED)
 def test_gradients_of_gradients_are_torchs(name: str) -> None:
-    """Where torch has them."""
+    """Compare the second derivatives that torch has."""
     problems = []
     for call in table.calls(TABLE[name]):
         if want := torchs_answer(call, second_order=True):
@@ -181,7 +181,7 @@ DOCUMENTED = {"indices_or_sections", "p", "axis", "return_indices"}
 
 
 def torchs_forms(op: Op) -> list[dict[str, bool]]:
-    """The signatures of the counterpart; for each parameter whether it must be named."""
+    """Return the counterpart's signatures, and which parameters are named."""
     function = counterpart(op)
     if inspect.isfunction(function):
         signature = inspect.signature(function).parameters
@@ -194,7 +194,7 @@ def torchs_forms(op: Op) -> list[dict[str, bool]]:
 
 
 def _documented(op: Op, name: str, position: int) -> str:
-    """torch's documentation calls what is `self` inside by the name that the op has."""
+    """Return the documented name of a parameter that torch calls `self`."""
     if name != "self":
         return name
     return op.parameters[0].name if position == 0 else "input"

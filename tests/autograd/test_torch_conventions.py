@@ -1,4 +1,4 @@
-"""Subgradients that versions of torch take otherwise: the core's are those of the installed one, and of the others."""
+"""Subgradients of the installed torch, and of other versions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls that torch's own database of operators asks, in values and gradients, and others that no sample is."""
+"""Calls of torch's own operator database, in values and gradients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CALLS = [line for line in LINES if line and not line.startswith("#")]
 
 
 def op_of(text: str) -> str:
-    """What is called last."""
+    """Return the op that is called last."""
     expr = parse(text)
     assert isinstance(expr, Call), text
     return expr.op

@@ -1,4 +1,4 @@
-"""A watched backward pass: what is told, and that watching changes nothing."""
+"""A traced backward pass: its events, and no change of results."""
 
 from __future__ import annotations
 

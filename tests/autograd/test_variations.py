@@ -1,4 +1,4 @@
-"""Values and gradients of the table's calls in other sizes, in batches, and with other arguments, against torch.
+"""Calls of other sizes, in batches, with other arguments, against torch.
 
 Each sample of each op is called again with another size wherever one stands, with each number and flag in it changed,
 with five of each tensor in one batch, and with the first part of each alone. Where torch takes that, it is asked.
@@ -88,8 +88,10 @@ def called(op: Op, expr: Expr, owner: str) -> Iterator[Application]:
 
 
 def five_of(array: np.ndarray) -> np.ndarray:
-    """It and others of the same numbers, more than most dimensions have, in several orders and sizes; transposed in
-    turns where it is square, so that what is definite stays so."""
+    """Return five arrays of these numbers in other orders and sizes.
+
+    Square matrices are transposed in turns, so that definite ones stay so.
+    """
     if array.ndim > 1 and array.shape[-1] == array.shape[-2]:
         parts = [array, array.swapaxes(-1, -2)] * 3
     else:

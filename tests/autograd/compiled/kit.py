@@ -42,7 +42,7 @@ def compile_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def same(found: list[Any], wanted: list[Any]) -> bool:
-    """Whether two lists hold the same, arrays to the last bit."""
+    """Return whether two lists are equal, arrays to the last bit."""
     return len(found) == len(wanted) and all(map(_same, found, wanted))
 
 

@@ -1,4 +1,4 @@
-"""Recorded calls of NumPy give the bits of the forward that they were recorded from."""
+"""Recorded NumPy calls give the same bits as the traced forward."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ def traced(*shape: int) -> tuple[ArrayTrace, TracedArray]:
 
 
 def test_sums_of_few_are_added_up_in_the_same_order() -> None:
-    """One after the other, or in pairs from eight on: of numbers of very different sizes every order shows."""
+    """NumPy adds in sequence, from eight numbers on in pairs.
+
+    Numbers of very different sizes show the order.
+    """
     for length in range(1, 12):
         for shape, dim in (((3, length), 1), ((length, 3), 0), ((2, length, 2), 1), ((length,), 0)):
             stream = np.random.default_rng(length)

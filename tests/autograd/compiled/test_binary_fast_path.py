@@ -1,4 +1,4 @@
-"""The compiled operators give what the general way gives, bit for bit, and leave to it what they do not know."""
+"""Compiled operators give the general results, bit for bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Large values that nobody can read are released, and results are as if they were not."""
+"""Release of large unreadable values, without a change of results."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def graph(step: Callable[[Any, Any, Any], Any], times: int = 4) -> tuple[Tensor,
 
 
 def made_of(tensor: Tensor) -> list[Tensor]:
-    """All that is no leaf, from the last to the first along the first creators."""
+    """Return all nodes but leaves, along the first creators."""
     found = []
     while tensor.creation_op is not None:
         found.append(tensor)
@@ -152,7 +152,7 @@ def test_memory_does_not_grow_with_values_that_are_not_read() -> None:
 
 
 def test_rules_need_no_value_that_they_are_not_said_to_read() -> None:
-    """For every elementwise op: the shares are the same with everything released that no rule is said to read."""
+    """Shares of elementwise ops do not change if unread values are released."""
     wrong = []
     for name in sorted(TABLE):
         op = TABLE[name]

@@ -1,4 +1,4 @@
-"""A compiled function gives what `Op.general` and the rules give, bit for bit, for the whole table."""
+"""Compiled functions give the bits of `Op.general`, for all ops."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NAMES = sorted(name for name, op in TABLE.items() if not table.is_random(op))
 
 
 def drawn_again(call: Application, seed: int) -> Application:
-    """Return the call with other numbers, of the same sign and about the same size, and integers as they were."""
+    """Return the call with other floats of like sign and size."""
     stream = np.random.default_rng(seed)
 
     def other(array: np.ndarray) -> np.ndarray:
@@ -39,7 +39,7 @@ def drawn_again(call: Application, seed: int) -> Application:
 
 
 def outcome(call: Application, kind: type[Tensor] = Tensor) -> list[Any]:
-    """Return the values, and the gradients of every leaf, or how the call fails."""
+    """Return values and all leaves' gradients, or the error."""
     tracked = call.tracked or (True,) * len(list(arrays(call.args, call.kwargs)))
     flags = iter(tracked)
     leaves: list[Tensor] = []
@@ -63,7 +63,7 @@ def outcome(call: Application, kind: type[Tensor] = Tensor) -> list[Any]:
 
 
 def differing(applications: Iterator[Application], monkeypatch: pytest.MonkeyPatch) -> tuple[list[str], int]:
-    """Return the calls whose compiled function gives something else, and how many calls have one."""
+    """Return calls with differing results, and how many were compiled."""
     compile_at_once(monkeypatch)
     found, compiled = [], 0
     with using_default_dtype(table.DOUBLE):

@@ -1,4 +1,4 @@
-"""Exactly the classes that were accelerated take the fast path, and compiled functions can be dropped."""
+"""Only accelerated classes take the fast path; functions can be dropped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes of which the accelerator knows more: the form of their arrays, and how to compute released ones again."""
+"""Compiled nodes: the form of arrays, and recomputed released values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compiled sweep gives what the general one gives, and writes over nothing that somebody else holds."""
+"""The compiled sweep gives the general results, and overwrites nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.autograd.compiled.kit import leaf
 
 
 def graph(stream: np.random.Generator) -> tuple[list[Tensor], Tensor]:
-    """Return all tensors of a random graph that uses some of them more than once, and its last."""
+    """Return the tensors of a random graph with repeated uses, and its last."""
     made = [leaf(2, 3), leaf(3), leaf(2, 1, requires_grad=False)]
     for _ in range(12):
         one, other = (made[number] for number in stream.integers(len(made), size=2))
@@ -77,7 +77,7 @@ def test_sums_are_written_over_where_nobody_else_holds_them() -> None:
 
 
 def test_a_sum_that_one_other_holds_is_not_written_over() -> None:
-    """When `y` has its second contribution, the retained gradient of `z` alone holds the first beside the sweep."""
+    """The retained gradient of `z` holds the first contribution to `y`."""
     x = leaf(2, 3)
     y = x * 1.0
     z = (y * 2.0) * (y * 3.0) + y

@@ -1,4 +1,4 @@
-"""Recorded functions give NumPy's bits, specialized forwards those of the forwards."""
+"""Recorded functions and specialized forwards give NumPy's bits."""
 
 from __future__ import annotations
 

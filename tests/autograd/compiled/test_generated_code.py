@@ -1,4 +1,4 @@
-"""Generated functions give the same bits for large arrays too, and write over nothing that somebody holds."""
+"""Generated functions for large arrays: equal bits, nothing overwritten."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LARGE_ONES: list[Callable[[Tensor, Tensor], Any]] = [
 
 @pytest.mark.parametrize(("call", "dtype"), [*((call, "float64") for call in _LARGE_ONES), (_LARGE_ONES[0], "float32")])
 def test_large_arrays_give_the_same_bits(call: Any, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Gradients that only the sweep holds are written over, and `where` selects bits."""
+    """Gradients held by the sweep alone are overwritten; `where` uses bits."""
     compile_at_once(monkeypatch)
     stream = np.random.default_rng(3)
     x, w, seed = (stream.standard_normal(LARGE).astype(dtype) for _ in range(3))
@@ -44,7 +44,7 @@ def test_large_arrays_give_the_same_bits(call: Any, dtype: str, monkeypatch: pyt
 
 
 def test_a_large_gradient_that_somebody_holds_is_not_written_over() -> None:
-    """The seed, retained gradients, a sum that waits for more, and the array behind a view."""
+    """The seed, retained gradients, pending sums, arrays behind views."""
     x, seed = Tensor(np.full(LARGE, 2.0), requires_grad=True), np.full(LARGE, 3.0)
     for _ in range(2 * WORTH_IT):
         x.grad = None

@@ -30,7 +30,7 @@ def test_whether_a_gradient_is_required_is_asked_when_it_flows() -> None:
 
 
 def test_errors_of_rules_are_those_of_the_general_way() -> None:
-    """The rule of `logdet` asks for an inverse, which a singular matrix has not."""
+    """The rule of `logdet` needs an inverse, which a singular matrix lacks."""
     x, singular = Tensor(np.eye(2), requires_grad=True), Tensor(np.ones((2, 2)), requires_grad=True)
     with pytest.raises(DomainError) as general:
         grad(ops.logdet(singular), singular, np.ones(()))

@@ -1,4 +1,4 @@
-"""Straight-line code: an array is written over only where nobody reads it again."""
+"""Straight-line code reuses the memory of dead arrays alone."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_calls_that_nobody_reads_are_left_out() -> None:
 
 
 def test_the_last_line_may_write_to_the_given_array() -> None:
-    """Its owner is asked at run time, and never while a view of it may be read."""
+    """The owner decides at run time; never while a view may be read."""
     lines = ufunc("t1", "exp", "x"), ufunc("t2", "multiply", "g", "x")
     assert code(lines[1], kept="t2", given="g") == ["t2 = multiply(g, x, out=overwritable(g, x))"]
     assert code(*lines[::-1], ufunc("t3", "add", "t1", "t2"), kept="t2 t3", given="g")[0] == "t2 = multiply(g, x)"

@@ -1,4 +1,4 @@
-"""Traced values stand for all of their shape and dtype, and are never looked at."""
+"""Traced values stand for a shape and dtype, and have no values."""
 
 from __future__ import annotations
 

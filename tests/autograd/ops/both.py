@@ -1,4 +1,4 @@
-"""One expression or call, computed by the core and by torch: what they return, what flows back, what they raise."""
+"""An expression or call on both sides: the core and torch."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ NAMES: dict[str, np.ndarray] = {
 def outputs(
     engine: Any, text: str, names: dict[str, np.ndarray], *, tracked: bool = True
 ) -> tuple[list[Any], list[Any]]:
-    """What the expression returns, as a list, and the leaves that `names` became; they get gradients if `tracked`."""
+    """Return the results and the leaves of `names`, `tracked` or not."""
     leaves = {
         key: engine.leaf(array, tracked and dtypes.is_differentiable(array.dtype)) for key, array in names.items()
     }
@@ -59,7 +59,7 @@ def outputs(
 
 
 def agree(text: str, *, rtol: float = 1e-12, **names: np.ndarray) -> None:
-    """Values, and gradients for random cotangents, are equal; no gradient equals one of zeros."""
+    """Compare values and gradients for random cotangents; None equals zeros."""
     mine, my_leaves = outputs(CORE, text, names)
     theirs, their_leaves = outputs(TORCH, text, names)
     assert len(mine) == len(theirs)
@@ -93,7 +93,7 @@ def same(got: np.ndarray, want: np.ndarray, rtol: float) -> None:
 
 
 def raised(text: str, **names: np.ndarray) -> tuple[str, str]:
-    """The kinds of error of the core and of torch; empty for one that raises none."""
+    """Return both sides' kinds of error; empty if there is none."""
     return _kind(CORE, text, names), _kind(TORCH, text, names)
 
 
@@ -106,7 +106,7 @@ def _kind(engine: Any, text: str, names: dict[str, np.ndarray]) -> str:
 
 
 def refused(text: str) -> tuple[str, str]:
-    """The kinds of error of the core and of torch for an expression that draws its own arguments, as `randn(3)`."""
+    """Return both sides' kinds of error for an expression such as `randn(3)`."""
     host = table.Watching(np.random.default_rng(0))
     with pytest.raises(TensorError) as ours:
         evaluate(parse(text), {}, host)
@@ -117,9 +117,9 @@ def refused(text: str) -> tuple[str, str]:
 
 
 def agree_on_call(name: str, *args: Any, theirs: Any = None, rtol: float = 1e-12, **settings: Any) -> np.ndarray:
-    """Value and gradients, for a random cotangent, of an op and of torch's function of that name, or `theirs`.
+    """Compare an op with torch's function, or with `theirs`; return the value.
 
-    Floating arrays get gradients; NaN agrees with NaN. Returns the value.
+    Floating arrays get gradients, for a random cotangent; NaN equals NaN.
     """
     ours = [Tensor(a, requires_grad=_is_leaf(a)) if isinstance(a, np.ndarray) else a for a in args]
     other = [torch.tensor(a, requires_grad=_is_leaf(a)) if isinstance(a, np.ndarray) else a for a in args]
@@ -149,7 +149,7 @@ def close(got: np.ndarray, want: np.ndarray, rtol: float) -> None:
 
 
 def is_too_large(text: str) -> bool:
-    """Whether an expression of long columns `x`, `y` and of indices `i` is refused before its result is made."""
+    """Return whether an expression is rejected before its result is made."""
     names = {"x": np.zeros((100_000, 1)), "y": np.zeros((100_000, 1)), "i": np.zeros(100_000, np.int64)}
     try:
         evaluate(parse(text), names)
@@ -162,7 +162,7 @@ def is_too_large(text: str) -> bool:
 
 
 def refused_by_both(*cases: tuple[str, str]) -> Callable[[str, str], None]:
-    """The core and torch refuse each expression, which draws its own arguments, with an error of this kind."""
+    """Assert that both sides reject each expression with this kind of error."""
 
     @pytest.mark.parametrize(("kind", "text"), cases)
     def test(kind: str, text: str) -> None:
@@ -172,7 +172,7 @@ def refused_by_both(*cases: tuple[str, str]) -> Callable[[str, str], None]:
 
 
 def refused_as_by_torch(*texts: str) -> Callable[[str], None]:
-    """Each expression of `NAMES` is refused with an error of the kind of torch's."""
+    """Assert that each expression of `NAMES` is rejected as by torch."""
 
     @pytest.mark.parametrize("text", texts)
     def test(text: str) -> None:
@@ -183,7 +183,7 @@ def refused_as_by_torch(*texts: str) -> Callable[[str], None]:
 
 
 def told(wrong: dict[str, tuple[type[GradcheckError], Callable[[], Any]]]) -> Callable[[str], None]:
-    """Each call, by what is wrong with it, raises an error of this kind that has a message."""
+    """Assert that each call raises an error of this kind with a message."""
 
     @pytest.mark.parametrize("what", wrong)
     def test(what: str) -> None:

@@ -1,4 +1,4 @@
-"""Arithmetic: signs, quotients that are rounded, ends that are met exactly."""
+"""Arithmetic: signs, rounded quotients, exact ends."""
 
 from __future__ import annotations
 

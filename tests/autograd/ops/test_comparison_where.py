@@ -1,4 +1,4 @@
-"""Comparisons and choices: NaN, masks that are none, numbers in the place of infinities."""
+"""Comparisons and `where`: NaN, invalid masks, infinities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""einsum in every corner of its notation, and the products that are made of it."""
+"""einsum in all its notations, and products made of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolution and pooling: against sums over windows, and settings that do not fit."""
+"""Convolution and pooling, against sums over windows; bad settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Creators where a tensor of the table's samples cannot show it: tensors among lists, default dtypes."""
+"""Creators: tensors among lists, default dtypes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cross entropies: large scores, targets that are ignored, empty batches, what does not fit."""
+"""Cross entropies: large scores, ignored targets, empty batches, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Determinants of singular matrices too, where torch's own gradient is zero, and in logarithms."""
+"""Determinants of singular matrices, and their logarithms."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_large_regular_ones_agree_with_torch() -> None:
 
 @pytest.mark.parametrize("rank", [4, 3, 2, 1])
 def test_second_derivatives_of_any_rank(rank: int) -> None:
-    """Against differences over five points, which are exact for the minors: polynomials of degree 3."""
+    """Five-point differences are exact for minors, polynomials of degree 3."""
     matrix, probe, step = of_rank(rank, 4), normal(4, 4, seed=5), normal(4, 4, seed=6)
     leaf = Tensor(matrix, requires_grad=True)
     (first,) = grad(ops.det(leaf), leaf, create_graph=True)

@@ -1,4 +1,4 @@
-"""Diagonals and triangles beyond the table's samples: far offsets, odd dimensions, what is refused."""
+"""Diagonals and triangles: far offsets, odd dimensions, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The error function against the C library's, and where it is infinite, zero or not a number."""
+"""The error function, against the C library's, and its limits."""
 
 from __future__ import annotations
 

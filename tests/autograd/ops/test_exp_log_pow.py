@@ -1,4 +1,4 @@
-"""Exponentials, logarithms and powers: at zero, of negative numbers, of numbers that are no tensors."""
+"""Exponentials, logarithms and powers: zeros, negatives, numbers."""
 
 from __future__ import annotations
 

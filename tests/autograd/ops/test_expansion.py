@@ -1,4 +1,4 @@
-"""More of the same elements: what is refused, what torch does at the edges, and what it costs."""
+"""Repetition of elements: errors, edges as in torch, and cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Factorizations: both triangles, complex matrices, singular values that are equal, what has no factors."""
+"""Factorizations: triangles, complex and equal values, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Families' files: no name of an op hides behind that of a file, and every file has its test."""
+"""Files of families: names, tests, and loading on first use."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_every_name_is_listed_with_its_family() -> None:
 
 
 def test_a_family_loads_when_one_of_its_ops_is_asked_for() -> None:
-    """And hardly any other, nor SciPy; what has never been heard of loads none."""
+    """Few other families load, nor SciPy; an unknown name loads none."""
     program = """
 import sys
 from gradcheck.autograd import TABLE, lookup, ops

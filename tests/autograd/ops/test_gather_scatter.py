@@ -1,4 +1,4 @@
-"""gather, scatter and their kin: repeated and small indices, what is out of range, what does not fit."""
+"""gather, scatter and their kin: repeats, small indices, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every form of index, alone and mixed, against torch; and the adjoint that indexing's gradient is."""
+"""Every form of index against torch, and the adjoint of indexing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def for_torch(entry: Any) -> Any:
 
 @pytest.mark.parametrize("count", range(4))
 def test_mixtures_of_up_to_three(count: int) -> None:
-    """Value, gradient, number of elements and gradient of the gradient: or both sides refuse."""
+    """Compare values, sizes, first and second gradients; or both reject it."""
     forms = [form for form in FORMS if len(form) == count and sum(entry is Ellipsis for entry in form) <= 1]
     taken = 0
     for form in forms:
@@ -129,7 +129,7 @@ def test_what_is_no_index(index: Any, error: type[Exception]) -> None:
 
 
 def test_the_adjoint_is_the_transpose_of_indexing() -> None:
-    """`<index(x), g> == <x, adjoint(g)>`, and the adjoint's own gradient is indexing."""
+    """`<index(x), g> == <x, adjoint(g)>`; the adjoint's gradient is indexing."""
     for index in (1, slice(0, 2), (Ellipsis, None, 0), [2, 2, 0], ([0, 1], slice(None), [1, 1])):
         x = normal(3, 4, 2)
         got = ops.getitem(x, index)

@@ -1,4 +1,4 @@
-"""Inverses, solutions, factors and powers: singular, empty, complex and badly shaped matrices."""
+"""Inverses, solutions and powers: singular, empty, complex, bad shapes."""
 
 from __future__ import annotations
 

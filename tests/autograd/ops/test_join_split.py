@@ -1,4 +1,4 @@
-"""Joining and taking apart: mixed dtypes, empty pieces, and what does not fit."""
+"""Joining and splitting: mixed dtypes, empty pieces, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layers and attention: empty batches, masks, paddings, what is random or out of range."""
+"""Layers and attention: empty batches, masks, paddings, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses that compare numbers: kinks, infinities, empty batches, what does not fit."""
+"""Losses of numbers: kinks, infinities, empty batches, errors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_weighted_mean_divides_by_the_weights_but_that_of_huber_by_their_numbe
 
 
 def test_the_gradient_passes_the_bound_of_a_variance() -> None:
-    """As in torch: the variance counts as at least `eps`, but its gradient is taken there."""
+    """The variance is at least `eps`, but its gradient passes, as in torch."""
     agree_on_call("gaussian_nll_loss", normal(3), normal(3, seed=1), np.array([1.0, 1e-9, 2.0]))
 
 

@@ -1,4 +1,4 @@
-"""Matrix products: shapes of every kind, dtypes, what is refused, and what they cost."""
+"""Matrix products: shapes, dtypes, errors, cost."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_errors_say_both_shapes_and_both_dtypes() -> None:
 
 
 def test_a_batch_against_one_matrix_takes_one_product() -> None:
-    """The gradient of a shared matrix is a product over all rows, never one a batch that is then added up."""
+    """A shared matrix's gradient is one product over all rows."""
     made: list[tuple[int, ...]] = []
 
     class Watched(np.ndarray):

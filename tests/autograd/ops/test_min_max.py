@@ -1,4 +1,4 @@
-"""The larger and the smaller: ties, NaN, bounds that cross, all forms of `max`."""
+"""Maxima and minima: ties, NaN, crossing bounds, all forms of `max`."""
 
 from __future__ import annotations
 

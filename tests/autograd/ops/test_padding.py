@@ -1,4 +1,4 @@
-"""Padding with the tensor itself, cutting off, and what cannot be put around."""
+"""Padding: modes, negative sizes, errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wrong rules of the families that load when first asked for are seen, by the families' own samples."""
+"""Wrong rules of rare families fail on the families' own samples."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def wrong(rule: Any, change: Any) -> Any:
 
 
 def is_seen(family: list[Op]) -> bool:
-    """Whether some sample of the family comes out otherwise than in torch."""
+    """Return whether a sample of the family differs from torch."""
     for op in family:
         if op.torch and op.name not in table.TORCH_ERRS and not table.is_random(op):
             for call in table.calls(op):
@@ -50,7 +50,7 @@ def is_seen(family: list[Op]) -> bool:
 
 
 def is_eig_right() -> bool:
-    """Of the square of a matrix, put together of its eigenvectors, the gradient is known."""
+    """Return whether the gradient of a matrix's square by `eig` is right."""
     x, seed = Tensor(MATRIX, requires_grad=True), np.arange(9.0).reshape(3, 3)
     values, vectors = TABLE["linalg.eig"](x)
     square = TABLE["real"](vectors @ TABLE["diag"](values * values) @ TABLE["linalg.inv"](vectors))

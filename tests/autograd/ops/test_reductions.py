@@ -1,4 +1,4 @@
-"""Reductions: zeros in a product, degrees of freedom, and what has no mean."""
+"""Reductions: zeros in products, degrees of freedom, errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.autograd.ops.both import agree, normal, refused_by_both
 
 
 def test_zeros_in_a_product() -> None:
-    """The gradient of a product without division: one zero leaves one slope, two leave none."""
+    """One zero leaves one slope of a product, two leave none."""
     values = np.arange(1.0, 71.0) / 35
     for zeros in ([3], [3, 40]):
         x = Tensor(values, requires_grad=True)

@@ -1,4 +1,4 @@
-"""Other shapes and dtypes: what is refused, torch's edges, casts by name, of complex numbers, of the graph."""
+"""Shapes and dtypes: errors, edges as in torch, casts, `detach`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Softmax and its kin: large scores, what is masked, other dtypes, what is refused."""
+"""Softmax and its variants: large scores, masks, dtypes, errors."""
 
 from __future__ import annotations
 

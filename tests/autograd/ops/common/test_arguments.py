@@ -1,4 +1,4 @@
-"""What ops refuse; numbers converted and added up."""
+"""Checks of arguments; casts and sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dimensions and sizes: counted from the end, given alone or in lists, or wrong."""
+"""Dimensions and sizes: negative, alone, in lists, or wrong."""
 
 from __future__ import annotations
 

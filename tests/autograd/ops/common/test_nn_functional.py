@@ -1,4 +1,4 @@
-"""What ops of `torch.nn.functional` share: half precision rounded once, reductions, checks."""
+"""Helpers for `torch.nn.functional`: rounding, reductions, checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Subscripts sorted out: basic parts first, then index arrays, and how much comes out."""
+"""Subscripts: basic parts, index arrays, the size of results."""
 
 from __future__ import annotations
 
