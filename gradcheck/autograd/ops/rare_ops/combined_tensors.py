@@ -83,12 +83,16 @@ def _observations(input: Any, name: str) -> Any:
     return ops.reshape(input, (1, prod(input.shape))) if input.ndim < 2 else input
 
 
+def _are_valid_weights(weights: np.ndarray) -> bool:
+    """Compare as plain numbers, so that no branch of the graph is recorded."""
+    return bool(weights.any()) and float(weights.min()) >= 0
+
+
 def _weights(fweights: Any, aweights: Any, size: int) -> Any:
     for weights in (fweights, aweights):
         if weights is not None and list(weights.shape) != [size]:
             raise ShapeMismatch(f"cov: weights of shape {list(weights.shape)} for {size} observations")
-        plain = None if weights is None else np.asarray(ops.detach(weights))
-        if plain is not None and not (plain.any() and plain.min() >= 0):
+        if weights is not None and not _are_valid_weights(np.asarray(ops.detach(weights))):
             raise ArgumentError("cov takes weights from 0 up, and not all of them 0")
     if fweights is None or aweights is None:
         return aweights if fweights is None else fweights
