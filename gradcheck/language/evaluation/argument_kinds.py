@@ -33,6 +33,12 @@ class CallArgument(NamedTuple):
     dtypes: DtypeSet | None  # of a tensor there; None where all are taken
 
 
+def _read_table(text: str) -> dict[str, str]:
+    """Return the entry of each name in a table of lines `entry: names`."""
+    rows = (line.split(": ") for line in text.strip().split("\n"))
+    return {name: entry for entry, names in rows for name in names.split()}
+
+
 #: Kinds by the parameter's name.
 _NAMES = """
 tensor: input A B a b x y x1 x2 input1 input2 anchor positive negative target mat mat1 mat2 vec vec1 vec2 batch1 batch2
@@ -45,7 +51,7 @@ integer: offset diagonal length decimals k m start_dim end_dim
 list: tensors
 dtype: dtype
 """
-_BY_NAME = argument_dtypes.read_table(_NAMES)
+_BY_NAME = _read_table(_NAMES)
 #: Kinds by `op.parameter`; "anything" leaves the check to the op.
 _OPS = """
 tensor: scaled_dot_product_attention.value index_add.source index_add.index gather.index scatter.index scatter_add.index
@@ -78,7 +84,7 @@ sizes: view_copy.size
 optional sizes: _upsample_bilinear2d_aa.output_size
 word: cdist.compute_mode
 """
-_BY_OP = argument_dtypes.read_table(_OPS)
+_BY_OP = _read_table(_OPS)
 #: Elementwise ops whose first operand may be a number.
 _NUMBER_FIRST = frozenset({"xlogy", "special.xlog1py", "special.zeta", "float_power", *ARITHMETIC})
 #: Elementwise ops whose second operand is a tensor too.
