@@ -1,7 +1,6 @@
 """Names of ops as attributes of tensors and formulas.
 
 Each is an attribute of the class; with `__getattr__`, Python would look up every attribute ten times as slowly.
-    The attribute of this name, until somebody asks for it.=>    A placeholder for an attribute until its first use.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ class Methods:
 
 
 class Offered:
-    """The attribute of this name, until somebody asks for it.
+    """A placeholder for an attribute until its first use.
 
     find  `find(name, kind)` returns the attribute of that class and sets it, or raises AttributeError
     """

@@ -5,15 +5,18 @@ It knows nodes, ops and their rules; never expressions, cases or engines. The co
 
 Ops on tensors go by functions that are compiled for the kinds of arguments that occur often (`calls`,
 `binary_fast_path`), from what forwards and rules do when they are traced. Backward passes go by the plans that these
-functions give their results (`plans`, `compiled_sweep`). Large values that nobody can read any more are released
+functions give their results (`plans`, `compiled_sweep`). Large values that can no longer be read are released
 (`buffer_release`).
 
 Imports run one way: buffer_release, straight_line_code → compiled_node → tracing → array_tracing → fast_forwards →
 generated_code → plans → binary_fast_path, compiled_sweep → calls.
 
-To make one op faster, read its record in `ops/` and its entry in `fast_forwards`, if it has one: `grep -rnE 'def
-reshape|np\\.reshape' gradcheck/autograd` finds both. Its forward is traced, so write it with NumPy functions that
-`fast_forwards` has entries for, or add one. Only a forward that looks at values needs an entry of its own there.
+To make one op faster, read its record in `ops/` and its entry in `fast_forwards`, if it has one:
+
+    grep -rnE 'def reshape|np\\.reshape' gradcheck/autograd
+
+Its forward is traced, so write it with NumPy functions that `fast_forwards` has entries for, or add one. Only a forward
+that looks at values needs an entry of its own there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Release large values that nobody can read again.
+"""Release large values that can no longer be read.
 
 No rule reads `h * w` of `h * w + x`, and no name refers to it. A graph holds its nodes, and these hold their values.
 torch keeps the values that rules read, and frees all others with their handles. Here the handle is the node itself, so

@@ -242,7 +242,7 @@ _KINDS = {
     "irfft": (_complex_to_real, False, "The inverse transform of numbers whose other half mirrors them: real ones"),
     "hfft": (_complex_to_real, True, "The transform of numbers whose other half mirrors them: real ones"),
 }
-#: torch refuses a real transform of complex numbers.
+#: torch has no real transform of complex numbers.
 _TAKEN = {_complex_transform: FULL, _complex_to_real: FULL, _real_to_complex: FULL_REAL}
 _SAMPLES = {
     _complex_transform: (
