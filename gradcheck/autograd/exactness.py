@@ -58,7 +58,10 @@ def _is_exact_product(a: np.ndarray, b: np.ndarray, product: np.ndarray) -> np.n
 
 
 def _fits_product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return a mask of products that have no more digits than fit."""
+    """Return a mask of products that have no more digits than fit.
+
+    A power of two adds none; but another way to the same result, such as by its reciprocal, may round.
+    """
     if not b.ndim:
         return _has_at_most(a, _ALL - _digits_of(float(b)))
     return _fits_product(b, a) if not a.ndim else np.asarray(_digits(a) + _digits(b) <= _ALL)

@@ -225,7 +225,7 @@ def _quick_reduction(
     if x.dtype != np.float64 or not 0 < x.size <= SMALL or len(axes) != 1 or axes[0] is None or rest:
         return None
     along, shape = x.shape[axes[0]], np.empty(x.shape).sum(axis, keepdims=keepdims).shape
-    if ufunc is np.add and along < 8:
+    if ufunc is np.add and along < 8:  # from eight numbers on, NumPy does not add one after the other
         rows = (*x.shape[: axes[0]], 1, *x.shape[axes[0] + 1 :])
         places = np.broadcast_to(np.arange(prod(rows)).reshape(rows), x.shape).ravel()
         return lambda x: np.bincount(places, x.ravel()).reshape(shape)
