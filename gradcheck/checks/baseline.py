@@ -1,6 +1,9 @@
-"""Known failures: claims that failed when a baseline was written do not fail a run again; others do, and so does a
-claim that no longer fails, until it is taken out. And how near to each other those came that hold: what has drifted
-apart since is told."""
+"""Known failures and measured agreement of an earlier run.
+
+A claim that failed when the baseline was written does not fail a run again. Any other failing claim does, and so does
+a listed claim that passes now, until it is removed from the file. A baseline may also hold how closely passing claims
+agreed, so that drift is noticed.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,10 @@ _FAILING = ("crashed", "invalid", "failed", "xpassed")
 
 @dataclass(frozen=True, slots=True, order=True)
 class KnownClaim:
-    """What fails in a case: a claim, by all that tells it from others, its numbers apart; or an error, whose kind is
-    then `what`, and whose text, where a file is invalid, `formula`."""
+    """A claim that fails in a case, or the kind of an error.
+
+    An error has its kind as `what`; an invalid file has the error's text as `formula`.
+    """
 
     what: str
     tensor: str = ""
@@ -31,15 +36,16 @@ class KnownClaim:
 
     @property
     def name(self) -> str:
-        """For people."""
+        """Return the name that reports show."""
         return f"{self.what} of {self.tensor}" if self.tensor else self.what
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What is known to fail, by the ids of cases and the names of files that cannot be read, as they are seen from the
-    folder of the `file` that it is written down in; and how near claims came that held, by the same ids. Drift is
-    `measured` where it is asked for."""
+    """Known failures and agreements by case id, and the file with them.
+
+    Ids are relative to the folder of `file`. `measures_drift` is set where a run compares agreements.
+    """
 
     file: str
     claims: Mapping[str, frozenset[KnownClaim]] = field(default_factory=dict)
@@ -47,15 +53,18 @@ class Baseline:
     measures_drift: bool = False
 
     def key(self, id: str) -> str:
-        """How the baseline calls a case, wherever the run began."""
+        """Return a case's id relative to the folder of the baseline."""
         file, colons, name = id.partition("::")
         folder, base = os.path.split(file)
         seen = os.path.join(_relative_folder(os.getcwd(), os.path.dirname(self.file), folder), base)
         return f"{seen.replace(os.sep, '/').removeprefix('./')}{colons}{name}"
 
     def apply_to(self, found: CaseResult, fail_on_drift: bool = False) -> CaseResult:
-        """The result as one that was expected, if all that fails was known; as an unexpected pass, if some of what was
-        known holds now. As it is, where anything else fails. What has drifted is told, or fails it."""
+        """Return the result with its known failures and its drift applied.
+
+        The status becomes `xfailed` if exactly the known claims fail, and `xpassed` if some of them pass now. Any
+        other failure leaves it unchanged. Drift is added to the result, and fails it with `fail_on_drift`.
+        """
         id = self.key(found.id)
         judged = self._apply_known(found, self.claims.get(id))
         drift = drifted_claims(found, self.agreement.get(id, {}))
@@ -78,7 +87,7 @@ class Baseline:
         return replace(found, status="xfailed", known=fact("known_failure", file=self.file))
 
     def vanished_cases(self, result: RunResult) -> list[str]:
-        """The ids of cases that fail, in files of which cases ran, that are no more."""
+        """Return known failing ids that no longer exist in files that ran."""
         return sorted(self.claims.keys() & self._vanished_ids(result))
 
     def _vanished_ids(self, result: RunResult) -> set[str]:
@@ -88,9 +97,11 @@ class Baseline:
         return {one for one in known if one not in ids and one.partition("::")[0] in files}
 
     def updated(self, result: RunResult, whole: bool, is_there: Callable[[str], bool]) -> Baseline:
-        """What fails and what agrees in this result, which knows of no baseline. What did not run stays, where its
-        file `is_there`; but not what is no more in files of which `whole` says that all cases ran. A case whose code
-        may not run did not."""
+        """Return the baseline with the failures and agreements of a result.
+
+        Entries of cases that did not run stay if `is_there` finds their file. With `whole`, all cases of each file
+        ran, so ids that no longer exist are dropped. A case whose code was not allowed to run counts as not run.
+        """
         ran = {self.key(case.id): case for case in result.cases if not _is_code_blocked(case)}
         gone = {*ran, *(self._vanished_ids(result) if whole else ())}
         failures = {id: failing_claims(case) for id, case in ran.items()}
@@ -105,12 +116,12 @@ class Baseline:
 
 @lru_cache(maxsize=10_000)
 def _relative_folder(cwd: str, here: str, folder: str) -> str:
-    """The way from one folder to another, by whatever links they are reached; both as they are seen from the first."""
+    """Return the path from `here` to `folder`, links resolved."""
     return os.path.relpath(*(os.path.realpath(os.path.join(cwd, one)) for one in (folder, here)))
 
 
 def failing_claims(case: CaseResult) -> frozenset[KnownClaim]:
-    """All that fails in a case."""
+    """Return all claims and errors that fail in a case."""
     if case.status not in _FAILING:
         return frozenset()
     found = {_claim(c) for c in case.comparisons if c.status in FAILING_STATUSES} | {
@@ -133,5 +144,5 @@ def _error(error: Failure) -> KnownClaim:
 
 
 def _is_checked(claim: KnownClaim, found: CaseResult) -> bool:
-    """Whether the run would have shown it: engines are not all asked every time."""
+    """Return whether the run compared the engine that the claim is about."""
     return claim.engine in ("", "case") or any(claim.engine == c.engine for c in found.comparisons)

@@ -1,4 +1,4 @@
-"""The kinds of claims, in the one order in which they are told."""
+"""The kinds of claims, in the order in which reports show them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from enum import StrEnum
 
 
 class ClaimKind(StrEnum):
-    """What is claimed, in the order in which causes stand before their consequences: an error spoils values, a wrong
-    value gradients, never the reverse."""
+    """A kind of claim; causes stand before their consequences.
+
+    An error spoils values, and a wrong value spoils gradients, never the reverse.
+    """
 
     RAISES = "raises"
     VALUE = "value"
@@ -17,46 +19,46 @@ class ClaimKind(StrEnum):
     EXPECTED = "expected"
     FORMULA = "formula"
     NODE_JVP = "node_jvp"  # one op's Jacobian-vector product alone
-    JVP = "jvp"  # how a tensor changes where the inputs move along random directions
+    JVP = "jvp"  # a tensor's tangent along random directions of the inputs
     DOT_PRODUCT = "dot_product"  # `<u, J v> = <J.T u, v>`: forward against reverse mode
     GRADIENT2 = "gradient2"  # second order: a gradient of `<gradient, probe>`
-    CODE = "code"  # how somebody's own code behaves beyond its numbers
+    CODE = "code"  # the behaviour of user code beyond its numbers
     WRONG_FORMULA = "wrong_formula"
     CHECK = "check"
 
     @property
     def rank(self) -> int:
-        """Its place in the order of causes; what the file expects stands where it is about the same thing."""
+        """Its place in the order of causes, by its subject."""
         return _RANKS[self]
 
     @property
     def subject(self) -> ClaimKind:
-        """What it is about: what the file expects of a value or a gradient is about that value or gradient."""
+        """The kind of tensor it is about: an expected value is about the value."""
         return _SUBJECTS.get(self, self)
 
     @property
     def is_stated_by_file(self) -> bool:
-        """Whether the file states it, beyond what engines are compared in."""
+        """True if the file states it, beyond comparing engines."""
         return self in _OF_FILE
 
     @property
     def is_general(self) -> bool:
-        """Whether it must hold at any numbers and sizes."""
+        """True if it must hold at any numbers and sizes."""
         return self in (ClaimKind.FORMULA, ClaimKind.WRONG_FORMULA, ClaimKind.CHECK)
 
     @property
     def is_about_gradient(self) -> bool:
-        """Whether it says what one tensor's first gradient is."""
+        """True if it states one tensor's first gradient."""
         return self in (ClaimKind.GRADIENT, ClaimKind.EXPECTED, ClaimKind.FORMULA)
 
     @property
     def is_asked_for_by_run(self) -> bool:
-        """Whether it is compared only where the run says so: forward mode, second order."""
+        """True if only an option of the run enables it."""
         return self in _OF_RUN
 
     @property
     def is_about_value(self) -> bool:
-        """Whether it says what one tensor's forward value is."""
+        """True if it states one tensor's forward value."""
         return self.subject is ClaimKind.VALUE
 
 

@@ -1,4 +1,4 @@
-"""Context: all that belongs to one case while it is checked: its options, engines and points, and what was found."""
+"""Everything that belongs to one case while it is checked."""
 
 from __future__ import annotations
 
@@ -19,36 +19,38 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Context:
-    """One case on its way through the stages. `case` is in the run's dtype; `found` grows from stage to stage."""
+    """One case on its way through the stages; `found` grows with each."""
 
     case: Case
     options: Options
     engines: Engines
     points: Points
-    errors: tuple[Failure, ...] = ()  # what was raised, or not raised, against what the case says
+    errors: tuple[Failure, ...] = ()  # raised, or not raised, unlike the case states
     found: list[Comparison] = field(default_factory=list)
-    failed_explanations: list[Failure] = field(default_factory=list)  # how looking for explanations failed
-    #: What the exact oracle says of formulas, by tensor and text, for each problem by its id.
+    failed_explanations: list[Failure] = field(default_factory=list)  # errors of the search for explanations
+    #: Proofs of the exact oracle, by the id of a problem, then by tensor and formula text.
     proofs: dict[int, dict[tuple[str, str], Proof]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, case: Case, options: Options, engines: Engines) -> Context:
-        """The context of one case, its own numbers drawn. Raises InvalidCase where they cannot be."""
+        """Return a case's context, with its own numbers drawn.
+
+        Raises InvalidCase if they cannot be drawn.
+        """
         chosen = options.apply(case)
         meant = engines.only(case.only)
         return cls(chosen, options, meant, Points(draw(chosen, options.seed), meant))
 
     @property
     def can_be_checked(self) -> bool:
-        """Whether the reference has evaluated the graph, and nothing was raised that should not have been: else there
-        is nothing to hold claims against."""
+        """True if the reference evaluated the graph without unexpected errors."""
         want = self.points.own.want
         return bool(want.states) and not self.errors and not (want.error and want.error.kind == "unsupported")
 
     def is_requested(self, found: Comparison) -> bool:
-        """Whether the run's mode asks for it: in forward mode engines' gradients are nobody's business."""
+        """Return whether the run's mode asks for a comparison."""
         return self.options.mode != "forward" or found.what not in (ClaimKind.NODE, ClaimKind.GRADIENT)
 
     def amend(self, which: Callable[[Comparison], bool], change: Callable[[Comparison], Comparison]) -> None:
-        """Change what earlier stages found, where `which` holds."""
+        """Apply `change` to each earlier comparison that `which` selects."""
         self.found = [change(c) if which(c) else c for c in self.found]

@@ -1,7 +1,6 @@
-"""What a run of cases has exercised: ops of the table, gradient rules, arguments, and lines of an engine's own source.
+"""Which ops, rules, arguments and source lines a run of cases uses.
 
-Noted from outside, by Python's hook for tracers, so that a run that nobody asks this of pays nothing.
-A branch that no case takes shows as lines that none runs. Only this thread is looked at.
+`sys.settrace` records it, so that a run without `--coverage` costs nothing. Only the current thread is traced.
 """
 
 from __future__ import annotations
@@ -28,8 +27,10 @@ Lines = dict[str, set[int]]
 
 @dataclass(slots=True)
 class Coverage:
-    """What was exercised, and what there is: `rules` are pairs of an op and the argument whose gradient it is,
-    `arguments` those that have a default and were given another value. `rules` are the core's alone."""
+    """Used and existing ops, rules, arguments and lines.
+
+    `rules` are pairs of an op and an argument of the core. `arguments` have a default and were given another value.
+    """
 
     ops: set[str] = field(default_factory=set)
     rules: Names = field(default_factory=set)
@@ -39,19 +40,19 @@ class Coverage:
 
     @property
     def all_rules(self) -> Names:
-        """All rules of the table."""
+        """All gradient rules of the op table."""
         pairs = ((op, position) for op in whole_table().values() for position, rule in enumerate(op.rules) if rule)
         return {(op.name, op.parameters[min(at, len(op.parameters) - 1)].name) for op, at in pairs}
 
     @property
     def all_arguments(self) -> Names:
-        """All parameters of the table that have a default."""
+        """All parameters of the op table that have a default."""
         return {(op.name, p.name) for op in whole_table().values() for p in op.parameters if not p.required}
 
 
 @contextmanager
 def measure_coverage(engines: Sequence[str]) -> Iterator[Coverage]:
-    """Notes all that happens inside; `engines` are named as for a run, the core where there is none."""
+    """Record coverage while the block runs; no engine means the core."""
     left = {str(path): _lines_by_function(path) for path in files_of(engines or ("core",))}
     found = Coverage(all_lines={file: set().union(*functions.values()) for file, functions in left.items()})
     notes = {_call_host.__code__: _note_op, cotangent_of.__code__: _note_core_rule}
@@ -81,7 +82,7 @@ def measure_coverage(engines: Sequence[str]) -> Iterator[Coverage]:
 
 
 def _note_op(found: Coverage, names: dict[str, Any]) -> None:
-    """An op that a graph applies, by an engine; those of formulas have other hosts."""
+    """Record an op that a graph applies by an engine, not by a formula."""
     op: Op = names["op"]
     if not type(names["host"]).__module__.startswith("gradcheck.engines"):
         return
@@ -101,7 +102,7 @@ def _is_not_default(value: Any, default: Any) -> bool:
 
 
 def _note_core_rule(found: Coverage, names: dict[str, Any]) -> None:
-    """A rule of the core; what has none passes zeros on."""
+    """Record a gradient rule that the core used."""
     op, position = names["op"], names["position"]
     found.ops.add(op.name)
     if position < len(op.rules) and op.rules[position] is not None:
@@ -112,7 +113,10 @@ def _note_core_rule(found: Coverage, names: dict[str, Any]) -> None:
 
 
 def files_of(engines: Sequence[str]) -> list[Path]:
-    """An engine's own source: of the core the ops, of `FILE.py:NAME` the file, of `module:NAME` the module."""
+    """Return each engine's own source files.
+
+    The core's are those of its ops; `FILE.py:NAME` and `module:NAME` name theirs.
+    """
     found: list[Path] = []
     for engine in engines:
         owner, _, name = engine.rpartition(":")
@@ -127,12 +131,12 @@ def files_of(engines: Sequence[str]) -> list[Path]:
 
 
 def lines_of(path: Path) -> set[int]:
-    """The lines inside functions that can run."""
+    """Return the executable lines inside functions of a file."""
     return set().union(*_lines_by_function(path).values())
 
 
 def _lines_by_function(path: Path) -> dict[tuple[int, str], set[int]]:
-    """By the first line and the name of a function, those of its lines that can run."""
+    """Return executable lines by a function's first line and name."""
     found: dict[tuple[int, str], set[int]] = {}
     stack = [compile(path.read_text(encoding="utf-8"), str(path), "exec")]
     while stack:

@@ -1,8 +1,8 @@
-"""A case's gradients as formulas that a person can read: derived, simplified, written, read back and verified.
+"""Derive a case's gradients as formulas that a person can read.
 
-Nothing is handed out that was not parsed again from its own text and found equal to the core's gradient, at the case's
-own numbers and, where values or sizes can vary, at others; what the exact oracle can prove it proves. A formula whose
-simplified form does not hold is given as it was derived.
+Each formula is derived, simplified, written, parsed again and then compared with the core's gradient: at the case's
+own numbers and, where values or sizes can vary, at others. The exact oracle proves it where it can. If the simplified
+form does not hold, the form as derived is returned.
 """
 
 from __future__ import annotations
@@ -36,18 +36,19 @@ from gradcheck.language.symbolic.simplify.simplifier import Simplifier
 from gradcheck.language.symbolic.symbolic_gradients import MAX_NODES, definitions, derive_gradients
 from gradcheck.notebook_repr import NotebookRepr
 
-#: In a graph of no more entries, gradients are also looked for in closed form.
+#: In graphs of at most this many entries, gradients are also derived in closed form.
 MAX_EXPANDED_ENTRIES = 32
-#: Of the text of a formula as it is read back; a case file takes only shorter ones.
+#: The longest formula text that is parsed again; a case file allows less.
 MAX_LENGTH = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class DerivedFormula:
-    """The gradient of one tensor. It holds at so many `points`, the case's own first; at that one `alone` where it has
-    numbers of the case in it, or a form that depends on a size. `proved` is the exact oracle's bound on accepting it
-    wrongly, None without a proof; `lasting` whether it also holds for what has accumulated when the case has ended. It
-    is about points where none of `nonzero` is 0.
+    """The formula of one tensor's gradient, and where it holds.
+
+    `points` counts the points at which it holds. `is_case_specific`: it holds at the case's own numbers only.
+    `proof_bound` is the chance of a false proof, None without a proof. `holds_accumulated`: it also holds for the
+    gradient at the end of the case. It applies where no expression of `nonzero` is 0.
     """
 
     tensor: str
@@ -62,9 +63,11 @@ class DerivedFormula:
 
 @dataclass(frozen=True, slots=True)
 class Explanation(NotebookRepr):
-    """What a case computes, and its gradients after the pass `step`. `why_not` says why there are none; `proved_at` the
-    sizes that proofs are about, where they are not the case's own; `incoming` are the roots whose gradient is what
-    comes in and no formula."""
+    """The values of a case and its gradient formulas after pass `step`.
+
+    `why_not` says why there are none. `proved_at` holds the sizes of the proofs where they are not the case's own.
+    `incoming` are roots whose gradient is the incoming one.
+    """
 
     case: Case
     problem: Problem
@@ -78,7 +81,7 @@ class Explanation(NotebookRepr):
 
 
 class _NotDerived(Exception):
-    """Why a gradient has no formula, as a Fact."""
+    """Raised if a gradient has no formula, with the reason as a Fact."""
 
     def __init__(self, why: Fact) -> None:
         super().__init__(why)
@@ -86,10 +89,11 @@ class _NotDerived(Exception):
 
 
 def explain(case: Case, seed: int | None = None, *, expand: bool | None = None) -> Explanation:
-    """The formulas of the last backward pass that a case completes; with `expand` without `grad(…)` of intermediates,
-    where it is None only those that are shorter so.
+    """Derive the formulas of the last backward pass that a case completes.
 
-    Raises InvalidCase where the case's own numbers cannot be drawn.
+    With `expand`, formulas have no `grad(…)` of intermediates; None expands only those that get shorter.
+
+    Raises InvalidCase if the case's own numbers cannot be drawn.
     """
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), quiet():
         own = Point(draw(case, seed), Engines((), Core()))
@@ -121,7 +125,7 @@ def _last_pass(case: Case, evaluation: Evaluation) -> int | None:
 
 
 class _Explainer:
-    """The formulas of one pass of a case, looked for at its own numbers and elsewhere."""
+    """Derives the formulas of one backward pass."""
 
     def __init__(self, own: Point, step: int, expand: bool | None) -> None:
         self.case, self.expand = own.problem.case, expand
@@ -133,22 +137,22 @@ class _Explainer:
         self.incoming: list[str] = []
 
     def derive_all(self) -> tuple[dict[str, Expr], tuple[DerivedFormula, ...]]:
-        """Steps and formulas, all of which hold; what does not hold when simplified comes as it was derived.
+        """Return steps and formulas that hold at every point.
 
-        Raises _NotDerived, or Unsupported, where a gradient cannot be written down.
+        Raises _NotDerived or Unsupported if a gradient cannot be written as a formula.
         """
         raw = derive_gradients(self.problem, expand=bool(self.expand), most=None)
         self.incoming = [name for name, expr in raw.items() if expr == Gradient(name)]
-        ways = self._forms({name: expr for name, expr in raw.items() if name not in self.incoming})
-        chosen = {name: next(of) for name, of in ways.items()}
-        bound: set[str] = set()  # what holds at the case's own numbers alone
+        forms = self._forms({name: expr for name, expr in raw.items() if name not in self.incoming})
+        chosen = {name: next(of) for name, of in forms.items()}
+        bound: set[str] = set()  # formulas that hold at the case's own numbers only
         while True:
             found = DerivationCheck(self.passes, self._write_and_parse(chosen), chosen, bound)
             wrong = [name for name in chosen if not found.holds(name)]
             if not wrong:
                 return found.derivation.let, tuple(self._derived_formulas(found, chosen, bound))
             for name in wrong:
-                other = next(ways[name], None)
+                other = next(forms[name], None)
                 if other is not None:
                     chosen[name] = other
                 elif found.may_be_case_specific(name):
@@ -157,7 +161,7 @@ class _Explainer:
                     raise _NotDerived(found.why_not(name))
 
     def _forms(self, raw: Mapping[str, Expr]) -> dict[str, Iterator[GradientForm]]:
-        """Each gradient simplified, in closed form where that is shorter; with all guards; and as it was derived."""
+        """Yield each gradient's forms, from the shortest to the raw one."""
         samples = [one.sample() for one in self.passes.small or self.passes.all]
         single = len(self.case.steps) == 1
         found = simplifier(self.problem, samples, single)
@@ -168,18 +172,18 @@ class _Explainer:
         spoken = drop_brackets(simple, found.properties)
         guarded = cache(lambda: simplifier(self.problem, samples, single, guards=True).simplify(raw))
 
-        def ways(name: str) -> Iterator[GradientForm]:
+        def forms(name: str) -> Iterator[GradientForm]:
             nonzero = tuple(found.properties.assumed_divisors(simple[name]))
             yield GradientForm(spoken[name], nonzero)
             yield GradientForm(simple[name], nonzero)
             yield GradientForm(guarded()[name])
             yield GradientForm(raw[name], is_raw=True)
 
-        return {name: ways(name) for name in raw}
+        return {name: forms(name) for name in raw}
 
-    def _write_and_parse(self, ways: Mapping[str, GradientForm]) -> Derivation:
-        """With steps, and as it is read back from its text."""
-        shared = extract_steps({name: way.expr for name, way in ways.items()}, taken_names(self.case, self.problem))
+    def _write_and_parse(self, forms: Mapping[str, GradientForm]) -> Derivation:
+        """Return formulas with shared steps, parsed again from their text."""
+        shared = extract_steps({name: form.expr for name, form in forms.items()}, taken_names(self.case, self.problem))
         longest = max(tree_sizes({**shared.let, **shared.formulas}).values(), default=0)
         if longest > MAX_NODES:
             raise _NotDerived(fact("formula_too_long", parts=longest))
@@ -193,7 +197,7 @@ class _Explainer:
         )
 
     def _derived_formulas(
-        self, found: DerivationCheck, ways: Mapping[str, GradientForm], bound: Collection[str]
+        self, found: DerivationCheck, forms: Mapping[str, GradientForm], bound: Collection[str]
     ) -> Iterator[DerivedFormula]:
         lasting = found.holding_accumulated() if len(self.case.steps) > 1 else None
         for name, formula in found.derivation.formulas.items():
@@ -207,19 +211,21 @@ class _Explainer:
                 name in bound,
                 found.proof_bound(name),
                 lasting is None or name in lasting,
-                ways[name].nonzero,
+                forms[name].nonzero,
             )
 
 
 def taken_names(case: Case, problem: Problem) -> set[str]:
-    """The names that a step of a derivation cannot have."""
+    """Return the names that a step of a derivation cannot have."""
     return {*problem.sizes, *case.dims, *problem.inputs, *problem.constants, *case.graph, *case.let}
 
 
 def simplifier(problem: Problem, points: Sequence[Sample], single: bool, *, guards: bool = False) -> Simplifier:
-    """What simplifies formulas for the gradients of a problem whose one step is a backward pass. Where it is the
-    `single` one, and starts from one element, the gradient there is 1; of several passes it is what they add up to.
-    With `guards`, what holds for all numbers but 0 is left alone."""
+    """Return a simplifier for the gradients of a one-pass problem.
+
+    If the case is that `single` pass and starts from one element, its incoming gradient is 1. With `guards`,
+    expressions that guard against 0 stay.
+    """
     (seeds,) = problem.seeds
     ones = [name for name, seed in seeds.items() if seed is None and single and len(seeds) == 1]
     facts = PartProperties(points, InternPool(), ones, [*problem.inputs, *problem.case.graph], list(problem.sizes))

@@ -1,4 +1,4 @@
-"""Derived formulas held to what the core computes: at every point, at the corners, and before the exact oracle."""
+"""Check derived formulas against the core and the exact oracle."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from gradcheck.oracles.exact.prove import prove
 
 
 class GradientForm(NamedTuple):
-    """A way to write a gradient. It holds where none of `nonzero` is 0; `raw` as it was derived."""
+    """A form of a gradient, valid where no expression of `nonzero` is 0.
+
+    `is_raw`: as it was derived, not simplified.
+    """
 
     expr: Expr
     nonzero: tuple[Expr, ...] = ()
@@ -29,24 +32,24 @@ class GradientForm(NamedTuple):
 
 
 class DerivationCheck:
-    """Formulas, each written in some way, and how they do. The `bound` ones hold at the case's own numbers alone."""
+    """Compares formulas at all points; some hold at one point only."""
 
     def __init__(
         self,
         passes: BackwardPoints,
         derivation: Derivation,
-        ways: Mapping[str, GradientForm],
-        bound: Collection[str] = (),
+        forms: Mapping[str, GradientForm],
+        case_specific: Collection[str] = (),
     ) -> None:
         self.derivation = derivation
-        self._passes, self._forms, self._case_specific = passes, ways, bound
+        self._passes, self._forms, self._case_specific = passes, forms, case_specific
         self._let = {name: Claim.of(expr) for name, expr in derivation.let.items()}
         self._claims = {name: Claim.of(expr) for name, expr in derivation.formulas.items()}
         self._statuses = self._compare_at([one.alone for one in passes.all])
         self._proofs = self._prove()
 
     def _compare_at(self, points: Sequence[Point]) -> dict[str, list[str]]:
-        """How each formula compares with the core's gradient after the last step of each point."""
+        """Return each formula's statuses after the last step of each point."""
         found: dict[str, list[str]] = {name: [] for name in self._claims}
         for point in points:
             claims = self._claims_at(point)
@@ -59,7 +62,7 @@ class DerivationCheck:
         return StepClaims(point.with_claims(replace(point.problem.case, let=self._let)), len(point.want.states) - 1)
 
     def _prove(self) -> dict[str, Proof]:
-        """What the exact oracle says of those that are to hold for any values."""
+        """Prove the formulas that must hold for any values."""
         if not self._passes.small:
             return {}
         problem = self._passes.proof_problem
@@ -71,17 +74,19 @@ class DerivationCheck:
         return self._proofs[name].status if name in self._proofs else "unsupported"
 
     def holds(self, name: str) -> bool:
-        """Whether it can be shown: it holds at every point, or is proved where rounding leaves that open; with a
-        condition, it is proved."""
-        found, way, status = set(self._statuses[name]), self._forms[name], self._status(name)
+        """Return whether a formula passes everywhere, or is proved.
+
+        A proof decides where rounding does not. A formula with a condition needs one.
+        """
+        found, form, status = set(self._statuses[name]), self._forms[name], self._status(name)
         if name in self._case_specific:
             return self._statuses[name][0] == "passed"
         if status == "refuted" or not found <= ({"passed", "undecided"} if status == "proved" else {"passed"}):
             return False
-        return (not way.nonzero or status == "proved") and (way.is_raw or not self._differs_at_corner(name))
+        return (not form.nonzero or status == "proved") and (form.is_raw or not self._differs_at_corner(name))
 
     def _differs_at_corner(self, name: str) -> bool:
-        """Whether it differs from a gradient at a corner, but by being undefined where it says so."""
+        """Return whether it differs at a corner where it should be defined."""
         for corner in self._passes.corners:
             gradient = corner.gradients.get(name)
             try:
@@ -95,28 +100,30 @@ class DerivationCheck:
         return False
 
     def may_be_case_specific(self, name: str) -> bool:
-        """Whether it holds at the case's own numbers alone: since it has some of them in it, or incoming gradients that
-        no formula can name, those below another root, which are written out."""
+        """Return whether a formula holds at the case's own numbers only.
+
+        It contains some of these numbers, or an incoming gradient below another root, which no formula can name.
+        """
         refuted = self._status(name) == "refuted"
         return self._statuses[name][0] == "passed" and (
             not refuted or bool(inner_roots(self._passes.proof_problem.case))
         )
 
     def why_not(self, name: str) -> Fact:
-        """Why it cannot be shown."""
+        """Return why a formula is not accepted."""
         if self._status(name) == "refuted":
             return fact("derived_is_refuted", tensor=name)
         return fact("derived_does_not_hold", tensor=name)
 
     def point_count(self, name: str) -> int:
-        """At how many points it equals the core's gradient."""
+        """Return at how many points it equals the core's gradient."""
         return self._statuses[name].count("passed")
 
     def proof_bound(self, name: str) -> float | None:
-        """The probability of proving it wrongly; None without a proof."""
-        return self._proofs[name].bound if self._status(name) == "proved" else None
+        """Return the chance of a false proof; None without a proof."""
+        return self._proofs[name].case_specific if self._status(name) == "proved" else None
 
     def holding_accumulated(self) -> set[str]:
-        """Those that also hold for what has accumulated when the case has ended."""
+        """Return the formulas that hold for the gradients at the end."""
         ended = self._compare_at([one.whole for one in self._passes.all])
         return {name for name, statuses in ended.items() if set(statuses) == {"passed"}}

@@ -9,19 +9,21 @@ from collections.abc import Mapping
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.facts import Fact, fact
 
-#: So many times farther apart is drift: three digits, more than another order of summation costs.
+#: A relative error this many times larger is drift. Another order of summation costs less.
 DRIFT_FACTOR = 1_000.0
 
 
 def agreements(found: CaseResult, known: Mapping[str, float]) -> dict[str, float]:
-    """How near each claim of a case came at its own numbers, relatively, as a power of ten; what is `known` and has not
-    changed by more than drift stays as it is, so that what is written down changes only where something has."""
+    """Return the agreement of each claim as a power of ten.
+
+    A `known` value stays unless the claim has drifted, so that the file changes only then.
+    """
     now = {name: _rounded(near) for name, near in _measured_agreements(found).items()}
     return {name: known[name] if _has_not_drifted(known.get(name), near) else near for name, near in now.items()}
 
 
 def drifted_claims(found: CaseResult, known: Mapping[str, float]) -> tuple[Fact, ...]:
-    """The claims that were `known` to come nearer."""
+    """Return a fact for each claim that agrees much less than it did."""
     return tuple(
         fact("has_drifted", claim=name, was=known[name], now=near)
         for name, near in _measured_agreements(found).items()
@@ -30,7 +32,7 @@ def drifted_claims(found: CaseResult, known: Mapping[str, float]) -> tuple[Fact,
 
 
 def _measured_agreements(found: CaseResult) -> dict[str, float]:
-    """How near the claims come that hold, at worst, by what they are called; those that it is known of."""
+    """Return the worst measured agreement of each passing claim, by name."""
     claims: dict[str, float] = {}
     for c in found.comparisons:
         if c.status == "passed" and c.agreement is not None and c.trial is None:
@@ -40,8 +42,10 @@ def _measured_agreements(found: CaseResult) -> dict[str, float]:
 
 
 def _drift_name(c: Comparison, seed: int) -> str:
-    """`gradient of x by core`, `formula of x: 2 * x`; with all that tells numbers of one run from those of another: who
-    is asked, against whom, in which dtype, at which seed, as far as that is not as usual."""
+    """Return a claim's name in the file: `gradient of x by core`.
+
+    Engine, reference, dtype and seed are included where they are not the usual ones.
+    """
     parts = [f"{c.what.replace('_', ' ')} of {c.tensor}"]
     parts += [f"after step {c.step + 1}"] if c.step else []
     parts += [f"by {c.engine}"] if c.engine not in ("", "case") else []

@@ -1,4 +1,4 @@
-"""What a case's gradients come to, to be written into its file: the reference's, where all else that is said holds."""
+"""Compute a case's gradients by the reference, to be written to its file."""
 
 from __future__ import annotations
 
@@ -14,24 +14,25 @@ from gradcheck.checks.scheduling.sequential import engine_sessions, make_checker
 from gradcheck.language.case import Case
 from gradcheck.language.sampling import draw
 
-#: More numbers than these are no help in a file.
+#: Larger gradients are not written.
 MAX_ELEMENTS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The gradients of a case by the names of its inputs, None for none; or none at all, and the result that says why
-    not."""
+    """A case's gradients by input, or the result that says why not."""
 
     case: Case
     gradients: Mapping[str, np.ndarray | None]
     result: CaseResult
-    large: tuple[str, ...] = ()  # those of too many numbers
+    large: tuple[str, ...] = ()  # inputs with too large a gradient
 
 
 def snapshots(cases: list[Case], options: Options, anew: bool = False) -> list[Snapshot]:
-    """Those of every case, each of inputs that the file expects nothing of; with `anew`, of all inputs. Code that
-    may not run is not asked: it changes nothing of what the reference says."""
+    """Return a snapshot of each case, of inputs without an expected value.
+
+    With `anew`, of all inputs. Code that is not allowed to run does not matter here.
+    """
     engines = engines_of(options)
     check = make_checker(options, engines)
     found = []

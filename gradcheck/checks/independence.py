@@ -1,5 +1,8 @@
-"""Which formulas of a case equal the one that is derived from the core's own rules: right as they are, they are no
-independent evidence for these rules. Two formulas are equal here if they simplify to the same expression."""
+"""Find formulas that equal the one derived from the core's own rules.
+
+Such a formula is right, but not independent evidence for these rules. Two formulas are equal if they simplify to the
+same expression.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ from gradcheck.language.symbolic.symbolic_gradients import derive_gradients
 
 
 def note_derived(result: CaseResult, case: Case, options: Options, engines: Engines) -> CaseResult:
-    """The result with a note on each formula that equals the derived one; only where one backward pass is all."""
+    """Note each formula that equals the derived one, in one-pass cases."""
     if result.status != "passed" or not case.formulas or [step.action for step in case.steps] != ["backward"]:
         return result
     chosen = options.apply(case)
@@ -41,7 +44,7 @@ def note_derived(result: CaseResult, case: Case, options: Options, engines: Engi
 
 
 def derived_claims(problem: Problem) -> set[tuple[str, str]]:
-    """The tensors and texts of the formulas that equal a derived one, by children or closed."""
+    """Return tensor and text of each formula that equals a derived one."""
     case = problem.case
     point = Point(pass_alone(problem, 0), Engines((), Core()))
     claims = [(name, claim) for name, listed in case.formulas.items() for claim in listed]
@@ -63,7 +66,7 @@ def derived_claims(problem: Problem) -> set[tuple[str, str]]:
 
 
 def inline_steps(root: Expr, let: Mapping[str, Claim]) -> Expr:
-    """The expression with the steps of a derivation in place of their names; each is written out once."""
+    """Return the expression with the steps of a derivation inlined."""
     known: dict[int, tuple[Expr, Expr]] = {}
     steps: dict[str, Expr] = {}
 

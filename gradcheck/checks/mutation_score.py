@@ -1,4 +1,4 @@
-"""Power: what mutation testing finds out about one case, as data; `mutation` measures it."""
+"""The mutation score of one case, as data; `mutation` measures it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from gradcheck.facts import Fact
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A mutation that changes a gradient somewhere: what was made wrong, and where; `caught_by` is the evidence that
-    shows it ("gradient", "node", "formula", "trial" or "proof"), empty where none does."""
+    """A planted mistake that changes some gradient.
+
+    `caught_by` names the check that sees it ("gradient", "node", "formula", "trial" or "proof"); empty if none does.
+    """
 
     kind: Fact
     where: Fact
@@ -20,8 +22,10 @@ class Mutant:
 
 @dataclass(frozen=True, slots=True)
 class MutationScore:
-    """What the checks of one case would catch: its mutants, and for each tensor the smallest relative error that is
-    seen. `equivalent` mutations change nothing, here or elsewhere, and are not among the mutants."""
+    """The mutants of a case, and the smallest error seen in each tensor.
+
+    `equivalent` mutations change nothing and are not among the mutants.
+    """
 
     mutants: tuple[Mutant, ...]
     equivalent: int = 0
@@ -29,15 +33,15 @@ class MutationScore:
 
     @property
     def caught(self) -> int:
-        """How many mutants something shows."""
+        """The number of mutants that some check catches."""
         return len(self.mutants) - len(self.survivors)
 
     @property
     def survivors(self) -> tuple[Mutant, ...]:
-        """Those that nothing shows."""
+        """The mutants that no check catches."""
         return tuple(mutant for mutant in self.mutants if not mutant.caught_by)
 
     @property
     def is_vacuous(self) -> bool:
-        """Whether nothing that could go wrong would be noticed."""
+        """True if no mistake would be noticed."""
         return self.caught == 0

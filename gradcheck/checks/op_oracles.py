@@ -1,6 +1,6 @@
-"""What serves an op besides its own gradient rule, found by asking: its samples are evaluated, and differentiated.
+"""Find which oracles can check an op, by differentiating its samples.
 
-An op that is composed of others is served by what serves every part of it, and its parts are what its samples record.
+An oracle serves a composite op if it serves each op that the samples record.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from gradcheck.language.expr.parser import parse
 from gradcheck.language.random_streams import RANDOM_OPS, RandomHost, random_direction, stream
 from gradcheck.oracles.exact.dual_numbers import EXACT_RULES
 
-#: What an op may be asked in, as torch names them.
+#: The dtypes that are tried, by their torch names.
 DTYPES = ("float64", "float32", "float16", "bfloat16", "complex128", "complex64")
-#: What the arguments of an op refuse, and what its forward trips over in a dtype that it does not take.
+#: Errors of an op's arguments, and of its forward in an unsupported dtype.
 _RAISED_ERRORS = (GradcheckError, ValueError, TypeError, ArithmeticError, LookupError, NotImplementedError)
 
 
 @dataclass(frozen=True, slots=True)
 class OpOracles:
-    """Who can say what an op's derivative is; nobody of one that has none.
+    """The oracles of an op, and the dtypes in which it has gradients.
 
-    `parts` are the ops with rules of their own that its samples come to, itself if it has one.
+    `parts` are the ops with their own rules that its samples use.
     """
 
     parts: tuple[Op, ...] = ()
@@ -44,17 +44,17 @@ class OpOracles:
 
     @property
     def has_exact(self) -> bool:
-        """Whether the exact oracle has an action for each part."""
+        """True if the exact oracle supports each part."""
         return bool(self.parts) and all(part.name in EXACT_RULES for part in self.parts)
 
     @property
     def uses_complex_step(self) -> bool:
-        """Whether each part is analytic; differences serve all others."""
+        """True if each part is analytic; others use differences."""
         return bool(self.parts) and all(part.analytic for part in self.parts)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """In words that stand for them everywhere: `complex step`."""
+        """The oracles' names, as in `complex step`."""
         if not self.parts:
             return ()
         numeric = "complex step" if self.uses_complex_step else "differences"
@@ -63,13 +63,13 @@ class OpOracles:
 
 
 def op_oracles(op: Op) -> OpOracles:
-    """Who serves this op, by its own samples, in double precision; and in which dtypes it can be differentiated."""
+    """Return the oracles of an op in double precision, and its dtypes."""
     if op.name in RANDOM_OPS:
         return OpOracles()
-    if any(op.rules) and not calls_of(op):  # a part of others, which nobody writes
+    if any(op.rules) and not calls_of(op):  # part of other ops, without a sample of its own
         return OpOracles((op,), second_order=True)
     with quiet(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # NumPy's opinions on dtypes that an op may refuse
+        warnings.simplefilter("ignore")  # of NumPy about dtypes that an op may reject
         parts = {
             part: None for root in _differentiable_results(op, "float64", _has_gradient) for part in _ops_in_graph(root)
         }
@@ -85,7 +85,7 @@ def op_oracles(op: Op) -> OpOracles:
 
 
 def calls_of(op: Op) -> tuple[str, ...]:
-    """Its samples, and a call in its domain, of an elementwise op."""
+    """Return an op's samples; for elementwise ops, a call in its domain too."""
     if not (op.elementwise and op.domain):
         return op.samples
     count = sum(p.required for p in op.parameters)
@@ -94,7 +94,7 @@ def calls_of(op: Op) -> tuple[str, ...]:
 
 
 class _LeafDrawing(RandomHost):
-    """What makes tensors out of nothing makes leaves, which require a gradient."""
+    """A host on which creators return leaves that require a gradient."""
 
     def __init__(self, name: str, dtype: np.dtype) -> None:
         super().__init__(stream(0, name), dtype)
@@ -115,7 +115,7 @@ def _has_tensor(args: tuple[Any, ...]) -> bool:
 
 
 def _differentiable_results(op: Op, dtype: str, is_right: Callable[[Tensor, list[Tensor]], bool]) -> Iterator[Tensor]:
-    """The results of the op's samples in this dtype that can be differentiated."""
+    """Yield results of the op's samples that are differentiable."""
     chosen = dtypes.BY_NAME[dtype]
     for text in calls_of(op):
         host = _LeafDrawing(text, chosen)
@@ -135,7 +135,7 @@ def _has_gradient(root: Tensor, leaves: list[Tensor]) -> bool:
 
 
 def _has_second_gradient(root: Tensor, leaves: list[Tensor]) -> bool:
-    """By a sweep that records itself, and one through that; forward mode is the same two, the other way about."""
+    """Return whether the root can be differentiated twice."""
     seed = Tensor(random_direction(root.data, stream(0, "cotangent")), requires_grad=True)
     first = [g for g in grad([root], leaves, [seed], create_graph=True, retain_graph=True) if g is not None]
     if not all(isinstance(g, Tensor) for g in first):  # the rule is not written in ops

@@ -1,4 +1,4 @@
-"""Options: what a run is told, in one list; and the engines that it names."""
+"""The options of a run, and the engines that it names."""
 
 from __future__ import annotations
 
@@ -24,21 +24,24 @@ if TYPE_CHECKING:
 
     from gradcheck.cache.cache import Cache
 
-#: Who is asked beyond the engines: the numeric oracle about what failed, about every gradient, or nobody.
+#: When the numeric oracle runs: for gradients that failed, for all gradients, or never.
 ORACLES = ("auto", "numeric", "none")
-#: Which derivatives of engines are compared: gradients, Jacobian-vector products, or both, and with each other.
+#: Which derivatives of engines are compared: gradients, Jacobian-vector products, or both.
 MODES = ("reverse", "forward", "both")
 
 
-#: The engines that are tested, and the reference, as a run names them.
+#: The tested engines and the reference, as a run names them.
 EngineNames = tuple[tuple[str | Engine, ...], str | Engine]
 
 
 @dataclass(frozen=True, slots=True)
 class ShrinkEffort:
-    """How many failing cases are shrunk, with how many candidates each and together (counted in small ones, see
-    `shrinking.shrinker.Budget`); and whether those that fail by what their file claims are too, of which only sizes and
-    numbers can be made smaller."""
+    """The number of failing cases to shrink, and of their candidates.
+
+    `candidates` limits each case and `total_candidates` all, counted in small ones
+    (`shrinking.shrinker.CandidateBudget`). With `shrinks_claims`, cases that fail by a claim of their file are shrunk
+    too, in sizes and numbers only.
+    """
 
     cases: int
     candidates: int
@@ -46,7 +49,7 @@ class ShrinkEffort:
     shrinks_claims: bool
 
 
-#: What is done unasked, and what `--shrink` does.
+#: By default, and with `--shrink`.
 QUICK, THOROUGH = (
     ShrinkEffort(3, 100, 200, shrinks_claims=False),
     ShrinkEffort(1_000, 2_000, 120_000, shrinks_claims=True),
@@ -55,37 +58,43 @@ QUICK, THOROUGH = (
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """Other choices, fields of `Options` by name, for the cases of some files: `patterns` are absolute paths of files
-    and folders, with `*` for anything."""
+    """Other options, by field name, for the cases of some files.
+
+    `patterns` are absolute paths of files and folders, with `*` for anything.
+    """
 
     patterns: tuple[str, ...]
     choices: Mapping[str, Any]
 
     def applies_to(self, case: Case) -> bool:
-        """Whether the case stands in such a file."""
+        """Return whether the case is in such a file."""
         file = os.path.abspath(case.place.file)
         return any(fnmatchcase(file, pattern) or fnmatchcase(file, f"{pattern}{os.sep}*") for pattern in self.patterns)
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """One run's choices; None leaves each case's own. Raises UsageError for choices that make no sense.
+    """The options of one run; None keeps a case's own choice.
 
-    `engines` are tested, against `reference`: names (what `--engine` takes) or engines. `rtol` and `atol` replace every
-    tolerance, `seed` every case's own, `dtype` every case's; `timeout` is in seconds, for each case; `memory` in bytes,
-    what a case may take besides what is there, by default half of the machine's. `oracle` "numeric" checks every
-    gradient against differences of the forward too, not only what failed ("auto"); "none" never asks. `mode` says which
-    derivatives engines are held to: gradients ("reverse"), Jacobian-vector products ("forward"), or both, and that they
-    agree. `order` 2 checks gradients of gradients too. `power` plants faults in what passes and counts those that are
-    caught; `derived` notes which formulas equal the derived ones. The run stops after `maxfail` cases that failed,
-    crashed or are invalid. `shrink` looks for the smallest reproductions of failures. Unless `explained`, only verdicts
-    count, and no failure is looked into; unless `corrected`, nothing is suggested instead of what is wrong. Cases are
-    checked in so many processes as there are `jobs`, or by the `executor`: what `--executor` takes, or what makes one.
-    With `in_workers`, one job has a process of its own, too. None of these changes what is found. Python that cases
-    name runs only with `allow_code`; torch computes on the `device`. What is in the `baseline` is known to fail; what
-    has drifted since it was written is told, and with `fail_on_drift` fails; what is in the `cache` need not be
-    computed again. Where an override is for a case, its choices hold for it; of several, the last. `today` (ISO 8601)
-    is past the date of an `xfail`, or not.
+    `engines` are tested against `reference`: names, as for `--engine`, or engines.
+    `rtol` and `atol` replace every tolerance, `seed` and `dtype` those of every case. `timeout` is in seconds for
+    each case. `memory` is in bytes on top of what the process has, by default half of the machine's.
+    `oracle` "numeric" checks every gradient against finite differences, "auto" only those that failed, "none" no
+    gradient.
+    `mode` selects gradients ("reverse"), Jacobian-vector products ("forward"), or both and their agreement. `order` 2
+    adds gradients of gradients.
+    `power` measures the mutation score of passing cases; `derived` notes formulas that equal the derived ones.
+    The run stops after `maxfail` cases that failed, crashed or are invalid. `shrink` looks for smallest
+    reproductions. Without `explained` failures get no explanation, without `corrected` no suggestion.
+    Cases run in `jobs` processes, or by the `executor`: a name as for `--executor`, or a factory. With `in_workers` a
+    single job has its own process too. None of these changes a result.
+    Code that cases name runs only with `allow_code`; torch computes on `device`.
+    Failures in the `baseline` are known; drift since it was written is reported, and fails with `fail_on_drift`.
+    Results in the `cache` are not computed again.
+    The last of the `overrides` that applies to a case wins. `today` (ISO 8601) decides whether the date of an `xfail`
+    is past.
+
+    Raises UsageError for invalid values.
     """
 
     engines: Sequence[str | Engine] = ("core",)
@@ -139,42 +148,42 @@ class Options:
 
     @property
     def engine_names(self) -> EngineNames:
-        """What says which engines are asked."""
+        """The engines and the reference, as a key."""
         return tuple(self.engines), self.reference
 
     @property
     def tolerance(self) -> StatedTolerance | None:
-        """What replaces every tolerance; None where the run says nothing."""
+        """The tolerance that replaces every other; None if the run has none."""
         measured = self.baseline is not None and self.baseline.measures_drift
         silent = self.rtol is None and self.atol is None and not measured
         return None if silent else StatedTolerance(self.rtol, self.atol, measured)
 
     def apply_baseline(self, found: CaseResult) -> CaseResult:
-        """The result as the baseline, if there is one, would have it."""
+        """Return the result as the baseline, if any, changes it."""
         return found if self.baseline is None else self.baseline.apply_to(found, self.fail_on_drift)
 
     def override_values(self, name: str) -> list[Any]:
-        """What overrides choose for it, each that does."""
+        """Return the values that overrides choose for a field."""
         return [one.choices[name] for one in self.overrides if name in one.choices]
 
     @property
     def uses_workers(self) -> bool:
-        """Whether cases are checked by other processes than the run's own."""
+        """True if other processes than the run's own check the cases."""
         return self.jobs > 1 or self.in_workers or self.executor is not None
 
     @property
     def limits_time(self) -> bool:
-        """Whether any case has a limit to its time."""
+        """True if any case has a time limit."""
         return self.timeout is not None or bool(self.override_values("timeout"))
 
     @property
     def max_memory(self) -> int | None:
-        """What any case may take; None for what is usual."""
+        """The largest memory limit of any case; None for the default."""
         sizes = [self.memory, *self.override_values("memory")]
         return None if None in sizes else max(sizes)
 
     def of(self, case: Case) -> Options:
-        """Those that hold for one case."""
+        """Return the options that apply to one case."""
         if not self.overrides:
             return self
         held = tuple([one for one in self.overrides if one.applies_to(case)])
@@ -188,7 +197,7 @@ class Options:
         return known[0]
 
     def apply(self, case: Case) -> Case:
-        """The case in the run's dtype; a complex case stays complex."""
+        """Return the case in the run's dtype; a complex case stays complex."""
         if self.dtype is None or self.dtype == case.dtype:
             return case
         wanted = dtypes.BY_NAME[self.dtype]
@@ -197,16 +206,16 @@ class Options:
         return replace(case, dtype=wanted.name)
 
     def seed_of(self, case: Case) -> int:
-        """The seed that the case is drawn with."""
+        """Return the seed that the case is drawn with."""
         return case.seed if self.seed is None else self.seed
 
     def reproduce(self, case: Case) -> str:
-        """The command that checks this case alone, as it was checked here; quoted for a shell."""
+        """Return the shell command that checks this case alone."""
         which = case.place.file if case.place.file == STDIN else quoted(case.id)
         return " ".join(["gradcheck run", which, f"--seed {self.seed_of(case)}", *self._words()])
 
     def _words(self) -> list[str]:
-        """What differs from the defaults, as on the command line."""
+        """Return the options that differ from the defaults, as typed."""
         words: list[str] = []
         if list(self.engines) != ["core"]:
             words += [f"--engine {_word(chosen)}" for chosen in self.engines]
@@ -235,14 +244,16 @@ def _word(chosen: str | Engine) -> str:
 
 
 def quoted(text: str) -> str:
-    """One word of a shell, always in single quotes."""
+    """Return one word of a shell, always in single quotes."""
     return "'" + text.replace("'", "'\"'\"'") + "'"
 
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """The engines of a run: those that are tested, and the one that they are compared with; and where overrides name
-    others, these, by what they name. `all` are the reference and those that are tested, each once."""
+    """The tested engines of a run and their reference.
+
+    `of_overrides` holds the engines of overrides, by name. `all` has the reference and the tested engines, each once.
+    """
 
     tested: tuple[Engine, ...]
     reference: Engine
@@ -254,22 +265,22 @@ class Engines:
 
     @property
     def all_with_overrides(self) -> tuple[Engine, ...]:
-        """All of them, those of overrides too; each once."""
+        """All engines, those of overrides too; each once."""
         return tuple(dict.fromkeys((*self.all, *(one for other in self.of_overrides.values() for one in other.all))))
 
     def of(self, options: Options) -> Engines:
-        """Those that hold for one case, which has these options."""
+        """Return the engines for a case with these options."""
         return self.of_overrides.get(options.engine_names, self) if self.of_overrides else self
 
     def only(self, names: Sequence[str]) -> Engines:
-        """Those that are named; all, if none is."""
+        """Return the engines with these names; all without any name."""
         if not names and not self.of_overrides:
             return self
         return Engines(tuple(e for e in self.tested if not names or e.name in names), self.reference)
 
 
 def engines_of(options: Options) -> Engines:
-    """The engines that a run names. Raises UsageError where there is no such engine."""
+    """Return the engines that a run names. Raises UsageError."""
     known: dict[str, Engine] = {}
 
     def found(chosen: str | Engine) -> Engine:
@@ -291,7 +302,10 @@ def engines_of(options: Options) -> Engines:
 
 
 def _on_device(device: str, chosen: Engine) -> Engine:
-    """torch on another device than the CPU; any other engine as it is. Raises UsageError where there is no such one."""
+    """Return torch on this device; any other engine unchanged.
+
+    Raises UsageError for an unknown device.
+    """
     if device == "cpu":
         return chosen
     from gradcheck.engines.torch import Torch
@@ -301,7 +315,7 @@ def _on_device(device: str, chosen: Engine) -> Engine:
 
 
 def _tell_apart(engines: Engines, specs: Mapping[int, str]) -> None:
-    """Give engines of one name (`a/mine.py:Tensor` and `b/mine.py:Tensor`) the names by which they were asked for."""
+    """Rename engines of one name (`a/mine.py:Tensor`, `b/mine.py:Tensor`)."""
     by_name: dict[str, dict[int, Engine]] = {}
     for each in engines.all_with_overrides:
         by_name.setdefault(each.name, {})[id(each)] = each

@@ -1,9 +1,9 @@
-"""A run in another dtype than a case's own: what cannot be shown in that dtype is no failure of the case.
+"""Excuse failures that appear in a run's dtype but not in the case's own.
 
-What a file claims it claims of its own dtype. In another one steps overflow or lose their digits, a library has no
-kernel, and a formula for real numbers is asked about complex ones. So what is not settled in the run's dtype is looked
-at in the case's own: what holds there is unsupported here, and says why. Where engines differ they have failed in any
-dtype, unless it is the reference that cannot compute in it.
+A file's claims are about its own dtype. In another dtype steps overflow or lose digits, a library has no kernel, or a
+formula for real numbers gets complex ones. If a claim fails in the run's dtype but passes in the case's own, it
+becomes unsupported, with the reason. Differences between engines stay failures, unless the reference cannot compute
+in the dtype.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ from gradcheck.language.case import Case
 
 
 def has_failures(context: Context) -> bool:
-    """Whether something was raised against the file, failed, or was not decided."""
+    """Return whether the case has errors, failed or undecided claims."""
     return bool(context.errors) or any(c.status in FAILING_STATUSES for c in context.found)
 
 
 def excuse_dtype_failures(context: Context, there: Context, explained: bool) -> None:
-    """Amend what was not settled in the run's dtype by what was found `there`, in the case's own. What is at a kink
-    there is left until it is `explained` here."""
+    """Excuse claims that pass in the case's own dtype, the context `there`.
+
+    Claims at a kink there stay as they are until they are `explained` here.
+    """
     refused = None if there.errors else _raised_by_reference(context.case, context.points.own.want)
     if refused is not None:
         context.errors = ()
@@ -57,7 +59,7 @@ def _key(c: Comparison) -> tuple[ClaimKind, str, int, str, str]:
 
 
 def _raised_by_reference(case: Case, evaluation: Evaluation) -> Fact | None:
-    """What the reference raised against what the case asks for; None where it did not."""
+    """Return an error of the reference that the case does not ask for."""
     errors = [state.error for state in evaluation.states] or [evaluation.error]
     for step, error in zip(case.steps, errors, strict=False):
         if error is not None and error.kind != step.raises:
@@ -66,7 +68,7 @@ def _raised_by_reference(case: Case, evaluation: Evaluation) -> Fact | None:
 
 
 def _raised_for_op_alone(c: Comparison) -> Fact | None:
-    """What the reference raised where the engine did not, of an op alone."""
+    """Return an error that the reference alone raised for a single op."""
     differ = c.mismatch
     if differ is not None and differ.kind in ("op_alone", "jvp_fails"):
         differ = differ["what"]
@@ -77,7 +79,7 @@ def _raised_for_op_alone(c: Comparison) -> Fact | None:
 
 
 def _why_not_shown(c: Comparison, is_complex: bool) -> Fact:
-    """Why the run's dtype does not show what the case's own does."""
+    """Return why the run's dtype does not show what the case's own does."""
     if is_complex:
         return fact("written_for_real_numbers")
     if c.mismatch is not None:

@@ -1,4 +1,4 @@
-"""One case from beginning to end: a row of stages, then, where something failed, why; then the verdict."""
+"""Check one case: run its stages, explain failures, return the verdict."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ from gradcheck.language.sampling import draw
 
 
 class Stage(Protocol):
-    """One kind of claim, as a module."""
+    """A module that checks one kind of claim."""
 
     def applies(self, context: Context) -> bool:
-        """Whether there is anything to compare."""
+        """Return whether there is anything to compare."""
         ...
 
     def check(self, context: Context) -> Iterable[Comparison]:
-        """What is found, in addition to `context.found`."""
+        """Yield comparisons to add to `context.found`."""
         ...
 
 
@@ -69,7 +69,7 @@ STAGES: tuple[Stage, ...] = (
 
 
 def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
-    """Return the verdict on one case. What an engine raises beyond the contract's errors passes through."""
+    """Return the verdict on one case. Unforeseen exceptions pass through."""
     start = time.perf_counter()
     if case.skip is not None:
         return case_result(case, options, "skipped", reason=case.skip)
@@ -87,7 +87,7 @@ def check_case(case: Case, options: Options, engines: Engines) -> CaseResult:
 
 
 def _without_implementations(case: Case) -> Case:
-    """The case without its implementations: what is verified elsewhere for their sake is theirs alone."""
+    """Return the case without trials if only its code needs them."""
     if not case.implementations:
         return case
     claims = case.formulas or case.wrong_formulas or case.checks or any(step.checks for step in case.steps)
@@ -95,7 +95,7 @@ def _without_implementations(case: Case) -> Case:
 
 
 def _in_engine_dtype(case: Case, options: Options, engines: Engines) -> Options:
-    """The options, with the dtype of the engines where they compute in no other, and the run asks for none."""
+    """Return options with the engines' only dtype, if the run names none."""
     if options.dtype is not None or case.dtype != "float64":
         return options
     found = {engine_dtype(engine) for engine in engines.tested}
@@ -104,14 +104,14 @@ def _in_engine_dtype(case: Case, options: Options, engines: Engines) -> Options:
 
 
 def examine(case: Case, options: Options, engines: Engines) -> Context:
-    """Run all stages; then find out of what failed who is wrong, where, why, and what may have been meant."""
+    """Run all stages and explain what failed."""
     context = _run_stages(case, options, engines)
     in_own_dtype = None
     if context.case.dtype != case.dtype and original_dtype.has_failures(context):
         in_own_dtype = _run_in_original_dtype(case, options, engines)
         original_dtype.excuse_dtype_failures(context, in_own_dtype, explained=False)
     _explain(context)
-    if in_own_dtype is not None and original_dtype.has_failures(context):  # which kinks may have been behind
+    if in_own_dtype is not None and original_dtype.has_failures(context):  # perhaps kinks explain it
         _explain(in_own_dtype)
         original_dtype.excuse_dtype_failures(context, in_own_dtype, explained=True)
     return context
@@ -125,7 +125,7 @@ def _explain(context: Context) -> None:
 
 
 def _run_stages(case: Case, options: Options, engines: Engines) -> Context:
-    """Run all stages, one after the other."""
+    """Run all stages in order."""
     context = Context.of(case, options, engines)
     context.errors = tuple(unexpected_errors(context.case, context.points.own.evaluations()))
     for stage in STAGES:
@@ -146,8 +146,10 @@ def _run_in_original_dtype(case: Case, options: Options, engines: Engines) -> Co
 
 
 def _undrawn_result(case: Case, options: Options, error: InvalidCase) -> CaseResult:
-    """The verdict where the case's numbers cannot be made in the run's dtype, or its incoming gradients not of what the
-    graph comes to. Raises InvalidCase where the file itself says what cannot be."""
+    """Return the verdict if the case's numbers cannot be drawn.
+
+    Raises InvalidCase if the file itself is wrong.
+    """
     dtype = options.apply(case).dtype
     if dtype != case.dtype:
         try:
@@ -165,7 +167,7 @@ def _undrawn_result(case: Case, options: Options, error: InvalidCase) -> CaseRes
 
 
 def verdict(context: Context, case: Case, seconds: float, code: ImplementationResults | None = None) -> CaseResult:
-    """The verdict on a case that has gone through its stages."""
+    """Return the verdict on a case whose stages have run."""
     output: dict[str, str] = {}
     if code is not None:
         context.found += code.comparisons
@@ -192,12 +194,12 @@ def verdict(context: Context, case: Case, seconds: float, code: ImplementationRe
 
 
 def case_result(case: Case, options: Options, status: CaseStatus, **found: Any) -> CaseResult:
-    """A result with everything that is the case's own; `found` are the other fields."""
+    """Return a result with the case's own fields and those of `found`."""
     return CaseResult(status=status, **case_fields(case, options), **found)
 
 
 def case_fields(case: Case, options: Options) -> dict[str, Any]:
-    """The fields of a result that are the case's own."""
+    """Return the fields of a result that come from the case."""
     return {
         "id": case.id,
         "file": case.place.file,

@@ -1,4 +1,4 @@
-"""What a run finds out: comparisons, and what they make of a case. Facts and numbers; `reports` finds the words."""
+"""The results of a run: comparisons, cases and the whole run, as data."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ from gradcheck.notebook_repr import NotebookRepr
 
 Status = Literal["passed", "failed", "undecided", "unsupported", "not_differentiable"]
 CaseStatus = Literal["passed", "failed", "invalid", "crashed", "skipped", "xfailed", "xpassed", "unsupported"]
-#: In place of a reference, where a step of a derivation is held against itself without a slip: nobody computes what has
-#: no name.
+#: The reference of a derivation's step that is compared with its own corrected form: no engine computes a step.
 MEANT = "meant"
-#: What differs at a trial from the case's own numbers: what it draws, its literal inputs, its incoming gradients, or
-#: what it takes to come to the other side of a branch.
+#: What a trial changes: it draws numbers and sizes, moves literals, varies incoming gradients, or looks for the other
+#: side of a branch.
 TrialKind = Literal["drawn", "moved", "incoming", "branch"]
-#: Statuses with which a case cannot pass.
+#: The statuses of a comparison with which a case cannot pass.
 FAILING_STATUSES = ("failed", "undecided")
 
 
@@ -33,13 +32,12 @@ Made = TypeVar("Made")
 
 
 def fast_replace(known: Made, **fields: Any) -> Made:
-    """As `dataclasses.replace` makes it, of a dataclass without slots, in a tenth of the time: a frozen one sets each
-    of its fields by a call."""
+    """Replace fields of a frozen dataclass without slots, ten times faster."""
     return _made(type(known), {**vars(known), **fields})
 
 
 def _made(kind: type[Made], fields: dict[str, Any]) -> Made:
-    """One of a dataclass without slots that has these fields; all others are as its class has them."""
+    """Return an object of a dataclass without slots, with these fields."""
     made = object.__new__(kind)
     object.__setattr__(made, "__dict__", fields)
     return made
@@ -47,8 +45,10 @@ def _made(kind: type[Made], fields: dict[str, Any]) -> Made:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """Which other numbers a claim was tried at: the trial's number (from 1), the seed, the symbolic sizes, and how many
-    drawings before it did not fit. `problem` holds the numbers themselves."""
+    """The numbers and sizes of a trial, and how they were drawn.
+
+    `number` counts from 1, `attempt` the drawings before it that did not fit.
+    """
 
     number: int
     seed: int
@@ -61,35 +61,37 @@ class Trial:
 
 @dataclass(frozen=True)
 class Subject:
-    """What a comparison is about: which claim, about which tensor, after which step, of whom against whom."""
+    """The claim, tensor, step, engine and reference of a comparison."""
 
     what: ClaimKind
     tensor: str  # of an op alone, the graph entry
     step: int = 0  # from 0, after which it is compared
-    engine: str = ""  # who made the claim: an engine's name, or "case"
+    engine: str = ""  # the name of the engine with the claim, or "case"
     reference: str = ""  # what it is compared with: "torch", "case", …
     place: Place = field(default_factory=Place)  # where the file makes the claim, or defines the tensor
     formula: str = ""  # its text, or a check's
     trial: Trial | None = None  # None: the case's own numbers
 
     def of(self, tensor: str, **changed: Any) -> Subject:
-        """The same about another tensor, of which these fields are given."""
+        """Return the subject with another tensor and these fields."""
         return _made(Subject, {**vars(self), "tensor": tensor, **changed})
 
     def passed(self, **found: Any) -> Comparison:
-        """A comparison that holds; `found` are further fields of it. Most are such, and what a field is by default they
-        have from their class: to set thirty fields takes as long as to compare."""
+        """Return a passing comparison with these fields.
+
+        Most comparisons pass. Defaults come from the class, since setting thirty fields takes as long as comparing.
+        """
         found["subject"], found["status"] = self, "passed"
         return _made(Comparison, found)
 
     def failed(self, mismatch: Fact | None = None, **found: Any) -> Comparison:
-        """A comparison that does not hold, and why."""
+        """Return a failed comparison, with the mismatch."""
         return Comparison(self, "failed", mismatch=mismatch, **found)
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An application with the incoming gradients it is tried with, None for outputs that cannot have one."""
+    """An op application with its cotangents, None where it cannot have one."""
 
     application: Application
     cotangents: tuple[np.ndarray | None, ...]
@@ -97,7 +99,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class WrongOperation:
-    """A gradient of one op alone that is wrong: the op's place among the applications, and who says what."""
+    """A wrong gradient of one op alone, in two engines."""
 
     number: int
     operation: Operation
@@ -105,17 +107,17 @@ class WrongOperation:
     engine: Engine
     mine: Pullback
     theirs: Pullback
-    inside: str = ""  # the op that the engine makes of it, among others
+    inside: str = ""  # an op that the engine composes it of
 
     @property
     def application(self) -> Application:
-        """The op, and what it is applied to."""
+        """The op and its arguments."""
         return self.operation.application
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """Where something goes wrong first, and what is wrong there. What follows from it names the same origin."""
+    """The first place of an error; its consequences have the same origin."""
 
     origin: Fact
     what: Fact
@@ -123,7 +125,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """Why a claim is wrong, or what may have been meant: a kind, as in `docs/diagnoses.md`, and what is to be said."""
+    """A likely mistake or suggestion, of a kind in `docs/diagnoses.md`."""
 
     kind: str
     message: Fact
@@ -136,19 +138,19 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How one claim about one tensor came out. Index, values and errors are those of the worst element."""
+    """The outcome of one claim; numbers are those of the worst element."""
 
     subject: Subject
     status: Status
     shape: tuple[int, ...] = ()
     dtype: str = ""
     elements: int = 0
-    mismatch: Fact | None = None  # how the two differ, where numbers do not say it: a shape, a dtype, an exception
+    mismatch: Fact | None = None  # a difference in shape, dtype or exception
     notes: tuple[Fact, ...] = ()
     max_abs: float | None = None
     max_rel: float | None = None
     max_ulp: float | None = None
-    agreement: float | None = None  # where it is measured: the relative error of what is within the base tolerance
+    agreement: float | None = None  # relative error within the base tolerance, if measured
     mismatched: int = 0
     worst_index: tuple[int, ...] | None = None
     got: float | complex | None = None
@@ -159,15 +161,15 @@ class Comparison:
     want_array: np.ndarray | None = field(default=None, repr=False, compare=False)
     mask: np.ndarray | None = field(default=None, repr=False, compare=False)  # True where they differ
     certificate: Mapping[str, Any] | None = None
-    verdict: Fact | None = None  # on failure, who stands alone
+    verdict: Fact | None = None  # on failure, which side is wrong
     diagnoses: tuple[Diagnosis, ...] = ()
-    lacks: str = ""  # what the engine would need, where the status is "unsupported"
-    reference_lacks: bool = False  # whether it is the reference that would need it
+    lacks: str = ""  # the missing feature, if the status is "unsupported"
+    reference_lacks: bool = False  # whether the reference lacks it
     operation: WrongOperation | None = field(default=None, repr=False, compare=False)  # of an op alone, on failure
-    cause: Cause | None = None  # where gradients go wrong first, if this is the failure that shows it
-    consequence_of: Fact | None = None  # the origin but for which this would be right
-    part: TextSpan | None = None  # where in the text at its place it goes wrong
-    code: Place | None = None  # where the engine's own function begins that computes it
+    cause: Cause | None = None  # where gradients go wrong first, if this failure shows it
+    consequence_of: Fact | None = None  # the origin of the error that causes this one
+    part: TextSpan | None = None  # the wrong part of the text at its place
+    code: Place | None = None  # the start of the engine's own function for it
 
     # The subject's, for short.
 
@@ -204,51 +206,53 @@ class Comparison:
         return self.subject.trial
 
     def with_subject(self, **changed: Any) -> Comparison:
-        """The same about another subject, of which these fields are given."""
+        """Return the comparison with these fields of its subject changed."""
         return replace(self, subject=replace(self.subject, **changed))
 
     def with_notes(self, *notes: Fact) -> Comparison:
-        """The same with more notes."""
+        """Return the comparison with more notes."""
         return replace(self, notes=(*self.notes, *notes)) if notes else self
 
     @property
     def passes_by_wrong_reference(self) -> bool:
-        """Whether it passes because the reference is wrong here, and those who differ from it are right."""
+        """True if it passes because the reference is wrong here."""
         return self.status == "passed" and self.verdict is not None and self.verdict.kind == "reference_wrong"
 
     def has_note(self, kind: str) -> bool:
-        """Whether a note of this kind of fact is among its notes."""
+        """Return whether it has a note of this kind."""
         return any(note.kind == kind for note in self.notes)
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An error that belongs to a case but to none of its tensors: invalid, crashed, timed out, unexpectedly raised."""
+    """An error of a case that belongs to none of its tensors."""
 
     kind: str
     message: Fact
     place: Place = field(default_factory=Place)
-    hint: str = ""  # as the error that was raised says it
+    hint: str = ""  # of the error that was raised
     details: str = ""  # a traceback, for crashes of gradcheck or of an engine
-    own_words: tuple[tuple[str, str], ...] = ()  # engines, and what each says of it itself
-    text: str = ""  # what stands at the place and is meant, where that is known
+    own_words: tuple[tuple[str, str], ...] = ()  # messages by engine
+    text: str = ""  # the text at the place, if known
 
 
 @dataclass(frozen=True, slots=True)
 class Reproduction:
-    """The smallest case found that fails in the same way: as a case file, and as Python where an engine is a Tensor
-    class that can be spoken to in a few lines."""
+    """The smallest case that fails in the same way, as a file and as Python."""
 
     case: str
     operations: int  # op applications in its graph
     snippet: str = ""
     file: str = ""  # where the case file is, if it was written
-    complete: bool = True  # whether nothing smaller was left to try when the budget was spent
+    complete: bool = True  # whether the search ended before its budget
 
 
 @dataclass(frozen=True)
 class CaseResult(NotebookRepr):
-    """The verdict on one case, or on one file that could not be read (`name` is then empty)."""
+    """The verdict on a case, or on a file that could not be read.
+
+    A file has an empty `name`.
+    """
 
     id: str
     file: str
@@ -262,20 +266,20 @@ class CaseResult(NotebookRepr):
     tags: tuple[str, ...] = ()
     errors: tuple[Failure, ...] = ()
     comparisons: tuple[Comparison, ...] = field(default_factory=tuple)
-    incomplete: tuple[Failure, ...] = ()  # what should have explained the verdict, and failed itself
+    incomplete: tuple[Failure, ...] = ()  # errors of the search for explanations
     smallest: Reproduction | None = None
-    power: MutationScore | None = None  # where that was asked for
-    output: Mapping[str, str] = field(default_factory=dict)  # what engines printed meanwhile, by their names
-    warnings: tuple[Fact, ...] = ()  # what libraries warned of meanwhile, each once
-    known: Fact | None = None  # what a baseline, or `xfail`, has to do with its status
-    drift: tuple[Fact, ...] = ()  # what agrees less well than a baseline remembers
-    conventions: tuple[tuple[str, tuple[Fact, ...]], ...] = ()  # by engine, what it does otherwise by design
-    cached: bool = False  # whether an earlier run came to it
-    case: Case | None = field(default=None, repr=False, compare=False)  # as it was run, where it could be read
+    power: MutationScore | None = None  # with `--power`
+    output: Mapping[str, str] = field(default_factory=dict)  # printed text, by engine
+    warnings: tuple[Fact, ...] = ()  # warnings of libraries, each once
+    known: Fact | None = None  # why a baseline or `xfail` changed the status
+    drift: tuple[Fact, ...] = ()  # claims that agree less than in the baseline
+    conventions: tuple[tuple[str, tuple[Fact, ...]], ...] = ()  # conventions, by engine
+    cached: bool = False  # whether it comes from the cache
+    case: Case | None = field(default=None, repr=False, compare=False)  # as it was run, if it could be read
 
     @property
     def wrong_references(self) -> tuple[str, ...]:
-        """Those that are wrong here, which is nobody else's failure."""
+        """References that are wrong in this case."""
         return tuple(
             dict.fromkeys(
                 str(c.verdict["reference"]) for c in self.comparisons if c.verdict and c.passes_by_wrong_reference
@@ -285,37 +289,37 @@ class CaseResult(NotebookRepr):
 
 @dataclass(frozen=True, slots=True)
 class RunResult(NotebookRepr):
-    """All of a run, in the order of files and cases."""
+    """The results of a run, in the order of files and cases."""
 
     cases: tuple[CaseResult, ...]
     seconds: float
     environment: Mapping[str, str]
     interrupted: bool = False
-    selected: int = 0  # how many there were to run, at least those that ran
+    selected: int = 0  # the number of cases to run, at least those that ran
 
     @property
     def conventions(self) -> tuple[tuple[str, Fact], ...]:
-        """What engines do otherwise by design, with the engine's name, each once."""
+        """Conventions of engines, each once, with the engine's name."""
         told = (told for case in self.cases for told in case.conventions)
         return tuple(dict.fromkeys((engine, one) for engine, found in told for one in found))
 
     @property
     def cached(self) -> int:
-        """Of how many cases an earlier run has found the result."""
+        """The number of results from the cache."""
         return sum(case.cached for case in self.cases)
 
     def count(self, status: CaseStatus) -> int:
-        """How many cases came out so."""
+        """Return how many cases have this status."""
         return sum(case.status == status for case in self.cases)
 
     @property
     def checked_nothing(self) -> bool:
-        """Whether there was no case, or none that an engine could be asked."""
+        """True if no case ran, or no engine supported any."""
         return not self.cases or {"unsupported"} <= {case.status for case in self.cases} <= {"unsupported", "skipped"}
 
     @property
     def exit_code(self) -> int:
-        """The command line contract's: the highest of 3, 2, 1 wins; 130 when interrupted; 5 for nothing."""
+        """The exit code: the highest of 3, 2, 1; 130 if interrupted, 5 if empty."""
         if self.interrupted:
             return 130
         if self.checked_nothing:

@@ -1,4 +1,4 @@
-"""Scope: the names that formulas and checks may use after one step of a case, and what they stand for."""
+"""The names that formulas and checks may use after a step of a case."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from gradcheck.language.problem import Problem
 
 
 class Scope(dict[str, Any]):
-    """By name the plain array, size or tuple of arrays that it stands for: sizes, constants, values of the graph after
-    a step, and the intermediate steps (`let`) of a derivation. `grad(p)` is in `gradients`, zeros where none arrived.
+    """Arrays, sizes and tuples of arrays by name, after one step.
 
-    A step of a derivation that cannot be computed raises its GradcheckError when something asks for it.
+    Names are sizes, constants, values of the graph and the steps (`let`) of a derivation. `gradients` holds
+    `grad(p)`, zeros where no gradient arrived. Looking up a step that cannot be computed raises its GradcheckError.
     """
 
     def __init__(self, problem: Problem, state: State, host: Host = NUMPY, *, waits: bool = False) -> None:
-        """One that `waits` computes a step when something asks for it, and so holds not all of them to begin with."""
+        """Compute the steps at once, or with `waits` at their first use."""
         super().__init__(problem.sizes)
         self._problem, self.host = problem, host
         self.state = state
@@ -41,7 +41,7 @@ class Scope(dict[str, Any]):
             self._compute(problem.case.let)
 
     def _compute(self, steps: Iterable[str]) -> None:
-        """Those of these that wait; each comes after those that it is made of."""
+        """Compute these steps if they are not computed yet."""
         for name in steps:
             if name in self._waiting:
                 self._waiting.remove(name)
@@ -61,18 +61,18 @@ class Scope(dict[str, Any]):
         return self[name]
 
     def evaluate_on(self, host: Host, expr: Expr) -> np.ndarray:
-        """`array_of` an expression and the steps of the derivation that lead to it, as another host has them."""
+        """Return `array_of` an expression and its steps, on another host."""
         case = self._problem.case
         steps = {name: claim for name, claim in case.let.items() if name in case.let_steps_of(expr)}
         problem = replace(self._problem, case=replace(case, let=steps))
         return Scope(problem, self.state, host).array_of(expr)
 
     def value_of(self, expr: Expr, host: Host | None = None) -> Any:
-        """What an expression comes to. Raises GradcheckError where it comes to nothing."""
+        """Return an expression's value. Raises GradcheckError."""
         return evaluate(expr, self, host or self.host, self.gradients)
 
     def array_of(self, expr: Expr) -> np.ndarray:
-        """The same as one array."""
+        """Return an expression's value as one array. Raises GradcheckError."""
         value = self.value_of(expr)
         if isinstance(value, tuple):
             raise GradcheckError(f"{len(value)} tensors where one is expected", hint="index them, as in m[0]")
@@ -83,7 +83,7 @@ class Scope(dict[str, Any]):
 
 
 def _group_outputs(values: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """`m[0]`, `m[1]` as a tuple `m`."""
+    """Return the values with `m[0]`, `m[1]` grouped as a tuple `m`."""
     found: dict[str, Any] = {}
     parts: dict[str, list[np.ndarray]] = {}
     for name, array in values.items():

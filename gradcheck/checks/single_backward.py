@@ -1,5 +1,7 @@
-"""One backward pass of a case alone, at the case's own numbers and at others: where its formulas are looked for, and
-where they are held to what the core computes."""
+"""One backward pass of a case alone, at its own numbers and at others.
+
+Formulas are derived and compared with the core's gradients at these points.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,12 @@ from gradcheck.language.trial_draws import LiteralChange, Variation, can_vary_in
 
 #: How many other points formulas are derived and verified at.
 TRIALS = 3
-#: A case of more numbers is simplified and proved at the sizes of its trials, if they can vary.
+#: Larger cases are simplified and proved at the sizes of trials, if these can vary.
 LARGE = 100_000
 
 
 def pass_alone(problem: Problem, step: int) -> Problem:
-    """The same graph with one backward pass alone, at the inputs that it had then."""
+    """Return the graph with one backward pass only, at that step's inputs."""
     inputs = dict(problem.inputs)
     constants = dict(problem.constants)
     for changed in problem.forwards[:step]:
@@ -44,14 +46,14 @@ def pass_alone(problem: Problem, step: int) -> Problem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SingleBackward:
-    """The whole case at one point, and the one pass alone, at the inputs that it had then."""
+    """The whole case at a point, and its one backward pass alone."""
 
     whole: Point
     alone: Point
 
     @classmethod
     def of(cls, whole: Point, step: int) -> SingleBackward | Fact:
-        """Both, or why the pass cannot be run."""
+        """Return both, or why the pass cannot run."""
         if len(whole.want.states) > step:
             alone = Point(pass_alone(whole.problem, step), whole.engines)
             if not alone.want.error and alone.want.states and not alone.want.states[-1].error:
@@ -60,22 +62,22 @@ class SingleBackward:
 
     @property
     def size(self) -> int:
-        """How many numbers the values of the graph are."""
+        """The number of elements of all values of the graph."""
         return sum(array.size for array in self.alone.want.states[-1].values.values())
 
     @property
     def gradients(self) -> Mapping[str, np.ndarray | None]:
-        """Those that the pass alone leaves."""
+        """The gradients after the pass alone."""
         return self.alone.want.states[-1].gradients
 
     def sample(self) -> Sample:
-        """Names and gradients, as a formula sees them."""
+        """Return the names and gradients that a formula sees."""
         return sample_at(self.alone)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BackwardPoints:
-    """One pass at the case's own numbers, elsewhere, and at corners."""
+    """One pass at the case's own numbers, at other points, and at corners."""
 
     own: SingleBackward
     other_points: tuple[SingleBackward, ...]
@@ -83,40 +85,40 @@ class BackwardPoints:
 
     @classmethod
     def of(cls, whole: Point, step: int) -> BackwardPoints | Fact:
-        """All of them, or why the pass cannot be run."""
+        """Return all points, or why the pass cannot run."""
         own = SingleBackward.of(whole, step)
         return own if isinstance(own, Fact) else cls(own, tuple(other_passes(own, step)), tuple(corners(own, step)))
 
     @property
     def all(self) -> list[SingleBackward]:
-        """Those at which formulas are looked for: the case's own numbers first."""
+        """The points at which formulas are derived, the case's own first."""
         return [self.own, *self.other_points]
 
     @property
     def small(self) -> list[SingleBackward]:
-        """Those of few enough numbers to simplify and prove formulas there."""
+        """The points small enough to simplify and prove formulas there."""
         return [one for one in self.all if one.size <= LARGE]
 
     @property
     def proof_problem(self) -> Problem:
-        """Where proofs are about."""
+        """The problem that proofs are about."""
         small = self.small
         return (self.own if self.own in small or not small else max(small, key=lambda n: n.size)).alone.problem
 
     @property
     def proved_at(self) -> Mapping[str, int]:
-        """The sizes that proofs are about, where they are not the case's own."""
+        """The sizes of the proofs, if they are not the case's own."""
         return {} if self.proof_problem is self.own.alone.problem else self.proof_problem.sizes
 
 
 def sample_at(point: Point) -> Sample:
-    """Names and gradients after the last step, as a formula sees them."""
+    """Return names and gradients after the last step of a point."""
     scope = point.scope(point.last_step)
     return Sample(scope, scope.gradients, point.problem.dtype)
 
 
 def other_passes(own: SingleBackward, step: int) -> Iterator[SingleBackward]:
-    """The pass at other numbers and sizes: at trials, or with literals moved where nothing else is open."""
+    """Yield the pass at trials, or with literals moved if nothing varies."""
     problem, engines = own.whole.problem, own.whole.engines
     if can_vary_in_trials(problem.case):
         for trial in range(TRIALS):
@@ -142,7 +144,7 @@ def _with_moved_literals(problem: Problem, engines: Engines, step: int, reach: L
 
 
 def _is_finite(found: SingleBackward, own: SingleBackward) -> bool:
-    """Whether every gradient is that is so at the case's own numbers."""
+    """Return whether gradients finite at the own numbers are finite here."""
 
     def finite(array: np.ndarray | None) -> bool:
         return array is None or bool(np.isfinite(dtypes.wide(array)).all())
@@ -154,7 +156,10 @@ def _is_finite(found: SingleBackward, own: SingleBackward) -> bool:
 
 
 def corners(own: SingleBackward, step: int) -> Iterator[SingleBackward]:
-    """The pass where norms vanish and numbers are equal: with zeros for all that is normal, and with -1, 0 and 1."""
+    """Yield the pass with normal inputs all 0, then drawn from -1, 0 and 1.
+
+    Norms vanish there, and numbers are equal.
+    """
     problem = own.whole.problem
     for number in (0, 1):
         generator = stream(problem.seed, "corner", number)
@@ -171,7 +176,7 @@ def corners(own: SingleBackward, step: int) -> Iterator[SingleBackward]:
 def _with_corner_values(
     arrays: Mapping[str, np.ndarray], values: Mapping[str, Value], generator: np.random.Generator, number: int
 ) -> dict[str, np.ndarray]:
-    """Integers of up to `number` in place of normal numbers; all else stays."""
+    """Return arrays with normal numbers replaced by small integers."""
     return {
         name: _small_integers(array, generator, number) if name in values and _is_normal(values[name]) else array
         for name, array in arrays.items()
@@ -179,7 +184,7 @@ def _with_corner_values(
 
 
 def _is_normal(value: Value) -> bool:
-    """Whether any real numbers may stand there: those of a normal creator."""
+    """Return whether a creator draws the value from a normal distribution."""
     return isinstance(value.expr, Call) and value.expr.op == "randn"
 
 
@@ -190,7 +195,10 @@ def _small_integers(array: np.ndarray, generator: np.random.Generator, number: i
 
 
 def differs_from_gradient(claimed: np.ndarray, gradient: np.ndarray, *, may_be_undefined: bool) -> bool:
-    """Whether a formula's value differs from a gradient where that is a number; NaN passes if it `may_be_undefined`."""
+    """Return whether a formula's value differs from a finite gradient.
+
+    NaN passes if the formula `may_be_undefined`.
+    """
     got, want = dtypes.wide(claimed), dtypes.wide(gradient)
     if got.shape != want.shape:
         return True

@@ -1,6 +1,6 @@
-"""What a case's tensors look like: of each value and gradient its shape, range and norm, as the core computes them.
+"""Shape, range and norm of a case's values and gradients, for pictures.
 
-For pictures alone: nothing is judged by it, and what cannot be computed, or is very large, is left out.
+No verdict depends on them. Values that cannot be computed, or are very large, are left out.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.sampling import draw
 
-#: Parts of the graph, elements of its leaves: of more nothing is computed again for a picture.
+#: Larger graphs, and graphs with more elements in their leaves, are not evaluated.
 MAX_GRAPH_NODES, MAX_ELEMENTS = 20_000, 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class TensorSummary:
-    """A tensor at the end of a case's steps; its gradient where it has one."""
+    """A tensor at the end of a case's steps, with its gradient if any."""
 
     value: ArraySummary
     gradient: ArraySummary | None = None
 
 
 def tensor_summaries(case: Case, seed: int | None = None) -> Mapping[str, TensorSummary]:
-    """By the names of inputs, constants and entries; empty where that takes too much, or cannot be."""
+    """Return summaries by tensor; empty if the case is too large or fails."""
     if sum(1 for claim in case.graph.values() for _ in claim.expr.walk()) > MAX_GRAPH_NODES:
         return {}
     try:

@@ -1,4 +1,4 @@
-"""What engines could not express in a run, and what would let most cases run first."""
+"""Ops and abilities that engines lack, and what would let most cases run."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ from gradcheck.checks.result import CaseResult, Comparison, RunResult
 
 @dataclass(frozen=True, slots=True)
 class UnsupportedFeatures:
-    """One engine's missing ops and abilities, those first that stand alone in the way of most cases; `unlocks` says of
-    how many, by the word."""
+    """One engine's missing features, those that unlock most cases first.
+
+    `unlocks` counts, by feature, the cases that lack nothing else.
+    """
 
     engine: str
     features: tuple[str, ...]
     unsupported: int  # cases that it could not run
-    cases: int  # cases that it was asked to run
+    cases: int  # cases in which it took part
     unlocks: Mapping[str, int]
 
 
 def unsupported_features(result: RunResult) -> list[UnsupportedFeatures]:
-    """Every engine that could not express something, the reference too, in the order in which they come up."""
+    """Return the missing features of each engine, the reference included."""
     missing: dict[str, list[tuple[str, ...]]] = {}
     for case in result.cases:
         for engine, words in _lacks_by_engine(case.comparisons).items():
@@ -32,7 +34,7 @@ def unsupported_features(result: RunResult) -> list[UnsupportedFeatures]:
 
 
 def _cases_by_engine(result: RunResult) -> Counter[str]:
-    """How many cases each engine was asked to run."""
+    """Return how many cases each engine took part in."""
     asked: Counter[str] = Counter()
     for case in result.cases:
         asked.update({name for comparison in case.comparisons for name in (comparison.engine, comparison.reference)})
@@ -47,7 +49,7 @@ def _features_of_engine(engine: str, missing: Sequence[tuple[str, ...]], asked: 
 
 
 def unsupported_by_engine(case: CaseResult) -> dict[str, tuple[str, ...]]:
-    """What each engine lacks for one case; what the reference lacks is not among it."""
+    """Return what each engine lacks for one case, without the reference."""
     return _lacks_by_engine(comparison for comparison in case.comparisons if not comparison.reference_lacks)
 
 

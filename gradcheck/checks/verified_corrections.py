@@ -1,4 +1,4 @@
-"""What may be written into case files after a run: corrections that were proposed, each after it has been verified."""
+"""Verify the corrections a run proposes before they are written to files."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from gradcheck.language.loader.hint_corrections import (
     correction_from_hint,
 )
 
-#: What comes of some cases.
+#: Runs the given cases.
 Run = Callable[[Loaded], RunResult]
 _FAILING = ("failed", "invalid", "crashed", "xpassed")
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedFile:
-    """A file's text before and after, and the corrections that make the difference."""
+    """A file's text before and after, and its corrections."""
 
     file: str
     before: str
@@ -32,7 +32,7 @@ class CorrectedFile:
 
 
 def proposed_corrections(case: CaseResult) -> Iterator[Correction]:
-    """What the report on a case proposes: for its errors, and for formulas that are wrong."""
+    """Yield the corrections in a case's errors and diagnoses."""
     for error in case.errors:
         text = str(dict(error.message.data).get("text", "")) if error.message.kind == "said" else ""
         found = correction_from_hint(error.hint, error.place, text)
@@ -46,10 +46,10 @@ def proposed_corrections(case: CaseResult) -> Iterator[Correction]:
 
 
 def correct_file(file: str, text: str, cases: list[CaseResult], run: Run) -> CorrectedFile | None:
-    """A file's text with the verified corrections that its results propose; None where there are none.
+    """Return a file with its verified corrections; None if there are none.
 
-    What a look at the file tells is verified by reading it again, anything else by running its cases again. What is
-    expected to fail is left as it is.
+    A correction of a load error is verified by loading the file again, any other by running its cases again. Cases
+    that are expected to fail are left alone.
     """
     open_cases = [case for case in cases if case.status != "xfailed"]
     found = [one for case in open_cases for one in proposed_corrections(case) if one.place.file == file]
@@ -63,7 +63,7 @@ def correct_file(file: str, text: str, cases: list[CaseResult], run: Run) -> Cor
 
 
 def _is_better(file: str, before: str, after: str, cases: list[CaseResult], run: Run) -> bool:
-    """Whether less is wrong with the cases of a file than was, and with none of them more."""
+    """Return whether fewer claims fail now, and in no case more."""
     known = {case.id: case for case in cases if case.name}
     loaded, errors = load_text(after, file)
     now = {case.id: case for case in run(Loaded(tuple(c for c in loaded if c.id in known), ())).cases}
@@ -74,7 +74,7 @@ def _is_better(file: str, before: str, after: str, cases: list[CaseResult], run:
 
 
 def _faults(case: CaseResult) -> int:
-    """How many claims fail, and how much else is wrong; errors hide claims, and count for many."""
+    """Return how many claims fail; an error hides claims, and counts for many."""
     if case.status not in _FAILING:
         return 0
     failed = {(c.what, c.tensor, c.formula, c.step) for c in case.comparisons if c.status == "failed"}
@@ -82,7 +82,7 @@ def _faults(case: CaseResult) -> int:
 
 
 def _fails_further_down(before: CaseResult, after: CaseResult) -> bool:
-    """Whether an error has made place for another, further down."""
+    """Return whether an error made way for a later one in the file."""
     if not before.errors or not after.errors:
         return False
     return min(error.place for error in after.errors) > min(error.place for error in before.errors)

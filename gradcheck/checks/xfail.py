@@ -1,5 +1,7 @@
-"""`xfail`: a case that must fail. That passes for a success, unless it fails elsewhere than it says, no longer fails
-there, or its date is past."""
+"""Apply `xfail`, with which a case states that it must fail.
+
+Such a failure counts as a success, unless another claim fails, a named claim passes, or the date is past.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from gradcheck.language.case import Case
 
 
 def apply_xfail(found: CaseResult, case: Case, today: str) -> CaseResult:
-    """The result, as what the case says of itself makes of it; `today` as in ISO 8601."""
+    """Return the result as `xfail` changes it; `today` is in ISO 8601."""
     said = case.xfail
     if said is None or found.status not in ("failed", "passed"):
         return found
@@ -36,15 +38,17 @@ def _unsettled(found: CaseResult) -> list[Comparison]:
 
 
 def _holding_claims(found: CaseResult, case: Case, only: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of claims of which none fails."""
+    """Return the names in `only` of which no claim fails."""
     raised = {error.kind for error in found.errors}
     names = (name for name in only if name not in raised)
     return tuple(name for name in names if not any(_is_called(name, c, case) for c in _unsettled(found)))
 
 
 def _unnamed_failures(found: CaseResult, case: Case, only: tuple[str, ...]) -> tuple[str, ...]:
-    """All that fails and is not named: each as it would be named. Where a step raises what it should not, its error
-    says so, not the comparison beside it."""
+    """Return the names of all failures that `only` does not list.
+
+    If a step raises an unexpected error, the error counts, not the comparison beside it.
+    """
     names = {_name(c): None for c in _unsettled(found) if not any(_is_called(name, c, case) for name in only)}
     if any(error.kind in only for error in found.errors):
         names = {name: None for name in names if not name.startswith("raises")}

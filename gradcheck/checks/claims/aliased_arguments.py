@@ -1,8 +1,8 @@
-"""Ops of which two arguments are one and the same tensor, as in `a - a`: run so, too.
+"""Check ops whose arguments are one tensor, as in `a - a`.
 
-Alone, an op is run on a tensor for each argument. An engine that tells uses apart by what tensor they are of, or takes
-a short cut for one that it knows already, is wrong only where they are one. One that puts the uses of any tensor
-together wrongly is no news here: its gradients tell.
+The check of ops alone gives each argument a tensor of its own. An engine that identifies uses by their tensor, or has
+a short cut for a repeated one, is wrong only if arguments are shared. An engine that adds up the uses of any tensor
+wrongly is not reported here: its gradients fail.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from gradcheck.engines.recording import arrays
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import literal_problem
 
-#: By how much, relative to what is added up, the gradient must be off: a use that is lost or doubled is.
+#: The smallest error, relative to the magnitudes of the summands: a lost or doubled use.
 _FAR = 0.05
-#: The same relative to the sum itself, which is no larger.
+#: The same error, relative to the sum itself, which is no larger.
 _NEAR = Tolerance(_FAR)
 
 
@@ -37,8 +37,10 @@ def wrong_where_aliased(
     apart: Sequence[Pullback],
     asked: tuple[Engine, np.dtype],
 ) -> Iterator[tuple[str, int]]:
-    """The graph entry and the number of each op that the engine gets wrong where arguments are shared. `apart` is what
-    is right where each argument is a tensor of its own, `asked` the engine and the case's dtype."""
+    """Yield owner and number of each op that is wrong if arguments are shared.
+
+    `apart` are the reference's pullbacks of each argument as a tensor of its own.
+    """
     engine, dtype = asked
     groups = dict(_aliased_applications(applications))
     if not groups:
@@ -56,7 +58,7 @@ def wrong_where_aliased(
 
 
 def _aliased_applications(applications: Sequence[Application]) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The first of each op with the same arguments shared, by its number, and which are: its groups."""
+    """Yield number and groups of the first op with each kind of sharing."""
     seen: set[tuple[str, tuple[int, ...]]] = set()
     for number, application in enumerate(applications):
         groups = _alias_groups(application)
@@ -67,7 +69,7 @@ def _aliased_applications(applications: Sequence[Application]) -> Iterator[tuple
 
 
 def _alias_groups(application: Application) -> tuple[int, ...]:
-    """For each array that gets a gradient the place of the first that is the same object."""
+    """For each differentiable array, return the index of its first occurrence."""
     tracked = application.tracked
     found = [
         id(array)
@@ -80,7 +82,10 @@ def _alias_groups(application: Application) -> tuple[int, ...]:
 def _rounding_allowances(
     application: Application, cotangents: Cotangents, dtype: np.dtype
 ) -> Sequence[np.ndarray | None]:
-    """How far rounding may take the gradients: the cosine of a tensor with itself is 1, and its gradient noise."""
+    """Return how far rounding may take the gradients.
+
+    The gradient of a tensor's cosine with itself is only rounding noise.
+    """
 
     def run(core: Core) -> Sequence[np.ndarray | None]:
         return core.pull_back([application], [cotangents], dtype)[0].gradients
@@ -92,8 +97,7 @@ def _rounding_allowances(
 def _is_wrong(
     groups: tuple[int, ...], shared: Pullback, apart: Pullback, explained: Sequence[np.ndarray | None] = ()
 ) -> bool:
-    """Whether a shared tensor's gradient is far from the sum of what its places get apart, beyond what rounding
-    explains."""
+    """Return whether a shared gradient is far from the sum of its parts."""
     if shared.error or apart.error or not len(groups) == len(shared.gradients) == len(apart.gradients):
         return False
     for first in set(groups):
@@ -119,7 +123,7 @@ def _is_wrong(
 
 
 def _sums_gradients_of_uses(engine: Engine) -> bool:
-    """Whether a tensor that two ops use gets the gradients of both uses; not, where the engine cannot say."""
+    """Return whether the engine adds up the uses of a tensor at all."""
     evaluation = engine.evaluate(_two_uses(own_dtype(engine)))
     if evaluation.error is not None or not evaluation.states:
         return False

@@ -1,8 +1,8 @@
-"""Points on the other sides of comparisons: those that no point of a case is on are searched for, then drawn.
+"""Search points for sides of comparisons that no point of a case visits.
 
-What a formula asks of whole numbers (`x.argmax() == 2`) has no slope to follow, and some of what it asks of others is
-met by luck alone: numbers are drawn, with a structure and without, until some are on that side. Where claims choose
-among sizes too, this is done at each of their sizes.
+Comparisons of integers (`x.argmax() == 2`) have no slope to follow, and other sides are met only by chance. So
+numbers are drawn, with and without a structure, until some are on the side; also at the sizes among which claims
+choose.
 """
 
 from __future__ import annotations
@@ -26,36 +26,39 @@ from gradcheck.language.array_structures import DISTINCT_STRUCTURES, STRUCTURES,
 from gradcheck.language.problem import Problem
 from gradcheck.language.trial_draws import Variation, needs_varied_incoming
 
-#: So often numbers are drawn without a structure; at so many sizes that claims choose among; the last attempt at a
-#: structure.
+#: Draws without a structure, sizes of choices, and the last attempt at a structure.
 _PLAIN, _SIZES, _LAST_ATTEMPT = 24, 3, 13
-#: Structures that are looked at in any case where a claim asks whether numbers are equal.
+#: Structures that are always tried if a claim tests equality.
 _EXACT: tuple[Structure, ...] = (*DISTINCT_STRUCTURES, "equal", "mirrored", "whole", "zero")
 
-#: Of these, those of as many positive numbers as negative ones, where their count is even: at small sizes, too.
+#: Structures with as many positive as negative numbers; tried at small sizes too.
 _PAIRED: tuple[Structure, ...] = ("mirrored", "alternating")
 
 
 class DecidedFormulas(NamedTuple):
-    """The formulas that have failed somewhere, by tensor and text; and the wrong ones that are refuted, by text."""
+    """Failed formulas by tensor and text, and refuted ones by text."""
 
     failed: Collection[tuple[str, str]]
     refuted: Collection[str]
 
 
 class BranchCoverageTrials:
-    """The sides of one case's comparisons. `look` compares what is claimed at a point, and says whether it says
-    anything; the points are counted from `count`."""
+    """Visits the sides of one case's comparisons.
 
-    def __init__(self, context: Context, known: DecidedFormulas, look: Callable[[Point], bool], count: int) -> None:
+    `compare` checks the claims at a point and returns whether the point is usable. Points are counted from `count`.
+    """
+
+    def __init__(self, context: Context, known: DecidedFormulas, compare: Callable[[Point], bool], count: int) -> None:
         self.context, self.case, self.points = context, context.case, context.points
-        self._compare, self._count = look, count
-        self._unobserved: list[Goal] = []  # sides on which some point is, and nothing has shown
+        self._compare, self._count = compare, count
+        self._unobserved: list[Goal] = []  # visited sides on which nothing was observable
         self._decided, self._has_undecided = self._find_decided(known)
 
     def _find_decided(self, known: DecidedFormulas) -> tuple[set[str], bool]:
-        """The formulas that the exact oracle proves, wrong ones that are refuted, and the steps that no other claim is
-        made of; and whether some formula is none of these."""
+        """Return decided formulas and steps, and whether a formula is undecided.
+
+        Proved and refuted formulas are decided, and so are steps that no other claim uses.
+        """
         case = self.case
         settled = {claim.text for claim in proved_formulas(self.context, known.failed)} | {*known.refuted}
         listed = [claims for section in (case.formulas, case.wrong_formulas) for claims in section.values()]
@@ -64,7 +67,7 @@ class BranchCoverageTrials:
         return settled | (case.let.keys() - needed), bool(open_formulas)
 
     def visit(self, of_sizes: Sequence[Mapping[str, int]]) -> list[Fact]:
-        """Points on each side, at these sizes too; a note for each side that is not reached."""
+        """Visit each side, at these sizes too; return a note for each missed one."""
         coverage = BranchCoverage(self.case, self._decided)
         known = [self.points.own, *self.points.other_points]
         coverage.visit(known)
@@ -81,7 +84,7 @@ class BranchCoverageTrials:
         return [fact("branch_not_visited", owner=site.owner, op=site.op, where=where) for site, where in told]
 
     def _unreached_goals(self, coverage: BranchCoverage) -> Iterator[Goal]:
-        """The sides that a search does not reach."""
+        """Yield the sides that a search does not reach."""
         for goal in coverage.missing_goals():
             for problem in chain(
                 coverage.reach(*goal),
@@ -99,8 +102,10 @@ class BranchCoverageTrials:
                     self._unobserved.append(goal)
 
     def _problems_from_tiny(self, coverage: BranchCoverage, goal: Goal) -> Iterator[Problem]:
-        """From numbers so small that nothing is saturated but by what is compared, where nothing has shown; also where
-        no point is on that side but such at which rounding or an overflow may explain all."""
+        """Yield problems near numbers so small that nothing saturates.
+
+        They are tried if nothing was observable on a side, or if rounding may explain all failures there.
+        """
         if coverage.is_visited(*goal):
             is_wanted = coverage.is_unobserved(*goal)
         else:
@@ -114,7 +119,7 @@ class BranchCoverageTrials:
                 yield from (p for p in coverage.reach_from(point, *goal) if not has_underflowing_squares(p))
 
     def _with_scaled_incoming(self, coverage: BranchCoverage, goal: Goal) -> Iterator[Problem]:
-        """Under incoming gradients of other sizes, where that brings a claim to the side."""
+        """Yield problems with scaled incoming gradients that reach the side."""
         if self._is_stated(goal):
             for problem in scaled_incoming(self.points.own.problem):
                 point = self.points.branch_point(problem, self._count + 1)
@@ -122,15 +127,15 @@ class BranchCoverageTrials:
                     yield problem
 
     def _is_stated(self, goal: Goal) -> bool:
-        """Whether a claim compares element by element there, and not the graph."""
+        """Return whether a claim, not the graph, compares elementwise there."""
         return goal[0].owner not in self.case.graph and not goal[0].compares_integers
 
     def _small_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """Sizes of at most 2, at which much is met by luck."""
+        """Return sizes of at most 2, at which chance meets most sides."""
         return {word: size if word in self.points.fixed_sizes else min(size, 2) for word, size in sizes.items()}
 
     def _try_incoming(self, coverage: BranchCoverage) -> None:
-        """The case's own numbers under incoming gradients of each structure, where the file writes out others."""
+        """Compare at incoming gradients of each structure, if literals fix them."""
         if self._has_undecided and coverage.has_undecided_claims and needs_varied_incoming(self.case):
             for structure in DISTINCT_STRUCTURES:
                 varied = Variation(incoming=True, structure=structure)
@@ -141,12 +146,13 @@ class BranchCoverageTrials:
     def _draw_for_goals(
         self, coverage: BranchCoverage, goals: Sequence[Goal], sizes: Mapping[str, int], small: Mapping[str, int]
     ) -> list[Goal]:
-        """The sides of claims that numbers which are drawn, at these sizes or at `small` ones, are not on either, and
-        those of the graph. Where a claim that is not settled compares anything, numbers of each structure are looked at
-        in any case: sides that no point is on together are met there. Where they are on a side that tells nothing
-        there, for gradients are 0, others of that structure are."""
+        """Draw numbers for the sides of claims; return the goals that are left.
+
+        If some claim is undecided, each structure is tried in any case, since it may meet several sides together. If
+        gradients are 0 at a side, other numbers of that structure are drawn.
+        """
         left = [goal for goal in goals if goal[0].owner not in self.case.graph]
-        is_open = self._has_undecided and coverage.has_undecided_claims  # at structures, formulas alone are looked at
+        is_open = self._has_undecided and coverage.has_undecided_claims  # structures are tried for formulas only
         always = () if not is_open else _EXACT if coverage.asks_for_equality else DISTINCT_STRUCTURES
         draws = deque(_draws())
         while draws:
@@ -178,7 +184,7 @@ class BranchCoverageTrials:
 
 
 def _draws() -> Iterator[tuple[Structure | None, int]]:
-    """With which structure, and in which attempt: of ordinary numbers."""
+    """Yield structures and attempts whose numbers are ordinary ones."""
     yield from ((structure, 1) for structure in STRUCTURES)
     yield from ((structure, 3) for structure in _PAIRED)
     yield from ((None, 2 * number + 1) for number in range(_PLAIN))

@@ -1,7 +1,7 @@
-"""Certificates: formulas that the exact oracle proves, at the case's own sizes and at those of every trial.
+"""Certificates: formulas that the exact oracle proves at all sizes tried.
 
-A proof needs no tolerance, and holds for all values of the inputs. So it also sees what numbers cannot: a formula
-that is right at the numbers given and at no others.
+A proof needs no tolerance and holds for all values of the inputs. It also finds formulas that are right only at the
+numbers given.
 """
 
 from __future__ import annotations
@@ -29,37 +29,36 @@ from gradcheck.language.problem import Problem
 if TYPE_CHECKING:
     from gradcheck.oracles.exact.claim_tracker import Proof
 
-#: More op applications than this, over all points, are left to numbers alone.
+#: With more op applications over all points, nothing is proved.
 MAX_WORK = 20_000
-#: A difference of this size is small, beside 1 and the largest element.
+#: A difference is small below this, relative to 1 and the largest element.
 _SMALL = 1e-6
 
 
 def applies(context: Context) -> bool:
-    """Where formulas are to hold in general."""
+    """Return whether formulas must hold in general."""
     return context.case.generalize is not None and bool(context.case.formulas) and context.can_be_checked
 
 
 def check(context: Context) -> Iterable[Comparison]:
-    """Nothing new: formulas that passed everywhere get a certificate, or a refutation. One that is off in numbers that
-    round passes if it is proved.
+    """Add certificates and refutations to formulas that passed.
 
-    One that is allowed to be off, by a tolerance of the case or of the run, is not refuted for being so.
+    A formula that is off by rounding passes if it is proved. One within a looser tolerance of the case or run is not
+    refuted.
     """
     certify(context, _passed_or_rounded(context))
     return ()
 
 
 def certify_failed(context: Context, failed: Collection[tuple[str, str]]) -> None:
-    """Decide those that have failed, by tensor and text, and do so no more: what excuses a formula at one point says
-    nothing of others."""
+    """Certify formulas that failed and were excused meanwhile."""
     if applies(context):
         claims = _passed_or_rounded(context)
         certify(context, [(name, claim) for name, claim in claims if (name, claim.text) in failed])
 
 
 def certify(context: Context, claims: Sequence[tuple[str, Claim]]) -> None:
-    """Ask the exact oracle for these formulas, at the sizes of every trial."""
+    """Prove these formulas at the sizes of every trial."""
     proofs = proofs_of(context, claims)
     for name, claim in claims if proofs else ():
         lenient = _is_looser(context.case, name, context.options.tolerance)
@@ -70,9 +69,10 @@ def certify(context: Context, claims: Sequence[tuple[str, Claim]]) -> None:
 def proofs_of(
     context: Context, claims: Sequence[tuple[str, Claim]]
 ) -> list[tuple[dict[tuple[str, str], Proof], Problem]]:
-    """What the exact oracle says of each formula, by tensor and text, for the case's own problem and every trial's;
-    nothing where that is too much work. What was asked before is not asked again, nor, at further problems, what has
-    failed and is not proved: it is of interest only if it is proved at all of them."""
+    """Return the proofs of each formula by problem; empty if too much work.
+
+    Known proofs are reused. A failed formula is not proved at further problems once it is unproved at one.
+    """
     case = context.case
     problems = [point.problem for point in (context.points.own, *context.points.trials)]
     if not claims or (len(case.graph) + len(case.let)) * (len(claims) + 1) * len(problems) > MAX_WORK:
@@ -93,13 +93,13 @@ def proofs_of(
 
 
 def _prove(problem: Problem, claims: Sequence[tuple[str, Claim]]) -> list[Proof]:
-    from gradcheck.oracles.exact.prove import prove  # not for cases without formulas, nor where it is known
+    from gradcheck.oracles.exact.prove import prove  # not needed without formulas, or with cached proofs
 
     return prove(problem, claims, problem.seed)
 
 
 def proved_formulas(context: Context, failed: Collection[tuple[str, str]]) -> list[Claim]:
-    """The formulas that are proved without a condition, among those that have not `failed`."""
+    """Return formulas, not `failed`, that are proved without a condition."""
     listed = [(name, claim) for name, claims in context.case.formulas.items() for claim in claims]
     asked = [(name, claim) for name, claim in listed if (name, claim.text) not in failed]
     proofs = [found for found, _ in proofs_of(context, asked)] if applies(context) else []
@@ -114,8 +114,7 @@ def proved_formulas(context: Context, failed: Collection[tuple[str, str]]) -> li
 def _amend(
     context: Context, formula: tuple[str, Claim], proofs: Sequence[tuple[Proof, Problem]], lenient: bool
 ) -> None:
-    """Change the formula's comparison at the case's own numbers; those that are off by rounding alone, wherever they
-    are about."""
+    """Change a formula's comparison at the own numbers; excuse rounding."""
     key = (formula[0], formula[1].text)
 
     def is_it(c: Comparison) -> bool:
@@ -137,9 +136,7 @@ def _amend(
 
 
 def _passed_or_rounded(context: Context) -> list[tuple[str, Claim]]:
-    """Each formula, with its tensor, that passed wherever it was tried, follows another convention at a kink, or is off
-    where rounding moves the numbers: where it is first off, for of what is off elsewhere that is asked once it is
-    proved."""
+    """Return formulas that passed everywhere, or may be off by rounding."""
     first_off: dict[tuple[str, str], Comparison] = {}
     for c in context.found:
         if c.what is ClaimKind.FORMULA and c.status in FAILING_STATUSES:
@@ -151,15 +148,17 @@ def _passed_or_rounded(context: Context) -> list[tuple[str, Claim]]:
 
 
 def _may_be_rounding(context: Context, c: Comparison) -> bool:
-    """Whether a formula that is off may be so by rounding, however far: where rounding moves nothing, or at a kink, it
-    may not."""
+    """Return whether rounding may explain what a formula is off by.
+
+    It may not where rounding moves nothing, nor at a kink.
+    """
     if c.status == "undecided":
         return c.mismatch is None or c.mismatch.kind != "kinks_not_searched_further"
-    if c.verdict is not None:  # no subgradient
+    if c.verdict is not None:  # not a subgradient
         return False
     if c.mask is None or c.got_array is None or not np.isfinite(wide(c.got_array)[c.mask]).all():
         return False
-    if not context.options.explained and not _is_small(c):  # nobody has looked whether it is at a kink
+    if not context.options.explained and not _is_small(c):  # kinks were not searched
         return False
     claim = next(claim for claim in context.case.formulas[c.tensor] if claim.text == c.formula)
     point = context.points.at(c.trial)
@@ -177,17 +176,18 @@ def _is_small(c: Comparison) -> bool:
 
 
 def _pass_by_rounding(context: Context, c: Comparison) -> Comparison:
-    """Passed, with a note on who is off by how much: the formula, if another engine says what the reference says."""
+    """Return it as passed, with a note on the side that rounds more."""
     note = fact("off_by_rounding", who=_who_is_off(context, c), by=abs(complex(c.got or 0) - complex(c.want or 0)))
     return replace(_without_numbers(c), status="passed").with_notes(note)
 
 
 def _without_numbers(c: Comparison) -> Comparison:
-    """The comparison without what differs in numbers, which does not count any more."""
+    """Return the comparison without its difference in numbers."""
     return replace(c, mismatch=None, verdict=None, mismatched=0, got_array=None, want_array=None, mask=None)
 
 
 def _who_is_off(context: Context, c: Comparison) -> str:
+    """Return the reference, or "" if another engine agrees with it."""
     for name, evaluation in context.points.at(c.trial).evaluations().items():
         gradient = evaluation.states[c.step].gradients.get(c.tensor) if c.step < len(evaluation.states) else None
         if name == c.reference or gradient is None or c.worst_index is None:
@@ -199,7 +199,7 @@ def _who_is_off(context: Context, c: Comparison) -> str:
 
 
 def _is_looser(case: Case, tensor: str, run: StatedTolerance | None) -> bool:
-    """Whether more is allowed than the dtype's own tolerance."""
+    """Return whether the tolerance is looser than the dtype's own."""
     dtype = dtypes.BY_NAME[case.dtype]
     allowed, own = claim_tolerance(case.tolerance, tensor, dtype, run), base(dtype)
     return allowed.rtol > own.rtol or allowed.atol > own.atol
@@ -220,13 +220,13 @@ def _with_proofs(
     if unproved:
         return comparison.with_notes(fact("not_proved", why=unproved[0].unsupported_reason))
     decided = tuple(note for note in comparison.notes if note.kind != "branch_not_visited")
-    if comparison.status != "passed":  # at a kink, of which its own certificate speaks
+    if comparison.status != "passed":  # at a kink, which has its own certificate
         return replace(comparison, notes=decided)
     return replace(comparison, certificate=_certificate(proofs), notes=decided)
 
 
 def _fixed_in_proof(proved: Sequence[tuple[Proof, Problem]]) -> dict[str, Any]:
-    """What stays as it is in the proof: constants that are written out, sizes, an incoming gradient."""
+    """Return constants, sizes and incoming gradients that the proofs fix."""
     case = proved[0][1].case
     sizes = {name: {problem.sizes[name] for _, problem in proved} for name in proved[0][1].sizes}
     held = {
@@ -238,7 +238,7 @@ def _fixed_in_proof(proved: Sequence[tuple[Proof, Problem]]) -> dict[str, Any]:
 
 
 def _certificate(proved: Sequence[tuple[Proof, Problem]]) -> Mapping[str, Any]:
-    """As in the JSON: what was done, and how unlikely it is that a wrong formula passes it."""
+    """Return the certificate for the JSON report."""
     sizes = [dict(problem.sizes) for _, problem in proved]
     return {
         "method": "exact",

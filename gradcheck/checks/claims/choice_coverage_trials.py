@@ -1,5 +1,6 @@
-"""Trials at which claims choose otherwise: among sizes (`n == 6`, `min(n, 7)`), and by labels, indices and masks that
-are drawn (`(t == 7).all()`).
+"""Trials for claims that choose by sizes, or by drawn integers and masks.
+
+Examples are `n == 6`, `min(n, 7)` and `(t == 7).all()`.
 """
 
 from __future__ import annotations
@@ -18,27 +19,29 @@ from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem
 from gradcheck.language.trial_draws import symbolic_sizes
 
-#: Trials of each of the two kinds, at most.
+#: The limit for each of the two kinds.
 _MAX_TRIALS = 8
 
 
 class ChoiceTrials:
-    """Those of one case. `look` compares what is claimed at a point, and keeps it as a trial if it says anything; the
-    points are counted from `count`."""
+    """Visits the choices of one case's claims.
 
-    def __init__(self, case: Case, points: Points, look: Callable[[Point | None], bool], count: int) -> None:
+    `compare` checks the claims at a point, and keeps it as a trial if it is usable. Points are counted from `count`.
+    """
+
+    def __init__(self, case: Case, points: Points, compare: Callable[[Point | None], bool], count: int) -> None:
         self.case, self.points = case, points
-        self._compare, self._count = look, count
-        self.choice_sizes: list[Mapping[str, int]] = []  # at which claims choose otherwise among them
+        self._compare, self._count = compare, count
+        self.choice_sizes: list[Mapping[str, int]] = []  # at which claims choose differently
 
     def visit(self) -> None:
-        """Trials for each size, for each choice among sizes, for each choice by what is drawn."""
+        """Add trials for unvaried sizes, choices of sizes and of constants."""
         self._try_unvaried_sizes()
         self._try_size_choices()
         self._try_constant_choices()
 
     def _try_unvaried_sizes(self) -> None:
-        """A trial for each size that is the same wherever gradients are not 0: others told nothing of it."""
+        """Add a trial for each size that has not varied with nonzero gradients."""
         own = self.points.own.problem.sizes
         known = [point.problem.sizes for point in self._informative_points()]
         for word in symbolic_sizes(self.case) if self.points.trials else ():
@@ -51,7 +54,7 @@ class ChoiceTrials:
                 )
 
     def _try_size_choices(self) -> None:
-        """Trials at sizes at which what claims make of sizes alone comes out otherwise: `n == 6`, `n % 3`."""
+        """Add trials for other outcomes of comparisons of sizes."""
         branches = SizeBranches(self.case)
         if not branches.nodes:
             return
@@ -69,7 +72,7 @@ class ChoiceTrials:
         self.choice_sizes = branches.distinct_kinds(self._visited_sizes())[1:]
 
     def _try_constant_choices(self) -> None:
-        """Trials at which what claims make of labels, indices and masks that are drawn comes out otherwise."""
+        """Add trials for other outcomes with drawn labels, indices and masks."""
         branches = ConstantBranches(self.points.own.problem)
         if not branches.nodes:
             return
@@ -101,11 +104,11 @@ class ChoiceTrials:
             branches.mark_seen(sizes)
 
     def _at(self, sizes: Mapping[str, int], attempt: int) -> Point | None:
-        """A point of ordinary numbers at these sizes."""
+        """Return a point of ordinary numbers at these sizes."""
         return self.points.point_of_sizes(sizes, self._count + 1, attempt)
 
     def _is_informative_at(self, point: Point | None) -> bool:
-        """Whether a trial there says something, and its gradients are not 0."""
+        """Return whether the point is usable and has nonzero gradients."""
         return self._compare_at(point) and point is not None and is_informative(point)
 
     def _compare_at(self, point: Point | None) -> bool:

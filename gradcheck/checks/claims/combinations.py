@@ -1,4 +1,4 @@
-"""Formulas that passed and are not proved, where two comparisons come out together as they have nowhere yet."""
+"""Try unproved formulas at new combinations of two comparisons' outcomes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from gradcheck.language.trial_draws import mentions_root_gradient
 
 
 def applies(context: Context) -> bool:
-    """Where a formula that must hold in general is neither proved nor refuted."""
+    """Return whether a general formula is neither proved nor refuted."""
     is_general = context.case.generalize is not None and context.options.trials != 0
     return is_general and any(c.has_note("not_proved") for c in context.found)
 
 
 def check(context: Context) -> Iterator[Comparison]:
-    """Each such formula at these numbers, until it fails."""
+    """Check each unproved formula at such points until it fails."""
     from gradcheck.checks.branches.branch_pairs import unvisited_pairs
     from gradcheck.checks.branches.margin_recording import branching_owners
 
@@ -52,7 +52,7 @@ def _is_unproved(context: Context, name: str, claim: Claim) -> bool:
 
 
 def _check_at(context: Context, problem: object, name: str, claim: Claim) -> Comparison | None:
-    """The formula there; None where the point says nothing, or the formula is only undefined."""
+    """Check the formula there; None if the point or failure says nothing."""
     points = context.points
     number = 1 + max((point.trial.number for point in points.other_points if point.trial), default=0)
     point: Point = points.branch_point(problem, number)  # type: ignore[arg-type]

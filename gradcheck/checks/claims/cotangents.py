@@ -1,4 +1,7 @@
-"""Incoming gradients for ops alone: random and not symmetric, for ones hide transposes, flips and centering."""
+"""Random, unsymmetric cotangents for ops alone.
+
+Cotangents of ones would hide transposes, flips and centering.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from gradcheck.engines.base import Application
 
 
 def operations_of(applications: Sequence[Application], seed: int) -> list[Operation]:
-    """Each application with random incoming gradients."""
+    """Return each application with random cotangents."""
     source = NormalPool(seed)
     return [
         Operation(application, tuple([output and draw_cotangent(source, *output) for output in application.outputs]))
@@ -22,18 +25,18 @@ def operations_of(applications: Sequence[Application], seed: int) -> list[Operat
 
 
 def with_ones(operation: Operation) -> Operation:
-    """The same with incoming gradients of ones, for engines to which no others can be given."""
+    """Return it with cotangents of ones, for engines that take no others."""
     ones = tuple(None if given is None else np.ones_like(given) for given in operation.cotangents)
     return replace(operation, cotangents=ones)
 
 
 def is_of_ones(operation: Operation) -> bool:
-    """Whether its incoming gradients are ones; random numbers never are."""
+    """Return whether all cotangents are ones; random ones never are."""
     return all(given is None or bool(np.all(given == 1)) for given in operation.cotangents)
 
 
 class NormalPool:
-    """Standard normal numbers, in turn from one pool; making a generator would cost more than most cases' ops."""
+    """Standard normal numbers from one pool, cheaper than a generator."""
 
     _pool = np.random.Generator(np.random.PCG64(0)).standard_normal(1 << 14)
     _pool.flags.writeable = False
@@ -42,7 +45,7 @@ class NormalPool:
         self._seed, self._next = abs(seed), abs(seed) * 977 % len(self._pool)
 
     def draw(self, shape: tuple[int, ...]) -> np.ndarray:
-        """An array of its own for large shapes, otherwise a view."""
+        """Return a view into the pool; for large shapes a new array."""
         size = math.prod(shape)
         if size > len(self._pool) // 4:
             self._seed += 1
@@ -55,5 +58,5 @@ class NormalPool:
 def draw_cotangent(source: NormalPool, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     drawn = source.draw(shape)
     if dtype.kind == "c":
-        drawn = np.asarray(drawn + 1j * source.draw(shape))  # a sum of 0-d arrays is a NumPy scalar, which is no array
+        drawn = np.asarray(drawn + 1j * source.draw(shape))  # a sum of 0-d arrays is a NumPy scalar, not an array
     return drawn.astype(dtype, copy=False)

@@ -1,9 +1,8 @@
-"""Forward against reverse mode: `<u, J v> = <J.T u, v>`, the dot-product test of adjoint codes (Claerbout, "Earth
-Soundings Analysis", 1992).
+"""Check forward against reverse mode: `<u, J v> = <J.T u, v>`.
 
-`u` is the incoming gradient of a backward pass, `J.T u` what the pass adds to the inputs' gradients; `v` are random
-directions of all inputs together, `J v` the roots' tangents: by the engine's own forward mode, or the reference's, or
-the numeric oracle's where nobody else has one.
+This is the dot-product test of adjoint codes (Claerbout, "Earth Soundings Analysis", 1992). `u` is the incoming
+gradient of a backward pass, and `J.T u` what the pass adds to the inputs' gradients. `v` are random directions of all
+inputs together, and `J v` the roots' tangents by the engine's forward mode, the reference's, or the numeric oracle.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class _Product:
 
 
 def check_dot_product(forward: JvpPoint, engine: Engine) -> Iterator[Comparison]:
-    """One comparison; nothing where the last pass raises, or a number is not finite."""
+    """Yield one comparison; none if the last pass raises or is not finite."""
     gradients = _last_pass_gradients(forward, engine)
     if gradients is None:
         return
@@ -57,7 +56,7 @@ def check_dot_product(forward: JvpPoint, engine: Engine) -> Iterator[Comparison]
 
 
 def _last_pass_gradients(forward: JvpPoint, engine: Engine) -> Arrays | None:
-    """What the last pass has added to the gradients of inputs; None where there is none."""
+    """Return what the last pass added to the inputs' gradients, or None."""
     states, step = forward.point.evaluation(engine).states, forward.step
     if not forward.has_pass or step >= len(states) or states[step].error is not None:
         return None
@@ -73,7 +72,7 @@ def _last_pass_gradients(forward: JvpPoint, engine: Engine) -> Arrays | None:
 
 
 def _tangents(forward: JvpPoint, engine: Engine) -> tuple[str, Arrays | None]:
-    """Whose tangents there are, and these."""
+    """Return the source of the roots' tangents, and the tangents."""
     for one in (engine, forward.reference):
         pushed = forward.pushforward(one)
         if pushed is not None and pushed.error is None:
@@ -84,7 +83,7 @@ def _tangents(forward: JvpPoint, engine: Engine) -> tuple[str, Arrays | None]:
 
 
 def _root_pairs(forward: JvpPoint, tangents: Arrays) -> Iterator[tuple[np.ndarray | None, np.ndarray]]:
-    """For each root its tangent and its incoming gradient."""
+    """Yield each root's tangent and its incoming gradient."""
     for name, seed in forward.problem.seeds[forward.step].items():
         tangent = forward.directions.get(name, tangents.get(name))
         if tangent is not None:
@@ -104,7 +103,7 @@ def _product(pairs: Iterable[tuple[np.ndarray | None, np.ndarray]]) -> _Product:
 
 
 def _explain_failure(failed: Comparison, forward: JvpPoint, gradients: Arrays) -> Comparison:
-    """With what rounding explains, where there is no derivative, and who is wrong."""
+    """Return the failure with rounding, kinks and the wrong side applied."""
     allowed, explained = _rounding_allowances(forward, gradients)
     if failed.max_abs is not None and failed.max_abs <= allowed:
         return as_passed(failed).with_notes(fact("within_rounding", beyond=failed.max_abs))
@@ -125,7 +124,7 @@ def _explain_failure(failed: Comparison, forward: JvpPoint, gradients: Arrays) -
 
 
 def _rounding_allowances(forward: JvpPoint, gradients: Arrays) -> tuple[float, float]:
-    """What is allowed of what rounding explains of both sides, and all that it explains."""
+    """Return the allowed and the full effect of rounding on both sides."""
     conditioning = forward.point.conditioning
     allowed = explained = 0.0
     factors: list[tuple[np.ndarray | None, np.ndarray | float]] = []
@@ -142,7 +141,7 @@ def _rounding_allowances(forward: JvpPoint, gradients: Arrays) -> tuple[float, f
 
 
 def _verdict(failed: Comparison, forward: JvpPoint) -> Fact | None:
-    """Which of the two modes the numeric oracle sides with."""
+    """Return which of the two modes the numeric oracle confirms."""
     known = forward.oracle_tangents
     if not known:
         return None

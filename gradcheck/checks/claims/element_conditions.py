@@ -1,4 +1,4 @@
-"""Regions in words: by which tensor's sign or size those elements stand out at which something holds."""
+"""Describe a set of elements by the sign or size of a tensor."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from gradcheck.facts import Fact, fact
 
-#: At each point the tensors by name, and the elements that are to be told from the others.
+#: A point's tensors by name, and the mask of the elements.
 PointElements = tuple[Mapping[str, np.ndarray], np.ndarray]
 
 _SIGNS: tuple[tuple[str, Callable[[np.ndarray], np.ndarray]], ...] = (
@@ -21,7 +21,7 @@ _SIGNS: tuple[tuple[str, Callable[[np.ndarray], np.ndarray]], ...] = (
 
 
 def element_condition(seen: Sequence[PointElements]) -> Fact | None:
-    """Where the elements lie, if a tensor's sign or size tells; None where none does."""
+    """Return the sign or threshold of a tensor that selects the elements."""
     names = [name for name in (seen[0][0] if seen else ()) if all(name in tensors for tensors, _ in seen)]
     for name in names:
         arrays, chosen = [tensors[name] for tensors, _ in seen], [mask for _, mask in seen]
@@ -38,7 +38,7 @@ def element_condition(seen: Sequence[PointElements]) -> Fact | None:
 def _holds_exactly(
     holds: Callable[[np.ndarray], np.ndarray], arrays: list[np.ndarray], chosen: list[np.ndarray]
 ) -> bool:
-    """Whether it holds of these elements and of no others."""
+    """Return whether the condition selects exactly these elements."""
     pairs = list(zip(arrays, chosen, strict=True))
     return all(a.shape == mask.shape and np.array_equal(holds(a), mask) for a, mask in pairs)
 
@@ -46,13 +46,13 @@ def _holds_exactly(
 def _holds_at_some(
     holds: Callable[[np.ndarray], np.ndarray], arrays: list[np.ndarray], chosen: list[np.ndarray]
 ) -> bool:
-    """Whether all elements are chosen where it holds of some, and none where it holds of none."""
+    """Return whether all are selected if it holds anywhere, else none."""
     pairs = zip(arrays, chosen, strict=True)
     return all(mask.all() == mask.any() == bool(np.any(holds(a))) for a, mask in pairs)
 
 
 def _thresholds(arrays: list[np.ndarray], chosen: list[np.ndarray]) -> Iterator[str]:
-    """Beyond which number they lie."""
+    """Yield the thresholds beyond which the elements lie."""
     if any(a.shape != mask.shape for a, mask in zip(arrays, chosen, strict=True)):
         return
     numbers = np.concatenate([a.ravel() for a in arrays])
@@ -67,7 +67,7 @@ def _thresholds(arrays: list[np.ndarray], chosen: list[np.ndarray]) -> Iterator[
 
 
 def _between(low: float, high: float) -> float:
-    """The number of the fewest digits between two."""
+    """Return the number with the fewest digits between two."""
     for digits in range(-3, 12):
         number = round((low + high) / 2, digits)
         if low <= number <= high:

@@ -1,4 +1,4 @@
-"""Two engines on one problem: did both run, are the forward values the same, are the gradients?"""
+"""Compare two engines' outcomes, forward values and gradients."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from gradcheck.language.problem import Problem
 
 
 def applies(context: Context) -> bool:
-    """Always: a case whose graph cannot even be evaluated says so here."""
+    """Return True: a case whose graph cannot be evaluated is reported here."""
     return True
 
 
 def check(context: Context) -> Iterator[Comparison]:
-    """Every engine against the reference at the case's own numbers; then which errors were raised, against the case."""
+    """Compare engines with the reference, then raised errors with the case."""
     point = context.points.own
     for engine in context.engines.tested:
         yield from check_engine(point, point.evaluation(engine), context.options.tolerance)
@@ -37,7 +37,7 @@ def check(context: Context) -> Iterator[Comparison]:
 
 
 def check_engine(point: Point, got: Evaluation, run: StatedTolerance | None) -> list[Comparison]:
-    """What one engine's evaluation claims at one point, against the reference's, rounding allowed for."""
+    """Compare one engine with the reference at a point, allowing rounding."""
     found = compare_evaluations(point.problem, got, point.want, run, point.trial)
     return [_pass_if_undefined(point, c) for c in allow_rounding(found, point.conditioning)]
 
@@ -54,9 +54,9 @@ def compare_evaluations(
     run: StatedTolerance | None = None,
     trial: Trial | None = None,
 ) -> list[Comparison]:
-    """Every claim that one engine's evaluation makes about another's: outcomes, values, gradients, step by step.
+    """Compare outcomes, values and gradients, step by step.
 
-    NumPy's warnings are expected to be off.
+    NumPy's warnings must be off.
     """
     case = problem.case
     held = _EngineComparison(case, got.engine, want.engine, trial, run)
@@ -67,13 +67,13 @@ def compare_evaluations(
         one_raised = bool(mine.error) != bool(theirs.error)
         if (index == 0 and not is_forward) or (is_forward and not one_raised):
             found += held.values(index, mine, theirs)
-        if not one_raised:  # else `outcomes` has said it; only one of them has run the step
+        if not one_raised:  # otherwise only one of them ran the step, which `outcomes` reports
             found += held.gradients(index, mine, theirs)
     return found
 
 
 def _common_arrays(mine: State, theirs: State) -> list[Pair]:
-    """Every array that two states have both; what is one array, as inputs are, left out."""
+    """Return each pair of arrays that both states have, unless identical."""
     return [
         (array, other)
         for got, want in ((mine.values, theirs.values), (mine.gradients, theirs.gradients))
@@ -83,7 +83,7 @@ def _common_arrays(mine: State, theirs: State) -> list[Pair]:
 
 
 def _changed_inputs(problem: Problem, got: Evaluation, held: _EngineComparison) -> Iterator[Comparison]:
-    """Inputs and constants are nobody's to change."""
+    """Yield a failure for each input or constant that an engine changed."""
     if not got.changed:
         return
     given = {**problem.inputs, **problem.constants}
@@ -94,14 +94,14 @@ def _changed_inputs(problem: Problem, got: Evaluation, held: _EngineComparison) 
 
 @dataclass(slots=True)
 class _EngineComparison:
-    """An engine and the reference, and what they are held to."""
+    """An engine, the reference, and their tolerances."""
 
     case: Case
     engine: str
     reference: str
     trial: Trial | None
     run: StatedTolerance | None
-    agrees: bool = False  # whether all that both have at a step does: then nothing is compared one by one
+    agrees: bool = False  # whether all arrays of the step agree, compared together
     _tolerances: dict[np.dtype, Tolerance] = field(default_factory=dict)
     _base_subject: Subject = field(init=False)
 
@@ -127,14 +127,14 @@ class _EngineComparison:
         return known
 
     def values(self, step: int, mine: State, theirs: State) -> Iterator[Comparison]:
-        """The graph's tensors, parts included; inputs are what they were given."""
+        """Yield a comparison for each tensor of the graph."""
         for name in {**mine.values, **theirs.values}:
             if name not in self.case.inputs and name not in self.case.constants:
                 subject = self.subject(ClaimKind.VALUE, name, step)
                 yield self._compare(mine.values.get(name), theirs.values.get(name), subject)
 
     def gradients(self, step: int, mine: State, theirs: State) -> Iterator[Comparison]:
-        """A gradient that only one of the two speaks of cannot be compared, and that is a failure."""
+        """Yield a comparison for each gradient; one that only one side has fails."""
         got, want = mine.gradients, theirs.gradients
         for name in {**want, **got}:
             if name in mine.unread or name in theirs.unread:

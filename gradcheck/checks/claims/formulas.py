@@ -1,4 +1,4 @@
-"""Formulas: gradients that somebody derived by hand, at one point against the reference's."""
+"""Compare formulas of gradients with the reference's at one point."""
 
 from __future__ import annotations
 
@@ -22,32 +22,34 @@ from gradcheck.language.case import Claim
 
 
 def applies(context: Context) -> bool:
-    """Where there are formulas, and the reference has run every step."""
+    """Return whether there are formulas, and the reference ran every step."""
     return bool(context.case.formulas) and context.can_be_checked and context.points.own.is_complete
 
 
 def check(context: Context) -> Iterator[Comparison]:
-    """Each formula at the case's own numbers."""
+    """Check each formula at the case's own numbers."""
     yield from check_formulas(StepClaims(context.points.own, context.points.own.last_step, context.options.tolerance))
 
 
 def check_formulas(claims: StepClaims) -> Iterator[Comparison]:
-    """Each formula at the claims' point."""
+    """Check each formula at the claims' point."""
     for name, listed in claims.case.formulas.items():
         for claim in listed:
             yield check_formula(claims, name, claim)
 
 
 def check_general(claims: StepClaims) -> Iterator[Comparison]:
-    """The claims that must hold at any numbers: formulas and checks at the top level."""
+    """Check formulas and top-level checks, which must hold at any numbers."""
     yield from check_formulas(claims)
     for claim in claims.case.checks:
         yield check_identity(claims, claim)
 
 
 def check_formula(claims: StepClaims, name: str, claim: Claim, what: ClaimKind = ClaimKind.FORMULA) -> Comparison:
-    """One formula for the gradient of a tensor; where it fails, once more with the allowance for rounding in it and in
-    the gradient. One that has failed elsewhere gets none where none could be large enough."""
+    """Check one formula, with an allowance for rounding if it fails.
+
+    A formula that has failed elsewhere gets no allowance if none could be large enough.
+    """
     found = _compare_formula(claims, name, claim, what)
     if found.status != "failed" or found.mask is None:
         return found
@@ -70,14 +72,13 @@ def check_formula(claims: StepClaims, name: str, claim: Claim, what: ClaimKind =
 
 
 def formula_allowance(point: Point, step: int, name: str, claim: Claim) -> np.ndarray | None:
-    """How far rounding may take each element of a formula from the gradient that it is for; None where that is
-    unknown."""
+    """Return how far rounding may take each element; None if unknown."""
     found = point.conditioning.claim_allowances(step, difference_of(name, claim))
     return found[0] if found else None
 
 
 def difference_of(name: str, claim: Claim) -> Callable[[Scope], list[np.ndarray]]:
-    """What a formula is off by, of any scope."""
+    """Return a function of a scope: the formula minus the gradient."""
 
     def difference(scope: Scope) -> list[np.ndarray]:
         got, want = align_dtypes(scope.array_of(claim.expr), scope.gradients[name])
@@ -87,7 +88,7 @@ def difference_of(name: str, claim: Claim) -> Callable[[Scope], list[np.ndarray]
 
 
 def _compare_formula(claims: StepClaims, name: str, claim: Claim, what: ClaimKind) -> Comparison:
-    """One that cannot be evaluated has failed, and says why."""
+    """Compare a formula; one that cannot be evaluated fails."""
     subject = claims.subject(what, name, claim.place, formula=claim.text)
     want = claims.scope.gradients.get(name)
     if want is None:

@@ -1,5 +1,4 @@
-"""How everything at one point moves where the inputs move along random directions: by engines, by the reference, by the
-numeric oracle; and the comparison of every tensor's tangent."""
+"""Tangents of all tensors at one point, along random directions of inputs."""
 
 from __future__ import annotations
 
@@ -42,8 +41,10 @@ _FLOAT64 = np.dtype(np.float64)
 
 @dataclass
 class JvpPoint:
-    """One point's tangents at its last backward pass, along random directions of each input's shape and dtype: by
-    engines, by the reference, by the numeric oracle."""
+    """A point's tangents at its last backward pass, by each source.
+
+    Sources are engines, the reference and the numeric oracle.
+    """
 
     point: Point
     run: StatedTolerance | None
@@ -63,7 +64,7 @@ class JvpPoint:
         return self.point.engines.reference
 
     def pushforward(self, engine: Engine) -> Pushforward | None:
-        """An engine's tangents; None for one that has no forward mode at all."""
+        """Return an engine's tangents; None without forward mode."""
         if not isinstance(engine, DefineByRun):
             return None
         if engine.name not in self._pushforwards:
@@ -72,7 +73,7 @@ class JvpPoint:
 
     @cached_property
     def oracle_tangents(self) -> Mapping[str, Estimate]:
-        """The numeric oracle's tangents; none where it is not to be asked, or the forward cannot be evaluated."""
+        """The numeric oracle's tangents; empty if it is off or fails."""
         if not self.uses_oracle:
             return {}
         problem = double_precision_problem(self.problem)
@@ -80,13 +81,13 @@ class JvpPoint:
         try:
             with using_default_dtype(dtypes.real_of(problem.dtype)), np.errstate(all="ignore"):
                 return tangents_of_graph(problem, directions)
-        except (GradcheckError, ValueError, TypeError, LookupError):  # a graph that only engines can evaluate
+        except (GradcheckError, ValueError, TypeError, LookupError):  # only engines can evaluate this graph
             return {}
 
     # Every tensor --------------------------------------------------------------------------------
 
     def check(self, engine: Engine) -> Iterator[Comparison]:
-        """A comparison for each tensor of the graph; one that tells where the engine has none."""
+        """Yield a comparison for each tensor, or one if there are no tangents."""
         mine = self.pushforward(engine)
         if mine is None or mine.error is not None:
             yield self._without_tangents(engine, mine)
@@ -95,12 +96,12 @@ class JvpPoint:
         known = theirs.tangents if theirs is not None and theirs.error is None else None
         for name, tangent in mine.tangents.items():
             subject = self.subject(ClaimKind.JVP, name, engine)
-            judge = self._comparison(tangent if known is None or known.get(name) is None else known[name], name)
+            comparison = self._comparison(tangent if known is None or known.get(name) is None else known[name], name)
             oracle = self.oracle_tangents.get(name)
             if known is not None:
-                yield judge.compare(tangent, known.get(name), oracle, subject)
+                yield comparison.compare(tangent, known.get(name), oracle, subject)
             elif oracle is not None:
-                yield judge.compare_with_oracle(tangent, oracle, subject)
+                yield comparison.compare_with_oracle(tangent, oracle, subject)
 
     def _without_tangents(self, engine: Engine, pushed: Pushforward | None) -> Comparison:
         subject = self.subject(ClaimKind.JVP, "", engine)
@@ -112,12 +113,12 @@ class JvpPoint:
         return subject.failed(raised)
 
     def subject(self, what: ClaimKind, name: str, engine: Engine) -> Subject:
-        """A claim about one tensor, of an engine against the reference."""
+        """Return the subject of an engine's claim about one tensor."""
         place = place_of(self.problem.case, name)
         return Subject(what, name, self.step, engine.name, self.reference.name, place, "", self.point.trial)
 
     def tolerance(self, dtype: np.dtype) -> Tolerance:
-        """What engines are held to."""
+        """Return the tolerance of engines."""
         return engine_tolerance(dtype, self.problem.case.engine_tolerance, self.run)
 
     # Rounding ------------------------------------------------------------------------------------
@@ -125,7 +126,7 @@ class JvpPoint:
     def _comparison(self, array: np.ndarray | None, name: str) -> TangentComparison:
         conditioning = self.point.conditioning
 
-        def again(failed: Comparison) -> Comparison:
+        def recheck(failed: Comparison) -> Comparison:
             explained = self.allowance(name)
             found = recheck_with_allowance(failed, explained, conditioning.limit, self._precise.get(name))
             if found.status == "failed" and explained is None and conditioning.why_not:
@@ -133,10 +134,10 @@ class JvpPoint:
             return found
 
         tolerance = self.tolerance(_FLOAT64 if array is None else array.dtype)
-        return TangentComparison(tolerance, conditioning.is_of_low_precision, lambda: self.allowance(name), again)
+        return TangentComparison(tolerance, conditioning.is_of_low_precision, lambda: self.allowance(name), recheck)
 
     def allowance(self, name: str) -> np.ndarray | None:
-        """What rounding explains of a tangent; None where that is unknown."""
+        """Return what rounding explains of a tangent; None if unknown."""
         return self._allowances.get(name)
 
     @cached_property
@@ -151,7 +152,7 @@ class JvpPoint:
 
     @cached_property
     def _precise(self) -> Arrays:
-        """The reference's tangents in double precision, where the case is in less."""
+        """The reference's tangents in double precision, for lower ones."""
         if not self.point.conditioning.is_of_low_precision or not isinstance(self.reference, DefineByRun):
             return {}
         try:
@@ -162,7 +163,7 @@ class JvpPoint:
             return {}
 
     def _tangents(self, engine: DefineByRun, problem: Problem) -> Arrays:
-        """An engine's, of the point's problem in some precision. Raises TensorError."""
+        """Return an engine's tangents of the problem. Raises TensorError."""
         here = problem_at_step(problem, self.step)
         ways = {name: way.astype(here.inputs[name].dtype, copy=False) for name, way in self.directions.items()}
         pushed = push_forward(engine, here, ways)

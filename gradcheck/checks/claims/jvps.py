@@ -1,7 +1,7 @@
-"""Forward mode: how tensors change where the inputs move along random directions (Jacobian-vector products).
+"""Forward mode: Jacobian-vector products along random directions.
 
-Engine against reference for every op alone and for every tensor of the graph, both against a complex step or
-differences of the forward; and forward against reverse mode, for each engine.
+Engines are compared with the reference for every op alone and every tensor of the graph, both with a complex step or
+finite differences, and forward with reverse mode.
 """
 
 from __future__ import annotations
@@ -13,22 +13,24 @@ from gradcheck.checks.result import Comparison
 
 
 def applies(context: Context) -> bool:
-    """Where the run asks for it."""
+    """Return whether the run checks forward mode."""
     return context.options.mode != "reverse" and context.can_be_checked
 
 
 def check(context: Context) -> Iterator[Comparison]:
-    """Ops alone, then every tensor of the graph, then, in the mode "both", forward against reverse mode; the last two
-    at each point that was drawn, too."""
-    from gradcheck.checks.claims.dot_product import check_dot_product  # not for runs that do not ask for it
+    """Check ops alone, every tensor, and forward against reverse mode.
+
+    The last two also run at each trial; the last one only in the mode "both".
+    """
+    from gradcheck.checks.claims.dot_product import check_dot_product  # not for runs without forward mode
     from gradcheck.checks.claims.jvp_points import JvpPoint
     from gradcheck.checks.claims.op_jvps import check_op_jvps
 
     points, options = context.points, context.options
-    asked = options.oracle != "none"
-    yield from check_op_jvps(points.own, context.engines.tested, options.tolerance, asked)
+    uses_oracle = options.oracle != "none"
+    yield from check_op_jvps(points.own, context.engines.tested, options.tolerance, uses_oracle)
     for point in (points.own, *points.trials):
-        forward = JvpPoint(point, options.tolerance, asked)
+        forward = JvpPoint(point, options.tolerance, uses_oracle)
         if not forward.directions:
             return
         for engine in context.engines.tested:

@@ -1,8 +1,8 @@
-"""Near misses: formulas that nobody can prove or refute exactly, and that are off by far more than rounding explains.
+"""Find formulas off by more than rounding explains, but within tolerance.
 
-Where a function stands in a formula, `1.00000000001 * exp(x)` is neither proved nor refuted by the exact oracle, and it
-is within every tolerance. But what rounding does to each element is known where it is measured, and engines that agree
-so much better with each other than with the formula are witnesses.
+The exact oracle neither proves nor refutes `1.00000000001 * exp(x)`, and it is within every tolerance. But rounding
+of each element can be measured, and engines that agree much better with each other than with the formula are evidence
+against it.
 """
 
 from __future__ import annotations
@@ -22,18 +22,17 @@ from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim
 
-#: Off by more than this part of itself, in double precision, an element is looked at; and that it is by so many times
-#: what rounding explains, and what engines differ by, must be seen at so many points of those looked at.
+#: In double precision: the smallest relative error, how many times it must exceed rounding and the engines'
+#: differences, at how many points, and of how many points at most.
 _VISIBLE, _TIMES, _POINTS, _MOST = 5e-14, 16.0, 2, 6
-#: Of less precision: by more than this part of itself in double precision, at so many points at most.
+#: In lower precision: the smallest relative error in double precision, and the most points.
 _VISIBLE_THERE, _MOST_THERE = 1e-3, 24
-#: The number of points that are looked at here alone.
+#: The number of points that are used here only.
 _UNKEPT = 1_000
 
 
 def near_miss(context: Context, name: str, claim: Claim) -> Fact | None:
-    """By how much of itself the formula is off at points of double precision, and how many times what rounding
-    explains that is; None where rounding may explain it."""
+    """Return by how much of itself the formula is off; None for rounding."""
     if context.case.dtype != "float64":
         return _in_double_precision(context, name, claim)
     points = [point for point in (context.points.own, *context.points.trials) if point.is_complete][:_MOST]
@@ -48,15 +47,20 @@ def near_miss(context: Context, name: str, claim: Claim) -> Fact | None:
 
 
 def _points_of_large_numbers(context: Context) -> list[Point]:
-    """Points of large numbers: what is near to 1 for small ones, as `cos(1e-7 * x)` is, is further from it there."""
+    """Return points of large numbers.
+
+    There `cos(1e-7 * x)`, near 1 for small ones, is further from 1.
+    """
     sizes = context.points.own.problem.sizes
     made = [context.points.point_of_sizes(sizes, _UNKEPT, attempt, "huge") for attempt in (1, 3)]
     return [point for point in made if point is not None and not rejection_reason(point) and is_finite(point)]
 
 
 def _in_double_precision(context: Context, name: str, claim: Claim) -> Fact | None:
-    """Where a formula of less precision is off in double precision, by more than the numbers that people write out: the
-    roundings of the case's own dtype may hide that. At kinks it may be a convention."""
+    """Return what a low-precision formula is off by in double precision.
+
+    Roundings of the case's own dtype may hide that. Kink points are left out, as conventions differ there.
+    """
     kinks = {id(point) for point in context.points.kink_points}
     difference = difference_of(name, claim)
     for point in [p for p in context.points.other_points if p.is_complete and id(p) not in kinks][:_MOST_THERE]:
@@ -80,7 +84,7 @@ def _in_double_precision(context: Context, name: str, claim: Claim) -> Fact | No
 
 
 def _worst_unexplained(context: Context, point: Point, name: str, claim: Claim) -> Iterator[tuple[float, float]]:
-    """The worst element that rounding does not explain, if there is one."""
+    """Yield the worst element that rounding does not explain, if any."""
     scope = point.scope(point.last_step)
     want = scope.gradients.get(name)
     try:
@@ -108,7 +112,7 @@ def _worst_unexplained(context: Context, point: Point, name: str, claim: Claim) 
 
 
 def _is_surely_rounding(point: Point, name: str, claim: Claim, off: np.ndarray, where: np.ndarray) -> bool:
-    """Whether two runs are sure that rounding explains all of what these elements are off by."""
+    """Return whether two runs show that rounding explains the elements."""
     noise = point.conditioning.rough_rounding.noise_of_claim(point.last_step, difference_of(name, claim))
     if noise is None or noise.shape != where.shape:
         return False
@@ -117,7 +121,10 @@ def _is_surely_rounding(point: Point, name: str, claim: Claim, off: np.ndarray, 
 
 
 def _between_engines(context: Context, point: Point, name: str, want: np.ndarray) -> np.ndarray:
-    """By how much any engine is off the reference; without one nobody is a witness."""
+    """Return the largest difference of any engine from the reference.
+
+    Without another engine it is infinite.
+    """
     apart = np.full(want.shape, -1.0)
     for engine in context.engines.tested:
         states = point.evaluation(engine).states

@@ -1,4 +1,4 @@
-"""Every gradient of an engine against the numeric oracle, which knows nothing of any rule; where a run asks for it."""
+"""Compare every gradient with the numeric oracle, if the run asks for it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from gradcheck.oracles.numeric.numeric_gradient import NumericGradient, numeric_
 
 
 def applies(context: Context) -> bool:
-    """Where the run asks for it, and there is something to differentiate."""
+    """Return whether the run asks for it and gradients are defined."""
     is_asked = context.options.oracle == "numeric" and context.can_be_checked
     return is_asked and not is_nowhere_defined(context.points.own, context.points.own.last_step)
 
 
 def check(context: Context) -> Iterator[Comparison]:
-    """A comparison for each gradient that each engine holds after the last step."""
+    """Yield a comparison for each gradient of each engine after the last step."""
     point = context.points.own
     raised = double_precision_problem(point.problem)
     oracles: dict[tuple[str, int], NumericGradient | GradcheckError] = {}

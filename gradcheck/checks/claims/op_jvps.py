@@ -1,5 +1,7 @@
-"""Each op of a graph alone in forward mode: its outputs' tangents in one engine against the reference's, for random
-directions of its arguments, and against the numeric oracle's."""
+"""Check each op of a graph alone in forward mode.
+
+Tangents of its outputs along random directions are compared with the reference's and the numeric oracle's.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,7 @@ _FLOAT64 = np.dtype(np.float64)
 def check_op_jvps(
     point: Point, engines: Sequence[Engine], run: StatedTolerance | None, oracle_is_asked: bool
 ) -> Iterator[Comparison]:
-    """For each engine a comparison a graph entry whose ops all agree, and one for each output that does not."""
+    """Yield a comparison for each entry that agrees, and for each failure."""
     applications, reference = point.applications, point.engines.reference
     if not applications or not isinstance(reference, DefineByRun):
         return
@@ -55,7 +57,7 @@ def check_op_jvps(
             continue
         got = push_operations(engine, applications, directions, point.problem.dtype)
         if all(one.error is not None and one.error.kind == "unsupported" for one in got):
-            continue  # it has no forward mode, which is told of once
+            continue  # without forward mode, which is reported once
         found: dict[str, list[Comparison]] = {application.owner: [] for application in applications}
         for operation, mine, theirs in zip(listed, got, want, strict=True):
             found[operation.application.owner] += operation.compare(engine, mine, theirs)
@@ -64,7 +66,7 @@ def check_op_jvps(
 
 
 def directions_of(applications: Sequence[Application], seed: int) -> list[Directions]:
-    """For each application random directions of its tracked arrays."""
+    """Return random directions of each application's tracked arrays."""
     generator = stream(seed, "directions of operations")
     return [
         _allowed_directions(one.op, [random_direction(array, generator) for array in _tracked_arrays(one)])
@@ -73,7 +75,7 @@ def directions_of(applications: Sequence[Application], seed: int) -> list[Direct
 
 
 def _allowed_directions(op: Op, directions: list[np.ndarray]) -> list[np.ndarray]:
-    """A symmetric matrix moves among symmetric ones."""
+    """Return directions with a symmetric one for symmetric matrices."""
     if not op.symmetric or not directions:
         return directions
     first, *others = directions
@@ -86,7 +88,7 @@ def _tracked_arrays(application: Application) -> list[np.ndarray]:
 
 
 def subject_of(point: Point, owner: str, engine: Engine) -> Subject:
-    """The graph entry that an op stands in."""
+    """Return the subject for the graph entry of an op."""
     place = place_of(point.problem.case, owner)
     reference = point.engines.reference.name
     return Subject(ClaimKind.NODE_JVP, owner, 0, engine.name, reference, place, "", point.trial)
@@ -94,7 +96,7 @@ def subject_of(point: Point, owner: str, engine: Engine) -> Subject:
 
 @dataclass
 class _OpJvp:
-    """One op alone, and how its tensors move."""
+    """One op alone, and the tangents of its outputs."""
 
     point: Point
     op_index: int  # among the applications
@@ -106,7 +108,7 @@ class _OpJvp:
     _allowances: dict[str, np.ndarray | None] | None = field(default=None)
 
     def compare(self, engine: Engine, mine: Pushforward, theirs: Pushforward) -> Iterator[Comparison]:
-        """What is wrong, or worth a note; nothing where all agree."""
+        """Yield failures and notes; nothing if all tangents agree."""
         subject, op = subject_of(self.point, self.application.owner, engine), self.application.op.name
         known = theirs.tangents if theirs.error is None else None
         if mine.error is not None:
@@ -120,11 +122,11 @@ class _OpJvp:
                 yield failed
             return
         for number, tangent in mine.tangents.items():
-            judge, oracle = self._comparison(tangent, number), self.oracle_tangents.get(number)
+            comparison, oracle = self._comparison(tangent, number), self.oracle_tangents.get(number)
             if known is not None:
-                found = judge.compare(tangent, known.get(number), oracle, subject)
+                found = comparison.compare(tangent, known.get(number), oracle, subject)
             elif oracle is not None:
-                found = judge.compare_with_oracle(tangent, oracle, subject)
+                found = comparison.compare_with_oracle(tangent, oracle, subject)
             else:
                 continue
             if found.status != "passed" or found.verdict:
@@ -133,7 +135,7 @@ class _OpJvp:
 
     @property
     def oracle_tangents(self) -> dict[str, Estimate]:
-        """What the numeric oracle says; nothing where it is not to be asked, or cannot evaluate the op."""
+        """The numeric oracle's tangents; empty if it is off or fails."""
         if self._oracle_tangents is None:
             self._oracle_tangents = {}
             moving = [wide(array) for array in _tracked_arrays(self.application)]
@@ -149,7 +151,7 @@ class _OpJvp:
         return self._oracle_tangents
 
     def _arguments(self, moved: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The op's arguments in double precision, with these in the place of what moves."""
+        """Return arguments in double precision, with `moved` in place."""
         places = dict(zip(gradient_positions(self.application), moved, strict=True))
         position = iter(range(len(list(arrays(self.application.args, self.application.kwargs)))))
 
@@ -165,20 +167,20 @@ class _OpJvp:
         dtype = _FLOAT64 if tangent is None else tangent.dtype
         tolerance = engine_tolerance(dtype, self.point.problem.case.engine_tolerance, self.run)
 
-        def again(failed: Comparison) -> Comparison:
+        def recheck(failed: Comparison) -> Comparison:
             limit = max_allowance(self._unit, [one for one in (*self.directions, failed.want_array) if one is not None])
             return recheck_with_allowance(failed, self._allowance(number), limit, self._precise(number))
 
-        return TangentComparison(tolerance, is_low_precision(self._unit), lambda: self._allowance(number), again)
+        return TangentComparison(tolerance, is_low_precision(self._unit), lambda: self._allowance(number), recheck)
 
     @property
     def _unit(self) -> float:
-        """The coarsest rounding."""
+        """The coarsest rounding unit."""
         flat = arrays(self.application.args, self.application.kwargs)
         return max(epsilon(self.point.problem.dtype), *(epsilon(array.dtype) for array in flat))
 
     def _allowance(self, number: str) -> np.ndarray | None:
-        """What rounding explains of one output's tangent; None where that is unknown."""
+        """Return what rounding explains of one output's tangent."""
         if self._allowances is None:
             here = replace(self.application, recorded=None, outputs=())
             numbers = list(self._tangents(Core(), here, self.directions))
@@ -196,7 +198,7 @@ class _OpJvp:
         return self._allowances.get(number)
 
     def _precise(self, number: str) -> np.ndarray | None:
-        """The reference's answer in double precision, where the op is in less."""
+        """Return the reference's tangent in double precision, for lower ones."""
         reference = self.point.engines.reference
         if not is_low_precision(self._unit) or not isinstance(reference, DefineByRun):
             return None

@@ -1,7 +1,7 @@
-"""Each op of a graph alone: its rule in one engine against the reference's, with random incoming gradients.
+"""Check each op of a graph alone: its gradient rule in two engines.
 
-A case's own backward pass often starts from a sum, that is from ones, which hides transposes, flips and centering; a
-random, non-symmetric cotangent does not.
+A case's own backward pass often starts from ones, which hide transposes, flips and centering. Random, unsymmetric
+cotangents do not.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ _FLOAT64 = np.dtype(np.float64)
 
 
 def applies(context: Context) -> bool:
-    """Where the graph can be evaluated, unless the run is about forward mode alone."""
+    """Return whether the graph can be evaluated and reverse mode is checked."""
     return context.can_be_checked and context.options.mode != "forward"
 
 
 def check(context: Context) -> Iterator[Comparison]:
-    """For each engine a comparison a graph entry whose ops all agree, and one for each gradient that does not."""
+    """Check each op alone, in each engine."""
     return check_operations(context.points.own, context.engines.tested, context.options.tolerance)
 
 
 def check_operations(
     point: Point, engines: Sequence[Engine], run: StatedTolerance | None = None
 ) -> Iterator[Comparison]:
-    """For each engine a comparison a graph entry whose ops all agree, and one for each gradient that does not."""
+    """Yield a comparison for each entry that agrees, and each wrong gradient."""
     alone = _PointOperations(point)
     for engine in engines:
         known = compare_recorded(point, engine, run)
@@ -66,7 +66,7 @@ def check_operations(
 
 
 class _PointOperations:
-    """The ops of a point, with incoming gradients, and what the reference makes of them."""
+    """The ops of a point with cotangents, and the reference's pullbacks."""
 
     def __init__(self, point: Point) -> None:
         self.point = point
@@ -103,21 +103,20 @@ def _value_of(point: Point, entry: str) -> np.ndarray | None:
 def wrong_op_gradients(
     point: Point, engine: Engine, applications: Sequence[Application], run: StatedTolerance | None
 ) -> list[Comparison]:
-    """The gradients of these ops, each alone, that are wrong in an engine."""
+    """Return the wrong gradients of these ops, each alone, in an engine."""
     return wrong_with_cotangents(point, engine, operations_of(applications, point.problem.seed), run)
 
 
 def wrong_with_cotangents(
     point: Point, engine: Engine, operations: Sequence[Operation], run: StatedTolerance | None
 ) -> list[Comparison]:
-    """The same with incoming gradients that are given."""
+    """Return the wrong gradients of operations with given cotangents."""
     return [c for c in _compare_operations(point, engine, operations, run) if c.status == "failed"]
 
 
 def _not_agreeing(
     point: Point, engine: Engine, applications: Sequence[Application], run: StatedTolerance | None
 ) -> list[Comparison]:
-    """Those that did not agree, whatever became of that."""
     return _compare_operations(point, engine, operations_of(applications, point.problem.seed), run)
 
 
@@ -134,7 +133,7 @@ def _compare_operations(
 
 @dataclass(frozen=True, slots=True)
 class _OpComparison:
-    """An engine and the reference, asked about one op at a time."""
+    """Compares an engine with the reference, one op at a time."""
 
     point: Point
     engine: Engine
@@ -142,11 +141,10 @@ class _OpComparison:
 
     @property
     def reference(self) -> Engine:
-        """The engine that the other one is compared with."""
         return self.point.engines.reference
 
     def subject(self, owner: str) -> Subject:
-        """The graph entry that the op stands in."""
+        """Return the subject for the graph entry of the op."""
         place = place_of(self.point.problem.case, owner)
         return Subject(ClaimKind.NODE, owner, 0, self.engine.name, self.reference.name, place, "", self.point.trial)
 
@@ -154,7 +152,7 @@ class _OpComparison:
         return engine_tolerance(dtype, self.point.problem.case.engine_tolerance, self.run)
 
     def compare_all(self, operations: Sequence[Operation], want: Sequence[Pullback]) -> Iterator[Comparison]:
-        """What is wrong, or worth a note, with these ops."""
+        """Yield failures and notes for these ops."""
         cotangents = [operation.cotangents for operation in operations]
         applications = [operation.application for operation in operations]
         got = self.engine.pull_back(applications, cotangents, self.point.problem.dtype)
@@ -168,8 +166,10 @@ class _OpComparison:
     def _with_usable_cotangents(
         self, operation: Operation, mine: Pullback, theirs: Pullback
     ) -> tuple[Operation, Pullback, Pullback]:
-        """The same, or with incoming gradients of ones where the engine can be given no others: a class of sums alone
-        has no products to weigh them with."""
+        """Return it with cotangents of ones if the engine takes no others.
+
+        A class with sums only has no products to weigh them with.
+        """
         is_lacking = mine.error is not None and mine.error.kind == "unsupported" and theirs.error is None
         if not is_lacking or is_of_ones(operation):
             return operation, mine, theirs
@@ -181,7 +181,7 @@ class _OpComparison:
         return ones, answer, wanted
 
     def compare(self, operation: Operation, mine: Pullback, theirs: Pullback) -> Iterator[tuple[int, Comparison]]:
-        """What is wrong, or worth a note, with the gradient's index; nothing where all agree."""
+        """Yield failures and notes, with the index of the gradient."""
         if mine.error or theirs.error:
             yield from ((0, comparison) for comparison in self._outcomes(operation, mine, theirs))
             return
@@ -223,7 +223,7 @@ class _OpComparison:
         yield Comparison(self.subject(application.owner), status, mismatch=text, **lack)
 
     def _recheck_with_rounding(self, failed: Comparison, operation: Operation, index: int) -> Comparison:
-        """The failed comparison of one of the op's gradients again, with what rounding explains of it."""
+        """Compare a failed gradient again, allowing what rounding explains."""
         application, incoming = operation.application, operation.cotangents
         flat = list(arrays(application.args, application.kwargs))
         dtype = self.point.problem.dtype
@@ -270,14 +270,14 @@ def raised_dtype(name: str) -> np.dtype:
 
 
 def _gradient_of_op(operation: Operation, index: int, mismatch: Fact | None) -> Fact:
-    """Which gradient of which op is wrong; `mismatch` says how, where numbers do not."""
+    """Return the fact that names the wrong gradient of the op."""
     application, ones = operation.application, is_of_ones(operation)
     number = gradient_positions(application)[index] + 1
     return fact("gradient_of_op", op=application.op.name, number=number, mismatch=mismatch, ones=ones)
 
 
 def gradient_positions(application: Application) -> list[int]:
-    """Where, among the arrays of its arguments, those stand that get a gradient, in order."""
+    """Return the positions of differentiable arrays among the arguments."""
     tracked = application.tracked or (True,) * sum(1 for _ in arrays(application.args, application.kwargs))
     return [
         position

@@ -1,4 +1,4 @@
-"""Outcomes: which steps raised something, in an engine against the reference, and against what the case says."""
+"""Compare the errors that steps raise: with the reference, and the case."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from gradcheck.language.case import Case
 
 
 def place_of(case: Case, tensor: str) -> Place:
-    """Where a tensor, or a part of one (`m[0]`), is defined."""
+    """Return where a tensor, or a part of one (`m[0]`), is defined."""
     name = tensor.partition("[")[0]
     found = case.graph.get(name) or case.inputs.get(name) or case.constants.get(name)
     return found.place if found else case.place
 
 
 def outcome(error: TensorError | None) -> Fact:
-    """What a step, or an op alone, came to."""
+    """Return the fact for an error of a step or op, or for none."""
     return fact("raised", error=error.kind, text=str(error)) if error else fact("raised_nothing")
 
 
@@ -30,8 +30,8 @@ def outcome(error: TensorError | None) -> Fact:
 
 
 def compare_outcomes(case: Case, got: Evaluation, want: Evaluation) -> Iterator[Comparison]:
-    """A comparison for each step in which something was raised, or should have been."""
-    if not (got.states and want.states):  # the first forward pass broke in one of them, at least
+    """Yield a comparison for each step that raised, or should have."""
+    if not (got.states and want.states):  # the first forward pass failed in at least one
         yield _outcomes_of(case, 0, got, want)
         return
     for index, (mine, theirs) in enumerate(zip(got.states, want.states, strict=False)):
@@ -58,7 +58,7 @@ def _outcomes_of(case: Case, index: int, got: Evaluation, want: Evaluation) -> C
 
 
 def missing_feature_fields(status: Status, mine: TensorError | None, theirs: TensorError | None) -> dict[str, Any]:
-    """What an engine lacks, or else its reference, as a comparison of this status has it."""
+    """Return the comparison's fields for a feature that a side lacks."""
     if status != "unsupported":
         return {}
     if mine is None or not mine.lacks:
@@ -80,8 +80,10 @@ def _subject(case: Case, index: int, failed_at: str, engine: str, reference: str
 
 
 def compare_with_case(case: Case, evaluation: Evaluation) -> Iterator[Comparison]:
-    """For each step that raised something, or should have: was it what the case says? What an engine cannot express
-    is not judged."""
+    """Compare raised errors with those that the case states.
+
+    Steps that an engine does not support are left out.
+    """
     for index in range(len(evaluation.states) or 1):
         error, asked = _error_at(evaluation, index), case.steps[index].raises
         kind = error.kind if error else None
@@ -96,7 +98,7 @@ def compare_with_case(case: Case, evaluation: Evaluation) -> Iterator[Comparison
 
 
 def unexpected_errors(case: Case, evaluations: Mapping[str, Evaluation]) -> Iterator[Failure]:
-    """Errors that the case does not ask for, and those that it asks for in vain; each once, with all its engines."""
+    """Yield errors unlike the case states, each once with all its engines."""
     raised: dict[tuple[int, str], list[tuple[str, Failure]]] = {}
     for name, evaluation in evaluations.items():
         for step, failure in _unexpected_steps(case, evaluation):
@@ -107,7 +109,7 @@ def unexpected_errors(case: Case, evaluations: Mapping[str, Evaluation]) -> Iter
 
 
 def _unexpected_steps(case: Case, evaluation: Evaluation) -> Iterator[tuple[int, Failure]]:
-    """The step, and what came of it, where that is not what the case says."""
+    """Yield each step, and its failure, that differs from the case."""
     if not evaluation.states and evaluation.error:
         yield from _broken_forward(case, evaluation, evaluation.error)
         return

@@ -1,9 +1,8 @@
-"""Ops alone, by what the engines recorded when they evaluated the graph: a look that finds agreement, or nothing.
+"""Check ops alone by the engines' own records of the graph's evaluation.
 
-Each engine pulls the same random gradient through its own record of each op, which needs no second run. That these were
-made at each engine's own numbers, a rounding apart, matters at kinks alone, where the numbers must be the same.
-An op of which two arguments are one tensor was recorded so, and is asked so.
-Whatever does not agree here, or was not recorded as one op, is looked at closely, on the same numbers for both.
+Each engine pulls the same random gradient through its record of each op, without a second run. The records have
+numbers that differ by a rounding, which matters at kinks only, so there the numbers must be equal. An op with one
+tensor for two arguments is recorded so. This finds agreement only; other ops are compared on the same numbers.
 """
 
 from __future__ import annotations
@@ -24,21 +23,21 @@ from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.recording import RecordedCall, application_of, flat
 from gradcheck.language.case import StatedTolerance
 
-#: Dtypes in which sums of gradients may be compared without a thought.
+#: Dtypes in which sums of gradients can be compared directly.
 _PLAIN_DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
-#: Beyond so many elements the comparison costs, and not the asking.
+#: With more elements, the comparison takes longer than the pullback.
 _MAX_ELEMENTS = 4_000
 
 
 class RecordedAgreement(NamedTuple):
-    """The graph entries that ops stand in, all of which agree but for the `rest`, of which the records do not tell."""
+    """Owners of ops that agree, and ops without a usable record."""
 
     owners: tuple[str, ...]
     unrecorded: list[Application]
 
 
 def compare_recorded(point: Point, engine: Engine, run: StatedTolerance | None) -> RecordedAgreement | None:
-    """Return what agrees in the records of the core and the reference; None if they have none, or something differs."""
+    """Return what agrees in both records; None if missing or different."""
     reference = point.engines.reference
     if not isinstance(engine, Core) or not isinstance(reference, DefineByRun) or engine is reference:
         return None
@@ -72,7 +71,7 @@ def _agree(
 
 
 def _is_comparable(mine: RecordedCall, theirs: RecordedCall, engines: tuple[DefineByRun, DefineByRun]) -> bool:
-    """Whether it is the same call, of one plain result, at numbers that do not matter or are the same."""
+    """Return whether both are one plain call, at equal numbers near kinks."""
     op, result = mine.op, mine.result
     if type(result) is not Tensor or op is not theirs.op:
         return False
@@ -83,7 +82,7 @@ def _is_comparable(mine: RecordedCall, theirs: RecordedCall, engines: tuple[Defi
 
 
 def _same_numbers(mine: RecordedCall, theirs: RecordedCall, engines: tuple[DefineByRun, DefineByRun]) -> bool:
-    """Whether both were given the very same."""
+    """Return whether both calls had bitwise equal arguments."""
     found = [
         [engine.array(value).tobytes() for value in flat((*call.args, *call.kwargs.values())) if _is_tensor(value)]
         for call, engine in zip((mine, theirs), engines, strict=True)

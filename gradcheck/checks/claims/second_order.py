@@ -1,8 +1,7 @@
-"""Second order: gradients of `<gradient, v>` for random v, engine against reference, and against differences.
+"""Second order: gradients of `<gradient, v>` for random v.
 
-That product's gradient is the Hessian times v, which is also how the first gradients change along v: two evaluations
-of first gradients a step, whatever the number of inputs, and no second-order rule takes part (Pearlmutter 1994, Fast
-Exact Multiplication by the Hessian).
+That gradient is the Hessian times v, and also how first gradients change along v. So two evaluations of first
+gradients check it without any second-order rule (Pearlmutter 1994, Fast Exact Multiplication by the Hessian).
 """
 
 from __future__ import annotations
@@ -39,17 +38,17 @@ from gradcheck.oracles.numeric.finite_differences import array_derivative
 
 #: An error bar wider than this, relative to the largest element, confirms nothing.
 _BLURRED = 1e-5
-#: The step to either side of a kink, relative to the first one, and what such differences are good for.
+#: The step to either side of a kink, relative to the first one, and the accuracy of such differences.
 _SIDE, _KINK = 2.0**-24, 1e-5
-#: What a difference of first gradients may owe to rounding, relative to the largest of them.
+#: The rounding of a difference of first gradients, relative to the largest.
 _ROUNDINGS = 2.0**-50
-#: An error bar shorter than this part of what two differ by tells who of them is right.
+#: An error bar below this part of a difference decides which side is right.
 _OF_GAP = 2.0**-4
 _FLOAT64 = np.dtype(np.float64)
 
 
 def applies(context: Context) -> bool:
-    """Where the run asks for it, and the case has a backward pass."""
+    """Return whether the run checks second order and there is a backward pass."""
     if context.options.order != 2 or not context.can_be_checked:
         return False
     own = context.points.own
@@ -57,9 +56,11 @@ def applies(context: Context) -> bool:
 
 
 def check(context: Context, confirmed: bool = True) -> Iterable[Comparison]:
-    """For each engine and input a comparison with the reference. Nothing where the reference or an engine has no second
-    order: that is not the case's claim. Unless answers that agree are to be confirmed, differences are asked of those
-    alone that do not."""
+    """Yield a comparison for each engine and input.
+
+    There are none if the reference or engine has no second order. Without `confirmed`, differences are computed only
+    for failures.
+    """
     reference, point = context.engines.reference, context.points.own
     step = last_backward_step(point.problem)
     if step is None or not isinstance(reference, DefineByRun):
@@ -75,8 +76,10 @@ def check(context: Context, confirmed: bool = True) -> Iterable[Comparison]:
 
 
 class _ReferenceSecondOrder:
-    """What one backward pass of a problem comes to in second order: by the reference, and by differences of first
-    gradients. `probes` are the random v, of each input's shape and dtype."""
+    """The second order of a backward pass, by reference and differences.
+
+    `probes` are the random v, with each input's shape and dtype.
+    """
 
     def __init__(self, problem: Problem, step: int, reference: DefineByRun) -> None:
         self.problem, self.step, self.reference = problem, step, reference
@@ -86,12 +89,14 @@ class _ReferenceSecondOrder:
         self._allowances: dict[str, np.ndarray | None] | None = None
 
     def path(self) -> _ProbePath:
-        """First gradients on the way along the probes, by the reference."""
+        """Return the reference's first gradients along the probes."""
         return _ProbePath(self.reference, self.problem, self.step, self.probes)
 
     def oracle(self, name: str) -> Answer | None:
-        """How first gradients, in double precision, change along the probes; None where that cannot be computed, or
-        where something is detached: first gradients change with it, their gradients know nothing of it."""
+        """Return the difference of first gradients along the probes.
+
+        None if it cannot be computed, or if the graph detaches something, which first gradients depend on.
+        """
         if self._oracle is None:
             self._oracle = self._differences()
         return self._oracle.get(name)
@@ -108,7 +113,7 @@ class _ReferenceSecondOrder:
         return {name: Answer("differences", values[name], bars[name].real, independent=True) for name in values}
 
     def allowance(self, conditioning: Conditioning, name: str) -> np.ndarray | None:
-        """What rounding explains of it; None where that is unknown."""
+        """Return what rounding explains; None if unknown."""
         if self._allowances is None:
 
             def run(core: Core, problem: Problem) -> list[np.ndarray | None]:
@@ -122,7 +127,7 @@ class _ReferenceSecondOrder:
 
 
 def _leaves(problem: Problem, step: int) -> dict[str, np.ndarray]:
-    """The inputs as they are when this step begins."""
+    """Return the inputs as they are when this step begins."""
     arrays = dict(problem.inputs)
     for changed in problem.forwards[:step]:
         arrays |= {name: array for name, array in changed.items() if name in arrays}
@@ -130,7 +135,7 @@ def _leaves(problem: Problem, step: int) -> dict[str, np.ndarray]:
 
 
 class _ProbePath:
-    """First gradients, in double precision, on the way that the inputs take along the probes."""
+    """First gradients in double precision, as inputs move along probes."""
 
     def __init__(self, tape: DefineByRun, problem: Problem, step: int, probes: Mapping[str, np.ndarray]) -> None:
         self.engine, self.problem, self.step = tape, double_precision_problem(problem), step
@@ -140,13 +145,12 @@ class _ProbePath:
         self.first_step = _first_step_size(self.leaves, self.probes)
 
     def at(self, t: float) -> np.ndarray:
-        """All of them, flat, where the inputs have gone so far."""
+        """Return all first gradients, flat, at inputs moved by `t`."""
         return _flatten(
             _first_gradients(self.engine, self.problem, self.step, _moved(self.leaves, self.probes, t)), self.shapes
         )
 
     def split_by_input(self, flat: np.ndarray) -> dict[str, np.ndarray]:
-        """Each input's own."""
         found, start = {}, 0
         for name, shape in self.shapes.items():
             stop = start + int(np.prod(shape))
@@ -155,8 +159,10 @@ class _ProbePath:
         return found
 
     def sides(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], float]:
-        """How they change to the left and to the right, the two sides of a kink in them, to about seven digits; and
-        what of that may be rounding."""
+        """Return the left and right derivative, and their rounding error.
+
+        Both have about seven digits.
+        """
         t = self.first_step * _SIDE
         rest = self.at(0.0)
         rounding = _ROUNDINGS * float(np.max(np.abs(rest), initial=0.0)) / t
@@ -168,7 +174,7 @@ def _moved(leaves: Mapping[str, np.ndarray], ways: Mapping[str, np.ndarray], t: 
 
 
 def _first_gradients(tape: DefineByRun, problem: Problem, step: int, leaves: Mapping[str, np.ndarray]) -> Gradients:
-    """The first gradients where the inputs are these."""
+    """Return the first gradients at these inputs."""
     steps = problem.case.steps
     alone = replace(problem.case, steps=(steps[step],))
     moved = replace(
@@ -190,7 +196,7 @@ def _flatten(gradients: Gradients, shapes: Mapping[str, tuple[int, ...]]) -> np.
 
 
 def _first_step_size(leaves: Mapping[str, np.ndarray], ways: Mapping[str, np.ndarray]) -> float:
-    """A first step that moves every input by no more than an eighth of its usual size."""
+    """Return a step that moves inputs by at most an eighth of their size."""
     ratios = []
     for name, leaf in leaves.items():
         reach = float(np.max(np.abs(ways[name]), initial=0.0))
@@ -205,7 +211,7 @@ def _first_step_size(leaves: Mapping[str, np.ndarray], ways: Mapping[str, np.nda
 
 @dataclass(slots=True)
 class _SecondOrderComparison:
-    """One engine's second order, and the reference's."""
+    """Compares one engine's second order with the reference's."""
 
     reference_result: _ReferenceSecondOrder
     engine: Engine
@@ -218,7 +224,7 @@ class _SecondOrderComparison:
         self._names = (self.engine.name, self.reference_result.reference.name)
 
     def compare(self) -> Iterator[Comparison]:
-        """A comparison for each input; nothing where the engine has no second order."""
+        """Yield a comparison for each input; none without second order."""
         second = self.reference_result
         assert isinstance(self.engine, DefineByRun)
         got = self.engine.second_order(second.problem, second.step, second.probes)
@@ -264,7 +270,7 @@ class _SecondOrderComparison:
     def _resolve_difference(
         self, failed: Comparison, answers: tuple[Answer, Answer], oracle: Answer, tolerance: Tolerance
     ) -> Comparison:
-        """With what differences of first gradients say of two who differ."""
+        """Decide a failure by the differences of first gradients."""
         got, want = answers
         allowance = _allowance(want, tolerance)
         if self.conditioning.is_of_low_precision and oracle.agrees(got, allowance):
@@ -282,7 +288,7 @@ class _SecondOrderComparison:
     def _confirm_agreement(
         self, found: Comparison, answers: tuple[Answer, Answer], oracle: Answer, tolerance: Tolerance
     ) -> Comparison:
-        """With what they say of two who agree."""
+        """Confirm an agreement by the differences of first gradients."""
         got, want = answers
         allowance = _allowance(want, tolerance)
         scale = float(np.max(np.abs(want.values), initial=0.0))
@@ -300,7 +306,7 @@ class _SecondOrderComparison:
         return replace(found, status="failed", mismatch=fact("differences_disagree", got=got.name, want=want.name))
 
     def _is_convention(self, found: Comparison, got: Answer, want: Answer) -> bool:
-        """Whether first gradients have a kink, and both engines stay between its sides."""
+        """Return whether both results lie between the sides of a kink."""
         if np.iscomplexobj(got.values) or np.iscomplexobj(want.values) or found.mask is None:
             return False
         try:

@@ -1,6 +1,7 @@
-"""What sizes must be like, as far as points show: `n <= m`, where none is left that says anything with n > m.
+"""Infer a condition on sizes from points: `n <= m`.
 
-A few points fit many conditions. The one that is told is tried at its edge: `n >= 5` only if 4 says nothing.
+Few points fit many conditions, so a condition is tried at its edge: `n >= 5` is reported only if a point with 4 is
+rejected.
 """
 
 from __future__ import annotations
@@ -15,21 +16,25 @@ _BETWEEN: tuple[tuple[str, Callable[[int, int], bool], int], ...] = (
     ("<", lambda a, b: a < b, 0),
     ("==", lambda a, b: a == b, 1),
 )
-#: At so many edges conditions are tried.
+#: The limit for tries at edges.
 _MOST_TRIED = 12
 
 
 class _Condition(NamedTuple):
-    """In words; whether it holds; and other sizes in place of some, where it just holds or just does not."""
+    """A condition's text, its test, and sizes at its edge."""
 
     text: str
     holds: Callable[[Sizes], bool]
     edge: Callable[[Sizes], Sizes]
 
 
-def size_condition(accepted: Sequence[Sizes], rejected: Sequence[Sizes], says: Callable[[Sizes], bool | None]) -> str:
-    """The simplest condition that holds at all sizes that were accepted and at none that was rejected, or nothing.
-    `says` tells whether other sizes would be accepted, None where that cannot be known."""
+def size_condition(
+    accepted: Sequence[Sizes], rejected: Sequence[Sizes], accepts: Callable[[Sizes], bool | None]
+) -> str:
+    """Return the simplest condition that separates accepted from rejected.
+
+    `accepts` returns whether other sizes would be accepted, None if unknown. The text is empty without a condition.
+    """
     if not rejected or not accepted:
         return ""
     good, bad = list(accepted), list(rejected)
@@ -39,7 +44,7 @@ def size_condition(accepted: Sequence[Sizes], rejected: Sequence[Sizes], says: C
         if found is None:
             return ""
         edge = found.edge(good[0])
-        answer = None if edge in good or edge in bad or min(edge.values()) < 1 else says(edge)
+        answer = None if edge in good or edge in bad or min(edge.values()) < 1 else accepts(edge)
         if answer is None:
             return found.text
         (good if answer else bad).append(edge)
@@ -47,7 +52,7 @@ def size_condition(accepted: Sequence[Sizes], rejected: Sequence[Sizes], says: C
 
 
 def _conditions(words: Sequence[str], seen: Sequence[Sizes]) -> Iterator[_Condition]:
-    """Between two words; then of one word and the least that it may be."""
+    """Yield conditions between two words, then lower bounds of one."""
     for sign, compare, beyond in _BETWEEN:
         for a, b in permutations(words, 2):
             if sign in ("<=", "<") or a < b:

@@ -1,4 +1,4 @@
-"""What a file states about its own numbers: known values and gradients, and checks, after each step."""
+"""Check stated values, gradients and identities after each step."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _FLOAT64, _COMPLEX128 = np.dtype(np.float64), np.dtype(np.complex128)
 
 
 def applies(context: Context) -> bool:
-    """Where the graph was evaluated, or could not be: then no claim passes."""
+    """Return whether no unexpected error was raised."""
     return not context.errors
 
 
 def check(context: Context) -> Iterator[Comparison]:
-    """The claims in steps, then those at the top level, which are about the last step."""
+    """Check the claims of steps, then top-level ones after the last step."""
     want = context.points.own.want
     if context.can_be_checked:
         yield from _check_steps(context)
@@ -61,15 +61,17 @@ def _check_steps(context: Context) -> Iterator[Comparison]:
 
 
 def _has_state(evaluation: Evaluation, index: int) -> bool:
-    """Whether the engine came so far; the last state of one that could not express something says nothing."""
+    """Return whether the engine reached and supports the step."""
     able = evaluation.error is None or evaluation.error.kind != "unsupported"
     return able and index < len(evaluation.states)
 
 
 @dataclass(frozen=True, slots=True)
 class StepClaims:
-    """The claims about one step at one point, and the run's tolerance, if it has one. `failed` are formulas, by tensor
-    and text, that are known to be wrong at other numbers."""
+    """The claims about one step at one point, and the run's tolerance.
+
+    `known_failures` are formulas, by tensor and text, that failed at other numbers.
+    """
 
     point: Point
     step: int
@@ -78,25 +80,24 @@ class StepClaims:
 
     @property
     def case(self) -> Case:
-        """The case that makes them."""
         return self.point.problem.case
 
     @property
     def scope(self) -> Scope:
-        """What names stand for after the step."""
+        """The names that claims may use after the step."""
         return self.point.scope(self.step)
 
     def subject(self, what: ClaimKind, tensor: str, place: Place, engine: str = "case", formula: str = "") -> Subject:
-        """A claim: of an engine against the case, or of the case against the reference."""
+        """Return the subject of an engine's claim, or of the case's."""
         reference = self.point.engines.reference.name if engine == "case" else "case"
         return Subject(what, tensor, self.step, engine, reference, place, formula, self.point.trial)
 
     def tolerance(self, tensor: str, dtype: np.dtype) -> Tolerance:
-        """What the case states for the tensor ("" for none in particular), else the dtype's own."""
+        """Return the tolerance of a tensor, "" for none in particular."""
         return claim_tolerance(self.case.tolerance, tensor, dtype, self.run)
 
     def compare(self, got: np.ndarray | None, want: np.ndarray | None, subject: Subject) -> Comparison:
-        """One comparison at the tolerance of the subject's tensor."""
+        """Compare two arrays at the tolerance of the subject's tensor."""
         either = want if want is not None else got
         dtype = either.dtype if either is not None else _FLOAT64
         return compare(got, want, self.tolerance(subject.tensor, dtype), subject)
@@ -106,7 +107,7 @@ class StepClaims:
 
 
 def compare_stated(claims: StepClaims, level: Step | Case, states: Mapping[str, State]) -> Iterator[Comparison]:
-    """Every engine's values and gradients against those that the file gives."""
+    """Compare every engine's values and gradients with the stated ones."""
     for engine, state in states.items():
         for name, value in level.values.items():
             yield _compare_stated_value(claims, ClaimKind.EXPECTED_VALUE, name, value, (engine, state.values.get(name)))
@@ -127,7 +128,7 @@ def compare_stated(claims: StepClaims, level: Step | Case, states: Mapping[str, 
 def _compare_stated_value(
     claims: StepClaims, what: ClaimKind, name: str, value: Value, answer: tuple[str, np.ndarray | None]
 ) -> Comparison:
-    """Raises InvalidCase where what is stated has no value."""
+    """Compare one tensor. Raises InvalidCase if the statement has no value."""
     engine, actual = answer
     subject = claims.subject(what, name, value.place, engine)
     stated = claimed_array(claims.point.problem, value)
@@ -137,15 +138,17 @@ def _compare_stated_value(
 
 
 def compare_with_none(actual: np.ndarray | None, subject: Subject) -> Comparison:
-    """`null`: none, or only zeros."""
+    """Compare a gradient with `null`: none, or only zeros."""
     if actual is None:
         return subject.passed()
     return compare(actual, None, base(actual.dtype), subject)
 
 
 def uncompared_claims(case: Case, evaluation: Evaluation) -> Iterator[Comparison]:
-    """All that a case claims, where its graph could not be evaluated: failed, since nothing was compared; unsupported
-    where the engine lacks what that takes. That there is no gradient (`null`) is true then."""
+    """Yield all claims of a case whose graph could not be evaluated.
+
+    They fail, or are unsupported if the engine lacks a feature. A stated `null` gradient is true.
+    """
     last = len(case.steps) - 1
     levels: list[tuple[int, Step | Case]] = [*enumerate(case.steps), (last, case)]
     is_lacking = evaluation.error is not None and evaluation.error.kind == "unsupported"
@@ -166,8 +169,10 @@ def uncompared_claims(case: Case, evaluation: Evaluation) -> Iterator[Comparison
 
 
 def align_dtypes(stated: np.ndarray, actual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Both in one dtype. What a person writes has none of its own: it takes the tensor's, unless that would lose
-    an imaginary part or a fraction."""
+    """Return both arrays in one dtype.
+
+    A written number takes the tensor's dtype, unless that would lose an imaginary part or a fraction.
+    """
     if stated.dtype == actual.dtype:
         return stated, actual
     if actual.dtype.kind == "c" or (actual.dtype.kind in "fV" and stated.dtype.kind != "c"):
@@ -183,14 +188,17 @@ def align_dtypes(stated: np.ndarray, actual: np.ndarray) -> tuple[np.ndarray, np
 
 
 class CheckHost:
-    """Ops on plain arrays, except that `==` means equal within the tolerance. `sides` keeps what was compared."""
+    """Ops on arrays, where `==` means equal within the tolerance.
+
+    `compared_pairs` holds the two sides of each `==`.
+    """
 
     def __init__(self, equal: Callable[[np.ndarray, np.ndarray, int], np.ndarray], host: Host = NUMPY) -> None:
         self._host, self._equal = host, equal
         self.compared_pairs: list[tuple[np.ndarray, np.ndarray]] = []
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The op's result, or for `==` the elements that agree."""
+        """Return the op's result; for `==`, the mask of equal elements."""
         if op.name != "eq" or len(args) != 2:
             return self._host.call(op, args, kwargs)
         exact = self._host.call(op, args, kwargs)  # shapes that do not broadcast raise here
@@ -200,12 +208,11 @@ class CheckHost:
         return exact | self._equal(left, right, len(self.compared_pairs) - 1)
 
     def dtype(self, name: str) -> Any:
-        """The dtype of this torch name."""
         return self._host.dtype(name)
 
 
 def _align_sides(left: Any, right: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Both sides in one dtype; a Python number takes the tensor's."""
+    """Return both sides in one dtype; a Python number takes the tensor's."""
     if isinstance(left, np.ndarray) and not isinstance(right, np.ndarray):
         return align_dtypes(np.asarray(right), left)[::-1]
     if not isinstance(left, np.ndarray):
@@ -216,7 +223,7 @@ def _align_sides(left: Any, right: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_identity(claims: StepClaims, claim: Claim) -> Comparison:
-    """One check; where it fails, once more with the allowance for rounding on both sides of each `==`."""
+    """Check one identity, with an allowance for rounding if it fails."""
     found = _evaluate_identity(claims, claim)
     conditioning = claims.point.conditioning
     if found.status != "failed" or not conditioning.may_explain(found):
@@ -240,7 +247,7 @@ def check_identity(claims: StepClaims, claim: Claim) -> Comparison:
 def _slacks(
     conditioning: Conditioning, step: int, differences: Callable[[Scope], list[np.ndarray]]
 ) -> Iterator[list[np.ndarray | None]]:
-    """What rounding explains of each of the differences: what two runs are sure of, then what is measured."""
+    """Yield what rounding explains of each `==`: first roughly, then measured."""
     limit = conditioning.limit
     for noises, most in (
         (conditioning.rough_rounding.noises_of_claim, sure_allowance),
@@ -252,7 +259,7 @@ def _slacks(
 
 
 def _evaluate_identity(claims: StepClaims, claim: Claim, slacks: list[np.ndarray | None] | None = None) -> Comparison:
-    """One identity: true everywhere, `==` within the tolerance and the slack of each `==`."""
+    """Evaluate an identity with these allowances for each `==`."""
     subject = claims.subject(ClaimKind.CHECK, "", claim.place, formula=claim.text)
     compared: list[Comparison] = []
 

@@ -1,4 +1,4 @@
-"""One tangent of an engine against the reference's and the numeric oracle's: how all of forward mode is judged."""
+"""Compare an engine's tangent with the reference's and the oracle's."""
 
 from __future__ import annotations
 
@@ -17,24 +17,26 @@ from gradcheck.oracles.numeric.finite_differences import Estimate
 
 #: An error bar wider than this, relative to the largest element, confirms nothing.
 _BLURRED = 1e-5
-#: What one-sided differences are good for, relative to the largest element.
+#: The accuracy of one-sided differences, relative to the largest element.
 _KINK = 1e-5
 
 
 @dataclass(frozen=True, slots=True)
 class TangentComparison:
-    """What two tangents are held to. `slack()` is what rounding explains of an element, asked only where they differ;
-    `again` judges a failed comparison by that."""
+    """The tolerance of tangents, and how failures are compared again.
+
+    `slack()` returns what rounding explains, and is called for differences only.
+    """
 
     tolerance: Tolerance
-    is_low: bool  # whether something is rounded to less than double precision, in which the oracle answers
+    is_low: bool  # whether something is in less than double precision, unlike the oracle
     slack: Callable[[], np.ndarray | None]
     recheck: Callable[[Comparison], Comparison]
 
     def compare(
         self, mine: np.ndarray | None, theirs: np.ndarray | None, oracle: Estimate | None, subject: Subject
     ) -> Comparison:
-        """An engine's tangent against another's; what did not move is zeros."""
+        """Compare an engine's tangent with another's; None means zeros."""
         mine, theirs = _zeros_if_missing(mine, theirs), _zeros_if_missing(theirs, mine)
         found = compare(mine, theirs, self.tolerance, subject)
         if found.status == "failed" and found.mask is not None:
@@ -47,7 +49,7 @@ class TangentComparison:
         return self._confirm_agreement(found, got, want, oracle)
 
     def compare_with_oracle(self, mine: np.ndarray | None, oracle: Estimate, subject: Subject) -> Comparison:
-        """An engine's tangent against the numeric oracle alone, where the reference has none."""
+        """Compare an engine's tangent with the numeric oracle's alone."""
         mine = np.zeros(oracle.value.shape) if mine is None else mine
         subject = replace(subject, reference=oracle.method)
         right = np.where(oracle.kinked, wide(mine), oracle.value).astype(mine.dtype)
@@ -55,7 +57,7 @@ class TangentComparison:
         return self.recheck(found) if found.status == "failed" and found.mask is not None else found
 
     def _resolve_difference(self, failed: Comparison, got: Answer, want: Answer, oracle: Estimate) -> Comparison:
-        """With what the oracle says of two who differ."""
+        """Decide a failure by the oracle."""
         if failed.mask is not None and _is_convention(failed.mask.ravel(), got, want, oracle):
             return replace(failed, status="not_differentiable", verdict=fact("convention_of_tangents"))
         judge = Answer(oracle.method, oracle.value.ravel(), oracle.error.ravel(), independent=True)
@@ -67,7 +69,7 @@ class TangentComparison:
         return replace(failed, verdict=verdict)
 
     def _confirm_agreement(self, found: Comparison, got: Answer, want: Answer, oracle: Estimate) -> Comparison:
-        """With what it says of two who agree."""
+        """Confirm an agreement by the oracle."""
         judge = Answer(oracle.method, oracle.value.ravel(), oracle.error.ravel(), independent=True)
         allowance = self._allowance(got)
         scale = float(np.max(np.abs(got.values), initial=0.0))
@@ -90,7 +92,7 @@ class TangentComparison:
 
 
 def as_passed(failed: Comparison, verdict: Fact | None = None) -> Comparison:
-    """A failed comparison, passed after all."""
+    """Return a failed comparison as passed, without its arrays."""
     kept = replace(failed, status="passed", mismatched=0, got_array=None, want_array=None, mask=None)
     return replace(kept, verdict=verdict)
 
@@ -104,7 +106,7 @@ def _with_names(subject: Subject, *both: np.ndarray) -> list[tuple[str, np.ndarr
 
 
 def _is_convention(wrong: np.ndarray, got: Answer, want: Answer, oracle: Estimate) -> bool:
-    """Whether there is no derivative where two differ, and both stay between its sides."""
+    """Return whether both tangents lie between the sides of a kink."""
     if np.iscomplexobj(got.values) or np.iscomplexobj(want.values) or np.iscomplexobj(oracle.value):
         return False
     left, right = oracle.left.ravel(), oracle.right.ravel()

@@ -1,6 +1,6 @@
-"""The same claims at other numbers: fresh values and fresh sizes, where a case says that they can vary.
+"""Check the claims at other numbers and sizes, if the case says they vary.
 
-A formula that is right at one point may be right by accident; a wrong one must fail somewhere.
+A formula may be right at one point by accident; a wrong one must fail somewhere.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from gradcheck.language.trial_draws import (
     trials,
 )
 
-#: So often literals are moved anywhere, until the graph is defined there.
+#: How often literals are moved anywhere until the graph is defined.
 _MAX_ATTEMPTS = 6
-#: What numbers are made to be, besides, for somebody's own code.
+#: Further structures of numbers for user code.
 _CODE_STRUCTURES: tuple[Structure, ...] = ("whole", "tiny", "huge", "ascending")
 
 
 def applies(context: Context) -> bool:
-    """Where something is to hold at other numbers, or to be refuted."""
+    """Return whether claims must hold elsewhere, or be refuted."""
     return (context.case.generalize is not None or bool(context.case.wrong_formulas)) and context.can_be_checked
 
 
 def check(context: Context) -> Iterator[Comparison]:
-    """Wrong formulas, at the case's own numbers and at the trials'; then all other general claims at the trials'.
+    """Refute wrong formulas, then check general claims at trials.
 
-    What was found at the case's own numbers gets a note where some trial proved nothing.
+    Claims at the case's own numbers get a note if a trial was not usable.
     """
     case, own = context.case, context.points.own
     wrong = [WrongFormula(name, claim) for name, listed in case.wrong_formulas.items() for claim in listed]
@@ -68,7 +68,7 @@ def check(context: Context) -> Iterator[Comparison]:
 
 
 class _OtherPoints:
-    """All other points of one case. They are counted from 1: what is drawn first, then what varies besides."""
+    """All other points of one case: trials first, then variants, from 1."""
 
     def __init__(self, context: Context, wrong: Sequence[WrongFormula]) -> None:
         self.context, self.case, self.wrong = context, context.case, wrong
@@ -76,20 +76,20 @@ class _OtherPoints:
         self.run_tolerance = context.options.tolerance
         self.failed = {(c.tensor, c.formula) for c in context.found if c.status == "failed"}
         self.found: list[Comparison] = []
-        self.notes: list[Fact] = []  # why trials say nothing
-        self.unvisited_sides: list[Fact] = []  # sides of branches that no point is on
+        self.notes: list[Fact] = []  # why trials are not usable
+        self.unvisited_sides: list[Fact] = []  # sides of branches that no point visits
         self.accepted_sizes: list[Mapping[str, int]] = [self.points.own.problem.sizes]
-        self.rejected_sizes: list[Mapping[str, int]] = []  # the sizes at which no numbers say anything
-        self.choice_sizes: list[Mapping[str, int]] = []  # at which claims choose otherwise among them
+        self.rejected_sizes: list[Mapping[str, int]] = []  # sizes without a usable point
+        self.choice_sizes: list[Mapping[str, int]] = []  # at which claims choose differently
         self.count = 0
 
     @property
     def is_thorough(self) -> bool:
-        """Whether engines are compared wherever formulas would be."""
+        """True if engines are compared wherever formulas are."""
         return self.case.generalize is not None and self.case.generalize.thorough
 
     def run(self) -> None:
-        """Every trial; other incoming gradients; the literals moved; the other sides of branches."""
+        """Run trials, other incoming gradients, moved literals and branches."""
         numbers = trials(self.case, self.context.options.trials)
         outside = [self._run_trial(number) for number in numbers]
         self.count = len(numbers)
@@ -106,15 +106,17 @@ class _OtherPoints:
             self.notes.append(fact("needs_sizes", condition=condition))
 
     def unvisited_sides_of(self, c: Comparison) -> list[Fact]:
-        """The sides that no point is on, of the graph and of what this claim is made of."""
+        """Return unvisited sides of the graph and of what this claim uses."""
         listed = (*self.case.formulas.get(c.tensor, ()), *self.case.wrong_formulas.get(c.tensor, ()), *self.case.checks)
         steps = {step for claim in listed if claim.text == c.formula for step in self.case.let_steps_of(claim.expr)}
         owners = {*self.case.graph, *steps, c.formula}
         return list({n["where"] or n: n for n in self.unvisited_sides if n["owner"] in owners}.values())
 
     def _run_trial(self, number: int) -> Mapping[str, int] | None:
-        """One trial, drawn again until it says something; or why it does not. The sizes at which numbers were outside
-        of the graph's domain, if no other was found at which none is."""
+        """Run one trial, drawn until it is usable.
+
+        Returns sizes at which all numbers were outside the graph's domain, else None.
+        """
         found: list[Comparison] = []
         outside: list[Point] = []
         before = [one.refutation for one in self.wrong]
@@ -146,7 +148,7 @@ class _OtherPoints:
         return outside[0].problem.sizes if is_outside else None
 
     def _try_in_domain(self, sizes: Mapping[str, int]) -> bool:
-        """A trial of numbers in the graph's domain."""
+        """Run a trial of numbers in the graph's domain."""
         return self._compare_and_keep(
             point_in_domain(self.points, sizes, self.count + 1), self._compare_all, of_trials=True
         )
@@ -154,7 +156,7 @@ class _OtherPoints:
     def _degeneracy(
         self, point: Point, found: Sequence[Comparison], before: Sequence[Comparison | None]
     ) -> Fact | None:
-        """Why what was found says nothing, if so; then nothing was refuted by it either."""
+        """Return why the point is not usable; then undo its refutations."""
         refutations = [one.refutation for one, was in zip(self.wrong, before, strict=True) if one.refutation is not was]
         differing = [replace(c, status="failed") for c in refutations if c is not None]
         why = degeneracy(point, [*found, *differing])
@@ -172,7 +174,7 @@ class _OtherPoints:
         return [c for e in listed for c in check_engine(point, point.evaluation(e), self.run_tolerance)]
 
     def _compare_all(self, point: Point) -> list[Comparison]:
-        """Engines against the reference, formulas and checks against its gradients."""
+        """Compare engines, formulas and checks with the reference."""
         found = self._compare_engines(point)
         for index, step in enumerate(self.case.steps):
             claims = StepClaims(point, index, self.run_tolerance) if step.checks else None
@@ -184,7 +186,7 @@ class _OtherPoints:
     def _compare_and_keep(
         self, point: Point | None, look: Callable[[Point], list[Comparison]], of_trials: bool = False
     ) -> bool:
-        """Whether the point says something; then what is found there is kept, and it."""
+        """Compare at a point and keep it; return whether it is usable."""
         if point is None or rejection_reason(point) or not is_finite(point):
             return False
         before = [one.refutation for one in self.wrong]
@@ -200,16 +202,16 @@ class _OtherPoints:
         return True
 
     def _may_be_off_by_rounding(self, c: Comparison) -> bool:
-        """Whether a formula may be right for all that is known here: by rounding, or by an overflow on the way."""
+        """Return whether rounding or an overflow may explain the failure."""
         if c.has_note("within_rounding"):
             return True
         return c.status in FAILING_STATUSES and not is_undefined(c) and is_unstable(self.context, c)
 
     def _try_choices(self) -> int:
-        """Trials at which claims choose otherwise among sizes and whole numbers that are drawn."""
+        """Run trials for other choices among sizes and drawn integers."""
         from gradcheck.checks.claims.choice_coverage_trials import (
             ChoiceTrials,
-        )  # not for cases that claim nothing in general
+        )  # not needed without general claims
 
         before = self.count
         choices = ChoiceTrials(
@@ -222,8 +224,7 @@ class _OtherPoints:
     # Incoming gradients -----------------------------------------------------------------------------
 
     def _try_incoming(self) -> int:
-        """At the case's own numbers and those of a trial, what speaks of a root's gradient under others than the file
-        writes out."""
+        """Check root gradients under other incoming gradients than the literals."""
         if not needs_varied_incoming(self.case):
             return 0
         starts = [self.points.own, *self.points.trials[:1]]
@@ -246,9 +247,10 @@ class _OtherPoints:
     # Literals ----------------------------------------------------------------------------------------
 
     def _try_literals(self) -> int:
-        """Formulas where the literals among the inputs are moved, a little and then anywhere where the graph is still
-        defined: those that are right at one point alone fail. Where all gradients are 0 there, for numbers so small
-        that their squares are, they become ordinary ones."""
+        """Check formulas at moved literals: a little, then anywhere defined.
+
+        If all gradients are 0 there, as squares of tiny numbers are, the literals become ordinary.
+        """
         if not moves_literals(self.case) or not (self.case.formulas or self.wrong or self.is_thorough):
             return 0
         near = self._compare_and_keep(
@@ -274,7 +276,7 @@ class _OtherPoints:
         return [replace(c, mismatch=elsewhere) if c.status == "failed" and not c.mismatch else c for c in found]
 
     def _try_structures(self) -> int:
-        """Numbers that draws hardly ever give: whole ones, zeros and ties among them, tiny and huge ones, sorted."""
+        """Compare engines at numbers that draws hardly ever give."""
         sizes, before = self.points.own.problem.sizes, self.count
         for structure in _CODE_STRUCTURES:
             self._compare_and_keep(
@@ -285,7 +287,7 @@ class _OtherPoints:
     # Branches ----------------------------------------------------------------------------------------
 
     def _compare_at_branch(self, point: Point) -> list[Comparison]:
-        """Checks may be about the literals that were moved."""
+        """Compare all; checks only if no literals move, as they may state them."""
         return (
             [*self._compare_engines(point), *self._compare_moved(point)]
             if moves_literals(self.case)
@@ -293,7 +295,7 @@ class _OtherPoints:
         )
 
     def _try_branches(self) -> int:
-        """Points on those sides of comparisons that no other is on; a note for each that is not found."""
+        """Check sides of comparisons that no other point visits."""
         from gradcheck.checks.claims.branch_coverage_trials import (
             BranchCoverageTrials,
             DecidedFormulas,

@@ -1,8 +1,8 @@
-"""Domains: formulas that are undefined (NaN) where the graph is defined, and right wherever they are defined.
+"""Excuse formulas that are NaN where the graph is defined, but else right.
 
-Such a formula passes, with where it is undefined said. One that is wrong where it is defined has failed, and so has
-one that is defined nowhere at the case's own numbers. Where a step of a formula leaves the range of its dtype, and no
-step of the graph does, the formula is unstable, not wrong: that is said in the same way.
+Such a formula passes with a note on where it is undefined. It fails if it is wrong where it is defined, or defined
+nowhere at the case's own numbers. A formula with a step that overflows, while the graph does not, is unstable rather
+than wrong, and treated the same way.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from gradcheck.facts import Fact, fact
 
 
 def applies(context: Context) -> bool:
-    """Where a formula has failed by NaN or overflow alone."""
+    """Return whether a formula failed by NaN or overflow alone."""
     return any(_is_undefined_or_unstable(context, c) for c in context.found)
 
 
 def check(context: Context) -> Iterable[Comparison]:
-    """Nothing new: what failed for being undefined alone passes, with a note, if it is right everywhere else."""
+    """Pass formulas that fail by NaN or overflow and are right elsewhere."""
     for key in dict.fromkeys(_key(c) for c in context.found if _is_undefined_or_unstable(context, c)):
         listed = [c for c in context.found if _key(c) == key]
         if all(
@@ -37,7 +37,7 @@ def check(context: Context) -> Iterable[Comparison]:
     return ()
 
 
-#: What is claimed of which tensor, and in which words.
+#: The kind of claim, the tensor and the text.
 _Key = tuple[ClaimKind, str, str]
 
 
@@ -46,16 +46,14 @@ def _key(c: Comparison) -> _Key:
 
 
 def _is_undefined_or_unstable(context: Context, c: Comparison) -> bool:
-    """Whether a formula differs only in being undefined where the gradient is a number, or in what an overflow on the
-    way makes of it; whether a check cannot be asked at these numbers, for a matrix in it is singular."""
+    """Return whether a claim fails by NaN, overflow or a domain only."""
     if c.status not in FAILING_STATUSES or c.what not in (ClaimKind.FORMULA, ClaimKind.CHECK):
         return False
     return is_undefined(c) or (c.what is ClaimKind.FORMULA and is_unstable(context, c))
 
 
 def is_undefined(c: Comparison) -> bool:
-    """Whether it differs only in being NaN where the gradient is a number, or raises so at other numbers (the inverse
-    of a matrix that has a determinant, but 0)."""
+    """Return whether it differs by NaN only, or raises a domain error."""
     if c.mismatch is not None and c.mismatch.kind == "claim_raised":
         return c.trial is not None and c.mismatch["error"] == "domain_error"
     differ = _differing_elements(c)
@@ -63,8 +61,7 @@ def is_undefined(c: Comparison) -> bool:
 
 
 def is_unstable(context: Context, c: Comparison) -> bool:
-    """Whether a formula differs only where it is NaN or one of its steps leaves the range of its dtype, and the
-    gradient does not."""
+    """Return whether a formula differs only where it is NaN or overflows."""
     differ = _differing_elements(c)
     if differ is None or c.mask is None:
         return False
@@ -75,7 +72,7 @@ def is_unstable(context: Context, c: Comparison) -> bool:
 
 
 def _differing_elements(c: Comparison) -> tuple[np.ndarray, np.ndarray] | None:
-    """The elements that differ, of both sides; None where there are none, or the gradient is not finite in one."""
+    """Return the differing elements of both sides; None if not finite."""
     if c.mask is None or c.got_array is None or c.want_array is None or c.got_array.shape != c.want_array.shape:
         return None
     got, want = wide(c.got_array)[c.mask], wide(c.want_array)[c.mask]
@@ -83,7 +80,7 @@ def _differing_elements(c: Comparison) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def _is_defined_somewhere(listed: Sequence[Comparison]) -> bool:
-    """Whether it is defined, and so right, in some element at the case's own numbers."""
+    """Return whether some element is defined at the case's own numbers."""
     own = [c for c in listed if c.trial is None]
     return any(c.status not in FAILING_STATUSES or c.mismatched < c.elements for c in own)
 
@@ -103,7 +100,7 @@ def _pass_with_note(context: Context, key: _Key, listed: Sequence[Comparison]) -
 
 
 def _undefined_region(context: Context, undefined: Sequence[Comparison], listed: Sequence[Comparison]) -> Fact:
-    """Where the formula is undefined."""
+    """Return the fact that says where the formula is undefined."""
     shown = next((c for c in undefined if c.trial is None), undefined[0])
     points = [(context.points.at(c.trial), _mask(c)) for c in undefined]
     passed = [(context.points.at(c.trial), None) for c in listed if c.status == "passed"]
@@ -120,7 +117,7 @@ def _mask(c: Comparison) -> np.ndarray:
 def _tensors_and_masks(
     points: Iterable[tuple[Point, np.ndarray | None]], tensor: str
 ) -> Iterator[tuple[dict[str, np.ndarray], np.ndarray]]:
-    """At each point the tensors of the same shape, by name, and where the formula is undefined."""
+    """Yield each point's tensors by name, and the undefined elements."""
     for point, mask in points:
         scope = point.scope(point.last_step)
         shape = scope.gradients[tensor].shape

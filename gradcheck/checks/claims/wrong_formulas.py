@@ -1,4 +1,4 @@
-"""Derivations that are to be refuted: wrong at one point at least, or of the wrong shape."""
+"""Refute wrong formulas, which must fail somewhere or have a wrong shape."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ from gradcheck.checks.result import Comparison
 from gradcheck.facts import fact
 from gradcheck.language.case import Claim, StatedTolerance
 
-#: Of these kinds of error a derivation is refuted: its shape is wrong.
+#: Kinds of errors that refute a formula by its shape.
 _REFUTES = ("shape_mismatch", "index_out_of_range")
 
 
 @dataclass(slots=True)
 class WrongFormula:
-    """A derivation that is to be refuted: at how many points it held, and the comparison that refuted it."""
+    """A formula that must be refuted, and the comparison that did it.
+
+    `points_held` counts the points at which it held.
+    """
 
     name: str
     claim: Claim
@@ -29,20 +32,20 @@ class WrongFormula:
     refutation: Comparison | None = None
 
     def try_at(self, claims: StepClaims) -> None:
-        """Try it at one more point, unless it is refuted already."""
+        """Check it at one more point, unless it is refuted."""
         if self.refutation is not None:
             return
         found = check_formula(claims, self.name, self.claim, ClaimKind.WRONG_FORMULA)
         self.last_comparison = found
         if claims.point.trial is not None and is_undefined(found):
-            return  # whether numbers are drawn at which it is undefined is chance, and elsewhere it may be right
+            return  # it may be right elsewhere, and undefined numbers come by chance
         if found.status == "failed" and _is_refutation(found):
             self.refutation = found
         elif not is_all_nan_or_empty(found):
             self.points_held += 1
 
     def verdict(self) -> Comparison:
-        """Passed if it was wrong somewhere."""
+        """Return a passing comparison if it was refuted."""
         if self.refutation is not None:
             how = self.refutation.mismatch
             if how is None:
@@ -57,7 +60,7 @@ class WrongFormula:
 
 
 def _is_refutation(found: Comparison) -> bool:
-    """A difference in numbers or shape; not an op called with arguments that it does not take."""
+    """Return whether numbers or the shape differ, not an op's arguments."""
     if found.mask is not None or found.got_array is not None:
         return True
     mismatch = found.mismatch
@@ -65,7 +68,7 @@ def _is_refutation(found: Comparison) -> bool:
 
 
 def is_all_nan_or_empty(found: Comparison) -> bool:
-    """Whether every element is NaN on both sides, or there are none."""
+    """Return whether all elements are NaN on both sides, or there are none."""
     if found.elements == 0:
         return True
     return any(note.kind == "nans_agree" and note["count"] == found.elements for note in found.notes)

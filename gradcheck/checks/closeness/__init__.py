@@ -1,7 +1,7 @@
-"""How close is close enough: the one place that decides whether two computations of a tensor agree.
+"""Decide whether two computations of a tensor agree.
 
-`tolerance` holds the rule, `compare` applies it element by element, `beyond_rounding` sees at once what is far beyond
-rounding, `conditioning` measures what rounding explains where two differ otherwise, `rounding` judges by it,
-`agreement` says who of several is wrong. Nothing here knows cases' claims or how a failure is explained. Change how a
-tolerance is decided in `tolerance`; what roundings excuse in `conditioning`.
+`tolerance` holds the rule and `compare` applies it element by element. `rough_rounding` finds differences far beyond
+rounding in two runs, `conditioning` measures what rounding explains, and `rounding` compares again with it.
+`agreement` finds which of several answers is wrong. Nothing here knows the claims of cases or explains failures.
+Change a tolerance in `tolerance`, and what rounding excuses in `conditioning`.
 """

@@ -1,4 +1,4 @@
-"""Who agrees with whom: two answers that differ, the answers of others, and what follows about who is wrong."""
+"""Decide which of two differing answers is wrong, by further answers."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from gradcheck.facts import Fact, fact
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """What two who agree may differ by: absolute, an element each, and relative to the larger of the two."""
+    """The difference allowed between answers: absolute, and relative."""
 
     absolute: np.ndarray
     relative: float = 0.0
 
     def around(self, *answers: np.ndarray) -> np.ndarray:
-        """In absolute numbers, for these answers of one shape."""
+        """Return the absolute allowance for answers of one shape."""
         sizes = [np.where(np.isfinite(answer), np.abs(answer), 0.0) for answer in answers]
         return Tolerance(self.relative).allowed(np.maximum.reduce(sizes), self.absolute)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Somebody's answer at the elements in question, flat; `error` is its error bar, absolute, if it has one."""
+    """The flat elements of one answer, with an absolute error bar."""
 
-    name: str | Fact  # an engine's or a method's name; a fact for what has none
+    name: str | Fact  # an engine, a method or a fact
     values: np.ndarray
     error: np.ndarray | float = 0.0
-    independent: bool = False  # an oracle: it decides between two that disagree
+    independent: bool = False  # an oracle, which decides between two that disagree
 
     def agrees(self, other: Answer, allowance: Allowance) -> bool:
-        """Whether both may be right."""
+        """Return whether both answers may be right."""
         allowed = allowance.around(self.values, other.values)
         with np.errstate(all="ignore"):
             near = np.abs(self.values - other.values) <= allowed + self.error + other.error
@@ -42,12 +42,15 @@ class Answer:
         return bool(np.all(near | same))
 
     def is_too_uncertain(self, allowance: Allowance) -> bool:
-        """Whether the error bar is wider than what is allowed."""
+        """Return whether the error bar exceeds the allowance."""
         return not bool(np.all(self.error <= allowance.around(self.values)))
 
 
 def who_is_wrong(got: Answer, want: Answer, others: Sequence[Answer], allowance: Allowance) -> Fact | None:
-    """Which of the two who differ is wrong, and who says so; None where nobody else knows anything."""
+    """Return which of two differing answers is wrong, by the others.
+
+    Returns None if no other answer decides.
+    """
     camps: tuple[list[Answer], list[Answer]] = ([got], [want])
     elsewhere: list[Answer] = []
     blurred: list[Answer] = []
@@ -71,7 +74,7 @@ def who_is_wrong(got: Answer, want: Answer, others: Sequence[Answer], allowance:
 
 
 def is_found_wrong(verdict: Fact, name: str | Fact) -> bool:
-    """Whether a verdict is that this one is wrong, alone or with others, and somebody independent knows better."""
+    """Return whether a verdict says that this answer is wrong."""
     if verdict.kind == "oracle_sides_with":
         return bool(verdict["want"] == name)
     if verdict.kind == "wrong_together":
@@ -104,7 +107,7 @@ def _names(answers: Sequence[Answer]) -> tuple[str | Fact, ...]:
 
 
 def _closeness(answers: Sequence[Answer]) -> float:
-    """The largest relative difference from the first."""
+    """Return the largest relative difference from the first answer."""
     base = np.abs(answers[0].values)
     with np.errstate(all="ignore"):
         relative = [np.abs(one.values - answers[0].values) / base for one in answers[1:]]

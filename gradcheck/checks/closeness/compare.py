@@ -1,4 +1,4 @@
-"""Compare two arrays element by element, and say which element is worst and by how much."""
+"""Compare two arrays element by element, and find the worst element."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from gradcheck.facts import Fact, fact
 _FLOAT64 = np.dtype(np.float64)
 _WIDE = (_FLOAT64, np.dtype(np.complex128))
 _INFINITY = float("inf")
-#: So many roundings are nobody's loss, where it is asked how near two come that agree.
+#: The smallest agreement that is measured, in roundings.
 _ROUNDINGS = 16.0
-#: By what part errors may differ and count as the same where the worst is looked for.
+#: Errors that differ by less than this part count as equal when the worst is chosen.
 _ALIKE = 1e-3
-#: Arrays of more elements are compared each alone: to put them together would cost more than to ask again.
+#: Larger arrays are compared one by one: joining them would cost more.
 _MOST_AT_ONCE = 4_000
 
-#: What was got and what was wanted.
+#: An array and the array that is expected.
 Pair: TypeAlias = tuple[np.ndarray, np.ndarray]
 
 
@@ -36,7 +36,7 @@ def compare(
     subject: Subject,
     slack: np.ndarray | None = None,
 ) -> Comparison:
-    """One comparison: None-ness, shape and dtype first, then every element.
+    """Compare presence, shape and dtype, then every element.
 
     `slack` is an absolute allowance for each element on top of the tolerance (see `conditioning`).
     """
@@ -51,7 +51,7 @@ def compare_quietly(
     subject: Subject,
     slack: np.ndarray | None = None,
 ) -> Comparison:
-    """The same, where NumPy's warnings are off already; turning them off costs as much as comparing a few numbers."""
+    """Compare as `compare` does, with NumPy's warnings already off."""
     if got is None or want is None:
         return _compare_missing(got, want, subject)
     if got.shape != want.shape or got.dtype != want.dtype:
@@ -62,9 +62,9 @@ def compare_quietly(
 
 
 def agree(got: np.ndarray, want: np.ndarray, tolerance: Tolerance) -> bool:
-    """Whether two arrays of one shape and dtype are finite and within the tolerance: the quick answer to most.
+    """Return whether finite arrays of one shape and dtype are close.
 
-    False means only that a closer look is needed. NumPy's warnings are expected to be off.
+    False only means that `compare` must decide. NumPy's warnings must be off.
     """
     if not want.size:
         return True
@@ -81,11 +81,9 @@ def agree(got: np.ndarray, want: np.ndarray, tolerance: Tolerance) -> bool:
 
 
 def all_agree(pairs: Sequence[Pair], tolerance: Callable[[np.ndarray], Tolerance]) -> bool:
-    """Whether each of two arrays is of one shape and dtype and agrees, by the `tolerance` of the second; those of one
-    dtype are compared at once.
+    """Return whether all pairs agree, each dtype compared at once.
 
-    False means only that a closer look is needed: at each alone, where any is large. NumPy's warnings are expected to
-    be off.
+    `tolerance` is called with the second array. False only means that each pair must be compared.
     """
     got, want = [one for one, _ in pairs], [other for _, other in pairs]
     kinds = [array.dtype for array in want]
@@ -105,18 +103,18 @@ def all_agree(pairs: Sequence[Pair], tolerance: Callable[[np.ndarray], Tolerance
 
 
 def _joined(arrays: Sequence[np.ndarray], dtype: np.dtype) -> np.ndarray:
-    """All their elements, in a third of the time that NumPy takes to put small arrays together."""
+    """Return all elements as one array, three times faster than NumPy joins."""
     return np.frombuffer(b"".join([array.tobytes() for array in arrays]), dtype)
 
 
 def passed_comparison(want: np.ndarray, subject: Subject) -> Comparison:
-    """The comparison of an array that agrees with this one."""
+    """Return the comparison of an array that agrees with this one."""
     return subject.passed(shape=want.shape, dtype=_name(want), elements=want.size)
 
 
 @lru_cache(maxsize=64)
 def dtype_name(dtype: np.dtype) -> str:
-    """A dtype's name, which NumPy makes anew each time."""
+    """Return a dtype's name, which NumPy computes anew each time."""
     return dtype.name
 
 
@@ -125,7 +123,7 @@ def _name(array: np.ndarray) -> str:
 
 
 def _compare_missing(got: np.ndarray | None, want: np.ndarray | None, subject: Subject) -> Comparison:
-    """Neither, or only one, of the two has a gradient."""
+    """Compare two gradients of which at least one is None."""
     present = want if got is None else got
     if present is None:
         return subject.passed()
@@ -171,7 +169,7 @@ def _compare_unlike(got: np.ndarray, want: np.ndarray, subject: Subject) -> Comp
 def _examine(
     got: np.ndarray, want: np.ndarray, tolerance: Tolerance, subject: Subject, slack: np.ndarray | None
 ) -> Comparison:
-    """All the statistics of one pair."""
+    """Compare with all statistics."""
     known = (want.shape, _name(want), want.size)
     if not want.size:
         return Comparison(subject, "passed", *known)
@@ -204,8 +202,7 @@ def _examine(
 
 
 def _agreement(error: np.ndarray, want: np.ndarray, tolerance: Tolerance) -> float:
-    """The largest relative error, at least some roundings, of all elements but those that the rounding of what cancels
-    explains."""
+    """Return the largest relative error of elements that do not cancel."""
     magnitude = np.abs(wide(want))
     near = (error <= tolerance.rtol * magnitude) & (error > 0)
     largest = float((error[near] / magnitude[near]).max()) if near.any() else 0.0
@@ -215,7 +212,10 @@ def _agreement(error: np.ndarray, want: np.ndarray, tolerance: Tolerance) -> flo
 def _errors(
     got: np.ndarray, want: np.ndarray, wide_got: np.ndarray, wide_want: np.ndarray
 ) -> tuple[np.ndarray, tuple[Fact, ...]]:
-    """The absolute error of each element, infinite where NaN or infinity meets anything else; and what agreed."""
+    """Return absolute errors, and notes on NaNs and infinities that agree.
+
+    An error is infinite where NaN or infinity meets another value.
+    """
     nans = np.isnan(wide_got) & np.isnan(wide_want)
     same = got == want
     infinities = same & np.isinf(wide_want)
@@ -228,9 +228,10 @@ def _errors(
 
 
 def _worst(error: np.ndarray, allowed: np.ndarray, mask: np.ndarray) -> tuple[int, ...]:
-    """The index of the element that exceeds what is allowed by the largest factor; among equals, of the largest error;
-    among these, the first. Elements that differ by less than `_ALIKE` are equals, so that it is not rounding which
-    chooses among those that are as wrong as each other."""
+    """Return the index of the element that exceeds its allowance most.
+
+    Elements within `_ALIKE` are equal; then the largest error wins, then the first. So rounding does not choose.
+    """
     excess = np.where(error == 0, 0.0, error / allowed)
     excess[mask & np.isnan(excess)] = _INFINITY
     leading = np.where(_nearly_largest(excess), error, -1.0)

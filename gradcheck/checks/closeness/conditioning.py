@@ -1,15 +1,15 @@
-"""Conditioning: how far rounding may take each element of each value and gradient; asked only where two differ.
+"""Measure how far rounding may take each element; only after a difference.
 
-Forwards and rules run again on numbers that round at random at every elementary operation (see
-`autograd/random_rounding.py`), a few times, in the dtypes of the case. How far an element moves is what rounding does
-to it at this point of this graph: structural zeros, cancellations and constants included (Monte Carlo arithmetic:
-Parker 1997; CESTAC: Vignes 1993). In less than double precision what the plain run has lost against double precision
-counts too, for true roundings may all go the same way. A few times as much is allowed to two who differ.
+Forwards and rules run again, a few times, on numbers that round at random at every elementary operation (see
+`autograd/random_rounding.py`), in the dtypes of the case. How far an element moves is the effect of rounding at this
+point of this graph, with its structural zeros, cancellations and constants (Monte Carlo arithmetic: Parker 1997;
+CESTAC: Vignes 1993). In less than double precision, the loss of the plain run against double precision counts too,
+since true roundings may all go one way. The allowance is a few times as much.
 
-Rounding noise grows with the roundings. A jump (a tie of `max`, a kink of `abs`) does not: it moves a result as far for
-small roundings as for large ones, to one of a few values. Elements that jump get no allowance, so that a wrong
-convention at a kink stays visible. Elements that take any value for the smallest roundings are hopeless: nothing can be
-said of them.
+Rounding noise grows with the roundings. A jump (a tie of `max`, a kink of `abs`) does not: small roundings move a
+result as far as large ones, to one of a few values. Elements that jump get no allowance, so that a wrong convention
+at a kink stays visible. Elements that take any value under the smallest roundings are undetermined, and never decide
+a comparison.
 """
 
 from __future__ import annotations
@@ -42,41 +42,42 @@ from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
 
 Arrays = Sequence[np.ndarray | None]
-#: What this engine makes of something, in some precision; always the same arrays, None where there is none.
+#: Computes arrays with an engine; always the same ones, None if there is none.
 Run = Callable[[Core], Arrays]
 Computation = Callable[[Core, Problem], Arrays]
-#: A value or a gradient (a ClaimKind), after a step, of a tensor.
+#: The kind (value or gradient), the step and the tensor.
 Key = tuple[ClaimKind, int, str]
 
-#: How often it is run with each size of roundings.
+#: Runs with each size of roundings.
 _DRAWS = 6
-#: The larger roundings, in units of the smaller ones; less in half precision, where larger ones leave nothing.
+#: The larger roundings, in units of the smaller ones; less in half precision, which they would exhaust.
 _LARGER, _LARGER_OF_HALVES, _HALF = 64.0, 16.0, 2.0**-11
 _DOUBLE = 2.0**-52
-#: How many times as far as rounding has moved it in these draws an element may be off; less in half precision, where
-#: roundings inside an op are taken to be as coarse as those of its result.
+#: The allowance, in units of the largest move; less in half precision, where roundings inside an op are taken to be
+#: as coarse as those of its result.
 _MARGIN, _MARGIN_OF_HALVES = 8.0, 4.0
-#: What has been lost against double precision counts up to so many times that; more of it is a branch not taken.
+#: A loss against double precision counts up to this multiple of the noise; more is an untaken branch.
 _SAME_WAY = 64.0
-#: What moves as far for the smaller roundings, within a factor, jumps or is hopeless; within a larger one, it may be so
-#: by luck, but not most of a tensor.
+#: An element that smaller roundings move as far, within the first factor, jumps or is undetermined. Within the second
+#: one, this may be chance for some elements, but not for most of a tensor.
 _STAYS, _UNSURE = 2.0, 8.0
-#: Elements that jump take few values: `_VALUES` at most, told apart by a part of the larger one of two.
+#: Elements that jump take at most `_VALUES` values, which differ by a part of the larger one.
 _VALUES, _APART = 3, 1e-3
-#: So small a part of the largest is the noise about it; of a hopeless element in double precision some draw may be a
-#: million times as far off as the others.
+#: Moves below this part of the largest are noise about a value. An undetermined element in double precision may be a
+#: million times as far off in some draw.
 _NOTHING, _NOTHING_OF_LOW = 1e-10, 1e-6
-#: By the coarsest rounding, what part of the largest magnitude anywhere in the evaluation is allowed at most. Where
-#: rounding explains more than this limit, nothing is decided.
+#: By the coarsest rounding: the largest allowance, as a part of the largest magnitude in the evaluation. If rounding
+#: explains more than this limit, nothing is decided.
 _CAPS = ((1e-12, 1e-3), (1e-5, 1e-2), (2e-3, 0.1), (1.0, 0.25))
 
 
 def allowances(run: Run, precise: Callable[[], Arrays], unit: float, seed: int) -> list[np.ndarray | None]:
-    """What each element of the arrays that `run` computes may be off by, absolute; 0 where it jumps, infinite where
-    nothing is left of it. None where there is no array, or not always of the same shape.
+    """Return what each element of the arrays of `run` may be off by, absolute.
 
-    `unit` is the coarsest rounding; where it is coarser than double precision, `precise` is asked for the same arrays
-    in that. Raises GradcheckError.
+    0 where an element jumps, infinite where it is undetermined; None without an array of constant shape. `unit` is
+    the coarsest rounding; if it exceeds double precision, `precise` returns the arrays in that.
+
+    Raises GradcheckError.
     """
     generator = stream(seed, "rounding")
     still = [None if array is None else wide(array) for array in run(Core())]
@@ -92,17 +93,17 @@ def allowances(run: Run, precise: Callable[[], Arrays], unit: float, seed: int) 
 
 
 def max_allowance(unit: float, arrays: Iterable[np.ndarray]) -> float:
-    """The most that is allowed of anything where these are the numbers there are, absolute."""
+    """Return the largest absolute allowance among such arrays."""
     return next(part for bound, part in _CAPS if unit <= bound) * max(map(largest_finite, arrays), default=0.0)
 
 
 def is_low_precision(unit: float) -> bool:
-    """Whether roundings of this size are those of less than double precision."""
+    """Return whether the rounding unit exceeds double precision."""
     return unit > _DOUBLE
 
 
 def _moves(run: Run, still: Arrays, size: float, generator: np.random.Generator) -> list[np.ndarray | None]:
-    """How far each array moves in each draw, in units of `size`, with its sign; draws come first."""
+    """Return each array's signed moves, in units of `size`, draws first."""
     found: list[list[np.ndarray]] = [[] for _ in still]
     for _ in range(_DRAWS):
         for moves, base, moved in zip(found, still, _run_rounded(run, still, Roundings(generator, size)), strict=True):
@@ -114,8 +115,7 @@ def _moves(run: Run, still: Arrays, size: float, generator: np.random.Generator)
 
 
 def _run_rounded(run: Run, still: Arrays, roundings: Roundings) -> Arrays:
-    """What comes out with these roundings; no numbers where they take an argument out of a domain, as where a matrix
-    that is all but singular becomes so."""
+    """Return the arrays with these roundings; NaN where they leave a domain."""
     try:
         return run(RoundingCore(roundings))
     except DomainError:
@@ -123,28 +123,30 @@ def _run_rounded(run: Run, still: Arrays, roundings: Roundings) -> Arrays:
 
 
 def _noise(fine: np.ndarray | None, coarse: np.ndarray | None, larger: float, nothing: float) -> np.ndarray | None:
-    """How far rounding moves each element: 0 where it jumps, infinite where it is hopeless."""
+    """Return how far rounding moves each element; see `allowances`."""
     if fine is None or coarse is None:
         return None
     with np.errstate(all="ignore"):
         near, far = np.abs(fine).max(axis=0), np.abs(coarse).max(axis=0)
         grows, few = _spread(fine) / _spread(coarse), _takes_few_values(fine, nothing)
         stays, unsure = grows > larger / _STAYS, grows > max(larger / _UNSURE, _UNSURE)
-        none = ~np.isfinite(near)  # now a number, now none
-        if 2 * np.count_nonzero((unsure & ~few) | none) > near.size:  # the others had luck in these draws
+        none = ~np.isfinite(near)  # sometimes not a number
+        if 2 * np.count_nonzero((unsure & ~few) | none) > near.size:  # the other elements are so by chance
             return np.full(near.shape, np.inf)
         noise = np.maximum(near, np.where(np.isfinite(far), far, 0.0))
         return np.where((stays & ~few) | none, np.inf, np.where(stays & few, 0.0, noise))
 
 
 def _spread(moves: np.ndarray) -> np.ndarray:
-    """How far draws lie apart, whatever the plain run has lost."""
+    """Return how far draws lie apart."""
     return np.asarray(np.abs(moves - moves.mean(axis=0)).max(axis=0))
 
 
 def _takes_few_values(moves: np.ndarray, nothing: float) -> np.ndarray:
-    """Where draws fall into few groups, as they do on the two sides of a tie. How far they lie from the plain run says
-    nothing of that: it may be the one that is a million times as far off as all others."""
+    """Return where draws fall into few groups, as on two sides of a tie.
+
+    The plain run is left out: it may be a million times as far off as all draws.
+    """
     values = np.sort(moves - moves.min(axis=0), axis=0)
     gaps = np.diff(values, axis=0) > np.maximum(_APART * values[1:], nothing * np.abs(moves).max(axis=0))
     few: np.ndarray = gaps.sum(axis=0) < _VALUES
@@ -154,7 +156,7 @@ def _takes_few_values(moves: np.ndarray, nothing: float) -> np.ndarray:
 def _with_precision_loss(
     noise: np.ndarray | None, still: np.ndarray | None, truth: np.ndarray | None
 ) -> np.ndarray | None:
-    """With what the plain run has lost against double precision."""
+    """Return the noise with the loss of the plain run added."""
     if noise is None or still is None or truth is None or truth.shape != still.shape:
         return noise
     with np.errstate(all="ignore"):
@@ -163,20 +165,22 @@ def _with_precision_loss(
 
 
 class Conditioning:
-    """What rounding explains of one problem at its point, where a reference has this `evaluation`."""
+    """The rounding allowances of one problem, by a reference's evaluation."""
 
     def __init__(
         self, reference: Engine, problem: Problem, evaluation: Evaluation, of_graph: Conditioning | None = None
     ) -> None:
-        """`evaluation` is the reference's, of this problem; `of_graph` is of the same graph, with other claims."""
+        """Share runs with `of_graph`, of the same graph with other claims."""
         self._reference, self._problem, self._evaluation, self._same_graph = reference, problem, evaluation, of_graph
         self._measured: dict[Key, np.ndarray | None] | None = None
         self._precise: dict[Key, np.ndarray | None] | None = None
         self.why_not: Fact | None = None  # why there is no measurement, if there is none
 
     def may_explain(self, failed: Comparison) -> bool:
-        """Whether any allowance could be large enough; where none could, there is no need to ask for it. What is not
-        finite may come of an overflow or an underflow."""
+        """Return whether the largest allowance could explain a failure.
+
+        What is not finite may come of an overflow.
+        """
         got, want, mask = failed.got_array, failed.want_array, failed.mask
         if got is None or want is None or mask is None:
             return False
@@ -185,18 +189,20 @@ class Conditioning:
 
     @cached_property
     def fast_path_difference(self) -> Fact | None:
-        """The first op at which the core's fast path differs from its definition, which only looks like rounding."""
+        """The first op whose fast path in the core differs, if any."""
         return first_difference(self._problem)
 
     @cached_property
     def rough_rounding(self) -> RoughRounding:
-        """What two runs tell at once of what is far beyond rounding. What less than double precision has lost is always
-        measured."""
+        """Two rough runs, for differences far beyond rounding.
+
+        In low precision rounding is always measured.
+        """
         known = None if self._same_graph is None else self._same_graph.rough_rounding
         return RoughRounding(None if self.is_of_low_precision else self._problem, known)
 
     def allowance(self, what: ClaimKind, step: int, tensor: str) -> np.ndarray | None:
-        """For a VALUE or a GRADIENT after a step: what each element may be off by. None where that is unknown."""
+        """Return the allowance of a value or gradient after a step, or None."""
         if self._measured is None:
             keys = [key for key, _ in self._arrays()]
             found = self.measure(lambda core, problem: _arrays_at_keys(core.evaluate(problem), keys))
@@ -204,7 +210,7 @@ class Conditioning:
         return self._measured.get((what, step, tensor))
 
     def precise_answer(self, what: ClaimKind, step: int, tensor: str) -> np.ndarray | None:
-        """The reference's own answer in double precision, where the case is in less; None where there is none."""
+        """Return the reference's array in double precision, for lower ones."""
         if self._precise is None:
             self._precise = {}
             if self.is_of_low_precision and isinstance(self._reference, DefineByRun):
@@ -214,8 +220,7 @@ class Conditioning:
         return self._precise.get((what, step, tensor))
 
     def claim_allowances(self, step: int, differences: Callable[[Scope], list[np.ndarray]]) -> list[np.ndarray | None]:
-        """What each element of the `differences` may be that a claim after a step is about; empty where that cannot be
-        measured."""
+        """Return the allowance of each of a claim's differences; empty if unknown."""
 
         def run(core: Core, problem: Problem) -> list[np.ndarray]:
             states = core.evaluate(problem).states
@@ -227,12 +232,12 @@ class Conditioning:
         return self.measure(run)
 
     def in_double_precision(self) -> Conditioning:
-        """That of the same problem in double precision, by the core."""
+        """Return the conditioning of the core in double precision."""
         problem = double_precision_problem(self._problem)
         return Conditioning(Core(), problem, double_precision_backend(Core()).evaluate(problem))
 
     def unrounded_difference(self, step: int, differences: Callable[[Scope], list[np.ndarray]]) -> np.ndarray | None:
-        """The first of the `differences` after a step, with no roundings but the core's; None where there is none."""
+        """Return a claim's first difference without random roundings, or None."""
         states = self._evaluation.states
         if step >= len(states):
             return None
@@ -243,13 +248,12 @@ class Conditioning:
             return None
 
     def gradient(self, step: int, tensor: str) -> np.ndarray | None:
-        """A tensor's gradient after a step; None where there is none."""
+        """Return a tensor's gradient after a step, or None."""
         states = self._evaluation.states
         return states[step].gradients.get(tensor) if step < len(states) else None
 
     def measure(self, run: Computation) -> list[np.ndarray | None]:
-        """What each element may be off by of whatever `run` computes with an engine of the problem, in the case's
-        precision or in double precision; empty where it cannot be computed."""
+        """Return the allowances of what `run` computes; empty if it fails."""
         problem = self._problem
 
         def precise_answer() -> Arrays:
@@ -257,18 +261,18 @@ class Conditioning:
 
         try:
             return allowances(lambda core: run(core, problem), precise_answer, self._unit, problem.seed)
-        except (GradcheckError, ValueError) as error:  # what cannot be computed is judged without an allowance
+        except (GradcheckError, ValueError) as error:  # no allowance without a computation
             self.why_not = fact("no_conditioning", error=str(error))
             return []
 
     @property
     def is_of_low_precision(self) -> bool:
-        """Whether something is rounded to less than double precision."""
+        """True if something is rounded to less than double precision."""
         return is_low_precision(self._unit)
 
     @cached_property
     def limit(self) -> float:
-        """The most that is allowed of anything, absolute."""
+        """The largest absolute allowance."""
         return max_allowance(self._unit, (array for _, array in self._arrays()))
 
     @cached_property
@@ -278,7 +282,7 @@ class Conditioning:
         return max(epsilon(self._problem.dtype), *_units(self._problem), *units, 0.0)
 
     def _arrays(self) -> Iterator[tuple[Key, np.ndarray]]:
-        """Every value and gradient that roundings can reach, with its key."""
+        """Yield every value and gradient that roundings can reach."""
         for step, state in enumerate(self._evaluation.states):
             for what, arrays in ((ClaimKind.VALUE, state.values), (ClaimKind.GRADIENT, state.gradients)):
                 for name, array in arrays.items():
@@ -298,7 +302,7 @@ def _arrays_at_keys(evaluation: Evaluation, keys: Iterable[Key]) -> list[np.ndar
 
 
 def _units(problem: Problem) -> Iterable[float]:
-    """The rounding units of the dtypes that a graph's expressions name."""
+    """Yield the rounding units of dtypes named in the graph."""
     for claim in problem.case.graph.values():
         for node in claim.expr.walk():
             if isinstance(node, Dtype):

@@ -1,8 +1,8 @@
-"""Where numbers leave the range of their dtype on the way: what such an element comes to says nothing of a formula.
+"""Find elements that leave the range of their dtype during evaluation.
 
-`exp(x) / (1 + exp(x))` is right as mathematics, and at x = 800 a quotient of infinities. An expression is evaluated
-with NaN for every result that overflows or underflows, so that all that is made of it is NaN too. A pole (`1 / 0`,
-`log(0)`) is no overflow.
+`exp(x) / (1 + exp(x))` is mathematically right, but a quotient of infinities at x = 800. Such an element says nothing
+of a formula. An expression is evaluated with NaN for every result that overflows or underflows, so that everything
+computed from it is NaN too. A pole (`1 / 0`, `log(0)`) is not an overflow.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from gradcheck.language.evaluation.host import NUMPY, Host
 from gradcheck.language.expr.nodes import Expr
 from gradcheck.language.problem import Problem
 
-#: Ops that have poles: at a zero among their arguments, and elsewhere.
+#: Ops with poles at a zero among their arguments, and elsewhere.
 _POLES_AT_ZERO = frozenset(("div", "pow", "float_power", "reciprocal", "rsqrt"))
 _POLES = frozenset(
     (*("log", "log2", "log10", "log1p", "logit", "xlogy", "atanh", "tan", "digamma", "lgamma", "logdet", "slogdet"),)
 )
-#: Ops that are 0 only by underflow, where no argument is.
+#: Ops that are 0 only by underflow if no argument is 0.
 _NEVER_ZERO = _POLES_AT_ZERO | frozenset(("exp", "exp2", "sigmoid", "mul", "square"))
-#: Ops whose results grow with their arguments: 0 by underflow where they are not of larger ones.
+#: Ops that grow with their arguments: a 0 that vanishes for larger arguments is an underflow.
 _SIZES = frozenset(
     (
         *("norm", "linalg.norm", "linalg.vector_norm", "linalg.matrix_norm"),
@@ -39,14 +39,14 @@ _SIZES = frozenset(
 
 
 class OverflowHost:
-    """Ops on plain arrays, with NaN for what has left the range of its dtype."""
+    """Ops on arrays, with NaN for results out of their dtype's range."""
 
     def __init__(self, host: Host = NUMPY) -> None:
         self._host = host
-        self.has_marked = False  # whether anything has left its range
+        self.has_marked = False  # whether any result was out of range
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The op's result, marked."""
+        """Return the op's result, marked."""
         result = self._host.call(op, args, kwargs)
         left = _out_of_range(op.name, args, result) if isinstance(result, (np.ndarray, np.generic)) else None
         if op.name in _SIZES and left is not None:
@@ -57,13 +57,11 @@ class OverflowHost:
         return np.where(left, np.asarray(np.nan, result.dtype), result)
 
     def dtype(self, name: str) -> Any:
-        """The dtype of this torch name."""
         return self._host.dtype(name)
 
 
 def overflowed_elements(scope: Scope, expr: Expr) -> np.ndarray | None:
-    """Which elements of an expression are NaN where what has left the range of its dtype is; None where nothing has.
-    The names stand for what they do in the `scope`, the steps of a derivation evaluated anew."""
+    """Return which elements are NaN by overflow; None without overflow."""
     host = OverflowHost(scope.host)
     try:
         with quiet():
@@ -74,8 +72,10 @@ def overflowed_elements(scope: Scope, expr: Expr) -> np.ndarray | None:
 
 
 def leaves_range(problem: Problem) -> bool:
-    """Whether all that gradients start from is 0 or infinite only because of what has left the range of its dtype: then
-    neither an engine's gradients nor differences say what the derivative is."""
+    """Return whether all roots are 0 or infinite by overflow only.
+
+    Then neither engines nor differences compute the derivative.
+    """
     host, problem = OverflowHost(), problem.with_latest_inputs()
     plain: dict[str, Any] = {**problem.sizes, **problem.inputs, **problem.constants}
     marked = dict(plain)
@@ -97,7 +97,7 @@ def _is_lost(value: Any, marked: Any) -> bool:
 
 
 def _enlarged(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The same arguments, the largest number in their arrays about 1."""
+    """Return the arguments scaled so that the largest number is about 1."""
     largest = max((largest_finite(arg) for arg in args if isinstance(arg, np.ndarray)), default=0.0)
     factor = 2.0 ** float(min(-np.floor(np.log2(largest)), 1000.0)) if largest > 0 else 1.0
     return tuple(wide(arg) * factor if isinstance(arg, np.ndarray) else arg for arg in args)
@@ -108,7 +108,7 @@ def _vanishes(result: Any, enlarged: Any) -> np.ndarray:
 
 
 def _out_of_range(name: str, args: tuple[Any, ...], result: Any) -> np.ndarray | None:
-    """Where a result of finite arguments is infinite, or 0, because of its dtype alone; None where that is unknown."""
+    """Return where a result of finite arguments overflows or underflows."""
     if name in _POLES or not dtypes.is_differentiable(result.dtype):
         return None
     numbers = [wide(np.asarray(a)) for a in args if isinstance(a, (np.ndarray, np.generic, int, float, complex))]

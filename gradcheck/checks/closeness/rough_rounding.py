@@ -1,9 +1,8 @@
-"""Differences far beyond rounding, or far within, which two runs show where `conditioning` takes a dozen to measure.
+"""Find differences far beyond rounding, or far within, by two runs.
 
-Most of what is wrong is off by many times more than rounding could explain. Where two runs with large roundings leave
-an element all but still that two answers are far apart in, what they say of it is that it is neither hopeless nor close
-to a jump; no measurement would allow for the difference. And most of what is right is off by less than these two runs
-move it, in units of their roundings, of which a measurement would allow several times as much.
+`conditioning` needs a dozen runs. Most errors exceed rounding by far: if two runs with large roundings hardly move an
+element, it is neither undetermined nor near a jump, and no measurement would allow a large difference. And most
+correct results differ by less than these runs move them, which any measurement allows.
 """
 
 from __future__ import annotations
@@ -27,19 +26,18 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
 
-#: So many runs with that are so many times as large as those of the dtype.
+#: The number of runs, and their roundings in units of the dtype's.
 _RUNS, _LARGER = 2, 64.0
-#: So many times as far as it was moved by these an element would have to be allowed to be off. Twice six draws allow
-#: for a few times what the largest of them has moved it, in units of such roundings.
+#: Beyond this multiple of the move, a difference is never allowed. Twelve draws allow a few times their largest move,
+#: in units of such roundings.
 _FAR = 2.0**13
-#: So much of an element rounding may take away, so many times over, before it is looked at closely.
+#: The part of an element that rounding may take before it must be measured.
 _LEFT = 0.1
-#: So many times as far as two draws have moved it an element may be off: as a measurement allows, which has twelve to
-#: find the farthest of, and so allows more as a rule.
+#: Within this multiple of the move of two draws, a difference is always allowed: twelve draws find larger moves.
 _SURELY = 8.0
-#: What is moved by less than this part of the most that is ever allowed has no jump that counts.
+#: Moves below this part of the largest allowance are not jumps.
 _STILL = 1e-6
-#: Beside a tolerance, so small a part of it is nothing.
+#: This part of a tolerance is negligible.
 _NOTHING = 2.0**-3
 
 Noise = np.ndarray | None
@@ -47,8 +45,7 @@ Differences = Callable[[Scope], Sequence[np.ndarray]]
 
 
 def rough_noise(run: Callable[[Core], Sequence[Noise]], seed: int) -> list[Noise]:
-    """How far a few runs with large roundings take each element of the arrays that `run` computes, absolute; None for
-    those that are not always of one shape. Empty where a run raises something."""
+    """Return how far rough runs move each array; empty if a run fails."""
     try:
         return [_largest_moves(list(several)) for several in zip(*(run(core) for core in _cores(seed)), strict=True)]
     except (GradcheckError, ValueError):
@@ -56,12 +53,11 @@ def rough_noise(run: Callable[[Core], Sequence[Noise]], seed: int) -> list[Noise
 
 
 def is_beyond_rounding(failed: Comparison, noise: Noise) -> bool:
-    """Whether some element is off by far more than rounding explains, if it moves it by no more than the `noise` of a
-    few runs, and most of the tensor hardly."""
+    """Return whether some element is off far beyond the `noise` of rough runs."""
     got, want, mask = failed.got_array, failed.want_array, failed.mask
     if noise is None or mask is None:
         return False
-    if got is None or want is None:  # nothing arrived, which is no rounding
+    if got is None or want is None:  # a missing gradient is not rounding
         return True
     if noise.shape != want.shape:
         return False
@@ -70,14 +66,13 @@ def is_beyond_rounding(failed: Comparison, noise: Noise) -> bool:
         explained = _FAR * noise
         steady = explained <= _LEFT * size
         room = Tolerance(failed.rtol or 0.0, failed.atol or 0.0).allowed(size, explained)
-        told = (noise > 0) | ((got != 0) & (want != 0))  # one side's zero may be what is left of the other's digits
-        far = mask & steady & told & (gap > room) & np.isfinite(gap)
+        is_known = (noise > 0) | ((got != 0) & (want != 0))  # a zero may be what is left after cancellation
+        far = mask & steady & is_known & (gap > room) & np.isfinite(gap)
     return bool(far.any()) and 2 * np.count_nonzero(steady) >= steady.size
 
 
 def sure_allowance(noise: np.ndarray, limit: float) -> np.ndarray:
-    """What any measurement allows, by the noise of a few runs and the most that is ever allowed, absolute; 0 where an
-    element may jump."""
+    """Return what any measurement allows; 0 where an element may jump."""
     return np.where(noise <= _STILL * limit, _SURELY * noise / _LARGER, 0.0)
 
 
@@ -88,23 +83,24 @@ class _RoughRun(NamedTuple):
 
 
 class RoughRounding:
-    """A few runs of one problem in double precision with large roundings; nothing is known without one."""
+    """Rough runs of one problem in double precision, if there is one."""
 
     def __init__(self, problem: Problem | None, of_graph: RoughRounding | None = None) -> None:
-        """`of_graph` is of the same graph and numbers, whose runs these are, too."""
+        """Share the runs of `of_graph`, of the same graph and numbers."""
         self._problem, self._of_graph = problem, of_graph
 
     def moves_claim(self, failed: Comparison, differences: Differences) -> bool | None:
-        """Whether rounding moves such a claim wherever it is off, if by far less than that; None where it is not known
-        to be plainly beyond rounding."""
+        """Return whether rounding moves a claim that is far beyond rounding.
+
+        None if it is not known to be.
+        """
         noise = self.noise_of_claim(failed.step, differences)
         if noise is None or failed.mask is None or not is_beyond_rounding(failed, noise):
             return None
         return bool((noise[failed.mask] > 0).all())
 
     def is_negligible(self, c: Comparison) -> bool:
-        """Whether rounding moves the gradient that a comparison is about, where that is in dispute, by nothing that
-        counts beside its tolerance."""
+        """Return whether rounding is negligible beside a gradient's tolerance."""
         noise, want = self.noise(ClaimKind.GRADIENT, c.step, c.tensor), c.want_array
         if noise is None or want is None or c.mask is None or noise.shape != want.shape:
             return False
@@ -113,7 +109,7 @@ class RoughRounding:
 
     @cached_property
     def _runs(self) -> list[_RoughRun]:
-        """None of them, if one cannot be."""
+        """The runs; none if one fails."""
         problem = self._problem
         if problem is None:
             return []
@@ -125,18 +121,18 @@ class RoughRounding:
             return []
 
     def noise(self, what: ClaimKind, step: int, tensor: str) -> Noise:
-        """How far they move each element of a VALUE or a GRADIENT after a step; None where that is unknown."""
+        """Return how far a value or gradient after a step moves, or None."""
         if any(step >= len(run.states) for run in self._runs):
             return None
         return _largest_moves([_arrays_of(run.states[step], what).get(tensor) for run in self._runs])
 
     def noise_of_claim(self, step: int, differences: Differences) -> Noise:
-        """The same of a claim about a gradient, where the first of the `differences` is how far it is from that."""
+        """Return how far a claim's first difference moves, or None."""
         found = self.noises_of_claim(step, differences)
         return found[0] if found else None
 
     def noises_of_claim(self, step: int, differences: Differences) -> list[Noise]:
-        """How far they move each element of each of the `differences` after a step; empty where that is unknown."""
+        """Return how far each of a claim's differences moves; empty if unknown."""
         found: list[Sequence[np.ndarray]] = []
         for run in self._runs:
             if step >= len(run.states):
@@ -150,7 +146,7 @@ class RoughRounding:
 
 
 def _cores(seed: int) -> list[Core]:
-    """One without roundings, and those with."""
+    """Return one core without roundings, then those with."""
     generator = stream(seed, "roughly")
     return [Core(), *(RoundingCore(Roundings(generator, _LARGER)) for _ in range(_RUNS))]
 
@@ -160,7 +156,7 @@ def _arrays_of(state: State, what: ClaimKind) -> dict[str, Noise]:
 
 
 def _largest_moves(runs: Sequence[Noise]) -> Noise:
-    """How far each element is moved at most from what it is without roundings; NaN where it becomes no number."""
+    """Return the largest move of each element; NaN if it becomes one."""
     if not runs or any(run is None or runs[0] is None or run.shape != runs[0].shape for run in runs):
         return None
     still, *moved = [run for run in runs if run is not None]

@@ -1,11 +1,8 @@
-"""Judge a failed comparison by what rounding explains: of each element, at this point of this graph.
+"""Compare a failed comparison again, allowing what rounding explains.
 
-Three answers are possible. Rounding explains the difference, and it passes, with a note. It would, but only with
-an allowance beyond the stated limit: then the problem is too ill-conditioned to be decided. Or it does not, and the
-comparison has failed.
-
-In less than double precision the reference is asked once more, for what it makes of the same inputs in that: whoever is
-as near to it as rounding allows, where the reference in low precision is not, is not wrong.
+Either rounding explains the difference, and it passes with a note. Or it explains it only beyond the stated limit:
+the problem is too ill-conditioned to decide. Or the comparison has failed. In less than double precision, an engine
+within rounding of the reference's double-precision result passes, even if the low-precision reference is not.
 """
 
 from __future__ import annotations
@@ -25,16 +22,16 @@ from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
 from gradcheck.facts import fact
 
-#: Of what is right nothing is left where roundings are beyond the limit, and so large a part of it.
+#: Roundings beyond the limit, and this part of an element, leave nothing of it.
 _ALL = 0.1
-#: A formula rounds as the gradient does that it is about; so does what a file expects of a value or a gradient.
+#: A formula rounds as its gradient does, and an expected value as the value.
 _SAME_AS = {ClaimKind.FORMULA: ClaimKind.GRADIENT}
-#: Those that are compared with the reference's answer, not with what the file says.
+#: Kinds that are compared with the reference's answer, not the file's.
 _AGAINST_REFERENCE = frozenset((ClaimKind.VALUE, ClaimKind.GRADIENT, ClaimKind.FORMULA))
 
 
 def allow_rounding(comparisons: Iterable[Comparison], conditioning: Conditioning) -> list[Comparison]:
-    """The comparisons of values and gradients at one point, those that failed by rounding alone passed, with a note."""
+    """Pass comparisons at one point that failed by rounding alone."""
     return [_recheck(c, conditioning) if c.status == "failed" and c.mask is not None else c for c in comparisons]
 
 
@@ -51,8 +48,7 @@ def _recheck(failed: Comparison, conditioning: Conditioning) -> Comparison:
 
 
 def recheck_roughly(failed: Comparison, noise: np.ndarray | None, conditioning: Conditioning) -> Comparison | None:
-    """What a failed comparison is by the `noise` of a few rough runs: still failed, where it is far beyond rounding, or
-    passed, with a note. None where rounding must be measured, or nothing is known of it."""
+    """Decide a failure by the `noise` of rough runs; None if undecided."""
     if noise is None:
         return None
     if is_beyond_rounding(failed, noise):
@@ -62,8 +58,7 @@ def recheck_roughly(failed: Comparison, noise: np.ndarray | None, conditioning: 
 
 
 def recheck_with_rounding(failed: Comparison, explained: np.ndarray | None, conditioning: Conditioning) -> Comparison:
-    """One failed comparison of a value or a gradient again, where rounding explains so much of each element, absolute
-    and infinite where nothing is left of it."""
+    """Compare a value or gradient again, with what rounding explains."""
     precise = None
     if failed.what in _AGAINST_REFERENCE:
         precise = conditioning.precise_answer(measured_as(failed), failed.step, failed.tensor)
@@ -74,15 +69,17 @@ def recheck_with_rounding(failed: Comparison, explained: np.ndarray | None, cond
 
 
 def measured_as(c: Comparison) -> ClaimKind:
-    """The value or the gradient that rounds as it does."""
+    """Return the kind, value or gradient, that rounds as it does."""
     return _SAME_AS.get(c.what, c.what.subject)
 
 
 def recheck_with_allowance(
     failed: Comparison, explained: np.ndarray | None, limit: float, precise: np.ndarray | None = None
 ) -> Comparison:
-    """One failed comparison again. No more than the `limit` is allowed of what rounding explains (None: unknown);
-    `precise` is the reference's answer in double precision, where it was compared in less."""
+    """Compare again, allowing at most `limit` of what rounding explains.
+
+    `precise` is the reference's answer in double precision, for lower ones.
+    """
     want, got = failed.want_array, failed.got_array
     if explained is None or want is None or got is None or explained.shape != want.shape:
         return failed
@@ -103,8 +100,10 @@ def recheck_with_allowance(
 def recheck_in_double_precision(
     failed: Comparison, conditioning: Conditioning, difference: Callable[[Scope], list[np.ndarray]]
 ) -> Comparison:
-    """A formula that failed in low precision again: a claim about numbers, which holds if it does in double precision,
-    wherever its own steps overflow or lose their digits in less."""
+    """Compare a low-precision formula again in double precision.
+
+    A formula is a claim about numbers, and its steps may overflow or lose digits in less.
+    """
     gap, want = (
         conditioning.unrounded_difference(failed.step, difference),
         conditioning.gradient(failed.step, failed.tensor),
@@ -121,8 +120,10 @@ def recheck_in_double_precision(
 
 
 def _may_be_rounding(failed: Comparison, explained: np.ndarray, limit: float) -> np.ndarray:
-    """Where rounding could explain the difference, if so much of it were allowed; or leaves nothing of what is right:
-    roundings as large as that have no size, and in another draw are many times as large."""
+    """Return where rounding may explain the difference, or leaves nothing.
+
+    Roundings that leave nothing have no size: they are many times larger in another draw.
+    """
     assert failed.got_array is not None
     assert failed.want_array is not None
     with np.errstate(all="ignore"):
@@ -133,8 +134,7 @@ def _may_be_rounding(failed: Comparison, explained: np.ndarray, limit: float) ->
 
 
 def _nearer_elements(failed: Comparison, slack: np.ndarray, precise: np.ndarray | None) -> np.ndarray | None:
-    """Where what was compared with the reference is as near to its answer in double precision as rounding allows, and
-    nearer than the reference itself. None where that is unknown."""
+    """Return where the engine is closer to `precise`, within rounding."""
     assert failed.got_array is not None
     assert failed.want_array is not None
     if precise is None or precise.shape != failed.want_array.shape:
@@ -148,11 +148,11 @@ def _nearer_elements(failed: Comparison, slack: np.ndarray, precise: np.ndarray 
 
 
 def capped_allowance(explained: np.ndarray, limit: float) -> np.ndarray:
-    """What may be allowed of what rounding explains: up to the limit, and nothing where it leaves nothing."""
+    """Return what may be allowed of what rounding explains."""
     return np.where(np.isinf(explained), 0.0, np.minimum(explained, limit))
 
 
 def _compare_with_slack(failed: Comparison, slack: np.ndarray) -> Comparison:
-    """The same pair again with an absolute allowance for each element."""
+    """Compare again with an absolute allowance for each element."""
     tolerance = Tolerance(failed.rtol or 0.0, failed.atol or 0.0)
     return compare(failed.got_array, failed.want_array, tolerance, failed.subject, slack)

@@ -1,6 +1,6 @@
-"""Conformance: does an engine keep what every engine must? Cases, every op of the table, properties of backward passes.
+"""Check an engine by cases, all ops, and backward-pass properties.
 
-This room runs cases and engines and counts what came of it; it must not know how an engine is made or why it fails. A
-new property is a function in `properties`, an entry in its table and a phrase in `reports/phrases/engines`; a new
-call of an op is a sample in the op's own entry.
+This room runs cases and engines and counts the outcomes. It does not know how an engine works or why it fails. A new
+property is a function in `properties`, an entry in its table and a phrase in `reports/phrases/engines`. A new call of
+an op is a sample in the op's own entry.
 """

@@ -1,4 +1,7 @@
-"""What a pass costs: time for each op beside other engines, memory for each node, growth. Only growth is judged."""
+"""Measure time per op, memory per node, and how the work grows.
+
+Only growth decides anything.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +14,21 @@ from gradcheck.checks.conformance.work_growth import GRAPHS, Growth, chain, grow
 from gradcheck.engines.base import Engine, own_dtype
 from gradcheck.language.problem import Problem
 
-#: Ops in the chain that is timed, and how often; the best counts.
+#: The ops of the timed chain, and its runs; the fastest counts.
 _OPS, _TIMES = 100, 5
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Seconds for an op, forward and backward, by engine, its own first; bytes at the peak for each node of a graph;
-    how the work grows. None where the engine cannot be asked."""
+    """The cost of a pass; None for what an engine does not support."""
 
-    seconds: tuple[tuple[str, float | None], ...]
-    bytes_a_node: float | None
+    seconds: tuple[tuple[str, float | None], ...]  # per op, forward and backward, by engine
+    bytes_a_node: float | None  # at the peak
     growth: tuple[Growth, ...]
 
 
 def cost_of(engine: Engine, others: Sequence[Engine] = ()) -> Cost:
-    """The cost of an engine, and the time of others beside it."""
+    """Return the cost of an engine, and the time of others."""
     dtype = own_dtype(engine) or "float64"
     seconds = tuple((one.name, _seconds(one, own_dtype(one) or "float64")) for one in (engine, *others))
     growth = tuple(found for name in GRAPHS if (found := growth_of(engine, name, dtype)) is not None)
@@ -45,7 +47,7 @@ def _seconds(engine: Engine, dtype: str) -> float | None:
 
 
 def _bytes(engine: Engine, dtype: str) -> float | None:
-    """What twice the graph takes more at its peak, a node."""
+    """Return the additional peak memory per node of a doubled graph."""
     peaks = [_peak(engine, problem_of(chain(size), dtype)) for size in (_OPS, 2 * _OPS)]
     return None if None in peaks else max(0.0, ((peaks[1] or 0) - (peaks[0] or 0)) / _OPS)
 

@@ -1,4 +1,4 @@
-"""Everything about one engine: cases, ops and properties, and whether it holds."""
+"""Check one engine by cases, ops and properties."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gradcheck.facts import Fact, fact
 from gradcheck.notebook_repr import NotebookRepr
 
 ConformanceStatus = Literal["right", "wrong", "lacking"]
-#: What each status of a case comes to; what was skipped says nothing.
+#: The meaning of each case's status; skipped cases have none.
 _STATUS_BY_CASE: dict[CaseStatus, ConformanceStatus] = {
     "passed": "right",
     "xfailed": "right",
@@ -34,9 +34,11 @@ _FROM_BEST: tuple[ConformanceStatus, ...] = ("lacking", "right", "wrong")
 
 @dataclass(frozen=True, slots=True)
 class Conformance(NotebookRepr):
-    """What came of it. `ops` has the worst standing among an op's calls; one that the engine can be asked for in some
-    forms only is right if these are, and one that was written in wrong ones for it, `made_of` these, is lacking, as is
-    one with which nothing is wrong but the `backward_pass`, which a small graph shows."""
+    """All results for one engine.
+
+    `ops` has the worst status of each op's calls. An op that is composed of wrong ones (`made_of`) is lacking, and so
+    is one whose only error is the `backward_pass`, which a small graph shows.
+    """
 
     engine: str
     cases: RunResult | None
@@ -50,35 +52,35 @@ class Conformance(NotebookRepr):
 
     @property
     def holds(self) -> bool:
-        """Whether nothing is wrong. Lacking is no wrong."""
+        """True if nothing is wrong; lacking features are not errors."""
         wrong_ops = "wrong" in self.ops.values() or self.backward_pass is not None
         return not (self.count("wrong") or wrong_ops or any(found.status == "fails" for found in self.properties))
 
     @property
     def checked_nothing(self) -> bool:
-        """Whether nothing could be asked of it: no case, no op, no property."""
+        """True if no case, op or property could be checked."""
         asked = self.count("right") or self.count("wrong") or any(word != "lacking" for word in self.ops.values())
         return not asked and all(found.status == "unsupported" for found in self.properties)
 
     @property
     def all_results(self) -> RunResult:
-        """Cases and calls of ops as one run."""
+        """Cases and op calls as one run."""
         cases = () if self.cases is None else self.cases.cases
         return replace(self.op_results, cases=(*cases, *self.op_results.cases))
 
     @property
     def ops_not_judged(self) -> tuple[str, ...]:
-        """The ops of which nothing is known but that the backward pass is wrong in them."""
+        """Ops of which only the wrong backward pass is known."""
         shown = {case.tags[0] for case in self.op_results.cases if self.backward_pass and is_backward_pass_fault(case)}
         return tuple(name for name, word in self.ops.items() if word == "lacking" and name in shown)
 
     def count(self, wanted: ConformanceStatus) -> int:
-        """How many cases stand so."""
+        """Return how many cases have this status."""
         return 0 if self.cases is None else sum(conformance_status(case) == wanted for case in self.cases.cases)
 
 
 def conformance_status(case: CaseResult) -> ConformanceStatus | None:
-    """What a case says about its engine; None if nothing."""
+    """Return what a case says about its engine; None if nothing."""
     return _STATUS_BY_CASE.get(case.status)
 
 
@@ -91,35 +93,35 @@ def conform(
     dtype: str | None = None,
     beside: Sequence[Engine] = (),
 ) -> Conformance:
-    """Everything about one engine; of the ops, those named, or all. `timeout` is in seconds, a case or a property;
-    cases and ops are in the `dtype`, where one is given. With engines `beside` it, what a pass costs in each.
+    """Check one engine: cases, the named ops or all, and properties.
 
-    Raises UsageError for an op that is unknown.
+    `timeout` is in seconds for a case or property. With engines `beside` it, costs are measured too.
+
+    Raises UsageError for an unknown op.
     """
     found = None if source is None else run(source, engines=[engine], timeout=timeout, dtype=dtype)
     found = None if found is None else replace(found, cases=tuple(filter(_is_of_engine, found.cases)))
-    with warnings.catch_warnings():  # torch has opinions on some of its own arguments
+    with warnings.catch_warnings():  # of torch about its own arguments
         warnings.simplefilter("ignore")
         results = run(op_cases(ops), engines=[engine], timeout=timeout, dtype=dtype)
         results = replace(results, cases=tuple(map(_unsupported_if_unread, results.cases)))
     properties = check_properties(engine, timeout)
     cost = _cost(engine, beside, properties) if beside else None
-    disease = _backward_pass_fault(engine, properties)
-    judged = [case for case in results.cases if disease is None or not is_backward_pass_fault(case)]
+    fault = _backward_pass_fault(engine, properties)
+    judged = [case for case in results.cases if fault is None or not is_backward_pass_fault(case)]
     ops_of = {case.tags[0]: parts for case in judged if (parts := wrong_parts_of(case))}
     seen = (one for run in (found, results) if run is not None for _, one in run.conventions)
-    by_op, told = _status_by_op(results, disease is not None), tuple(dict.fromkeys((*conventions(engine), *seen)))
-    return Conformance(engine.name, found, by_op, results, properties, told, cost, ops_of, disease)
+    by_op, told = _status_by_op(results, fault is not None), tuple(dict.fromkeys((*conventions(engine), *seen)))
+    return Conformance(engine.name, found, by_op, results, properties, told, cost, ops_of, fault)
 
 
 def _is_of_engine(case: CaseResult) -> bool:
-    """Whether a case is about engines, and not about the code that it names."""
+    """Return whether a case is about engines, not about code that it names."""
     return case.case is None or not case.case.implementations
 
 
 def _backward_pass_fault(engine: Engine, properties: Sequence[PropertyFinding]) -> Diagnosis | None:
-    """What is wrong with its backward pass as a whole: with one, with one that follows another, or with what should
-    have been forgotten between the two."""
+    """Return what is wrong with its backward passes as a whole, if known."""
     reference, failing = Torch(), {one.name for one in properties if one.status == "fails"}
     with quiet():
         found = diagnose_small_graphs(engine, reference)
@@ -131,13 +133,13 @@ def _backward_pass_fault(engine: Engine, properties: Sequence[PropertyFinding]) 
 
 
 def _unsupported_if_unread(case: CaseResult) -> CaseResult:
-    """A call of an op of which no gradient could be read, and with which nothing is wrong, was not asked for."""
+    """Return a call without any readable gradient as unsupported."""
     nothing = not case.errors and all(c.status in ("passed", "unsupported") for c in case.comparisons)
     return replace(case, status="unsupported") if case.status == "failed" and nothing else case
 
 
 def _cost(engine: Engine, beside: Sequence[Engine], properties: Sequence[PropertyFinding]) -> Cost | None:
-    """None where nothing holds that a pass is timed for."""
+    """Return the cost; None if no property holds."""
     if all(found.status != "holds" for found in properties):
         return None
     with warnings.catch_warnings(), quiet():
@@ -146,7 +148,7 @@ def _cost(engine: Engine, beside: Sequence[Engine], properties: Sequence[Propert
 
 
 def _status_by_op(results: RunResult, is_pass_wrong: bool) -> dict[str, ConformanceStatus]:
-    """The worst standing among each op's cases, each of which is tagged with its op."""
+    """Return the worst status among each op's cases."""
     worst: dict[str, ConformanceStatus] = {}
     for case in results.cases:
         (op,) = case.tags
@@ -160,7 +162,7 @@ def _status_by_op(results: RunResult, is_pass_wrong: bool) -> dict[str, Conforma
 
 
 def wrong_parts_of(case: CaseResult) -> tuple[str, ...]:
-    """The ops to which all is due that is wrong with a case, where its own op was written in these."""
+    """Return the ops that explain all errors of a composed op's case."""
     causes = [c.cause for c in case.comparisons if c.cause is not None]
     others = [c for c in case.comparisons if c.status == "failed" and c.cause is None and c.consequence_of is None]
     if conformance_status(case) != "wrong" or others or any(cause.origin.kind != "op_inside" for cause in causes):
@@ -168,12 +170,12 @@ def wrong_parts_of(case: CaseResult) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(cause.origin["op"]) for cause in causes))
 
 
-#: Causes that are no op's.
+#: Causes that belong to no op.
 _BACKWARD_PASS_CAUSES = ("goes_wrong_through_graph", "put_together_wrongly", "shared_argument")
 
 
 def is_backward_pass_fault(case: CaseResult) -> bool:
-    """Whether all that is wrong with a case is how gradients are put together."""
+    """Return whether the backward pass explains all errors of a case."""
     failed = [c for c in case.comparisons if c.status == "failed" and c.consequence_of is None]
     causes = [c.cause for c in failed if c.cause is not None]
     whats = [cause.what["what"] if cause.what.kind == "among_operations" else cause.what for cause in causes]

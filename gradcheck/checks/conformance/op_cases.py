@@ -1,4 +1,4 @@
-"""A case for every call of every op that its entry shows: elementwise ops over shapes, others as in their samples."""
+"""A case for each call of each op: over shapes, or as in its samples."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _SHAPES: dict[int, tuple[tuple[tuple[int, ...], ...], ...]] = {
     2: (((2, 3), (2, 3)), ((2, 1), (3,)), ((), ())),
     3: (((2, 3), (2, 3), (2, 3)), ((2, 3), (3,), (2, 1))),
 }
-#: How samples write out numbers.
+#: Calls with which samples write numbers.
 _LITERALS = ("tensor(", "zeros(", "ones(", "full(")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _OpCall:
-    """An op as it was applied; `detached` are arrays that want no gradient."""
+    """An op with its arguments; `detached` ones get no gradient."""
 
     op: Op
     args: tuple[Any, ...]
@@ -46,17 +46,17 @@ class _OpCall:
     detached: tuple[np.ndarray, ...] = ()
 
     def wants_gradient(self, array: np.ndarray) -> bool:
-        """Whether an array among the arguments does."""
+        """Return whether an array among the arguments gets a gradient."""
         return dtypes.is_differentiable(array.dtype) and not any(array is other for other in self.detached)
 
     def apply_to(self, change: Callable[[np.ndarray], Any]) -> Any:
-        """The op's result, on something else in place of each array."""
+        """Return the op's result with each array changed."""
         kwargs = {name: convert(value, np.ndarray, change) for name, value in self.kwargs.items()}
         return self.op(*convert(self.args, np.ndarray, change), **kwargs)
 
 
 def op_cases(names: Sequence[str] = ()) -> list[Case]:
-    """The cases of these ops, or of all that have gradients and a counterpart. Each is tagged with its op."""
+    """Return the cases of these ops, or of all, each tagged with its op."""
     wanted = [_op_of_name(name) for name in names] or [op for op in whole_table().values() if _is_for_engines(op)]
     return [case for op in wanted for case in _cases(op)]
 
@@ -84,7 +84,7 @@ def _cases(op: Op) -> Iterator[Case]:
 
 
 def _applications(op: Op, generator: np.random.Generator) -> Iterator[_OpCall]:
-    """Over shapes, with numbers from its domain, where it is elementwise; then as in its samples."""
+    """Yield calls over shapes, with numbers of the domain, then samples."""
     if op.elementwise and op.domain:
         for shapes in _SHAPES[len(op.domain)]:
             drawn = [np.asarray(generator.uniform(*b, shape)) for b, shape in zip(op.domain, shapes, strict=True)]
@@ -93,7 +93,7 @@ def _applications(op: Op, generator: np.random.Generator) -> Iterator[_OpCall]:
             yield _OpCall(op, tuple(drawn), {})
     for sample in op.samples:
         if "dtype=" in sample or (op.kinks and any(word in sample for word in _LITERALS)):
-            continue  # the result is no double, or chosen to lie on a kink, where conventions differ
+            continue  # not double precision, or on a kink, where conventions differ
         host = _RecordingNumPy(generator)
         evaluate(parse(sample), {}, host)
         last = [applied for applied in host.seen if applied.op is op][-1]
@@ -101,7 +101,7 @@ def _applications(op: Op, generator: np.random.Generator) -> Iterator[_OpCall]:
 
 
 class _RecordingNumPy(NumPy):
-    """NumPy with random numbers, which notes how it is asked to apply ops and what is detached."""
+    """NumPy with random numbers, which records calls and detached arrays."""
 
     def __init__(self, generator: np.random.Generator) -> None:
         self._generator = generator
@@ -109,7 +109,6 @@ class _RecordingNumPy(NumPy):
         self.detached: list[np.ndarray] = []
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The op's result."""
         self.seen.append(_OpCall(op, args, kwargs))
         more = {"generator": self._generator} if op.name in RANDOM_OPS else {}
         made = op(*args, **kwargs, **more)
@@ -119,8 +118,7 @@ class _RecordingNumPy(NumPy):
 
 
 def _case(applied: _OpCall, number: int, generator: np.random.Generator) -> Case | None:
-    """The call as a graph of one entry, pulled back along a random gradient; None where no gradient flows, or where
-    anything is not finite or no double."""
+    """Return the call as a one-entry case; None without a finite gradient."""
     inputs: dict[str, Value] = {}
     constants: dict[str, Value] = {}
 
@@ -151,7 +149,7 @@ def _case(applied: _OpCall, number: int, generator: np.random.Generator) -> Case
 
 
 def _dtype(array: np.ndarray) -> str:
-    """That of integers and the like; numbers have the case's, which may be another in a run."""
+    """Return the dtype of an array; "" for the case's own."""
     return "" if array.dtype == _DOUBLE else array.dtype.name
 
 
@@ -164,7 +162,7 @@ def _is_finite(result: Any) -> bool:
 
 
 def _call_expression(applied: _OpCall, named: Callable[[np.ndarray], Expr]) -> Call:
-    """The call as an expression, its arrays by their names."""
+    """Return the call as an expression, with names for its arrays."""
 
     def expr_of(value: Any) -> Expr:
         if isinstance(value, np.ndarray):
@@ -178,7 +176,7 @@ def _call_expression(applied: _OpCall, named: Callable[[np.ndarray], Expr]) -> C
 
 
 def _roots(applied: _OpCall, generator: np.random.Generator) -> dict[str, Value | None]:
-    """Every part of the result through which gradients flow, with a random one."""
+    """Return random cotangents of each differentiable part of the result."""
     result = applied.apply_to(lambda array: Tensor(array, requires_grad=applied.wants_gradient(array)))
     return {
         name: Value(generator.standard_normal(part.shape))

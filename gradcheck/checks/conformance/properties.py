@@ -1,4 +1,4 @@
-"""Properties of every backward pass, whatever the graph: each a few lines, tried on any engine."""
+"""Properties of every backward pass, whatever the graph."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ from gradcheck.language.expr.nodes import Literal as Number
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.problem import Problem
 
-#: Nodes of the deep graph, and uses of one tensor.
+#: The nodes of the deep graph, and the uses of one tensor.
 NODES, USES = 100_000, 1_000
-#: A graph that is deep enough for every recursion.
+#: Deep enough for every recursion.
 _FEWER = 4_000
-#: Seconds for each property of an engine that may never return, unless the run has its own limit. A
-#: deep graph may well take such an engine longer than any case.
+#: Seconds for each property of an engine that may never return. A deep graph takes longer than a case.
 PROPERTY_TIMEOUT = 60.0
 _RTOL = 1e-10
 ACCUMULATES, FORGETS = "repeated backward accumulates", "zeroing forgets"
@@ -38,7 +37,7 @@ _SECOND = np.array([[-0.7, 0.2, 1.4], [0.9, -0.6, 0.1]])
 
 @dataclass(frozen=True, slots=True)
 class PropertyFinding:
-    """Whether the property of this name holds, and why not."""
+    """The status of the property with this name, and why it fails."""
 
     name: str
     status: Literal["holds", "fails", "unsupported"]
@@ -46,7 +45,7 @@ class PropertyFinding:
 
 
 class _PropertyFailure(Exception):
-    """For this reason; it may be that the engine cannot be asked."""
+    """Raised if a property does not hold, or is `unsupported`."""
 
     def __init__(self, why: Fact, *, unsupported: bool = False) -> None:
         super().__init__(why.kind)
@@ -54,7 +53,7 @@ class _PropertyFailure(Exception):
 
 
 def check_properties(engine: Engine, timeout: float | None = None) -> tuple[PropertyFinding, ...]:
-    """Every property, in turn; whatever one raises is its own. `timeout` is in seconds, for each."""
+    """Check every property; `timeout` is in seconds for each."""
     if timeout is None and hasattr(engine, "timeout"):
         timeout = PROPERTY_TIMEOUT
     return tuple(_check_property(name, check, engine, timeout) for name, check in PROPERTIES.items())
@@ -111,8 +110,10 @@ def _order(engine: Engine) -> None:
 
 
 def _deep(engine: Engine) -> None:
-    """h = h / 2 + x, from h = x, over and over: the derivative is 1 + 1/2 + 1/4 + …, that is 2. More nodes are not
-    asked for where fewer are too many already, as for whoever recurses, or take more than in proportion."""
+    """Check h = h / 2 + x, repeated: the derivative tends to 2.
+
+    More nodes are tried only if fewer work, in proportional time.
+    """
     for nodes in sorted({min(_FEWER, NODES), NODES}):
         expr: Expr = Name("x")
         for _ in range(nodes // 2):
@@ -148,7 +149,7 @@ def _growth_fact(growth: Growth) -> Fact:
     return fact("work_grows_faster", graph=growth.graph, nodes=growth.sizes, calls=growth.calls)
 
 
-#: By name, which is also what excuses one in `gradcheck.testing.check_engine`. Each raises where it does not hold.
+#: By name, which also excuses it in `gradcheck.testing.check_engine`. A check raises if the property fails.
 PROPERTIES: dict[str, Callable[[Engine], None]] = {
     "linear in the incoming gradient": _linear,
     ACCUMULATES: _accumulates,
@@ -163,7 +164,7 @@ PROPERTIES: dict[str, Callable[[Engine], None]] = {
 # Asking an engine -----------------------------------------------------------------------------------
 
 _SQUARES: Mapping[str, str | Expr] = {"y": "x * x + x"}
-#: A backward pass with these incoming gradients, or, if None, zeroing of all.
+#: The incoming gradients of a backward pass, or None to zero all gradients.
 _Action = dict[str, np.ndarray] | None
 
 
@@ -176,7 +177,7 @@ def _problem(graph: Mapping[str, str | Expr], actions: list[_Action], x: np.ndar
 
 
 def _evaluated(engine: Engine, problem: Problem) -> Evaluation:
-    """Raises where the engine raises something, or says that it cannot do it."""
+    """Return the evaluation. Raises if the engine raises or lacks it."""
     found = engine.evaluate(_in_engine_dtype(engine, problem))
     error = found.error or next((state.error for state in found.states if state.error), None)
     if error is not None:
@@ -185,7 +186,7 @@ def _evaluated(engine: Engine, problem: Problem) -> Evaluation:
 
 
 def _in_engine_dtype(engine: Engine, problem: Problem) -> Problem:
-    """The problem in the dtype in which the engine computes."""
+    """Return the problem in the dtype in which the engine computes."""
     name = own_dtype(engine) or "float64"
     if name == problem.case.dtype:
         return problem
@@ -205,7 +206,7 @@ def _error_fact(error: TensorError) -> Fact:
 def _gradient(
     engine: Engine, actions: list[_Action], graph: Mapping[str, str | Expr] = _SQUARES, x: np.ndarray = _X
 ) -> np.ndarray:
-    """The gradient of x when all has been done."""
+    """Return the gradient of x after these actions."""
     found = _evaluated(engine, _problem(graph, actions, x.copy())).states[-1].gradients.get("x")
     if found is None:
         raise _PropertyFailure(fact("no_gradient_arrives", tensor="x"))
@@ -213,7 +214,7 @@ def _gradient(
 
 
 def _require_same(got: np.ndarray, want: np.ndarray, otherwise: Fact) -> None:
-    """Raises `otherwise`, and how the two differ, where they do."""
+    """Raise `otherwise`, and the difference, if the arrays differ."""
     if got.shape != want.shape:
         raise _PropertyFailure(fact("property_shapes_differ", what=otherwise, got=got.shape, want=want.shape))
     rtol = _RTOL if got.dtype.itemsize == 8 else 1e-5

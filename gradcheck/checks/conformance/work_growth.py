@@ -1,8 +1,8 @@
-"""How the work of a pass grows with its graph: counted in calls of functions, and in comparisons of an adapted class's
-objects, which is what looking for one in a list takes. No clock changes either.
+"""Measure how the work of a pass grows with its graph, without a clock.
 
-Chains are long, diamonds use each tensor twice in the next, and fans use one tensor many times. An engine that passes
-on at each arrival walks every path through n diamonds, of which there are 2^n.
+The work is counted in function calls, and in comparisons of an adapted class's objects, as searching a list needs
+them. Chains are long, diamonds use each tensor twice, and fans use one tensor many times. An engine that propagates
+at each arrival walks all 2^n paths through n diamonds.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from gradcheck.language.case import Case, Claim, Step
 from gradcheck.language.expr.nodes import Call, Expr, Name
 from gradcheck.language.problem import Problem
 
-#: Where gradcheck's own code is, whose calls are not an adapted class's.
+#: gradcheck's own folder, whose calls do not count for an adapted class.
 _HERE = str(Path(__file__).parents[2])
-#: By how much the second addition of as many nodes may take more than the first.
+#: The largest ratio between the second and the first addition of as many nodes.
 MAX_LINEAR_RATIO = 1.2
-#: From here on it grows as the number of paths does, and no power does.
+#: From this ratio on, the work grows with the number of paths.
 _PATHS = 4.0
 
 
 def chain(nodes: int) -> dict[str, Expr]:
-    """h = h * x, over and over."""
+    """Return h = h * x, repeated."""
     return _entries(nodes, lambda h: Call("mul", (h, Name("x"))))
 
 
 def diamonds(nodes: int) -> dict[str, Expr]:
-    """h = h + h, over and over."""
+    """Return h = h + h, repeated."""
     return _entries(nodes, lambda h: Call("add", (h, h)))
 
 
 def fan(nodes: int) -> dict[str, Expr]:
-    """x + x + x + …"""
+    """Return x + x + x + …"""
     return _entries(nodes, lambda h: Call("add", (h, Name("x"))))
 
 
@@ -57,7 +57,7 @@ def _entries(nodes: int, step: Callable[[Expr], Expr]) -> dict[str, Expr]:
 
 
 _LARGE = 64
-#: By name, a graph of any size, and the smallest of the three sizes at which it is looked at: n, 2 n, 3 n.
+#: By name, a graph of any size, and the smallest of its sizes n, 2 n and 3 n.
 GRAPHS: dict[str, tuple[Callable[[int], dict[str, Expr]], int]] = {
     "chain": (chain, _LARGE),
     "diamonds": (diamonds, 4),
@@ -67,7 +67,7 @@ GRAPHS: dict[str, tuple[Callable[[int], dict[str, Expr]], int]] = {
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """How many calls, and comparisons, a graph of n, 2 n and 3 n entries takes."""
+    """The calls and comparisons of graphs with n, 2 n and 3 n entries."""
 
     graph: str
     nodes: int
@@ -75,31 +75,32 @@ class Growth:
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many entries these graphs have."""
         return tuple(times * self.nodes for times in (1, 2, 3))
 
     @property
     def ratio(self) -> float:
-        """How many times what the first n more take the next n take: 1 in proportion to the graph."""
+        """The work of the next n entries over that of the n before; 1 is linear."""
         one, two, three = self.calls
         return (three - two) / max(two - one, 1)
 
     @property
     def is_linear(self) -> bool:
-        """Whether the work is in proportion to the graph."""
+        """True if the work is proportional to the graph."""
         return self.ratio <= MAX_LINEAR_RATIO
 
     @property
     def is_exponential(self) -> bool:
-        """Whether it grows as the number of paths through the graph."""
+        """True if the work grows with the number of paths."""
         return self.ratio >= _PATHS
 
 
 def growth_of(engine: Engine, name: str, dtype: str = "float64") -> Growth | None:
-    """The growth on one kind of graph; None where the engine cannot be asked for it. Of a graph with many paths the
-    larger sizes are asked for where the smaller ones have shown that paths are not walked."""
+    """Return the growth on one kind of graph; None if unsupported.
+
+    Diamonds are evaluated at larger sizes only if the growth is not exponential.
+    """
     graph, nodes = GRAPHS[name]
-    engine.evaluate(problem_of(graph(3 * nodes), dtype))  # what is looked up once is no part of it
+    engine.evaluate(problem_of(graph(3 * nodes), dtype))  # so that one-time work does not count
     found = _growth(engine, name, nodes, dtype)
     if nodes == _LARGE or found is None or found.is_exponential:
         return found
@@ -113,8 +114,7 @@ def _growth(engine: Engine, name: str, nodes: int, dtype: str) -> Growth | None:
 
 
 def _calls(engine: Engine, problem: Problem) -> int | None:
-    """Calls of functions while an engine evaluates, without those of an adapter, and comparisons of the objects of a
-    class that is adapted; None where it raises something."""
+    """Return calls and comparisons of an evaluation; None if it raises."""
     count, ours = 0, _HERE if hasattr(engine, "evaluate_bare") else "\0"
     comparisons: Any = getattr(engine, "comparisons", nullcontext)
 
@@ -123,7 +123,7 @@ def _calls(engine: Engine, problem: Problem) -> int | None:
         count += event in ("call", "c_call") and not frame.f_code.co_filename.startswith(ours)
 
     before, collects = sys.getprofile(), gc.isenabled()
-    gc.disable()  # what it would clear away calls functions, too, of whoever came before
+    gc.disable()  # its finalizers would call functions too
     sys.setprofile(watch)
     try:
         with comparisons() as compared:
@@ -137,7 +137,7 @@ def _calls(engine: Engine, problem: Problem) -> int | None:
 
 
 def problem_of(entries: Mapping[str, Expr], dtype: str = "float64") -> Problem:
-    """A graph over one number, and a pass from its last entry."""
+    """Return a graph over one number, with a pass from its last entry."""
     root = list(entries)[-1]
     claims = {name: Claim("", expr) for name, expr in entries.items()}
     case = Case("growth", "growth", Place(), {}, claims, (Step("backward", roots={root: None}),), dtype=dtype)

@@ -1,10 +1,10 @@
-"""Somebody's own code for an entry of a graph, held to what the entry says.
+"""Check user code that implements an entry of a graph against the entry.
 
-    own_case      the case of one implementation: the entry, all that it is made of, a random incoming gradient
-    examine       an implementation is one more engine, and goes through the stages of a case that are about engines
-    explain       why its gradients are wrong
-    own_rounding  what rounding makes of the code itself, where it rounds otherwise than its entry
-    behaviour     what torch's users may rely on beyond numbers
+    implementation_case   the case of one implementation: the entry, its ancestors, a random incoming gradient
+    implementation_check  runs the stages for engines, with the implementation as one more engine
+    code_diagnosis        finds why its gradients are wrong
+    code_rounding         measures the rounding of the code itself
+    behaviour             checks what users of torch rely on beyond numbers
 
-It knows no words. Another thing that code may do wrong is another probe in `behaviour`, and a phrase.
+Nothing here writes sentences. A new check of behaviour is a probe in `behaviour`, and a phrase.
 """

@@ -1,4 +1,4 @@
-"""What a caller may rely on beyond numbers: code is asked again in other manners, and must answer as its entry does."""
+"""Check behaviour beyond numbers: code is called in other ways, too."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from gradcheck.language.problem import Problem
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
 
-#: How often code is asked the same.
+#: How often an evaluation is repeated.
 _REPEATS = 2
 
 
 class RoundingAllowance(Protocol):
-    """Who knows how much the code rounds."""
+    """Measures how much the code rounds."""
 
     def allow_rounding(self, c: Comparison, point: Point) -> Comparison:
-        """A comparison again that failed at a point; passed where rounding explains it."""
+        """Return a failed comparison as passed if rounding explains it."""
         ...
 
 
 def check(context: Context, engine: CodeEngine, rounding: RoundingAllowance) -> Iterator[Comparison]:
-    """A comparison for the code's behaviour: passed with what is told of it, or failed for each thing that is wrong."""
+    """Yield a passing comparison with notes, or each failure of behaviour."""
     subject = _subject(context, engine)
     changed = list(_check_modified_arguments(engine, subject))
     notes: list[Fact] = list(engine.notes)
@@ -49,14 +49,14 @@ def check(context: Context, engine: CodeEngine, rounding: RoundingAllowance) -> 
     failed: list[Comparison] = changed
     failed += _check_repeatability(context, engine, (subject, rounding), notes)
     if not failed or changed:
-        for question in call_variants(context, engine):
-            with _ignore_warnings(question.name in EDGE_SHAPE_VARIANTS):
-                found = _check_variant(context, engine, question, (subject, rounding))
+        for variant in call_variants(context, engine):
+            with _ignore_warnings(variant.name in EDGE_SHAPE_VARIANTS):
+                found = _check_variant(context, engine, variant, (subject, rounding))
             if found is None:
                 continue
             assert found.mismatch is not None
-            is_refusal = found.mismatch.kind == "refuses" or (question.name == "empty" and is_undefined(found))
-            if question.is_only_noted or (question.may_refuse and is_refusal):
+            is_refusal = found.mismatch.kind == "refuses" or (variant.name == "empty" and is_undefined(found))
+            if variant.is_only_noted or (variant.may_refuse and is_refusal):
                 notes.append(found.mismatch)
             else:
                 failed.append(found)
@@ -69,7 +69,7 @@ def check(context: Context, engine: CodeEngine, rounding: RoundingAllowance) -> 
 
 @contextmanager
 def _ignore_warnings(really: bool = True) -> Iterator[None]:
-    """What the code warns of where its case does not ask it is nobody's business."""
+    """Ignore warnings of calls that the case does not make itself."""
     with warnings.catch_warnings():
         if really:
             warnings.simplefilter("ignore")
@@ -77,7 +77,7 @@ def _ignore_warnings(really: bool = True) -> Iterator[None]:
 
 
 def check_determinism(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
-    """For code that is wrong already: whether it gives the same where it is asked the same again."""
+    """Yield a failure if repeated evaluations of wrong code differ."""
     size = nondeterminism_of(engine, context.points.own)
     if size:
         yield _subject(context, engine).failed(fact("not_the_same_again", engine=engine.name, size=size))
@@ -89,7 +89,7 @@ def _subject(context: Context, engine: CodeEngine) -> Subject:
 
 
 def _check_modified_arguments(engine: CodeEngine, subject: Subject) -> Iterator[Comparison]:
-    """What it changes in place, which is its caller's."""
+    """Yield a failure for each argument that the code changed in place."""
     for what in sorted(engine.observations.changed_arguments):
         if what == "incoming":
             yield subject.failed(fact("incoming_changed", engine=engine.name))
@@ -104,7 +104,7 @@ def _check_modified_arguments(engine: CodeEngine, subject: Subject) -> Iterator[
 def _check_repeatability(
     context: Context, engine: CodeEngine, by: tuple[Subject, RoundingAllowance], notes: list[Fact]
 ) -> list[Comparison]:
-    """The same question again: bit by bit the same, else by no more than rounding, else it is wrong."""
+    """Return a failure if repeated evaluations differ beyond rounding."""
     subject, _ = by
     point = context.points.own
     first = point.evaluation(engine)
@@ -121,7 +121,7 @@ def _check_repeatability(
 
 
 def _integer_notes(context: Context, engine: CodeEngine) -> Iterator[Fact]:
-    """What the code makes of whole numbers that are integers, where the entry takes them: to be told."""
+    """Yield notes on the code's results for integer inputs."""
     own = context.points.own.problem
     if not context.case.implementations or any(array.dtype.kind not in "fV" for array in own.inputs.values()):
         return
@@ -142,37 +142,40 @@ def _integer_notes(context: Context, engine: CodeEngine) -> Iterator[Fact]:
 
 
 def _check_variant(
-    context: Context, engine: CodeEngine, question: CallVariant, by: tuple[Subject, RoundingAllowance]
+    context: Context, engine: CodeEngine, variant: CallVariant, by: tuple[Subject, RoundingAllowance]
 ) -> Comparison | None:
-    """What is wrong with an answer; None where nothing is, or the entry itself has none. In a manner of asking it is
-    what the code answers otherwise; so it is at a kink, where the convention is its own."""
+    """Return the failure of one call variant, or None.
+
+    The entry is the reference. For variants that change only the call, and at a kink, where conventions differ, the
+    code's own plain call is.
+    """
     subject, rounding = by
     known = context.points.own
-    is_known = question.problem is known.problem
-    point = known if is_known else Point(question.problem, context.engines)
+    is_known = variant.problem is known.problem
+    point = known if is_known else Point(variant.problem, context.engines)
     is_judged = context.engines.reference is not engine
     if is_judged and (not point.want.states or point.want.error is not None):
         return None
-    at_kink = any(c.status == "not_differentiable" and c.trial is None for c in context.found)
-    is_again = len(question.problem.case.steps) > 1
-    if at_kink or question.mode.is_not_plain or is_again or any(c.passes_by_wrong_reference for c in context.found):
+    is_at_kink = any(c.status == "not_differentiable" and c.trial is None for c in context.found)
+    is_again = len(variant.problem.case.steps) > 1
+    if is_at_kink or variant.mode.is_not_plain or is_again or any(c.passes_by_wrong_reference for c in context.found):
         if is_again:
-            own = _evaluate_passes_apart(engine, question.problem)
+            own = _evaluate_passes_apart(engine, variant.problem)
         else:
-            own = known.evaluation(engine) if is_known else engine.evaluate(question.problem)
-        point = Point(question.problem, context.engines, evaluations={context.engines.reference.name: own})
-    elif question.name in SUBSETS and point.want.states and known.evaluation(engine).states:
+            own = known.evaluation(engine) if is_known else engine.evaluate(variant.problem)
+        point = Point(variant.problem, context.engines, evaluations={context.engines.reference.name: own})
+    elif variant.name in SUBSETS and point.want.states and known.evaluation(engine).states:
         own = _restricted_gradients(known.evaluation(engine), point.want)
-        point = Point(question.problem, context.engines, evaluations={context.engines.reference.name: own})
+        point = Point(variant.problem, context.engines, evaluations={context.engines.reference.name: own})
     engine.observations.changed_arguments.clear()
-    got = engine.evaluate_in_mode(question.mode, question.problem, question.in_between)
-    name, manner, detail = engine.name, question.name, question.detail
+    got = engine.evaluate_in_mode(variant.mode, variant.problem, variant.in_between)
+    name, manner, detail = engine.name, variant.name, variant.detail
     error = got.error or next((state.error for state in got.states if state.error), None)
-    if not question.mode.records_graph:
+    if not variant.mode.records_graph:
         error = None if got.states else error
     if error is not None:
         return subject.failed(fact("refuses", engine=name, manner=manner, detail=detail, text=error.message))
-    values_only = not question.mode.records_graph
+    values_only = not variant.mode.records_graph
     found = [
         rounding.allow_rounding(c, point)
         for c in check_engine(point, got, context.options.tolerance)
@@ -188,19 +191,19 @@ def _check_variant(
 
 
 def _is_of_entry(engine: CodeEngine, c: Comparison) -> bool:
-    """Whether it is about a result of the code itself: what comes in there is nobody's answer."""
+    """Return whether it is about a result of the code itself."""
     return c.tensor.partition("[")[0] == engine.entry
 
 
 def _restricted_gradients(own: Evaluation, right: Evaluation) -> Evaluation:
-    """What the code answers where all inputs get a gradient, of those that do now: it rounds as it did."""
+    """Return the code's own gradients of the inputs that now have one."""
     (mine,), (theirs,) = own.states, right.states
     kept = {name: None if g is None else mine.gradients.get(name, g) for name, g in theirs.gradients.items()}
     return replace(own, states=(replace(mine, gradients=kept),))
 
 
 def _evaluate_passes_apart(engine: CodeEngine, problem: Problem) -> Evaluation:
-    """What two backward passes come to, each over a graph of its own."""
+    """Return two backward passes, each over a graph of its own."""
     first, _, last = problem.case.steps
     found = []
     for step, seeds in ((first, problem.seeds[0]), (last, problem.seeds[2])):

@@ -1,4 +1,4 @@
-"""The manners in which code is asked again: other layouts, subsets of inputs, tensors without elements or shape."""
+"""Other ways to call code: layouts, subsets of inputs, empty tensors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
 
 SUBSETS = ("only_input", "all_but_input")
-#: What a case does not ask for.
+#: Variants with shapes that the case does not have.
 EDGE_SHAPE_VARIANTS = ("empty", "no_dimensions")
 #: All names of questions.
 MANNERS = (
@@ -29,15 +29,18 @@ MANNERS = (
     *("incoming_strided", "incoming_sliced", "incoming_expanded", "incoming_rows"),
     *("inputs_strided", "inputs_sliced", "inputs_expanded", *EDGE_SHAPE_VARIANTS),
 )
-#: Of so many inputs at most each is tried alone.
+#: With more inputs, none is tried alone.
 _MOST_INPUTS = 6
-#: What points without elements are counted from, beyond all trials.
+#: Points without elements are counted from here, after all trials.
 _EMPTY = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class CallVariant:
-    """One way of asking: its name, the problem, the manner; whether a refusal is no failure, and whether nothing is."""
+    """One way to call code: its name, problem and mode.
+
+    With `may_refuse`, an error is only noted; with `is_only_noted`, any failure is.
+    """
 
     name: str
     problem: Problem
@@ -49,7 +52,7 @@ class CallVariant:
 
 
 def call_variants(context: Context, engine: CodeEngine) -> Iterator[CallVariant]:
-    """All of them, in the order in which they are tried."""
+    """Yield all variants in the order of trial."""
     from gradcheck.engines.implementation.call_mode import PLAIN_CALL, CallMode
 
     own = context.points.own.problem
@@ -70,13 +73,13 @@ def call_variants(context: Context, engine: CodeEngine) -> Iterator[CallVariant]
         yield CallVariant("no_grad", own, CallMode(records_graph=False), may_refuse=True)
         yield CallVariant("no_gradients", own, CallMode(records_graph=False, requires_grad=False), may_refuse=True)
         yield CallVariant("apart", own, CallMode(without_accumulation=True), may_refuse=True)
-    if context.case.implementations:  # an entry says what is right there
+    if context.case.implementations:  # the entry decides there
         beyond = (*_empty_variants(context), *_scalar_variants(context))
         yield from (replace(one, is_only_noted=not engine.code.is_torch) for one in beyond)
 
 
 def _empty_variants(context: Context) -> Iterator[CallVariant]:
-    """Each size alone that may be 0, where the entry is defined there."""
+    """Yield a variant for each size that may be 0."""
     from gradcheck.engines.implementation.call_mode import PLAIN_CALL
 
     own = context.points.own.problem
@@ -89,7 +92,7 @@ def _empty_variants(context: Context) -> Iterator[CallVariant]:
 
 
 def _scalar_variants(context: Context) -> Iterator[CallVariant]:
-    """One number for each tensor, where all have one shape and the entry takes them so."""
+    """Yield 0-d tensors, if all tensors have one shape."""
     from gradcheck.engines.implementation.call_mode import PLAIN_CALL
 
     own = context.points.own.problem
@@ -106,7 +109,7 @@ def _scalar_variants(context: Context) -> Iterator[CallVariant]:
 
 
 def _with_two_passes(problem: Problem) -> Problem:
-    """Two backward passes over the same graph, the second under other incoming gradients."""
+    """Return two backward passes over one graph, with other cotangents."""
     (step,), (seeds,) = problem.case.steps, problem.seeds
     generator = stream(problem.seed, "backward again")
     others = {n: None if g is None else _scaled(g, generator.uniform(0.5, 2.0)) for n, g in seeds.items()}
@@ -120,14 +123,14 @@ def _scaled(array: np.ndarray, factor: float | np.ndarray) -> np.ndarray:
 
 
 def _moved(problem: Problem) -> Problem:
-    """The same with other numbers."""
+    """Return the problem with other numbers."""
     generator = stream(problem.seed, "in between")
     moved = {name: _scaled(array, generator.uniform(0.5, 0.9, array.shape)) for name, array in problem.inputs.items()}
     return replace(problem, inputs=moved)
 
 
 def _subsets(problem: Problem) -> Iterator[CallVariant]:
-    """Each input alone that gets a gradient, and each alone that gets none."""
+    """Yield each input as the only one with a gradient, and without one."""
     from gradcheck.engines.implementation.call_mode import PLAIN_CALL
 
     names = [name for name, array in problem.inputs.items() if dtypes.is_differentiable(array.dtype)]
@@ -140,7 +143,7 @@ def _subsets(problem: Problem) -> Iterator[CallVariant]:
 
 
 def _with_gradients(problem: Problem, names: list[str]) -> Problem:
-    """The same where only these inputs get a gradient."""
+    """Return the problem where only these inputs get a gradient."""
     case = problem.case
     others = {name: value for name, value in case.inputs.items() if name not in names}
     kept = {name: value for name, value in case.inputs.items() if name in names}
@@ -153,7 +156,7 @@ def _with_gradients(problem: Problem, names: list[str]) -> Problem:
 
 
 def _roots_alone(problem: Problem) -> Iterator[CallVariant]:
-    """Of several outputs, each alone that gets an incoming gradient."""
+    """Yield each output as the only one with an incoming gradient."""
     from gradcheck.engines.implementation.call_mode import PLAIN_CALL
 
     (step,), (seeds,) = problem.case.steps, problem.seeds
@@ -166,13 +169,13 @@ def _roots_alone(problem: Problem) -> Iterator[CallVariant]:
 
 
 def _with_unit_seeds(problem: Problem) -> Problem:
-    """The same where all that comes in is 1, as from a sum."""
+    """Return the problem with incoming gradients of ones, as from a sum."""
     (seeds,) = problem.seeds
     return replace(problem, seeds=({n: None if g is None else np.ones_like(g) for n, g in seeds.items()},))
 
 
 def _rows_alike_incoming(problem: Problem) -> Problem:
-    """The same where all rows of what comes in are the first, as from a sum over them."""
+    """Return the problem with equal rows of incoming gradients."""
     (seeds,) = problem.seeds
     return replace(problem, seeds=({n: None if g is None else _first_row(g) for n, g in seeds.items()},))
 
@@ -182,5 +185,5 @@ def _first_row(array: np.ndarray) -> np.ndarray:
 
 
 def _rows_alike(problem: Problem) -> Problem:
-    """The same where all rows of an input are its first."""
+    """Return the problem with equal rows of inputs."""
     return replace(problem, inputs={name: _first_row(array) for name, array in problem.inputs.items()})

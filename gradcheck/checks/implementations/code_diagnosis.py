@@ -1,4 +1,4 @@
-"""Why the gradients of somebody's code are wrong: its own cases of the catalogue of mistakes."""
+"""Diagnose why gradients of user code are wrong."""
 
 from __future__ import annotations
 
@@ -32,21 +32,23 @@ from gradcheck.facts import fact
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
 
-#: How many gradients are diagnosed, each at so many points.
+#: How many gradients are diagnosed, at how many points each.
 _MOST, _POINTS = 4, 3
-#: and at so many more of other sizes.
+#: The number of further points with other sizes.
 _SIZES = 2
 _EXPLAINED = (ClaimKind.GRADIENT, ClaimKind.VALUE)
 
 
 def diagnose_code(context: Context, engine: CodeEngine) -> None:
-    """Where the code stands, and for the first gradient of each tensor that is wrong, why. Where the code does not give
-    the same when it is asked again, that is why."""
+    """Add the code's place and diagnoses to its failed comparisons.
+
+    If repeated evaluations differ, unstable is the diagnosis.
+    """
     file, line = engine.code.place
     place = Place(file, line, 1) if file else None
     if not context.options.explained:
         return
-    chance = next((c.mismatch for c in context.found if c.mismatch and c.mismatch.kind == "not_the_same_again"), None)
+    unstable = next((c.mismatch for c in context.found if c.mismatch and c.mismatch.kind == "not_the_same_again"), None)
     done: set[tuple[ClaimKind, str]] = set()
     formulas = ComputedFormulas(context, engine.code.constants)
     for number, c in enumerate(context.found):
@@ -55,8 +57,8 @@ def diagnose_code(context: Context, engine: CodeEngine) -> None:
         context.found[number] = replace(c, code=place)
         if c.what in _EXPLAINED and (c.what, c.tensor) not in done and len(done) < _MOST:
             done.add((c.what, c.tensor))
-            if chance is not None:
-                why_not = (Diagnosis("not_deterministic", chance, "confirmed"),)
+            if unstable is not None:
+                why_not = (Diagnosis("not_deterministic", unstable, "confirmed"),)
                 context.found[number] = replace(context.found[number], diagnoses=why_not)
                 continue
             try_part("diagnosis", partial(_diagnose, formulas, engine, c, number), context.failed_explanations)
@@ -79,8 +81,10 @@ def _diagnose(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, num
 def _find_mistakes(
     formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, seen: EvidenceAtPoints
 ) -> tuple[Diagnosis, ...]:
-    """What the entry's own ops and formulas tell, then how the numbers relate to the right ones; a formula must
-    give what came out for other sizes, too."""
+    """Return mistakes of ops and formulas, then relations of the numbers.
+
+    A formula must match at other sizes too.
+    """
     found = find_op_mistakes(c.tensor, seen) if c.what is ClaimKind.GRADIENT else ()
     if found:
         return found
@@ -93,7 +97,7 @@ def _find_mistakes(
 
 
 def _diagnose_precision(engine: CodeEngine, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
-    """Whether the code computes in a less precise dtype, which explains what it is off by."""
+    """Return whether a less precise dtype explains the error."""
     if not engine.code.is_torch or not seen or not (name := engine.less_precision(seen[0][0].problem)):
         return ()
     rtol = base(dtypes.BY_NAME[name]).rtol
@@ -111,7 +115,7 @@ def _is_within(evidence: Evidence, rtol: float) -> bool:
 
 
 def _diagnose_nonlinearity(engine: CodeEngine, c: Comparison, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
-    """Whether twice the incoming gradient gives anything but twice the gradient, as where it is clipped."""
+    """Return whether the gradient is not linear in the incoming one."""
     for point, evidence in seen:
         problem = point.problem
         doubled = tuple(
@@ -141,7 +145,7 @@ def _evidence_at_other_sizes(context: Context, engine: CodeEngine, c: Comparison
 
 
 def _evidence(context: Context, engine: CodeEngine, c: Comparison) -> Iterator[tuple[Point, Evidence]]:
-    """What is known of the gradient, or the value, at the point where it failed and near it."""
+    """Yield evidence at the point of failure and near it."""
     own = context.points.at(c.trial)
     for number in range(_POINTS):
         point = context.points.nearby_point(own, number)

@@ -1,4 +1,4 @@
-"""One input's gradient of code that says nothing of what it computes, and how its results change where inputs move."""
+"""A gradient of code without a specification, and its finite differences."""
 
 from __future__ import annotations
 
@@ -21,13 +21,16 @@ from gradcheck.oracles.numeric.finite_differences import Slope, slope
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
 
-#: Differences are taken for so many elements of each input, and along so many directions.
+#: Differences are taken for so many elements of an input, and so many directions.
 ELEMENTS, _DIRECTIONS = 12, 2
 
 
 @dataclass(frozen=True, slots=True)
 class CodeGradient:
-    """One input's gradient at a point, as the code has it; `noise` says what rounding may make of it."""
+    """The code's gradient of one input at a point.
+
+    `noise` measures its rounding.
+    """
 
     point: Point
     engine: CodeEngine
@@ -37,37 +40,38 @@ class CodeGradient:
 
     @property
     def array(self) -> np.ndarray:
-        """The input itself."""
         return self.point.problem.inputs[self.name]
 
     @property
     def values(self) -> np.ndarray | None:
-        """In double precision; zeros where there is none, None where its shape is wrong."""
+        """The gradient in double precision; None if its shape is wrong."""
         if self.gradient is None:
             return np.zeros(self.array.shape)
         return wide(self.gradient) if self.gradient.shape == self.array.shape else None
 
     def subject(self, reference: str) -> Subject:
-        """What is claimed, against whom."""
+        """Return the subject of the claim, against this reference."""
         engine, trial = self.engine.name, self.point.trial
         return Subject(ClaimKind.GRADIENT, self.name, 0, engine, reference, trial=trial)
 
     def unit(self, place: int, size: complex = 1.0) -> np.ndarray:
-        """The direction along one element."""
+        """Return the direction along one element."""
         found = np.zeros(self.array.size, dtype=type(size))
         found[place] = size
         return found.reshape(self.array.shape)
 
     def slope(self, direction: np.ndarray, finer: float = 1.0, scale: float = 0.0) -> Slope | None:
-        """How the results, weighed by what comes in, change along a direction, as well as it need be known beside a
-        `scale`; None where they cannot be computed, or nothing converges."""
+        """Return the derivative of the weighted results along a direction.
+
+        It is as precise as needed beside `scale`. None if nothing converges.
+        """
         return slope_along([(self, direction)], finer, scale)
 
 
 def slope_along(
     moves: Sequence[tuple[CodeGradient, np.ndarray]], finer: float = 1.0, scale: float = 0.0
 ) -> Slope | None:
-    """The same where several inputs of one point move together."""
+    """Return the derivative where several inputs move together, or None."""
     claim, _ = moves[0]
     engine, problem = claim.engine, claim.point.problem
     (seeds,) = problem.seeds
@@ -100,7 +104,7 @@ def _largest(array: np.ndarray) -> float:
 
 
 def unit_directions(claim: CodeGradient) -> Iterator[np.ndarray]:
-    """Some elements each alone, of complex ones both parts."""
+    """Yield single elements, both parts of complex ones."""
     size = claim.array.size
     places = np.arange(size) if size <= ELEMENTS else generator_of(claim).choice(size, ELEMENTS, replace=False)
     for place in places:
@@ -109,12 +113,12 @@ def unit_directions(claim: CodeGradient) -> Iterator[np.ndarray]:
 
 
 def joint_directions(claim: CodeGradient, few: bool = False) -> Iterator[np.ndarray]:
-    """All elements together, and at random where not each is asked alone."""
+    """Yield all elements together, and random directions of large inputs."""
     shape, size = claim.array.shape, claim.array.size
     if size == 1:
         yield from unit_directions(claim) if few else ()
         return
-    yield np.ones(shape)  # what is right for each of two that are equal may add up to too much
+    yield np.ones(shape)  # gradients of equal elements, each right alone, may add up to too much
     generator = generator_of(claim, "together")
     for _ in range((size > ELEMENTS) * _DIRECTIONS if not few else 1):
         yield generator.standard_normal(shape) * _units(claim)[-1]

@@ -1,5 +1,8 @@
-"""How much rounding there is in code and in its own forward, measured: inputs are moved by a unit in the last place,
-and torch's ops round otherwise. What a mistake adds stays where it is."""
+"""Measure the rounding of code without a specification.
+
+Inputs move by a unit in the last place, and torch's ops round randomly. A mistake adds the same error in each draw;
+rounding does not.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,14 @@ from gradcheck.language.random_streams import stream
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
 
-#: How often it is asked, and how many times the noise is allowed.
+#: The number of draws, and the allowance in units of the noise.
 _DRAWS, _MARGIN = 6, 8.0
-#: Elements that have luck in these draws are taken to be as noisy as this part of the noisiest.
+#: Elements that hardly move by chance get this part of the largest noise.
 _LUCK = 1e-6
-#: By these parts of them inputs are moved, to see whether results answer: many units in the last place of double
-#: precision, none of single; and so many units at least they must be about to move.
+#: Relative moves of inputs that show whether results respond: many units in the last place in double precision, none
+#: in single; and how many units a result must be expected to move.
 _SMALL, _LARGE, _MIN_EXPECTED_UNITS, _EPSILON = 2.0**-38, 2.0**-13, 64.0, 2.0**-52
-#: Numbers that are whole, times this, are of few digits.
+#: Numbers that are whole after this factor have few digits.
 _FEW_DIGITS = 1024.0
 
 
@@ -39,23 +42,25 @@ _Key = tuple[ClaimKind, int, str]
 
 
 class CodeNoise:
-    """What rounding may make of each value and gradient, at each point where something differs; measured once a point.
-    Where there is a `witness`, it is that of the difference to it. Nothing of code that chance decides, or that
-    computes in less precision than its dtype has: that is a mistake of its own."""
+    """The rounding noise of code at each point, measured once a point.
 
-    def __init__(self, engine: CodeEngine, witness: CodeEngine | None = None) -> None:
-        self.engine, self.forward_engine = engine, witness
+    With a `forward_engine`, it is the noise of the difference to that. Nondeterministic code and code in lower
+    precision get none: that is a mistake of its own.
+    """
+
+    def __init__(self, engine: CodeEngine, forward_engine: CodeEngine | None = None) -> None:
+        self.engine, self.forward_engine = engine, forward_engine
         self._known: dict[int, tuple[Point, dict[_Key, np.ndarray]]] = {}
 
     def at(self, point: Point, name: str, what: ClaimKind = ClaimKind.GRADIENT, step: int = 0) -> np.ndarray | None:
-        """What is allowed of each element; None where nothing can be said."""
+        """Return the allowance of each element; None if unknown."""
         if id(point) not in self._known:
             is_none = nondeterminism_of(self.engine, point) or is_less_precise(self.engine, point)
             self._known[id(point)] = (point, {} if is_none else self._measured(point))
         return self._known[id(point)][1].get((what, step, name))
 
     def allow_rounding(self, c: Comparison, point: Point) -> Comparison:
-        """One comparison again that failed at a point: passed, with a note, where rounding explains it."""
+        """Return a failed comparison as passed if rounding explains it."""
         if c.got_array is None or c.want_array is None or c.mask is None:
             return c
         noise = self.at(point, c.tensor, c.what, c.step)
@@ -89,7 +94,7 @@ class CodeNoise:
         )
 
     def _arrays(self, mine: Evaluation, other: Evaluation | None) -> dict[_Key, np.ndarray]:
-        """Values and gradients, less those of the witness."""
+        """Return values and gradients, less those of the forward engine."""
         found: dict[_Key, np.ndarray] = {}
         theirs = {} if other is None else dict(_tensors_of(other))
         for key, array in _tensors_of(mine):
@@ -101,26 +106,28 @@ class CodeNoise:
 
 
 def is_less_precise(engine: CodeEngine, point: Point) -> bool:
-    """Whether torch computes something in less precision than the point's dtype has."""
+    """Return whether torch computes in less precision than the dtype."""
     return engine.code.is_torch and bool(engine.less_precision(point.problem))
 
 
 def ignores_small_changes(engine: CodeEngine, point: Point) -> bool:
-    """Whether most results of code in double precision stay as they are where inputs are moved by many units in the
-    last place, though by larger moves they change."""
+    """Return whether most results ignore small moves of the inputs.
+
+    They respond to larger moves: the code computes in less than double precision.
+    """
     problem = point.problem
     if epsilon(problem.dtype) != _EPSILON:
         return False
     generator = stream(problem.seed, "deaf")
     state = generator.bit_generator.state
-    still, *moved = (engine.values_alone(_scaled(problem, generator, state, by)) for by in (0.0, _SMALL, _LARGE))
+    at_rest, *moved = (engine.values_alone(_scaled(problem, generator, state, by)) for by in (0.0, _SMALL, _LARGE))
     small, large = moved
     should = stays = 0
     for name in point.problem.seeds[0]:
-        if name in still and still[name].shape == getattr(small.get(name), "shape", 0) == getattr(
+        if name in at_rest and at_rest[name].shape == getattr(small.get(name), "shape", 0) == getattr(
             large.get(name), "shape", 0
         ):
-            rest, near, far = (wide(one[name]) for one in (still, small, large))
+            rest, near, far = (wide(one[name]) for one in (at_rest, small, large))
             with np.errstate(all="ignore"):
                 wanted = np.abs(far - rest) * (_SMALL / _LARGE) > _MIN_EXPECTED_UNITS * _EPSILON * np.abs(rest)
             should += int(np.count_nonzero(wanted))
@@ -129,7 +136,7 @@ def ignores_small_changes(engine: CodeEngine, point: Point) -> bool:
 
 
 def _scaled(problem: Problem, generator: np.random.Generator, state: Any, by: float) -> Problem:
-    generator.bit_generator.state = state  # the same way each time
+    generator.bit_generator.state = state  # the same direction each time
     inputs = {
         name: np.asarray(array * (1 + by * generator.uniform(-1, 1, array.shape))).astype(array.dtype)
         for name, array in problem.inputs.items()
@@ -151,8 +158,10 @@ def _evaluate_with_noise(engine: CodeEngine, problem: Problem, seed: int) -> Eva
 
 
 def _moved(problem: Problem, generator: np.random.Generator) -> Problem:
-    """Its inputs moved by a unit in the last place, equal numbers alike; those of few digits stay, for it is there that
-    code compares: a tie that breaks is no rounding."""
+    """Return the problem with inputs moved by a unit in the last place.
+
+    Equal numbers move alike. Numbers with few digits stay: code compares there, and breaking a tie is not rounding.
+    """
     unit = epsilon(problem.dtype)
     given = {name: wide(array) for name, array in problem.inputs.items() if array.dtype.kind in "fcV"}
     known = np.unique(np.concatenate([np.zeros(0), *(array.ravel() for array in given.values())]))

@@ -1,9 +1,8 @@
-"""What rounding makes of the code itself, where it rounds otherwise than its entry.
+"""Measure the rounding of code that has an entry as its specification.
 
-The code is asked again at inputs that are moved a little, and held against its entry in double precision at the same
-inputs. How far the two are apart is then noise, where rounding is behind it: it changes from draw to draw. What a
-mistake adds stays. Code that computes in less precision than the dtype has rounds more, too; it is told by what torch
-computes in it, or, of other libraries', by results that do not answer to small changes.
+Inputs move a little, and the code is compared with its entry in double precision at the same inputs. Rounding changes
+the difference from draw to draw; a mistake does not. Code in lower precision rounds more as well. torch shows that by
+the ops it runs; in other libraries, results do not respond to small changes.
 """
 
 from __future__ import annotations
@@ -34,38 +33,38 @@ from gradcheck.language.random_streams import stream
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
 
-#: How often inputs are moved, and how many times the noise is allowed.
+#: The number of draws, and the allowance in units of the noise.
 _DRAWS, _MARGIN = 6, 8.0
-#: By so many units in the last place halves are moved; others by the root of the unit.
+#: Halves move by so many units in the last place, others by the root of the unit.
 _UNITS, _HALF = 2.0, 1e-5
-#: By so many units in the last place inputs are moved to see whether anything answers, and most of what must.
+#: Inputs move by so many units in the last place, and this part of results must respond.
 _ANSWERS, _MOST = 2.0**12, 0.5
-#: Elements of a tensor that have luck in these draws are taken to be as noisy as this part of the noisiest.
+#: Elements that hardly move by chance get this part of the largest noise.
 _LUCK = 1e-3
 _MEASURED = (ClaimKind.VALUE, ClaimKind.GRADIENT)
 _Key = tuple[ClaimKind, int, str]
 
 
 class CodeRounding:
-    """What rounding makes of one implementation, measured at each point where something differs."""
+    """The rounding of one implementation, measured where something differs."""
 
     def __init__(self, context: Context, engine: CodeEngine) -> None:
         self.context, self.engine = context, engine
         self._noises: dict[int, tuple[Point, dict[_Key, np.ndarray]]] = {}
-        self._half_precision_noise = CodeNoise(engine)  # half precision rounds within ops more than moved inputs show
+        self._half_precision_noise = CodeNoise(engine)  # in half precision ops round more than moved inputs show
 
     @cached_property
     def _is_less_precise(self) -> bool:
         return _is_less_precise(self.context.points.own, self.engine)
 
     def allow_all(self) -> None:
-        """What failed by no more than the code's own rounding passes, with a note."""
+        """Pass the failures that the code's own rounding explains."""
         for place, c in enumerate(self.context.found):
             if c.status in FAILING_STATUSES:
                 self.context.found[place] = self.allow_rounding(c, self.context.points.at(c.trial))
 
     def allow_rounding(self, c: Comparison, point: Point) -> Comparison:
-        """One comparison again that failed, or was not decided, at a point."""
+        """Return a comparison as passed if rounding explains it."""
         got, want = c.got_array, c.want_array
         if c.what not in _MEASURED or c.mask is None or got is None or want is None or got.shape != want.shape:
             return c
@@ -88,7 +87,7 @@ class CodeRounding:
 
 
 def _is_less_precise(point: Point, engine: CodeEngine) -> bool:
-    """Whether the code computes in less precision than the dtype has."""
+    """Return whether the code computes in less precision than the dtype."""
     if engine.code.is_torch:
         return bool(engine.less_precision(point.problem))
     generator = stream(point.problem.seed, "precision")
@@ -96,8 +95,8 @@ def _is_less_precise(point: Point, engine: CodeEngine) -> bool:
     before, after = point.evaluation(engine), engine.evaluate(moved)
     want, then = point.want, point.engines.reference.evaluate(moved)
     for what in ("values", "gradients"):
-        for name, still in _last(before, what).items():
-            arrays = (still, _last(after, what).get(name), _last(want, what).get(name), _last(then, what).get(name))
+        for name, at_rest in _last(before, what).items():
+            arrays = (at_rest, _last(after, what).get(name), _last(want, what).get(name), _last(then, what).get(name))
             if (name not in point.problem.inputs or what == "gradients") and _ignores_changes(*arrays):
                 return True
     return False
@@ -112,7 +111,7 @@ def _last(evaluation: Evaluation, what: str) -> Mapping[str, np.ndarray | None]:
 def _ignores_changes(
     one: np.ndarray | None, other: np.ndarray | None, want: np.ndarray | None, then: np.ndarray | None
 ) -> bool:
-    """Whether most elements stay where they should have moved."""
+    """Return whether most elements stay although they should move."""
     if one is None or other is None or want is None or then is None or not one.shape == other.shape == then.shape:
         return False
     if one.dtype.kind not in "fcV" or want.shape != then.shape or one.shape != want.shape:
@@ -123,7 +122,7 @@ def _ignores_changes(
 
 
 def _noise(point: Point, engine: CodeEngine) -> dict[_Key, np.ndarray]:
-    """How far the code is off in these draws, for each value and gradient, and each element of it."""
+    """Return the spread of the code's errors by value and gradient."""
     reference = point.engines.reference
     if not isinstance(reference, DefineByRun):
         return {}
@@ -141,7 +140,7 @@ def _noise(point: Point, engine: CodeEngine) -> dict[_Key, np.ndarray]:
 
 
 def _spread(draws: np.ndarray) -> np.ndarray:
-    """How far the draws lie apart."""
+    """Return how far the draws lie apart."""
     with np.errstate(all="ignore"):
         spread = np.asarray(np.max(np.abs(draws - draws.mean(axis=0)), axis=0))
     finite = spread[np.isfinite(spread)]
@@ -150,7 +149,7 @@ def _spread(draws: np.ndarray) -> np.ndarray:
 
 
 def _reach(problem: Problem) -> float:
-    """By what part of them inputs are moved."""
+    """Return the relative distance by which inputs move."""
     unit = epsilon(problem.dtype)
     return float(np.sqrt(unit)) if unit < _HALF else _UNITS * unit
 

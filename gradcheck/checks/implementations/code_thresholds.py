@@ -1,7 +1,7 @@
-"""Where the code itself may choose: numbers and sizes about the constants that it is written with.
+"""Check code near the constants in its source, where it may branch.
 
-The entry's own comparisons are searched for both sides. The code's are not to be seen, but what it compares with mostly
-is written in it: a threshold, the size of a block.
+The entry's own comparisons are searched for both sides. Those of the code are hidden, but most constants that it
+compares with, thresholds and block sizes, are in its source.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ from gradcheck.language.random_streams import stream
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
 
-#: Of more constants than these only the first are looked at, and of sizes only those between.
+#: How many constants are tried, and the range of sizes.
 _MOST, _SIZES = 4, (8, 130)
-#: Larger ones stand for infinity, not for what numbers are compared with.
+#: Larger constants stand for infinity.
 _LARGEST = 1e4
-#: Which trial the point is at which exponentials overflow.
+#: The number of the trial at which exponentials overflow.
 _OVERFLOW_TRIAL = 3000
-#: No tensor of a point has more numbers.
+#: The most elements of a tensor.
 _ELEMENTS = 60_000
 
 
 def check(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
-    """What the code comes to where numbers, or sizes, are about its own constants."""
+    """Check the code at numbers and sizes about its own constants."""
     own, number = context.points.own.problem, 1000
     known = [abs(one) for one in engine.code.constants if 1 < abs(one) <= _LARGEST]
     for constant in list(dict.fromkeys(known))[:_MOST]:
@@ -55,8 +55,10 @@ def check(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
 
 
 def overflow(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
-    """Where numbers are so large that their exponentials are none, and the entry is still defined: a gradient that is
-    no number there, of a result that is right, is wrong; a result that is none is told."""
+    """Check the code where exponentials overflow but the entry is defined.
+
+    A NaN gradient of a right result is wrong; a NaN result is only noted.
+    """
     point = context.points.point_of_sizes(context.points.own.problem.sizes, _OVERFLOW_TRIAL, 1, "far")
     if point is None or rejection_reason(point) or not is_finite(point):
         return
@@ -84,7 +86,7 @@ def _check_at(context: Context, engine: CodeEngine, point: Point | None) -> Iter
 
 
 def _inputs_around(problem: Problem, constant: float) -> Problem:
-    """All floating inputs about a number, on both sides of it."""
+    """Return the problem with floating inputs on both sides of a number."""
     generator = stream(problem.seed, "about", repr(constant))
     inputs = {
         name: np.asarray(constant * generator.uniform(0.5, 1.5, array.shape)).astype(array.dtype)
@@ -96,7 +98,7 @@ def _inputs_around(problem: Problem, constant: float) -> Problem:
 
 
 def _sizes(context: Context, constant: float) -> Iterator[Mapping[str, int]]:
-    """Each size alone a little beyond the constant, where that is one of a block."""
+    """Yield sizes a little beyond the constant, if it may be a block size."""
     own = context.points.own.problem
     if constant != int(constant) or not _SIZES[0] <= constant <= _SIZES[1]:
         return

@@ -1,8 +1,7 @@
-"""What code computes instead: a formula a slip away from the right one, which gives what came out wherever it is looked
-at.
+"""Find the formula that wrong code computes, one mistake from the right.
 
-The slips are those that suggestions undo (see `correction/edits`). There a wrong formula is led to the right numbers;
-here a right one, an entry or the derived gradient, to the wrong numbers that the code has.
+The mistakes are those that suggestions undo (`correction/edits`). There the search leads from a wrong formula to
+right numbers; here it leads from the entry, or a derived gradient, to the code's wrong numbers.
 """
 
 from __future__ import annotations
@@ -36,30 +35,29 @@ from gradcheck.language.expr.nodes import Call, Expr, Gradient, Name
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import substitute
 
-#: The budgets of the searches (see `FormulaSearch`) for one tensor, and for all of a piece of code.
+#: The search budgets (see `FormulaSearch`) for a tensor, and for all of the code.
 _TENSOR_BUDGET, _CODE_BUDGET = 8_000, 24_000
-#: What is held in two bytes is computed slowly, and with so few digits more formulas fit.
+#: Two-byte numbers compute slowly and have so few digits that more formulas match.
 _HALF_PRECISION_BUDGET = 2_500
-#: Of no more formulas that fit at one point it is asked whether they do elsewhere.
+#: How many formulas that match at one point are tried at the others.
 _MOST_ASKED = 24
-#: Fewer numbers, in all, many formulas would fit.
+#: Fewer numbers would match too many formulas.
 _FEWEST = 6
 
-#: Where a tensor is looked at: the point, and what is known of it there.
+#: Points with the evidence of a tensor there.
 EvidenceAtPoints = Sequence[tuple[Point, Evidence]]
 
 
 @dataclass
 class ComputedFormulas:
-    """The formulas of one piece of code, whose case is the context's, and what is left to spend on its slips."""
+    """The formulas near those of one piece of code, and the budget left."""
 
     context: Context
-    code_constants: tuple[float, ...] = ()  # the numbers that the code is written with
+    code_constants: tuple[float, ...] = ()  # the numbers in its source
     budget: int = _CODE_BUDGET
 
     def diagnose(self, c: Comparison, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
-        """What a value, or a gradient, was computed as, if that is a slip away from the entry, or from a derived
-        formula of the gradient."""
+        """Return the formula that a value or gradient was computed as, if found."""
         if c.what is ClaimKind.GRADIENT:
             return self._first(c.tensor, self._derived.get(c.tensor, ()), seen)
         claim = self.context.case.graph.get(c.tensor)
@@ -67,9 +65,9 @@ class ComputedFormulas:
 
     @cached_property
     def _derived(self) -> dict[str, list[Expr]]:
-        """Each gradient by way of the entry's, its steps written into it, then by inputs alone."""
+        """Each gradient by way of the entry's, then by inputs alone."""
         case, found = self.context.case, dict[str, list[Expr]]()
-        if real_of(dtypes.BY_NAME[case.dtype]).itemsize == 2:  # what is derived is the same, and sooner verified
+        if real_of(dtypes.BY_NAME[case.dtype]).itemsize == 2:  # the same derivation, verified faster
             case = replace(case, dtype="float64")
         for expand in (False, True):
             explanation = explain(case, SEED, expand=expand)
@@ -81,7 +79,7 @@ class ComputedFormulas:
                 if one.holds_accumulated:
                     found.setdefault(one.tensor, []).append(expr)
         entries = {name: claim.expr for name, claim in case.graph.items()}
-        for tensor, formulas in found.items():  # what is told of the entry's value may be a slip in what it is made of
+        for tensor, formulas in found.items():  # a mistake in the entry's value may lie in its operands
             found[tensor] = list(dict.fromkeys([*formulas, *(substitute(one, entries) for one in formulas)]))
         return found
 
@@ -98,7 +96,7 @@ class ComputedFormulas:
         return ()
 
     def _search_near(self, name: str, right: Expr, seen: Sequence[tuple[Scope, Evidence]]) -> Fact | None:
-        """The likeliest formula near the right one that holds wherever the right one is right."""
+        """Return the likeliest formula near the right one that matches."""
         first, evidence = seen[0]
         seen = [(scope, one) for scope, one in seen if _evaluates_to(right, scope, one, one.want)]
         if evidence.got is None or len(seen) < 2 or seen[0][0] is not first:
@@ -126,7 +124,7 @@ class ComputedFormulas:
         return None
 
     def _fitting_mistakes(self, search: FormulaSearch) -> Iterator[int]:
-        """What fits after one slip of code."""
+        """Yield parts that match after one mistake of code."""
         tried: set[int] = set()
         for part in with_one_mistake(search.pool, search.operands, search.root, self.code_constants):
             if search.spent > search.budget:
@@ -137,7 +135,7 @@ class ComputedFormulas:
 
 
 def _evaluates_to(formula: Expr, scope: Scope, evidence: Evidence, wanted: np.ndarray) -> bool:
-    """Whether a formula comes to these numbers."""
+    """Return whether a formula has these values."""
     try:
         found = scope.array_of(formula)
     except (GradcheckError, KeyError, TypeError, ValueError):
@@ -146,7 +144,7 @@ def _evaluates_to(formula: Expr, scope: Scope, evidence: Evidence, wanted: np.nd
 
 
 def _formula_fact(right: Expr, wrong: Expr) -> Fact:
-    """The smallest part that is another and that says something alone, what belongs there, and the whole formula."""
+    """Return the smallest wrong part, its correction and the formula."""
     whole = to_text(wrong)
     smallest = set(_differing(right, wrong))
     if len(smallest) == 1:

@@ -1,8 +1,8 @@
-"""One gradient of code that says nothing of what it computes: held to differences of the forward, with error bars, and
-to what torch makes of the forward.
+"""Check a gradient of code without a specification by finite differences.
 
-A difference that is well known decides, once differences by other steps say the same; where it is blurred, the forward
-does. At a kink whatever lies between the two sides is right; along several elements at once a kink decides nothing.
+It is also compared with torch's gradient of the code's forward. A difference with a small error bar decides, once
+smaller steps confirm it; otherwise the forward does. At a kink any value between the two sides is right. Along
+several elements at once a kink decides nothing.
 """
 
 from __future__ import annotations
@@ -28,21 +28,22 @@ from gradcheck.checks.result import Comparison
 from gradcheck.facts import fact
 from gradcheck.oracles.numeric.finite_differences import Slope
 
-#: A difference whose error bar is a larger part of the largest gradient decides nothing.
+#: A wider error bar, relative to the largest gradient, decides nothing.
 _MAX_ERROR = 1e-4
-#: How many of its own error bars a right gradient may be away.
+#: How many error bars a right gradient may be away.
 _BARS = 8.0
-#: Differences that contradict the code are taken again from so much smaller steps on.
+#: Factors for the steps that confirm a contradiction.
 _FINER = (2.0**-7, 2.0**-20)
-#: A gradient is seen beside another that is at most so many times as large.
+#: Gradients that differ by a larger factor are not checked together.
 _LOST = 1e3
 DIFFERENCES, FORWARD = "differences", "its own forward"
 
 
 def is_jointly_right(claims: Sequence[CodeGradient]) -> bool:
-    """Whether differences say the same as all these gradients of one point, where all inputs move together: at random,
-    and, where numbers are equal, along ones, since what is right for each of two may add up to too much. False where
-    they do not tell, for a kink or because one gradient is lost beside another."""
+    """Return whether differences confirm all gradients of a point together.
+
+    All inputs move at random, and along ones if numbers are equal. False if differences do not decide.
+    """
     generator = generator_of(claims[0], "together")
     at_random = [(claim, generator.standard_normal(claim.array.shape)) for claim in claims]
     along_ones = [(claim, np.ones(way.shape)) for claim, way in at_random]
@@ -61,8 +62,7 @@ def is_jointly_right(claims: Sequence[CodeGradient]) -> bool:
 
 
 def compare_with_differences(claims: Sequence[tuple[CodeGradient, np.ndarray | None]]) -> Iterator[Comparison]:
-    """All gradients of a point, each beside what its forward comes to: where that is the same, differences are asked of
-    all together first."""
+    """Compare all gradients of a point; jointly first, if forward confirms."""
     by_forward = [_compare_with_forward(claim, forward) for claim, forward in claims]
     if all(map(_is_confirmed_by_forward, by_forward)) and is_jointly_right([claim for claim, _ in claims]):
         yield from by_forward
@@ -80,8 +80,10 @@ def _some_equal(claims: Sequence[CodeGradient]) -> bool:
 
 
 def _check_joint_slope(claims: Sequence[CodeGradient]) -> Comparison | None:
-    """Where inputs that are equal move together, there may be a derivative though there is none for each alone: what
-    is right for each may add up to too much."""
+    """Check the derivative where all inputs move together.
+
+    Equal inputs may have one although each alone has none: values right for each may add up to too much.
+    """
     moves = [(claim, np.ones(claim.array.shape)) for claim in claims]
     total = sum(_directional_derivative(claim.values, way) for claim, way in moves if claim.values is not None)
     size = float(sum(np.sum(np.abs(claim.values)) for claim in claims if claim.values is not None))
@@ -107,31 +109,31 @@ def _is_confirmed_by_forward(by_forward: Comparison) -> bool:
 
 
 def _compare_one(claim: CodeGradient, forward: np.ndarray | None, by_forward: Comparison) -> Comparison:
-    """The gradient by differences where they are clear, and by the forward where that is there."""
+    """Compare by differences where they are clear, else by the forward."""
     got = claim.values
     if got is None:
         return by_forward
     scale = largest_finite(got)
     if forward is not None and forward.shape == got.shape:
         scale = max(scale, largest_finite(wide(forward)))
-    backed = _is_confirmed_by_forward(by_forward)
-    asked = _DifferenceChecks(claim, scale, backed)
-    failed = asked.first_failure(joint_directions(claim, few=True)) if backed else None
-    if failed is None and (not backed or (claim.point.trial is None and asked.unclear_count)):
-        failed = asked.first_failure(unit_directions(claim)) or (
-            None if backed else asked.first_failure(joint_directions(claim))
+    forward_agrees = _is_confirmed_by_forward(by_forward)
+    checks = _DifferenceChecks(claim, scale, forward_agrees)
+    failed = checks.first_failure(joint_directions(claim, few=True)) if forward_agrees else None
+    if failed is None and (not forward_agrees or (claim.point.trial is None and checks.unclear_count)):
+        failed = checks.first_failure(unit_directions(claim)) or (
+            None if forward_agrees else checks.first_failure(joint_directions(claim))
         )
     if failed is not None:
         return failed
-    if asked.kinked:
+    if checks.kinked:
         between = fact("between_the_sides", engine=claim.engine.name)
         told = {"shape": claim.array.shape, "elements": claim.array.size, "verdict": between}
         return replace(claim.subject(DIFFERENCES).passed(**told), status="not_differentiable")
     if is_undefined(by_forward) and not _has_slopes(claim, by_forward, scale):
         undefined = fact("undefined_at_kink", engine=claim.engine.name)
         return replace(by_forward, status="not_differentiable", verdict=undefined)
-    if by_forward.status == "failed" and by_forward.mismatch is None and asked.agreement_count:
-        # what is far off is the forward's own doing: something in it that torch does not differentiate
+    if by_forward.status == "failed" and by_forward.mismatch is None and checks.agreement_count:
+        # torch's gradient of the forward is off: torch does not differentiate some part
         passed = claim.subject(FORWARD).passed(shape=claim.array.shape, elements=claim.array.size)
         return passed.with_notes(fact("forward_not_followed"))
     return by_forward
@@ -139,8 +141,10 @@ def _compare_one(claim: CodeGradient, forward: np.ndarray | None, by_forward: Co
 
 @dataclass(slots=True)
 class _DifferenceChecks:
-    """What differences have said of a gradient so far, the largest of which is `scale`; `backed` where torch makes the
-    same of the forward. `agreed` and `unclear` count, `kinked` is whether some element has two sides."""
+    """Finite differences of one gradient, whose largest is `scale`.
+
+    `forward_agrees`: torch's gradient of the forward confirms it. `kinked`: some element has two sides.
+    """
 
     claim: CodeGradient
     scale: float
@@ -150,7 +154,7 @@ class _DifferenceChecks:
     kinked: bool = False
 
     def first_failure(self, directions: Iterable[np.ndarray]) -> Comparison | None:
-        """The failure along the first of these that contradicts the code; None where none does."""
+        """Return the failure of the first direction that contradicts the code."""
         claim, got = self.claim, self.claim.values
         assert got is not None
         for direction in directions:
@@ -173,7 +177,7 @@ class _DifferenceChecks:
 
 
 def _has_slopes(claim: CodeGradient, c: Comparison, scale: float) -> bool:
-    """Whether there is a derivative for some element that is wrong, of the first few."""
+    """Return whether one of the first wrong elements has a derivative."""
     for place in () if c.mask is None else np.flatnonzero(c.mask)[:ELEMENTS]:
         found = claim.slope(claim.unit(int(place)))
         if found is not None and not found.kinked and _is_clear(found, scale):
@@ -182,7 +186,7 @@ def _has_slopes(claim: CodeGradient, c: Comparison, scale: float) -> bool:
 
 
 def _directional_derivative(got: np.ndarray, direction: np.ndarray) -> float:
-    moves = direction != 0  # NaN elsewhere is another element's
+    moves = direction != 0  # a NaN elsewhere belongs to another element
     return float(np.sum(got[moves].conj() * direction[moves]).real)
 
 
@@ -199,29 +203,31 @@ def _agrees(claim: CodeGradient, direction: np.ndarray, found: Slope, scale: flo
     return bool(min(found.sides) - room <= mine <= max(found.sides) + room)
 
 
-def _is_sure(claim: CodeGradient, direction: np.ndarray, found: Slope, scale: float, backed: bool) -> bool:
-    """Whether a contradiction stays, where the code's own rounding is allowed, and steps are smaller. Where torch makes
-    the same of the forward as the code, smaller steps must say the same as larger ones."""
+def _is_sure(claim: CodeGradient, direction: np.ndarray, found: Slope, scale: float, forward_agrees: bool) -> bool:
+    """Return whether a contradiction persists beyond rounding at finer steps.
+
+    If torch's gradient of the forward agrees with the code, finer steps must confirm the coarse ones.
+    """
     noise = claim.noise.at(claim.point, claim.name)
     allowed = 0.0
     if noise is not None and not found.kinked and noise.shape == direction.shape:
         allowed = float(np.sum(noise * np.abs(direction)))
     if _agrees(claim, direction, found, scale, allowed):
         return False
-    confirmed = not backed
+    confirmed = not forward_agrees
     for finer in _FINER:
         again = claim.slope(direction, finer)
         if again is None:
             continue
         apart = abs(again.value - found.value) > _BARS * (again.error + found.error)
-        if apart and (backed or _agrees(claim, direction, again, scale, allowed)):
+        if apart and (forward_agrees or _agrees(claim, direction, again, scale, allowed)):
             return False
         confirmed |= _is_clear(again, scale)
     return confirmed
 
 
 def _failed(claim: CodeGradient, direction: np.ndarray, found: Slope) -> Comparison:
-    """The gradient beside differences, at the element that they were taken for."""
+    """Return the failure at the element of the direction."""
     got = claim.values
     assert got is not None
     place = tuple(int(i) for i in np.unravel_index(int(np.argmax(np.abs(direction))), direction.shape))
@@ -245,7 +251,7 @@ def _failed(claim: CodeGradient, direction: np.ndarray, found: Slope) -> Compari
 
 
 def _compare_with_forward(claim: CodeGradient, forward: np.ndarray | None) -> Comparison:
-    """The gradient beside what torch makes of the forward."""
+    """Compare the gradient with torch's gradient of the forward."""
     subject = claim.subject(FORWARD)
     if forward is None or claim.engine.code.foreign is not None:
         if claim.values is None:

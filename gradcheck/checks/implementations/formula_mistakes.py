@@ -1,7 +1,7 @@
-"""The slips of somebody who writes code, made in a right formula: each yields formulas in which one is made.
+"""Mistakes of people who write code, applied to a right formula.
 
-Besides those of a derivation (see `correction/edits`), which here are made wherever a part occurs: what is computed
-once and used twice is wrong twice.
+Those of derivations (`correction/edits`) are applied wherever a part occurs: code that computes a part once and uses
+it twice is wrong twice.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FAMILIES = (
     ("cumsum", "cumprod"),
 )
 _OPERATORS = ("mul", "div", "add", "sub")
-#: By its name, an option that is forgotten or taken for another, and what it is then.
+#: Options that are forgotten or mistaken, by name, with their other values.
 _OPTIONS: dict[str, tuple[bool | int | float | str, ...]] = {
     "unbiased": (True, False),
     "correction": (0, 1),
@@ -36,14 +36,14 @@ _OPTIONS: dict[str, tuple[bool | int | float | str, ...]] = {
     "eps": (0.0, 1e-12, 1e-8, 1e-6, 1e-5, 1e-3),
 }
 
-#: So many numbers of the code are tried in place of those of a formula.
+#: How many constants of the code are tried in place of numbers.
 _MOST_WRITTEN = 8
 
 FormulaMistake = Callable[[EditPosition], Iterator[int]]
 
 
 def similar_function(at: EditPosition) -> Iterator[int]:
-    """`expm1` for `exp`, `floor` for `round`."""
+    """Yield `expm1` for `exp`, `floor` for `round`."""
     if isinstance(at.node, Call):
         for family in _FAMILIES:
             if at.node.op in family:
@@ -51,7 +51,7 @@ def similar_function(at: EditPosition) -> Iterator[int]:
 
 
 def another_option(at: EditPosition) -> Iterator[int]:
-    """Another epsilon, `gelu` with `tanh` for the exact one, a biased variance for the unbiased."""
+    """Yield another epsilon, `gelu` with `tanh`, a biased variance."""
     node = at.node
     entry = lookup(node.op) if isinstance(node, Call) else None
     if entry is None or not isinstance(node, Call) or not at.is_tensor:
@@ -67,7 +67,7 @@ def another_option(at: EditPosition) -> Iterator[int]:
 
 
 def other_branch(at: EditPosition) -> Iterator[int]:
-    """A condition or a mask the other way round, or nothing but one of the two branches."""
+    """Yield swapped or single branches of a condition, and inverted masks."""
     if is_op(at.node, "where") and len(at.children) == 3:
         condition, one, other = at.children
         yield at.pool.add_node(at.node, (condition, other, one))
@@ -80,7 +80,7 @@ def other_branch(at: EditPosition) -> Iterator[int]:
 
 
 def not_normalized(at: EditPosition) -> Iterator[int]:
-    """What `softmax` divides, or divided by the sum of everything; or its derivative as that of a sigmoid."""
+    """Yield an unnormalized `softmax`, or one with a sigmoid's derivative."""
     if is_op(at.node, "softmax"):
         call, powers = at.pool.call, at.pool.call("exp", at.children[0])
         yield powers
@@ -89,7 +89,7 @@ def not_normalized(at: EditPosition) -> Iterator[int]:
 
 
 def one_side(at: EditPosition) -> Iterator[int]:
-    """`clamp` without one of its bounds."""
+    """Yield `clamp` without one of its bounds."""
     if is_op(at.node, "clamp", "clip", "hardtanh") and len(at.children) == 3:
         x, low, high = at.children
         yield at.pool.call("maximum", x, low)
@@ -97,7 +97,7 @@ def one_side(at: EditPosition) -> Iterator[int]:
 
 
 def single_term(at: EditPosition) -> Iterator[int]:
-    """A sum or a mean that is the first, or the last, of what it adds up."""
+    """Yield the first or last term in place of a sum or mean."""
     if is_op(at.node, "sum", "mean") and at.children and (whole := at.pool.array(at.children[0])) is not None:
         for dim in range(whole.ndim):
             for place in (0, -1):
@@ -105,13 +105,13 @@ def single_term(at: EditPosition) -> Iterator[int]:
 
 
 def another_operator(at: EditPosition) -> Iterator[int]:
-    """`+` for `*`, `/` for `*`."""
+    """Yield `+` for `*`, `/` for `*`."""
     if is_op(at.node, *_OPERATORS) and len(at.children) == 2:
         yield from (at.pool.call(op, *at.children) for op in _OPERATORS if not is_op(at.node, op))
 
 
 def a_part_alone(at: EditPosition) -> Iterator[int]:
-    """A part of what stands here, of its shape, without all that is around it."""
+    """Yield a part with the shape of the whole."""
     array = at.pool.array(at.part)
     if array is not None and array.ndim:
         for part in dict.fromkeys(part for path, part, _ in at.pool.positions(at.part) if path):
@@ -121,7 +121,7 @@ def a_part_alone(at: EditPosition) -> Iterator[int]:
 
 
 def another_number(at: EditPosition) -> Iterator[int]:
-    """A factor that a derivative brings down, forgotten or there twice."""
+    """Yield factors of a derivative, forgotten or doubled."""
     value = at.node.value if isinstance(at.node, Literal) else None
     if isinstance(value, float) and at.parent is not None and is_op(at.parent, "mul", "div"):
         for factor in (2, 3, 4):
@@ -130,7 +130,7 @@ def another_number(at: EditPosition) -> Iterator[int]:
 
 
 def moved_numbers(at: EditPosition) -> Iterator[int]:
-    """Whole numbers that stand together: in another order, or moved by one, or from one to another."""
+    """Yield integers in another order, or moved by one or to each other."""
     if not isinstance(at.node, ListOfExprs) or not 2 <= len(at.children) <= 6:
         return
     numbers = [at.pool.value(part) for part in at.children]
@@ -161,15 +161,17 @@ FORMULA_MISTAKES: tuple[FormulaMistake, ...] = (
 def with_one_mistake(
     pool: ExpressionPool, operands: Operands, root: int, written: Sequence[float] = ()
 ) -> Iterator[int]:
-    """Every formula with one slip, made at one place or wherever the same part occurs; `written` are numbers that may
-    stand for those of the formula."""
+    """Yield each formula with one mistake, at one or all occurrences.
+
+    `written` are numbers that may replace those of the formula.
+    """
     places = list(pool.positions(root))
     for path, part, parent in places:
         at = EditPosition(pool, operands, part, None if parent < 0 else pool.exprs[parent])
         if isinstance(at.node, Literal) and isinstance(at.node.value, (int, float)):
             yield from (pool.replace(root, path, pool.literal(number)) for number in written[:_MOST_WRITTEN])
-        for slip in FORMULA_MISTAKES:
-            for other in slip(at):
+        for mistake in FORMULA_MISTAKES:
+            for other in mistake(at):
                 yield pool.replace(root, path, other)
                 yield replace_everywhere(pool, root, {part: other})
     tensors = dict.fromkeys(part for _, part, _ in places if isinstance(pool.exprs[part], (Name, Gradient)))
@@ -190,12 +192,12 @@ def with_one_mistake(
 
 
 def _without_op(pool: ExpressionPool, root: int, op: str) -> int:
-    """The formula without any call of an op, of which only the first argument is left."""
+    """Return the formula with calls of an op replaced by their first argument."""
     return pool.add(rewrite(pool.exprs[root], lambda node: node.children[0] if is_op(node, op) else node))
 
 
 def replace_everywhere(pool: ExpressionPool, root: int, changed: dict[int, int]) -> int:
-    """The formula with parts replaced by others wherever they occur, as they are in the formula."""
+    """Return the formula with parts replaced wherever they occur."""
     made = dict(changed)
     stack = [root]
     while stack:

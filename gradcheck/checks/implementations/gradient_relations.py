@@ -1,7 +1,7 @@
-"""How the numbers that code has for a gradient relate to the right ones, where no known mistake explains them: the same
-numbers at other places, right in a part alone, or off by a factor that some tensor of the entry gives.
+"""Relations between wrong and right numbers of a gradient.
 
-Only what holds in the same way wherever the gradient is looked at is told.
+If no known mistake explains them: the same numbers at other places, a part that is right, or a factor from some
+tensor of the entry. A relation counts only if it holds at every point.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Diagnosis
 from gradcheck.facts import Fact, fact
 
-#: Fewer different numbers are found at other places by chance.
+#: Fewer distinct numbers occur at other places by chance.
 _FEWEST = 4
-#: How far along an axis a gradient may be moved, and how many digits of a factor must be the same.
+#: Shifts along an axis, and the digits in which factors must agree.
 _SHIFTS, _DIGITS = (-2, -1, 0, 1, 2), 5
-#: Axes that are longer are not looked at slice by slice.
+#: The longest axis that is compared slice by slice.
 _LONGEST = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One that holds at a point; `key` tells it from others of its kind, the same at every point."""
+    """A relation that holds at a point, with a key that is equal at all."""
 
     kind: str
     key: Hashable
@@ -44,8 +44,10 @@ EvidenceAtPoints = Sequence[tuple[Point, Evidence]]
 def relation_at_all_points(
     seen: EvidenceAtPoints, at: Callable[[Point, Evidence, frozenset[Hashable] | None], Iterable[Relation]]
 ) -> tuple[Diagnosis, ...]:
-    """The first relation that holds at every point where the numbers differ; `at` gives those of one, of the keys that
-    are left, None at first for all."""
+    """Return the first relation that holds at every differing point.
+
+    `at` yields those of one point, limited to the keys that are left, None for all.
+    """
     left: dict[Hashable, Relation] | None = None
     differing = [(point, evidence) for point, evidence in seen if not matches(evidence.want, evidence)]
     for point, evidence in differing:
@@ -62,7 +64,7 @@ def relation_at_all_points(
 
 
 def find_relations(name: str, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
-    """What the numbers tell of a gradient; nothing where they tell nothing."""
+    """Return the relations of a gradient's numbers."""
 
     def at(point: Point, evidence: Evidence, keys: frozenset[Hashable] | None) -> Iterator[Relation]:
         got, want = wide(evidence.got_or_zeros), wide(evidence.want)
@@ -79,7 +81,7 @@ def find_relations(name: str, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
 
 
 def _close(one: np.ndarray, other: np.ndarray, evidence: Evidence) -> np.ndarray:
-    """Which elements are equal but for rounding."""
+    """Return which elements are equal up to rounding."""
     coarse = 1e-7 if evidence.want.dtype == np.float64 else 5e-2 if evidence.want.dtype.itemsize == 2 else 1e-4
     size = float(np.max(np.abs(other), initial=0.0))
     found: np.ndarray = np.abs(one - other) <= coarse * np.abs(other) + 1e-5 * coarse * size
@@ -101,7 +103,7 @@ def _moved_elements(got: np.ndarray, want: np.ndarray, evidence: Evidence) -> It
 
 
 def _are_slices_exchanged(got: np.ndarray, want: np.ndarray, axis: int, evidence: Evidence) -> bool:
-    """Whether each slice along an axis is one of the right ones, each of those once."""
+    """Return whether the slices along an axis are permuted."""
     mine, right = np.moveaxis(got, axis, 0), np.moveaxis(want, axis, 0)
     left = list(range(len(right)))
     for one in mine:
@@ -113,7 +115,7 @@ def _are_slices_exchanged(got: np.ndarray, want: np.ndarray, axis: int, evidence
 
 
 def _shifted(got: np.ndarray, want: np.ndarray, evidence: Evidence) -> Iterator[Relation]:
-    """Moved along the last axes: where both have numbers they are the same."""
+    """Yield shifts along the last axes that match where both overlap."""
     axes = range(max(0, want.ndim - 2), want.ndim)
     for shifts in product(_SHIFTS, repeat=len(axes)):
         if not any(shifts):
@@ -128,7 +130,7 @@ def _shifted(got: np.ndarray, want: np.ndarray, evidence: Evidence) -> Iterator[
 
 
 def _cropped(got: np.ndarray, want: np.ndarray, evidence: Evidence) -> Iterator[Relation]:
-    """More than the gradient, which stands in the midst of it, at its beginning or at its end."""
+    """Yield crops: a larger array that contains the gradient."""
     if got.ndim != want.ndim or any(a < b for a, b in zip(got.shape, want.shape, strict=True)):
         return
     more = [a - b for a, b in zip(got.shape, want.shape, strict=True)]
@@ -142,7 +144,7 @@ def _cropped(got: np.ndarray, want: np.ndarray, evidence: Evidence) -> Iterator[
 
 
 def _partly_right(got: np.ndarray, want: np.ndarray, right: np.ndarray) -> Iterator[Relation]:
-    """Right in a part, and in the rest something simple."""
+    """Yield simple errors in one part of a gradient."""
     wrong = ~right
     some = bool((right & (want != 0)).any())
     if not wrong.any():

@@ -1,4 +1,4 @@
-"""The case of one implementation: the entry that it stands for, and what that is made of."""
+"""The case of one implementation: its entry, and the entry's ancestors."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from gradcheck.language.expr.traverse import ops_in, substitute
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw, graph_values
 
-#: torch takes these for linear from a threshold on, 20, where the exact function is another 2e-9 away: code that is
-#: nearer to the mathematics than torch is right.
+#: torch takes these as linear beyond a threshold, 20, where the exact function differs by 2e-9. Code that is closer
+#: to the exact function is right.
 _APPROXIMATE = frozenset(("softplus", "mish"))
 _APPROXIMATE_TOLERANCE = StatedTolerance(rtol=1e-8)
 
@@ -26,8 +26,10 @@ _APPROXIMATE_TOLERANCE = StatedTolerance(rtol=1e-8)
 def implementation_case(
     case: Case, implementation: Implementation, binding: Binding, values: Mapping[str, np.ndarray]
 ) -> Case | None:
-    """The entry alone, from what the code is called with, under a random incoming gradient; entries in between are
-    written into it. `values` are those of the whole case. None where nothing of the entry has a gradient."""
+    """Return the entry alone, from the code's arguments, in random pullback.
+
+    Entries in between are inlined. `values` are those of the whole case. None if nothing of the entry has a gradient.
+    """
     entry = implementation.entry
     roots = _roots(entry, values, implementation.place)
     if not roots:
@@ -57,13 +59,15 @@ def implementation_case(
     )
 
 
-#: What the incoming gradient is called where it is an input itself.
+#: The name of an incoming gradient that is an input.
 _INCOMING = "incoming_gradient"
 
 
 def second_order_case(case: Case, problem: Problem) -> Case:
-    """The same at the problem's numbers where what comes in is an input too: code whose backward does not depend on it
-    as it should has a wrong second order there. Roots that are complex are left out of it."""
+    """Return the case with its incoming gradients as further inputs.
+
+    A backward that does not depend on them correctly has a wrong second order there. Complex roots are left out.
+    """
     (seeds,) = problem.seeds
     if any(seed is None or seed.dtype.kind == "c" for seed in seeds.values()):
         return case
@@ -76,20 +80,22 @@ def second_order_case(case: Case, problem: Problem) -> Case:
 
 
 def case_as_run(case: Case, seed: int | None) -> Case:
-    """The case as it is run: `with_incoming_gradients` gradients where it names code."""
+    """Return the case with incoming gradients, if it names code."""
     return with_incoming_gradients(case, seed) if case.implementations else case
 
 
 def with_incoming_gradients(case: Case, seed: int | None) -> Case:
-    """The case with random incoming gradients where it says nothing of a backward pass, and its last entry is not one
-    number: that is nothing to ask of somebody who names their code."""
+    """Return the case with random incoming gradients, if it states none.
+
+    Its last entry must not be a single number.
+    """
     last = list(case.graph)[-1]
     (*others, step) = case.steps
     if others or dict(step.roots) != {last: None} or step.raises:
         return case
     try:
         value = graph_values(case, draw(case, seed).environment())[last]
-    except GradcheckError:  # which is told where it is evaluated
+    except GradcheckError:  # reported where it is evaluated
         return case
     parts = value if isinstance(value, tuple) else (value,)
     arrays = {f"{last}[{i}]" if isinstance(value, tuple) else last: np.asarray(part) for i, part in enumerate(parts)}
@@ -100,7 +106,7 @@ def with_incoming_gradients(case: Case, seed: int | None) -> Case:
 
 
 def _roots(entry: str, values: Mapping[str, np.ndarray], place: Place) -> dict[str, Value | None]:
-    """Each tensor of the entry that may have a gradient, with a random incoming one."""
+    """Return each differentiable tensor of the entry with a random cotangent."""
     return {
         name: Value(expr=parse(f"randn_like({name})"), place=place)
         for name, array in values.items()
@@ -109,7 +115,7 @@ def _roots(entry: str, values: Mapping[str, np.ndarray], place: Place) -> dict[s
 
 
 def _kept_entries(case: Case, entry: str, given: Collection[str]) -> set[str]:
-    """The entries that stay: those that the code is given, and what they are made of."""
+    """Return the code's arguments among the entries, and their ancestors."""
     found = {name for name in given if name in case.graph}
     for name in list(found):
         found |= ancestors_of(case, name) & case.graph.keys()
@@ -117,7 +123,7 @@ def _kept_entries(case: Case, entry: str, given: Collection[str]) -> set[str]:
 
 
 def _inlined(case: Case, entry: str, kept: Collection[str]) -> Claim:
-    """The entry with those written into it that do not stay."""
+    """Return the entry with the entries inlined that are not kept."""
     claim = case.graph[entry]
     between = {name for name in ancestors_of(case, entry) if name in case.graph and name not in kept}
     if not between:
@@ -131,6 +137,6 @@ def _inlined(case: Case, entry: str, kept: Collection[str]) -> Claim:
 
 
 def relevant_names(case: Case) -> set[str]:
-    """The names that comparisons of this case are about: the entry, and what it is made of."""
+    """Return the entry and its ancestors."""
     (implementation,) = case.implementations
     return {implementation.entry, *ancestors_of(case, implementation.entry)}

@@ -1,4 +1,4 @@
-"""An implementation is one more engine: its own case goes through the stages that are about engines."""
+"""Check an implementation as one more engine, in a case of its own."""
 
 from __future__ import annotations
 
@@ -33,25 +33,27 @@ from gradcheck.language.case import Case, Implementation
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine as ImplementationEngine
 
-#: How near results are, of which names do not tell what they are made of.
+#: The tolerance for choosing among bindings of arguments.
 _NEAR = 1e-2
-#: What is asked of code, in this order.
+#: The stages that code goes through.
 STAGES = (of_engines, trials)
 
 
 @dataclass(slots=True)
 class ImplementationResults:
-    """What came of all implementations of a case."""
+    """The results of all implementations of a case."""
 
     comparisons: list[Comparison] = field(default_factory=list)
     errors: list[Failure] = field(default_factory=list)
     lost: list[Failure] = field(default_factory=list)
-    output: dict[str, str] = field(default_factory=dict)  # what each has printed
+    output: dict[str, str] = field(default_factory=dict)  # printed text, by name
 
 
 def check_implementations(context: Context, case: Case) -> ImplementationResults:
-    """All implementations of a case, whose own context has gone through its stages. Raises InvalidCase where code may
-    not run, or cannot be called."""
+    """Check all implementations of a case after its own stages.
+
+    Raises InvalidCase if code is not allowed to run, or cannot be called.
+    """
     found = ImplementationResults()
     if not context.options.allow_code:
         first = case.implementations[0]
@@ -80,9 +82,9 @@ def _check_implementation(
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[dtype])):
         own = Context.of(replace(case, dtype=dtype), options, Engines((engine,), context.engines.reference))
         own.points.own.evaluation(engine)
-        engine.patched_functions += patches.undo()  # before its entry is asked
+        engine.patched_functions += patches.undo()  # before its entry is evaluated
         _run_stages(own, engine)
-        # at a kink the convention is the code's own, and where the reference is wrong so is what it makes of the graph
+        # conventions at a kink are the code's own; a wrong reference is wrong in the graph too
         at_kink = any(
             (c.status == "not_differentiable" and c.trial is None) or c.passes_by_wrong_reference for c in own.found
         )
@@ -98,7 +100,7 @@ def _check_implementation(
 
 
 def engine_and_case(context: Context, case: Case, one: Implementation) -> tuple[ImplementationEngine, Case | None]:
-    """The engine, and the case that it is asked; None where there is nothing to ask."""
+    """Return the engine and its case; None if there is nothing to check."""
     from gradcheck.engines.implementation.binding import bindings
     from gradcheck.engines.implementation.code_engine import CodeEngine as ImplementationEngine
     from gradcheck.engines.implementation.code_kinds import code_of
@@ -125,7 +127,7 @@ def engine_and_case(context: Context, case: Case, one: Implementation) -> tuple[
 
 
 def _is_near(engine: ImplementationEngine, context: Context) -> bool:
-    """Whether the code, so called, comes to about what its entry does."""
+    """Return whether the code, with this binding, is close to its entry."""
     found, want = engine.values_alone(context.points.own.problem), context.points.own.want.states[0].values
     parts = [name for name in want if name.partition("[")[0] == engine.entry]
     return all(
@@ -137,7 +139,7 @@ def _is_near(engine: ImplementationEngine, context: Context) -> bool:
 
 
 def _run_stages(context: Context, engine: ImplementationEngine) -> None:
-    """What is asked of engines, what rounding explains, what callers rely on, and why what failed did."""
+    """Run stages, allow rounding, check behaviour, diagnose failures."""
     names = relevant_names(context.case)
     answer = context.points.own.evaluation(engine)
     trace = getattr(answer.error, "trace", "")
@@ -167,7 +169,7 @@ def _run_stages(context: Context, engine: ImplementationEngine) -> None:
 
 
 def _excuse_differences(context: Context, rounding: CodeRounding) -> None:
-    """What differs, and is explained by the code's own rounding, or by a kink."""
+    """Pass differences that the code's rounding or a kink explains."""
     if _failed(context):
         rounding.allow_all()
         excuse_undefined(context)
@@ -176,8 +178,7 @@ def _excuse_differences(context: Context, rounding: CodeRounding) -> None:
 
 
 def _check_in_graph(context: Context, engine: ImplementationEngine, case: Case) -> list[Comparison]:
-    """What is wrong where the code stands in the whole graph, with the case's own passes: nothing, if it is right alone
-    and leaves its surroundings alone."""
+    """Return failures of code, right alone, within the whole graph."""
     point = context.points.own
     if not point.is_complete or any(step.raises for step in context.case.steps):
         return []

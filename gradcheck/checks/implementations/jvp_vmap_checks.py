@@ -1,5 +1,7 @@
-"""What a `Function` states besides its backward, held to what it comes to: forward mode to its own gradients, which are
-known to be right by then, and `vmap` to one call after the other."""
+"""Check a `Function`'s own `jvp` and `vmap` rules.
+
+`jvp` is compared with its gradients, which are known to be right by then, and `vmap` with one call after another.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +24,12 @@ from gradcheck.language.random_streams import random_direction, stream
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
 
-#: Of these relations between what forward mode gives and what it should, the name is told.
+#: Named factors between a wrong and the right tangent.
 _FACTORS = (0.0, -1.0, 2.0, 0.5)
 
 
 def check(context: Context, engine: CodeEngine, subject: Subject, notes: list[Fact]) -> Iterator[Comparison]:
-    """What is wrong in the rules that the code states; those that are right are noted."""
+    """Yield wrong rules; note the right ones."""
     if not engine.code.is_torch:
         return
     from gradcheck.engines.implementation.jvp_vmap_rules import rules_of
@@ -44,7 +46,7 @@ def check(context: Context, engine: CodeEngine, subject: Subject, notes: list[Fa
 
 
 def _check_jvp(context: Context, engine: CodeEngine, subject: Subject) -> Iterator[Comparison]:
-    """For each input that moves alone: `<incoming, J t>` by forward mode beside `<gradient, t>`, which is the same."""
+    """Compare `<incoming, J t>` with `<gradient, t>`, for each input alone."""
     from gradcheck.engines.implementation.jvp_vmap_rules import code_tangents
 
     point = context.points.own
@@ -75,13 +77,15 @@ def _product(one: np.ndarray | None, other: np.ndarray | None) -> float:
 
 
 def _factor(got: float, want: float) -> float | None:
-    """By what simple number forward mode is off; None where by no such one."""
+    """Return the simple factor by which forward mode is off, or None."""
     return next((one for one in _FACTORS if np.isclose(got, one * want, rtol=1e-6, atol=0)), None)
 
 
 def _check_vmap(context: Context, engine: CodeEngine, subject: Subject, notes: list[Fact]) -> Iterator[Comparison]:
-    """Under `vmap` each result; a refusal of one argument that is mapped alone is noted: to map all arguments or none
-    is a rule that people state."""
+    """Compare results under `vmap`.
+
+    A refusal to map one argument alone is only noted, as rules often map all or none.
+    """
     from gradcheck.engines.implementation.jvp_vmap_rules import VmapRefusal, vmap_results
 
     seen: set[str] = set()

@@ -1,7 +1,7 @@
-"""What somebody's loop makes of a gradient: contributions that replace each other, or but one of them; and gradients
-computed with another tensor back to front.
+"""Mistakes of loops: contributions overwritten or lost, tensors flipped.
 
-Each contribution is what the entry's gradient is where all but a slice of what comes in, or of another input, is zero.
+Each contribution is the entry's gradient where all but one slice of the incoming gradient, or of another input, is
+zero.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from gradcheck.checks.result import Diagnosis
 from gradcheck.facts import fact
 from gradcheck.language.problem import Problem
 
-#: Axes of so many slices at most, and so many of all are looked at.
+#: The longest axis, and the most axes that are tried.
 _LONGEST, _MOST_AXES = 24, 10
 
 
 def loop_mistakes(name: str, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
-    """What is known of a gradient's contributions; nothing where they tell nothing."""
+    """Return relations of a gradient to its contributions."""
 
     def at(point: Point, evidence: Evidence, keys: frozenset[Hashable] | None) -> Iterator[Relation]:
         if evidence.got_or_zeros.shape != evidence.want.shape:
@@ -62,7 +62,7 @@ def _slice_relations(parts: list[np.ndarray | None], key: tuple[str, int], evide
 
 
 def _missing_slices(parts: list[np.ndarray], key: tuple[str, int], evidence: Evidence) -> Iterator[Relation]:
-    """Some slices are counted, each once, and others not at all: a loop that ends too soon, a block left out."""
+    """Yield slices that a loop left out."""
     table = np.stack([one.ravel() for one in parts], axis=1)
     if table.dtype.kind == "c":
         return
@@ -77,8 +77,10 @@ def _missing_slices(parts: list[np.ndarray], key: tuple[str, int], evidence: Evi
 
 
 def _slice_counts(table: np.ndarray, got: np.ndarray) -> Iterator[np.ndarray]:
-    """How often each column may be counted, 0 or 1: as the numbers have it, where they decide; else from some place on,
-    or up to it."""
+    """Yield how often each column counts, 0 or 1.
+
+    The numbers decide if they can; otherwise a prefix or a suffix counts.
+    """
     count = table.shape[1]
     if table.shape[0] >= count and np.linalg.matrix_rank(table) == count:
         shares = np.rint(np.linalg.lstsq(table, got, rcond=None)[0])
@@ -91,7 +93,7 @@ def _slice_counts(table: np.ndarray, got: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _axes(name: str, problem: Problem) -> Iterator[tuple[str, int]]:
-    """Of what comes in, then of the other inputs, each axis that is short enough."""
+    """Yield short axes of incoming gradients, then of other inputs."""
     (seeds,) = problem.seeds
     tensors = {**seeds, **{other: array for other, array in problem.inputs.items() if other != name}}
     for tensor, array in tensors.items():
@@ -125,7 +127,7 @@ def _gradient(name: str, point: Point, problem: Problem) -> np.ndarray | None:
 
 
 def _flipped_inputs(name: str, problem: Problem) -> Iterator[tuple[str, Problem]]:
-    """Another input back to front, along an axis or along the last two."""
+    """Yield problems with another input flipped."""
     for other, array in problem.inputs.items():
         axes: list[tuple[int, ...]] = [(axis,) for axis in range(array.ndim) if array.shape[axis] > 1]
         axes += [(array.ndim - 2, array.ndim - 1)] if array.ndim > 1 else []

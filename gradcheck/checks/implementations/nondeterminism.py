@@ -1,5 +1,7 @@
-"""How far code is from itself where it is asked the same again: what draws random numbers, or keeps something from call
-to call, differs by more than rounding, and none of it is rounding's doing."""
+"""Measure how far repeated evaluations of code differ.
+
+Code that draws random numbers, or keeps state from call to call, differs by more than rounding.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,12 @@ from gradcheck.engines.base import Evaluation
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
 
-#: How often code is asked the same.
+#: How often the evaluation is repeated.
 _TIMES = 8
 
 
 def nondeterminism_of(engine: CodeEngine, point: Point) -> float:
-    """How far its answers to one question are apart, relative to what they are; 0 where that is but rounding."""
+    """Return the relative difference of evaluations; 0 within rounding."""
     first = point.evaluation(engine)
     for _ in range(_TIMES):
         size = largest_difference(first, engine.evaluate(point.problem), as_a_whole=True)
@@ -30,8 +32,10 @@ def nondeterminism_of(engine: CodeEngine, point: Point) -> float:
 
 
 def largest_difference(one: Evaluation, other: Evaluation, as_a_whole: bool = False) -> float:
-    """How far two evaluations are apart at most, relative to what each element is, or to the largest of its tensor;
-    infinite where they have other shapes."""
+    """Return the largest relative difference of two evaluations.
+
+    Relative to each element, or `as_a_whole` to the largest of its tensor; infinite if shapes differ.
+    """
     if len(one.states) != len(other.states):
         return float("inf")
     largest = 0.0

@@ -1,8 +1,8 @@
-"""Where inside an entry code goes wrong: one op of it whose gradient is a known mistake, carried on to the input.
+"""Find one op of an entry with a known mistake that explains a gradient.
 
-The entry is taken apart into its ops. For each, and each mistake that the catalogue knows of one op's rule, the input's
-gradient is worked out as it would be then: whatever reaches the input is linear in what the op hands on. So a part that
-is left out, or comes in another size, is recognised too.
+The entry is split into its ops. For each op, and each mistake of the catalogue in one op's rule, the input's gradient
+is computed with that mistake. The input's gradient is linear in each op's share, so a missing or scaled share is
+recognised too.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from gradcheck.engines.core import Core
 from gradcheck.engines.recording import arrays
 from gradcheck.facts import Fact, fact
 
-#: Mistakes of one op's rule that say of themselves what would come out.
+#: Mistakes of one op's rule that predict their result.
 _KINDS = frozenset((
     *("sign", "incoming_ignored", "incoming_passed_on", "forward_value", "no_centring", "swapped", "transposed"),
     *("operand_transposed", "conjugate", "flipped", "off_by_one", "mean_for_sum", "summed", "saved_value"),
 ))  # fmt: skip
-#: Entries of more ops are not taken apart.
+#: Entries of more ops are not split.
 MOST_OPS = 40
-#: How nearly a factor must be the same at every point, and as nearly one that people know.
+#: The relative difference of factors at two points that count as equal.
 _SAME = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class _OpMistake:
-    """A mistake at one op that gives what came out."""
+    """A mistake at one op that explains the gradient."""
 
     kind: str
     key: Hashable
@@ -47,7 +47,7 @@ class _OpMistake:
 
 
 def find_op_mistakes(name: str, seen: Sequence[tuple[Point, Evidence]]) -> tuple[Diagnosis, ...]:
-    """The mistakes at one op that give what came out at every point; nothing where none does."""
+    """Return the mistakes at one op that explain the gradient everywhere."""
     left: dict[tuple[str, Hashable], _OpMistake] | None = None
     for point, evidence in seen:
         with using_default_dtype(point.problem.dtype), np.errstate(all="ignore"):
@@ -89,7 +89,7 @@ def _mistakes_at(name: str, point: Point, evidence: Evidence) -> Iterator[_OpMis
 
 
 def _part_mistakes(key: Hashable, where: Fact, part: np.ndarray, off: np.ndarray) -> Iterator[_OpMistake]:
-    """What reaches the input by this way is left out, or comes in another size."""
+    """Yield a mistake if an op's share is missing or scaled."""
     size = float(np.sum(np.abs(part) ** 2))
     factor = 1 + float(np.real(np.sum(np.conj(part) * off))) / size
     if not np.allclose(off, (factor - 1) * part, rtol=_SAME, atol=_SAME * float(np.max(np.abs(part)))):
@@ -105,7 +105,7 @@ def _part_mistakes(key: Hashable, where: Fact, part: np.ndarray, off: np.ndarray
 def _mistakes(
     tape: EntryTape, number: int, index: int, share: np.ndarray
 ) -> Iterator[tuple[str, Hashable, Fact, np.ndarray]]:
-    """What the catalogue makes of one op's rule, of the share's shape."""
+    """Yield the catalogue's mistakes of one op's rule, with their results."""
     node, places = tape.nodes[number], gradient_positions(tape.nodes[number])
     rule = Rule(node, places[index], index, tape.cotangents[number], tuple(tape.shares[number]), tape.ask)
     alone = Evidence(share, share, rule=rule)
@@ -118,7 +118,10 @@ def _mistakes(
 
 
 class EntryTape:
-    """The ops of a graph at a point, in order, and what flows through them; arrays are told by identity."""
+    """The ops of a graph at a point, in order, with their cotangents.
+
+    Arrays are identified by `id`.
+    """
 
     def __init__(self, point: Point) -> None:
         self.problem, self.core = point.problem, Core()
@@ -129,13 +132,13 @@ class EntryTape:
         self._made = {id(array): n for n, node in enumerate(self.nodes) for array in outputs_of(node)}
 
     def inputs(self, number: int) -> list[np.ndarray]:
-        """The arrays that get a gradient, among the arguments."""
+        """Return the arguments of an op that get a gradient."""
         node = self.nodes[number]
         listed = list(arrays(node.args, node.kwargs))
         return [listed[place] for place in gradient_positions(node)]
 
     def leaf(self, name: str) -> int | None:
-        """The identity of an input's array, told by its numbers; of an entry's, by what it came to."""
+        """Return the id of an input's array, found by its numbers, or None."""
         wanted = self.problem.inputs.get(name)
         if wanted is None:
             return None
@@ -146,7 +149,7 @@ class EntryTape:
         return None
 
     def sweep(self) -> None:
-        """The right cotangents and shares, from the last ops up."""
+        """Compute the right cotangents and shares in reverse order."""
         cotangents: dict[int, Any] = {}
         (seeds,) = self.problem.seeds
         used = self._used()
@@ -162,7 +165,7 @@ class EntryTape:
         return {id(array) for number in range(len(self.nodes)) for array in self.inputs(number)}
 
     def carry_to(self, number: int, place: np.ndarray, change: np.ndarray, target: int) -> np.ndarray | None:
-        """What a change of what arrives at an argument of an op comes to at the target."""
+        """Return the effect on the target of a change at an op's argument."""
         if id(place) == target:
             return np.asarray(wide(change))
         cotangents: dict[int, Any] = {id(place): change}

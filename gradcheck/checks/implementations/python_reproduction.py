@@ -1,4 +1,4 @@
-"""A failing case of somebody's code in a few lines of Python, which need gradcheck no more."""
+"""Write a failing case of user code as Python without gradcheck."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def python_reproduction(case: Case, result: CaseResult, options: Options, engines: Engines) -> str:
-    """The call of the case's code at the case's own numbers, and what comes out; empty where it cannot be written."""
+    """Return the code's call at the case's own numbers; "" if impossible."""
     try:
         with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), quiet():
             return _reproduction_of(case_as_run(case, options.seed), result, options, engines)
@@ -46,7 +46,7 @@ def _reproduction_of(case: Case, result: CaseResult, options: Options, engines: 
 
 
 def standalone_reproduction(context: Context, named: Implementation, engine: Engine) -> str:
-    """The call of code alone where its first gradient is wrong; empty where it cannot be written."""
+    """Return the call of code alone at its first wrong gradient, or ""."""
     from gradcheck.engines.implementation.call_source import CodeCall, call_source
 
     failed = [c for c in context.found if c.status == "failed"]

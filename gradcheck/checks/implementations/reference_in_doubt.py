@@ -1,5 +1,4 @@
-"""Where code differs from a reference that is wrong itself: gradcheck's own engine sides with the code, and so do
-differences of the entry."""
+"""Excuse code that differs from a wrong reference."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from gradcheck.facts import Fact
 
 
 def excuse_reference(context: Context) -> None:
-    """Gradients that differ from the reference alone pass, where differences say at one point that it is wrong."""
+    """Pass gradients if the core and finite differences confirm the code."""
     verdicts: dict[str, Fact | None] = {}
     for place, c in enumerate(context.found):
         if c.status != "failed" or c.what is not ClaimKind.GRADIENT or verdicts.get(c.tensor, c) is None:
@@ -30,7 +29,7 @@ def excuse_reference(context: Context) -> None:
 
 
 def _reference_error(context: Context, c: Comparison) -> Fact | None:
-    """What differences say of the reference; None where they do not say that it is wrong."""
+    """Return the verdict of differences that the reference is wrong, or None."""
     alone = Context(context.case, context.options, context.engines, context.points)
     alone.found = [c]
     assign_blame(alone)
@@ -38,7 +37,7 @@ def _reference_error(context: Context, c: Comparison) -> Fact | None:
 
 
 def _core_agrees_with_code(context: Context, c: Comparison) -> bool:
-    """Whether gradcheck's own engine comes to what the code does."""
+    """Return whether the core agrees with the code."""
     if c.got_array is None:
         return False
     states = Core().evaluate(context.points.at(c.trial).problem).states

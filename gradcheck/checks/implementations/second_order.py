@@ -1,4 +1,4 @@
-"""Gradients of gradients, for code that torch goes through."""
+"""Check gradients of gradients for code that torch differentiates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from gradcheck.engines.define_by_run import DefineByRun, last_backward_step
 from gradcheck.facts import fact
 from gradcheck.language.random_streams import random_directions, stream
 
-#: By so small a part of the largest, or so many roots of a unit in the last place, rounding may be off.
+#: Rounding of second order: a part of the largest element, or so many roots of the unit.
 _PART, _ROOTS = 1e-7, 4.0
 
 if TYPE_CHECKING:
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
 
 def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]:
-    """What second order comes to at the case's own numbers; nothing where these are at a kink, or the code rounds so
-    much that first gradients say little."""
+    """Check second order at the case's own numbers.
+
+    Nothing is checked at a kink, or if the code rounds too much.
+    """
     own = [c for c in context.found if c.trial is None]
     is_clear = not any(c.status == "not_differentiable" or c.has_note("own_rounding") for c in own)
     if not engine.code.is_torch or not is_clear:
@@ -52,14 +54,14 @@ def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]
 
 
 def _is_at_kink(context: Context) -> bool:
-    """Whether some input is where the entry has two slopes, and no second derivative."""
+    """Return whether the entry has two slopes at some input."""
     problem = context.points.own.problem
     inputs = {name: array for name, array in problem.inputs.items() if array.dtype.kind == "f"}
     return any(any(kinks_along(context, problem, name, range(array.size))) for name, array in inputs.items())
 
 
 def _explained(asked: Context, c: Comparison) -> Comparison:
-    """The comparison with its reason, where what one first gradient owes to the tensor is all that is missing."""
+    """Add a diagnosis if a first gradient's part of the result is missing."""
     problem, reference = asked.points.own.problem, asked.engines.reference
     step = last_backward_step(problem)
     if c.want_array is None or step is None or not isinstance(reference, DefineByRun) or not asked.options.explained:
@@ -76,7 +78,7 @@ def _explained(asked: Context, c: Comparison) -> Comparison:
 
 
 def _is_real_error(c: Comparison) -> bool:
-    """Whether it is off by more than what rounds twice may be, in code that nobody has written for it."""
+    """Return whether the error exceeds two roundings in user code."""
     got, want = c.got_array, c.want_array
     if got is None or want is None or got.shape != want.shape:
         return True
@@ -86,5 +88,5 @@ def _is_real_error(c: Comparison) -> bool:
 
 
 def exceeds_rounding(off: float, size: float, dtype: np.dtype) -> bool:
-    """Whether what is off is more, beside what it is a part of, than rounding twice may make of it."""
+    """Return whether an error, beside its total, exceeds two roundings."""
     return not off <= max(_PART, _ROOTS * float(np.sqrt(epsilon(dtype)))) * size

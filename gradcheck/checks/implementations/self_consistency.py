@@ -1,7 +1,7 @@
-"""Code without a specification: its backward is held to its own forward.
+"""Check code without a specification: its backward against its forward.
 
-The witnesses are its forward differentiated by torch, where torch goes through it, and differences in both directions
-with error bars (`by_differences`).
+The backward is compared with torch's gradient of the forward, if torch differentiates it, and with finite differences
+(`finite_difference_check`).
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 
 def check_self_consistency(case: Case, engine: CodeEngine, witness: CodeEngine | None, options: Options) -> Context:
-    """All that is found of the code at the case's inputs, and at others that are drawn; the graph says nothing.
+    """Check the code at the case's inputs and at other points.
 
-    The context's reference is the witness, or the code itself where it has none.
+    The context's reference is the `witness`, the forward alone, or the code itself without one.
     """
     dtype = dtypes.BY_NAME[case.dtype]
     with using_default_dtype(dtypes.real_of(dtype)), quiet(), ExitStack() as sessions:

@@ -1,9 +1,9 @@
-"""The points at which code alone is looked at: the given one, others that are drawn, other sizes of given arrays, and
-numbers beside those that the code is written with.
+"""The points for code without a specification.
 
-Where arrays are given nobody says which sizes belong together, or what the code takes: equal sizes vary together, and
-what the code refuses, or answers with a result whose sizes have not varied alike, says nothing; nor does what is off
-by just what a size has changed by, for it is written for the given one.
+They are the given inputs, drawn ones, other sizes of given arrays, and numbers near the code's constants. The file
+does not say which sizes belong together, so equal sizes vary together. A point is not usable if the code raises, or
+if its results' sizes do not vary alike. An error by exactly the ratio of two sizes does not count: that code is
+written for the given size.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gradcheck.language.trial_draws import NO_VARIATION, Variation, symbolic_siz
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
 
-#: The points: the given one, then what a trial draws, and how what is written out is moved.
+#: The trial and the variation of literals, for each point; the first is the given one.
 _DRAWN: tuple[tuple[int | None, Variation], ...] = (
     (None, NO_VARIATION),
     (0, Variation("near")),
@@ -40,13 +40,13 @@ _DRAWN: tuple[tuple[int | None, Variation], ...] = (
     (None, Variation("near", structure="whole")),
     (None, Variation("near", structure="huge")),
 )
-#: By what powers of a size that has changed a gradient is off that is written for the given one; how nearly.
+#: Powers of a size ratio that count as written for one size, and their tolerance.
 _POWERS, _NEAR = (-2, -1, 1, 2), 1e-6
-#: Up to this size a number in code may mean anything.
+#: Numbers in code up to this may mean anything.
 _MAX_AMBIGUOUS_SIZE = 4
-#: Of so many sizes at most each is once 1.
+#: How many sizes are set to 1 in turn.
 _MOST_SIZES = 4
-#: Numbers of the code that are far smaller or larger are no thresholds; so far beside the others it is asked.
+#: The range of constants that may be thresholds, and factors for numbers beside them.
 _THRESHOLDS, _BESIDE = (1e-12, 1e6), (0.5, 0.9, 1.1, 2.0)
 _MOST_CONSTANTS, _MOST_POINTS = 6, 3
 _Shapes = Mapping[str, tuple[int, ...]]
@@ -54,16 +54,20 @@ _Shapes = Mapping[str, tuple[int, ...]]
 
 @dataclass(slots=True)
 class SelfConsistencyPoints:
-    """All points for one implementation; its engines are asked there."""
+    """Creates all points for one implementation."""
 
     case: Case
     engine: CodeEngine
     engines: Engines
-    _size_ratios: dict[int, tuple[float, ...]] = field(default_factory=dict)  # by trial, by what its sizes have changed
+    _size_ratios: dict[int, tuple[float, ...]] = field(default_factory=dict)  # by trial, the ratios of changed sizes
 
     def all(self) -> Iterator[Point]:
-        """The inputs as they are given, then the others, each under a random incoming gradient. What cannot be
-        evaluated there is left out, but for the first. Raises GradcheckError where that cannot be."""
+        """Yield the given inputs, then other points, with random cotangents.
+
+        Others that cannot be evaluated are left out.
+
+        Raises GradcheckError if the given inputs cannot be evaluated.
+        """
         own: Problem | None = None
         for number, (trial, variation) in enumerate(_DRAWN):
             try:
@@ -82,7 +86,7 @@ class SelfConsistencyPoints:
         yield from self._extra_points(own, len(_DRAWN))
 
     def _extra_points(self, own: Problem, number: int) -> Iterator[Point]:
-        """Points that nobody has asked for: they say something only where the code goes through them."""
+        """Yield points for which the code must not raise."""
         shapes = {} if symbolic_sizes(self.case) else self._shapes(own)
         written = {abs(one) for one in self.engine.code.constants}
         problems = [(_resized(own, sizes), sizes) for sizes in _sizes(own, written)] if shapes else []
@@ -98,14 +102,14 @@ class SelfConsistencyPoints:
                 yield point
 
     def has_size_dependent_errors(self, trial: Trial | None, found: Sequence[Comparison]) -> bool:
-        """Whether all that is wrong there is off by a power of what a size has changed by."""
+        """Return whether all errors are powers of a size ratio."""
         ratios = () if trial is None else self._size_ratios.get(trial.number, ())
         wanted = [ratio**power for ratio in {*ratios, math.prod(ratios)} for power in _POWERS if ratio != 1]
         failed = [c for c in found if c.status == "failed"]
         return bool(wanted) and all(_is_off_by(c, wanted) for c in failed)
 
     def _is_undefined(self, point: Point) -> bool:
-        """Whether some gradient is no number there."""
+        """Return whether some gradient is not finite."""
         found = [g for state in point.evaluation(self.engine).states for g in state.gradients.values()]
         return not all(g is None or np.isfinite(wide(g)).all() for g in found)
 
@@ -117,7 +121,7 @@ class SelfConsistencyPoints:
         return {name: g.shape for name, g in problem.seeds[0].items() if g is not None}
 
     def _with_random_seeds(self, problem: Problem, is_given: bool) -> Problem | None:
-        """The problem with a random incoming gradient for each result; None where the code raises."""
+        """Return the problem with random cotangents; None if the code raises."""
         values, entry = self.engine.values_alone(problem), self.engine.entry
         own = {n: a for n, a in values.items() if n.partition("[")[0] == entry and dtypes.is_differentiable(a.dtype)}
         generator = stream(problem.seed, "incoming", problem.draw_settings.trial or 0)
@@ -132,7 +136,10 @@ class SelfConsistencyPoints:
 
 
 def _has_new_signs(problem: Problem, own: Problem) -> bool:
-    """Whether some input has numbers beyond the signs of what is given, which may be all that the code is for."""
+    """Return whether some input has signs that the given one has not.
+
+    The code may be meant for the given signs only.
+    """
     for name, array in problem.inputs.items():
         if array.dtype.kind in "fV" and array.size and own.inputs[name].size:
             now, given = np.sign(wide(array)), np.sign(wide(own.inputs[name]))
@@ -145,8 +152,10 @@ def _has_new_signs(problem: Problem, own: Problem) -> bool:
 
 
 def _sizes(problem: Problem, written: set[float]) -> Iterator[Mapping[int, int]]:
-    """What each size becomes: each once 1, all that are not 1 once the same. One that the code is written with stays,
-    unless it is so small that it may mean anything."""
+    """Yield changed sizes: each set to 1 in turn, then all equal.
+
+    Sizes among the code's constants stay, unless they are small.
+    """
     arrays = (*problem.inputs.values(), *problem.constants.values())
     sizes = sorted({size for array in arrays for size in array.shape if size > 1})
     known = [size for size in sizes if size <= _MAX_AMBIGUOUS_SIZE or written.isdisjoint((size, 1 / size))]
@@ -176,7 +185,7 @@ def _is_off_by(c: Comparison, factors: Sequence[float]) -> bool:
 
 
 def _vary_alike(before: _Shapes, after: _Shapes, sizes: Mapping[int, int]) -> bool:
-    """Whether the results' sizes have become what those of the arguments have."""
+    """Return whether the results' sizes change as the arguments' do."""
     if before.keys() != after.keys():
         return False
     pairs = [(before[name], after[name]) for name in before]
@@ -191,8 +200,10 @@ def _is_alike(before: Sequence[int], after: Sequence[int], sizes: Mapping[int, i
 
 
 def _problems_near_thresholds(problem: Problem, constants: Sequence[float]) -> Iterator[Problem]:
-    """Where all numbers are beside those that the code is written with, of signs that are given; as often as it takes
-    for the first of these to stand everywhere once."""
+    """Yield problems with all numbers near the code's constants.
+
+    Signs are those given. Each constant is used in each element of the smallest input.
+    """
     low, high = _THRESHOLDS
     known = sorted({abs(one) for one in constants if low < abs(one) < high})[:_MOST_CONSTANTS]
     given = {name: array for name, array in problem.inputs.items() if array.size}

@@ -1,5 +1,4 @@
-"""Factors that a gradient, or what flows to it through one op, is off by: what some array of the entry, or a simple
-function of it, comes to."""
+"""Find a tensor of the entry that a gradient is off by as a factor."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ def _sigmoid(t: np.ndarray) -> np.ndarray:
     return np.asarray(1 / (1 + np.exp(-t)))
 
 
-#: What is tried of each array; `{}` stands for it.
+#: The functions that are tried; `{}` stands for the array.
 _FUNCTIONS: tuple[tuple[str, _Function], ...] = (
     ("{}", lambda t: t),
     ("{} ** 2", lambda t: t * t),
@@ -35,17 +34,19 @@ _FUNCTIONS: tuple[tuple[str, _Function], ...] = (
     ("sigmoid({}) * (1 - sigmoid({}))", lambda t: _sigmoid(t) * (1 - _sigmoid(t))),
     ("1 - tanh({}) ** 2", lambda t: 1 - np.tanh(t) ** 2),
 )
-#: So many numbers at least must be off for it to be no chance; so nearly.
+#: The fewest wrong numbers, and the tolerance.
 _FEWEST, _NEAR = 3, 1e-6
-#: Of so many arrays at most.
+#: The limit for arrays.
 _MOST_ARRAYS = 60
 
 
 def factors_on_tape(
     name: str, point: Point, got: np.ndarray, want: np.ndarray, right: np.ndarray
 ) -> Iterator[tuple[Hashable, str]]:
-    """The factors of the whole gradient, then of what comes to it through each op: a key that is the same at every
-    point, and their text."""
+    """Yield factors of the whole gradient, then of each op's share.
+
+    Each has a key that is equal at all points, and a text.
+    """
     if want.dtype.kind == "c":
         return
     tape = EntryTape(point)
@@ -68,7 +69,7 @@ def factors_on_tape(
 
 
 def _arrays(tape: EntryTape, point: Point) -> Iterator[tuple[str, np.ndarray]]:
-    """What the entry is made of, by name where it has one: inputs, constants, results of ops, differences of inputs."""
+    """Yield inputs, constants, results of ops and differences of inputs."""
     given = {**point.problem.inputs, **point.problem.constants}
     named = {name: wide(array) for name, array in given.items() if array.dtype.kind in "fbiuV"}
     yield from named.items()
@@ -82,7 +83,7 @@ def _arrays(tape: EntryTape, point: Point) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _matching(got: np.ndarray, want: np.ndarray, wrong: np.ndarray, known: list[tuple[str, np.ndarray]]) -> list[str]:
-    """The texts of the factors that make the one of the other wherever it is wrong."""
+    """Return the texts of factors that turn `want` into `got`."""
     wrong = wrong & ((want != 0) | (got != 0))
     if np.count_nonzero(wrong) < _FEWEST or not want[wrong].all():
         return []
@@ -113,7 +114,7 @@ def _matching(got: np.ndarray, want: np.ndarray, wrong: np.ndarray, known: list[
 
 
 def _with_a_number(products: np.ndarray, texts: list[str], form: str) -> list[str]:
-    """Those that leave the same number everywhere."""
+    """Return the texts of products that are one constant."""
     numbers = products[:, 0]
     same = np.all(np.abs(products - numbers[:, None]) <= _NEAR * np.abs(numbers[:, None]), axis=1)
     return [form.format(numbers[i], texts[i]) for i in np.flatnonzero(same)]
@@ -124,7 +125,7 @@ def _equal(table: np.ndarray, row: np.ndarray) -> list[int]:
 
 
 def _quotients(table: np.ndarray, texts: list[str], ratios: np.ndarray) -> list[str]:
-    """Those that are a quotient of two; told by their first numbers, then looked at whole."""
+    """Return the texts of quotients of two that match."""
     tops = np.log(np.abs(table[:, 0]))
     order = np.argsort(tops)
     wanted = np.log(np.abs(table[:, 0] * ratios[0]))
@@ -140,14 +141,13 @@ def _quotients(table: np.ndarray, texts: list[str], ratios: np.ndarray) -> list[
 
 
 def _slab(wrong: np.ndarray) -> tuple[slice, ...]:
-    """The smallest block that holds all that is wrong."""
+    """Return the smallest block that holds all wrong elements."""
     places = np.nonzero(wrong)
     return tuple(slice(int(p.min()), int(p.max()) + 1) for p in places)
 
 
 def _spread(array: np.ndarray, wrong: np.ndarray, slab: tuple[slice, ...]) -> np.ndarray | None:
-    """The array's numbers where something is wrong, if it has the gradient's shape, or its first dims, or those of the
-    block that is wrong."""
+    """Return the array's numbers at wrong elements, if it broadcasts there."""
     for mask in (wrong, wrong[slab]):
         for shape in (array.shape, array.shape + (1,) * (mask.ndim - array.ndim)):
             try:

@@ -1,4 +1,7 @@
-"""Code that is undefined where its entry has no derivative: a norm at zero is no place to fail."""
+"""Excuse code that is NaN where its entry has no derivative.
+
+An example is a norm at zero.
+"""
 
 from __future__ import annotations
 
@@ -19,16 +22,18 @@ from gradcheck.engines.double_precision import double_precision_backend, double_
 from gradcheck.facts import fact
 from gradcheck.language.problem import Problem
 
-#: So many elements are looked at, moved by so much; slopes that differ by this part are two.
+#: How many elements move, and the relative difference of two slopes.
 _ELEMENTS, _APART = 6, 1e-2
 _STEPS = (-(2.0**-20), -(2.0**-24), 0.0, 2.0**-24, 2.0**-20)
-#: With a step a sixteenth as long a slope makes a sixteenth of the difference, its absence less than this part.
+#: A step 16 times smaller gives a difference 16 times smaller for a slope, but smaller than 1 / `_FALLS` for none.
 _FALLS = 64
 
 
 def excuse_undefined(context: Context) -> None:
-    """At drawn points, what is no number says nothing where the entry has a kink along one of its inputs, for there it
-    has no derivative; nor do values, where it jumps at zeros: 0 / 0, of which an epsilon makes a number."""
+    """Excuse NaN at drawn points where the entry has a kink.
+
+    Values are excused where the entry jumps at zeros: an epsilon turns 0 / 0 into a number.
+    """
     drawn = {place: c for place, c in enumerate(context.found) if c.status == "failed" and c.trial and is_undefined(c)}
     nowhere = {_number(c) for c in drawn.values() if _is_nowhere_smooth(context, c)}
     for place, c in drawn.items():
@@ -46,15 +51,14 @@ def _is_nowhere_smooth(context: Context, c: Comparison) -> bool:
 
 
 def is_undefined(c: Comparison) -> bool:
-    """Whether all that is wrong is no number, where there should be one."""
+    """Return whether it differs only in elements that should be finite."""
     if c.got_array is None or c.want_array is None or c.mask is None or c.got_array.shape != c.want_array.shape:
         return False
     return not np.isfinite(wide(c.got_array)[c.mask]).any() and bool(np.isfinite(wide(c.want_array)[c.mask]).all())
 
 
 def _is_at_kink(context: Context, c: Comparison) -> bool:
-    """Whether what the entry comes to has another slope on the left than on the right, along one of these elements: a
-    row of zeros has no direction, whichever of them is moved."""
+    """Return whether the entry has two slopes along a wrong element."""
     assert c.mask is not None
     problem = context.points.at(c.trial).problem
     if c.tensor not in problem.inputs:
@@ -64,7 +68,7 @@ def _is_at_kink(context: Context, c: Comparison) -> bool:
 
 
 def _has_kinks_at_zeros(context: Context, c: Comparison) -> bool:
-    """Whether the entry has two slopes, or jumps, along each input that is 0 in a whole row."""
+    """Return whether the entry has a kink or jump at each row of zeros."""
     problem = context.points.at(c.trial).problem
     found = []
     for name, array in problem.inputs.items():
@@ -76,7 +80,7 @@ def _has_kinks_at_zeros(context: Context, c: Comparison) -> bool:
 
 
 def kinks_along(context: Context, problem: Problem, name: str, indices: Iterable[int]) -> list[bool]:
-    """Of some elements of an input, the first few: whether what the entry comes to has two slopes there."""
+    """Return, for some elements of an input, whether the entry has two slopes."""
     precise, reference = double_precision_problem(problem), context.engines.reference
     if not isinstance(reference, DefineByRun) or len(precise.seeds) != 1:
         return []
@@ -89,15 +93,15 @@ def kinks_along(context: Context, problem: Problem, name: str, indices: Iterable
 
 def _has_two_slopes(totals: list[float]) -> bool:
     left, near_left, right, near_right = (total - totals[2] for total in (totals[0], totals[1], totals[4], totals[3]))
-    if abs(near_right) > abs(right) / 2 > 0:  # a jump, which an epsilon makes steep
+    if abs(near_right) > abs(right) / 2 > 0:  # a jump, made steep by an epsilon
         return True
-    if max(abs(near_left), abs(near_right)) < max(abs(left), abs(right)) / _FALLS:  # a square, which has none at all
+    if max(abs(near_left), abs(near_right)) < max(abs(left), abs(right)) / _FALLS:  # a square, without a slope
         return False
     return bool(abs(left + right) > _APART * max(abs(left), abs(right)) > 0)
 
 
 def _total(engine: DefineByRun, problem: Problem, name: str, index: int, t: float) -> float:
-    """The results added up with weights, whatever comes in, where one element is moved."""
+    """Return the weighted sum of the results with one element moved."""
     moved = problem.inputs[name].copy()
     moved.flat[index] += t
     states = engine.evaluate(replace(problem, inputs={**problem.inputs, name: moved})).states

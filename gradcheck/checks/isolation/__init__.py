@@ -1,6 +1,7 @@
-"""Isolation: a case that hangs, dies, warns or takes too much memory costs itself alone.
+"""Keep a case that hangs, dies, warns or exhausts memory from others.
 
-`worker_processes` are processes that can be killed, `executors` are other people's, `pickling` sends cases and results
-between them. `time_limit` and `memory_limit` limit one case, `captured_warnings` collects what libraries warn of, and
-`failure_capture` turns an unforeseen exception into a result. Nothing here knows what a case claims.
+`worker_processes` are processes that can be killed, `executors` come from the user, and `pickling` sends cases and
+results between them. `time_limit` and `memory_limit` limit one case, `captured_warnings` collects warnings of
+libraries, and `failure_capture` turns an unforeseen exception into a result. Nothing here knows the claims of cases.
+Timers, resource limits and signal handlers belong to the process, and so does the state that restores them.
 """

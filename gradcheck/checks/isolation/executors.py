@@ -1,4 +1,4 @@
-"""Executors by what a person writes after `--executor`: `dask://host:port`, `module:factory`."""
+"""Create the executor for `--executor dask://host:port`, `module:factory`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DASK = "dask://"
 
 
 def executor_factory(spec: str) -> Callable[[], Executor]:
-    """What makes the executor. Raises UsageError where there is none."""
+    """Return a function that makes the executor. Raises UsageError."""
     if spec.startswith(_DASK):
         return _dask(spec)
     where, _, attribute = spec.rpartition(":")
@@ -60,17 +60,16 @@ def _dask(spec: str) -> Callable[[], Executor]:
 
 
 class _Dask(Executor):
-    """A client of dask's own executor, which leaves when it is done."""
+    """The executor of a dask client; it closes the client."""
 
     def __init__(self, client: Any) -> None:
         self._client, self._executor = client, client.get_executor(pure=False)
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """As ever; a task whose worker is lost goes to another."""
+        """Submit a call; if its worker is lost, another runs it."""
         future: Future[Any] = self._executor.submit(function, *args, **kwargs)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """As ever."""
         self._executor.shutdown(wait=wait and not cancel_futures)
         self._client.close()

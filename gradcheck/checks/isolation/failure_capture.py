@@ -1,4 +1,4 @@
-"""What is told of a verdict beyond it may fail without costing it: that is then told, in a line."""
+"""Turn unforeseen exceptions into failures, without losing a verdict."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from gradcheck.errors import Place, exception_text
 from gradcheck.facts import Fact, fact
 from gradcheck.forks import end_fork
 
-#: How much of a traceback is kept, from its end.
+#: The frames kept of a traceback, from its end.
 _FRAMES = 20
 
 
 def try_part(part: str, look: Callable[[], object], lost: list[Failure]) -> bool:
-    """Look for a `part` of what explains a verdict. Where that fails, `lost` gets how, and what was found before stays.
-    False where time is up, so that nothing else should be begun."""
+    """Run a `part` of an explanation; add its failure to `lost`.
+
+    Returns False if time is up, so that no other part should start.
+    """
     try:
         look()
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # an engine that exits does not exit us
+    except BaseException as error:  # an engine's exit must not end this process
         found = failure_of(error)
         lost.append(replace(found, message=fact("not_found_out", part=part, why=found.message)))
         return not isinstance(error, OutOfTime)
@@ -34,25 +36,25 @@ def try_part(part: str, look: Callable[[], object], lost: list[Failure]) -> bool
 
 
 def failure_of(error: BaseException, place: Place | None = None) -> Failure:
-    """What nobody expected, as an error of a case: out of time, out of memory, or a crash."""
+    """Return an unforeseen exception as a failure of a case."""
     at = place or Place()
     if isinstance(error, OutOfTime):
         return Failure("timeout", _out_of_time(error), at)
     if isinstance(error, MemoryError):
         gc.collect()
         return Failure("memory", fact("ran_out_of_memory", text=exception_text(error)), at)
-    details = "".join(traceback.format_exception(error, limit=-_FRAMES))  # for whoever mends it
+    details = "".join(traceback.format_exception(error, limit=-_FRAMES))  # for a bug report
     return Failure("crash", crash_of(error), at, "this is a bug in an engine or in gradcheck", details)
 
 
 def _out_of_time(error: OutOfTime) -> Fact:
-    """How long that was, and what had not returned where that was noted."""
+    """Return the time that ran out, and the call that had not returned."""
     for inside in getattr(error, "__notes__", ()):
         return fact("ran_out_of_time_inside", seconds=error.seconds, inside=inside)
     return fact("ran_out_of_time", seconds=error.seconds)
 
 
 def crash_of(error: BaseException) -> Fact:
-    """An exception that nobody expected: its type, and the first line of what it says."""
+    """Return an unforeseen exception's type and first line."""
     lines = exception_text(error).splitlines()
     return fact("crashed", error=type(error).__name__, text=lines[0] if lines else "")

@@ -1,8 +1,7 @@
-"""The memory that a run may take: all that its engines and checks hold at once, whoever asks for it.
+"""Limit the memory that engines and checks of a run take together.
 
-The system itself refuses what goes beyond (RLIMIT_DATA, on Linux), so that NumPy, torch and Python raise in the middle
-of whatever they do, the case is out of memory, and the others still run. Elsewhere nothing is limited but each tensor
-(see `language.evaluation.budget`).
+On Linux the system enforces the limit (RLIMIT_DATA): NumPy, torch and Python raise where they exceed it, the case is
+out of memory, and other cases still run. Elsewhere only each tensor is limited (see `language.evaluation.budget`).
 """
 
 from __future__ import annotations
@@ -17,23 +16,26 @@ from pathlib import Path
 
 import numpy as np
 
-#: What a run may take of the machine's memory, unless it is told.
+#: The default limit, as a part of the machine's memory.
 _SHARE = 0.5
 _UNITS = {"k": 1, "m": 2, "g": 3, "t": 4}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)(b?)", re.IGNORECASE)
-#: More bytes than any machine has, and few enough for the system to count: so large a limit is none.
+#: More bytes than any machine has, but a valid limit: it means none.
 _MOST = 2**60
-#: Matrices of this size make NumPy's BLAS take its buffers, which it must not find refused: it would end the process.
+#: Matrices of this size make NumPy's BLAS allocate its buffers. If that fails later, BLAS ends the process.
 _BLAS = 128
-#: The options of glibc's `mallopt`, from its malloc.h, and what they are set to.
+#: The options of glibc's `mallopt`, from malloc.h, and their values.
 _M_MXFAST, _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = 1, -1, -3
 _KEPT = 256 * 1024**2
-#: The limits that were there before those that are in force, the outermost first, which is the user's own.
+#: The limits outside those in force, the user's own first. They are the process's, as RLIMIT_DATA is.
 _outer_limits: list[int] = []
 
 
 def parse_size(text: str) -> int:
-    """Bytes: `2GB` and `500 MB` by thousands, `2GiB` and `2G` by 1024. Raises ValueError."""
+    """Return bytes: `2GB` counts by 1000, `2GiB` and `2G` by 1024.
+
+    Raises ValueError.
+    """
     found = _SIZE.fullmatch(text.strip())
     if found is None:
         raise ValueError(f"{text!r:.60} is no size, such as 2GB or 500MB")
@@ -43,11 +45,11 @@ def parse_size(text: str) -> int:
 
 
 def keep_heap() -> bool:
-    """Let freed memory stay with the process, up to 256 MiB; whether that could be said. Only glibc can be told.
+    """Keep up to 256 MiB of freed memory; return whether glibc accepts that.
 
-    It maps every array above 128 kB anew, at first, and every one above 32 MiB for good, whose pages the system has to
-    clear: for middle-sized tensors that takes longer than to compute them. What is small joins its free neighbours at
-    once, rather than all of it whenever an array needs room, which thousands of small graphs notice.
+    At first glibc maps every array above 128 kB anew, and always those above 32 MiB. The system must clear their
+    pages, which takes longer than computing middle-sized tensors. Small blocks join free neighbours at once, not all
+    when an array needs room, which thousands of small graphs notice.
     """
     if not sys.platform.startswith("linux"):
         return False
@@ -64,7 +66,7 @@ def keep_heap() -> bool:
 
 @cache
 def default_memory_limit() -> int | None:
-    """In bytes, of what this process may use at all; None where that is not known."""
+    """Return the default limit in bytes; None if unknown."""
     try:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, OSError, ValueError):
@@ -79,7 +81,10 @@ def default_memory_limit() -> int | None:
 
 @contextmanager
 def memory_limit(size: int | None) -> Iterator[None]:
-    """No more than `size` bytes on top of what this process has now; by default half of the machine's memory."""
+    """Limit memory to `size` bytes on top of what the process has now.
+
+    None means half of the machine's memory.
+    """
     held, wanted = _used_bytes(), default_memory_limit() if size is None else min(size, _MOST)
     if held is None or wanted is None:
         yield
@@ -99,7 +104,10 @@ def memory_limit(size: int | None) -> Iterator[None]:
 
 @contextmanager
 def pause_memory_limit() -> Iterator[None]:
-    """Let what is taken meanwhile, and kept, be no part of what a limit allows: a library that is loaded late."""
+    """Exclude what the block allocates and keeps from the limit.
+
+    It loads a library late.
+    """
     held = _used_bytes()
     if held is None or not _outer_limits:
         yield
@@ -114,7 +122,7 @@ def pause_memory_limit() -> Iterator[None]:
     finally:
         more = max((_used_bytes() or held) - held, 0)
         known = [size for size in (own, hard) if size != resource.RLIM_INFINITY]
-        soft, *_outer_limits[1:] = (  # none of which is above the user's
+        soft, *_outer_limits[1:] = (  # never above the user's
             size if size == resource.RLIM_INFINITY else min([size + more, *known])
             for size in (soft, *_outer_limits[1:])
         )
@@ -123,12 +131,15 @@ def pause_memory_limit() -> Iterator[None]:
 
 @cache
 def _allocate_blas_buffers() -> None:
-    """Once in a process."""
+    """Allocate them, once in a process."""
     np.ones((_BLAS, _BLAS)) @ np.ones((_BLAS, _BLAS))
 
 
 def _used_bytes() -> int | None:
-    """What this process has of private memory, in bytes, as the limit counts it; None where there is no such limit."""
+    """Return the process's private memory in bytes, as the limit counts it.
+
+    None without such a limit.
+    """
     if not sys.platform.startswith("linux"):
         return None
     try:

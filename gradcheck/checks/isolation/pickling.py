@@ -1,8 +1,7 @@
-"""Cases and results as bytes and back, between processes. What both have is not copied: ops, engines, and the cases
-themselves; what has been recorded of a computation stays where it is.
+"""Send cases and results between processes.
 
-Most of what travels are small frozen dataclasses, which pickle takes apart and puts together slowly; here they go as
-tuples, which takes a third of the time.
+Objects that both processes have are not copied: ops, engines and the cases. Records of a computation stay behind.
+Small frozen dataclasses travel as tuples, which takes a third of pickle's time.
 """
 
 from __future__ import annotations
@@ -23,25 +22,30 @@ from gradcheck.language.expr.nodes import Expr
 
 
 class Packer:
-    """`shared` is what both sides have, in the same order; what is of one of the types in `left` stays behind."""
+    """Packs objects; `shared` ones exist on both sides, in one order.
+
+    Objects of the types in `left` stay behind.
+    """
 
     def __init__(self, shared: Sequence[Any] = (), left: tuple[type, ...] = ()) -> None:
         self._shared, self._omitted_types = shared, (Tensor, *left)
         self._places = {id(one): place for place, one in enumerate(shared)}
 
     def pack(self, thing: Any) -> bytes:
-        """Raises what pickle does."""
+        """Return the bytes of an object. Raises as pickle does."""
         return self._packed(thing, fast=False)
 
     def canonical_bytes(self, thing: Any) -> bytes:
-        """The same for equal things, whichever of their parts are one object: what travelled is told as what did not.
-        Nothing may hold itself."""
+        """Return bytes that are equal for equal objects.
+
+        Shared parts make no difference. No object may contain itself.
+        """
         return self._packed(thing, fast=True)
 
     def _packed(self, thing: Any, fast: bool) -> bytes:
         try:
             return self._dumped(thing, fast, flat=False)
-        except RecursionError:  # an expression is deeper than pickle can go; to flatten all takes twice as long
+        except RecursionError:  # an expression too deep for pickle; flattening all takes twice as long
             return self._dumped(thing, fast, flat=True)
 
     def _dumped(self, thing: Any, fast: bool, flat: bool) -> bytes:
@@ -52,8 +56,9 @@ class Packer:
         return buffer.getvalue()
 
     def unpack(self, data: bytes) -> Any:
-        """The thing, with what this process has in place of what both share."""
+        """Return the object, with this process's shared objects."""
         known = getattr(_unpacking, "shared", ())
+        #: The shared objects of the packer that this thread unpacks for; pickle passes none to the functions below.
         _unpacking.shared = self._shared
         try:
             return pickle.loads(data)
@@ -71,7 +76,7 @@ class _Pickler(pickle.Pickler):
         self._places, self._omitted_types, self._flat = places, left, flat
 
     def reducer_override(self, obj: Any) -> Any:
-        """How an object travels: a call that makes it anew."""
+        """Return the call that recreates an object."""
         place = self._places.get(id(obj))
         if place is not None:
             return _restore_shared, (place,)
@@ -102,7 +107,7 @@ def _restore_none() -> None:
 
 @cache
 def _parts(kind: Any) -> Callable[[Any], tuple[Any, ...]] | None:
-    """What takes one apart; None for what is not a dataclass with slots and at least two fields."""
+    """Return a getter of all fields; None for other than slotted dataclasses."""
     names = _names(kind)
     return attrgetter(*names) if len(names) > 1 else None
 
@@ -123,5 +128,5 @@ def _restore_dataclass(kind: type, values: tuple[Any, ...]) -> Any:
 
 @cache
 def _slots(kind: type) -> tuple[Callable[[Any, Any], None], ...]:
-    """What fills each slot, in half the time that `object.__setattr__` takes."""
+    """Return the setters of slots, twice as fast as `object.__setattr__`."""
     return tuple(getattr(kind, name).__set__ for name in _names(kind))

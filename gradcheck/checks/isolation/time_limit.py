@@ -1,8 +1,8 @@
-"""The time that a case may take, and how long before it is over.
+"""The time limit of a case, and the date of an `xfail`.
 
-It is the only clock that decides anything, and only where `--timeout` or an engine that may never return (its
-`timeout`, in seconds) has set it; and the calendar, where a case says until when it may fail. A case that runs into a
-limit is reported as out of time, never as wrong or right.
+This is the only clock that decides anything, and only with `--timeout` or an engine that may never return (its
+`timeout`, in seconds). A case over its limit is out of time, never wrong or right. There is one timer a process, and
+its state is here.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from types import FrameType
 
 from gradcheck.engines.base import Engine, time_limit
 
-#: Seconds between one interruption of a case that is out of time and the next.
+#: Seconds between two interruptions of a case that is out of time.
 REPEAT_SECONDS = 0.5
-#: The least that a timer can be set to.
+#: The shortest setting of a timer.
 _SOON = 1e-6
 _HAS_TIMER = hasattr(signal, "setitimer")
 
 #: Seconds of this process that counted towards no limit.
 _uncounted_seconds = 0.0
-#: In a worker: tells whoever watches its time that it does not count, or that it does again.
+#: In a worker: reports to the parent process whether time counts.
 report_counting: Callable[[bool], object] | None = None
 
 
 def today() -> str:
-    """The day, everywhere on earth the same, as in ISO 8601: until when a case may fail that says until when."""
+    """Return the date (ISO 8601, UTC) that `xfail` compares."""
     return time.strftime("%Y-%m-%d", time.gmtime())
 
 
 class OutOfTime(BaseException):
-    """Raised inside a case whose time is up. Not an Exception, so that nothing in between takes it for an answer."""
+    """Raised inside a case at its limit; not an Exception, to pass handlers."""
 
     def __init__(self, seconds: float = 0.0) -> None:
         super().__init__()
@@ -45,21 +45,20 @@ class OutOfTime(BaseException):
 CODE_SECONDS = 120.0
 
 
-def case_time_limit(asked: float | None, engines: Sequence[Engine], has_code: bool = False) -> float | None:
-    """Seconds for a case: what the run asks for, else what engines, or code, that may never return ask for; None for no
-    limit."""
-    if asked is not None:
-        return asked
+def case_time_limit(requested: float | None, engines: Sequence[Engine], has_code: bool = False) -> float | None:
+    """Return a case's limit in seconds: the run's, the engines' or code's."""
+    if requested is not None:
+        return requested
     return max([CODE_SECONDS if has_code else 0.0, *map(time_limit, engines)]) or None
 
 
 @contextmanager
 def deadline(seconds: float | None) -> Iterator[None]:
-    """Raise OutOfTime when the block takes longer than `seconds`; None sets no limit.
+    """Raise OutOfTime if the block takes longer than `seconds`.
 
-    In the main thread of a POSIX system a timer interrupts the block, though never in the middle of one call into NumPy
-    or torch (`workers` ends even those). Elsewhere it runs to its end, and then counts as out of time if it took too
-    long. One deadline may stand inside another, which then goes on from where it was.
+    In the main thread of a POSIX system a timer interrupts the block, but not a call into NumPy or torch
+    (`worker_processes` ends even those). Elsewhere the block ends first and then counts as out of time. Deadlines may
+    be nested.
     """
     if seconds is None:
         yield
@@ -75,7 +74,7 @@ def deadline(seconds: float | None) -> Iterator[None]:
         raise OutOfTime(seconds)
 
     handler = signal.signal(signal.SIGALRM, ring)
-    # Again and again, since somebody's `except:` may swallow the first.
+    # repeatedly, since an `except:` of user code may swallow the first
     left, _ = signal.setitimer(signal.ITIMER_REAL, max(seconds, _SOON), REPEAT_SECONDS)
     try:
         yield
@@ -88,7 +87,7 @@ def deadline(seconds: float | None) -> Iterator[None]:
 
 @contextmanager
 def pause_time_limit() -> Iterator[None]:
-    """Let the block take none of a case's time, nor be interrupted: it loads what might have been there before."""
+    """Exclude the block from a case's time; it loads a library late."""
     global _uncounted_seconds
     start = time.perf_counter()
     rings = _can_use_timer()
@@ -106,7 +105,7 @@ def pause_time_limit() -> Iterator[None]:
 
 
 def _clock() -> float:
-    """Seconds that count."""
+    """Return the seconds that count."""
     return time.perf_counter() - _uncounted_seconds
 
 

@@ -1,8 +1,7 @@
-"""Processes that work for this one, as an executor: a call that ends its process, or never ends, costs itself alone.
+"""An executor of killable processes.
 
-A deadline interrupts Python, but nothing interrupts one call into NumPy or torch; and where such a call brings its
-process down, that process takes all other work with it. So each process has one call at a time, and whoever is late is
-killed; the next call gets a new process.
+A deadline interrupts Python, but not a call into NumPy or torch, and a crash there ends all work of its process. So
+each process runs one call at a time, is killed when it is late, and is then replaced.
 """
 
 from __future__ import annotations
@@ -32,34 +31,34 @@ from gradcheck.safe_files import is_same
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
-#: Seconds beyond its limit after which a call is no longer waited for.
+#: Seconds beyond its limit after which a call is killed.
 GRACE_SECONDS = 0.4
 #: Libraries whose threads do not survive a fork.
 THREADED = ("jax",)
-#: Seconds between two looks at whether a process is still there that sends nothing.
+#: Seconds between two checks that a silent process still exists.
 _POLL_SECONDS = 0.5
-#: What is sent once, when calls can be taken; before a call; around what counts towards no limit; and between a call's
-#: end and its result.
+#: Messages: once at the start; before a call; around uncounted time; between a call's end and its result.
 _READY, _BEGINS, _PAUSES, _GOES_ON, _ENDS = b"ready", b"begins", b"pauses", b"goes on", b"ends"
-#: What libraries read when they are loaded, to know how many threads they may have.
+#: Variables by which libraries limit their threads when they are loaded.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-#: By which Python, while it starts, imports nothing from the working directory; and the value by which we know that it
-#: is not the user's own setting.
+#: Keeps the working directory out of `sys.path` while Python starts; the value marks it as ours.
 _SAFE_PATH = ("PYTHONSAFEPATH", "gradcheck")
 
 #: Processes are started one after another.
 _START_LOCK = threading.Lock()
-#: In a worker: what it was given when it was started.
+#: In a worker: the objects that it was given when it was started.
 inherited_objects: Sequence[Any] = ()
 
 
 class ProcessStartError(RuntimeError):
-    """No process can be had."""
+    """No process can be started."""
 
 
 class ProcessEnded(RuntimeError):
-    """The process of a call is gone, so many seconds after the call began: by a signal if the exit code is negative, as
-    of `multiprocessing`, else by an exit of its own."""
+    """The process of a call ended, `seconds` after the call began.
+
+    A negative `code` is a signal, as in `multiprocessing`.
+    """
 
     def __init__(self, text: str, seconds: float = 0.0, code: int = 0) -> None:
         super().__init__(text)
@@ -67,19 +66,18 @@ class ProcessEnded(RuntimeError):
 
 
 def can_fork() -> bool:
-    """Whether a fork of this process can go on where it stands."""
+    """Return whether a fork of this process can continue."""
     alone = threading.current_thread() is threading.main_thread()
     return sys.platform.startswith("linux") and alone and not any(name in sys.modules for name in THREADED)
 
 
 class WorkerPool(Executor):
-    """`number` processes, started when there is work for them. A call that takes longer than its limit raises
-    OutOfTime, one that ends its process ProcessEnded, one that gets no process CannotStart; what a function raises is
-    raised as usual.
+    """`number` processes, started when there is work for them.
 
-    Each is a fork of a server of forks, which has imported `preload`, and lets libraries have one thread. With
-    `forked` each is a fork of this very process instead, and finds that in `given`, whatever it is. A process makes
-    itself ready by the call `first`, a function and its arguments, in no other call's time.
+    A call raises OutOfTime over its limit, ProcessEnded if its process ends, ProcessStartError without a process,
+    else what the function raises. Each process is a fork of a fork server that has imported `preload`, with one
+    thread for libraries. With `forked`, it is a fork of this process, and inherits these objects. `first` is a
+    function and its arguments, called in each new process outside of any call's time.
     """
 
     def __init__(
@@ -103,21 +101,21 @@ class WorkerPool(Executor):
             thread.start()
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Raises what pickle does where a function or an argument cannot be sent."""
+        """Submit a call. Raises as pickle does."""
         return self.submit_within(None, function, *args, **kwargs)
 
     def submit_within(
         self, limit: float | None, function: Callable[..., Any], /, *args: Any, **kwargs: Any
     ) -> Future[Any]:
-        """The same, of a call that may take so many seconds; None for no limit."""
+        """Submit a call with a limit in seconds; None for no limit."""
         if self._is_shut_down:
-            raise RuntimeError("these workers have been sent home")
+            raise RuntimeError("these workers were shut down")
         future: Future[Any] = Future()
         self._tasks.put((future, _pickle_call(function, *args, **kwargs), limit))
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """After what was submitted is done; with `cancel_futures` at once, whatever they do."""
+        """Finish all calls; with `cancel_futures`, kill them at once."""
         self._is_shut_down = True
         if cancel_futures:
             self._killed = True
@@ -133,7 +131,7 @@ class WorkerPool(Executor):
                 thread.join()
 
     def _run_tasks(self, number: int) -> None:
-        """What one thread here does for one process there."""
+        """Serve one process, in a thread of its own."""
         try:
             while task := self._tasks.get():
                 future, call, limit = task
@@ -150,8 +148,10 @@ class WorkerPool(Executor):
             self._end(number)
 
     def _process(self, number: int) -> _Process:
-        """The one that is there, or a new one. Raises ProcessEnded where none is wanted any more, and what the first
-        call raises."""
+        """Return the current process, or a new one.
+
+        Raises ProcessEnded after a kill, and what the first call raises.
+        """
         is_new = number not in self._processes
         if is_new:
             self._processes[number] = _Process(self._context, self._inherited)
@@ -171,7 +171,7 @@ class WorkerPool(Executor):
 
 
 def start_fork_server(preload: Sequence[str]) -> None:
-    """Start the server, if there is none yet, which imports these modules meanwhile."""
+    """Start the fork server, if none runs, and preload these modules."""
     if _method() == "forkserver":
         with _environment(dict.fromkeys(_THREADS, "1")):
             get_context("forkserver").set_forkserver_preload(list(preload))
@@ -184,7 +184,7 @@ def _method() -> str:
 
 @contextmanager
 def _environment(settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[None]:
-    """Start Python in the block with these variables, and without the working directory among what it imports from."""
+    """Start Python in the block with these variables and a safe path."""
     settings = {**settings, **dict([_SAFE_PATH])}
     known = {name: os.environ.get(name) for name in settings}
     os.environ.update(settings)
@@ -199,7 +199,7 @@ def _environment(settings: Mapping[str, str] = MappingProxyType({})) -> Iterator
 
 @contextmanager
 def _without_main() -> Iterator[None]:
-    """A new process would run the program's main module again, which it does not need, and which may not be there."""
+    """Hide the main module, which a new process would run again."""
     with _START_LOCK:
         known = sys.modules["__main__"]
         sys.modules["__main__"] = ModuleType("__main__")
@@ -210,15 +210,15 @@ def _without_main() -> Iterator[None]:
 
 
 class _Process:
-    """A process that answers calls in turn, as long as somebody listens."""
+    """A process that answers calls in turn."""
 
     def __init__(self, context: Any, given: Sequence[Any]) -> None:
         self._pipe, there = context.Pipe()
-        theirs = self._pipe if context.get_start_method() == "fork" else None  # which a fork has, too
+        theirs = self._pipe if context.get_start_method() == "fork" else None  # a fork has this end too
         self._process = context.Process(target=_serve, args=(there, theirs, given), daemon=True)
         try:
             with _without_main(), _environment(), warnings.catch_warnings():
-                warnings.simplefilter("ignore", DeprecationWarning)  # that threads of libraries are not forked is known
+                warnings.simplefilter("ignore", DeprecationWarning)  # threads of libraries are not forked
                 self._process.start()
             there.close()
             self._pipe.recv_bytes()
@@ -226,16 +226,18 @@ class _Process:
             raise ProcessStartError(f"{type(error).__name__}: {error}") from error
 
     def answer(self, call: bytes, limit: float | None) -> tuple[bool, Any]:
-        """Whether the function returned, and what it returned or raised. Raises ProcessEnded, and OutOfTime where that
-        does not come in time."""
+        """Return whether the function returned, and its result or exception.
+
+        Raises ProcessEnded and OutOfTime.
+        """
         start = time.monotonic()
         try:
             self._pipe.send_bytes(call)
-            self._receive(None)  # that it begins: what it did before was done in no call's time
+            self._receive(None)  # the start; time before it does not count
             start = time.monotonic()
-            told = b""
-            while told != _ENDS:
-                told = self._receive(None if limit is None or told == _PAUSES else limit)
+            message = b""
+            while message != _ENDS:
+                message = self._receive(None if limit is None or message == _PAUSES else limit)
             answer: tuple[bool, Any] = pickle.loads(self._receive(None))
             return answer
         except (EOFError, OSError):
@@ -243,8 +245,10 @@ class _Process:
             raise ProcessEnded(_exit_description(code), time.monotonic() - start, code) from None
 
     def _receive(self, limit: float | None) -> bytes:
-        """Return what the process sends next. Raises OutOfTime where that takes longer than the limit and its grace,
-        EOFError where the process is gone, though something that it has started may hold the pipe open."""
+        """Return the next message. Raises OutOfTime, or EOFError without process.
+
+        A child of the process may hold the pipe open after it is gone.
+        """
         end = None if limit is None else time.monotonic() + limit + GRACE_SECONDS
         while not self._pipe.poll(
             _POLL_SECONDS if end is None else min(_POLL_SECONDS, max(end - time.monotonic(), 0.0))
@@ -257,26 +261,29 @@ class _Process:
         return received
 
     def kill(self) -> None:
-        """End it and all that it has started, at once, whatever they do."""
+        """Kill the process and its children."""
         with suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
         with suppress(OSError):
             self._process.kill()
 
     def end(self) -> None:
-        """The same, and leave nothing of it."""
+        """Kill the process and release its resources."""
         self.kill()
         self._exit_code()
         self._pipe.close()
 
     def _exit_code(self) -> int:
-        """Wait until the process is gone, and return its exit code."""
+        """Wait for the process to end, and return its exit code."""
         while not self._is_gone():
             connection.wait([self._process.sentinel], _POLL_SECONDS)
         return int(self._process.exitcode)
 
     def _is_gone(self) -> bool:
-        """Whoever starts a process reads what became of all others, too; only one of two gets it."""
+        """Return whether the process has ended.
+
+        Starting a process polls all others, and only one thread gets an exit code.
+        """
         with _START_LOCK:
             return self._process.exitcode is not None
 
@@ -290,16 +297,16 @@ def _pickle_call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> byt
 
 
 def _serve(pipe: Connection, theirs: Connection | None, inherited: Sequence[Any]) -> None:
-    """Answer every call, until nobody listens any more."""
+    """Answer calls until the pipe closes."""
     global inherited_objects
     inherited_objects = inherited
     if theirs is not None:
         theirs.close()
     if os.environ.get(_SAFE_PATH[0]) == _SAFE_PATH[1]:
-        del os.environ[_SAFE_PATH[0]]  # what somebody's engine starts is none of our business
+        del os.environ[_SAFE_PATH[0]]  # not for processes that an engine starts
     if hasattr(os, "setpgid"):
-        os.setpgid(0, 0)  # so that it can be ended with all that somebody's code has started
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for those who wait
+        os.setpgid(0, 0)  # so that its children can be killed too
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the parent
     gc.freeze()
     report_from_here()
     known = os.fstat(pipe.fileno()) if os.name == "posix" else None
@@ -333,5 +340,4 @@ def _run_call(call: bytes) -> bytes:
 
 
 def call_inherited(place: int, *args: Any) -> Any:
-    """In a worker that is a fork: call one of the functions that it was given."""
     return inherited_objects[place](*args)

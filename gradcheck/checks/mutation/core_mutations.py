@@ -1,4 +1,4 @@
-"""Mutations of the core, and the core with one: one thing wrong in a rule, or in how gradients add up, and no other."""
+"""Mutations of gradient rules and accumulation, and a core with one."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.facts import Fact, fact
 
-#: What a tensor hands down: for each use, whom to, and the gradient.
+#: A tensor's contributions: each creator with its gradient.
 Shares = list[tuple[Tensor, np.ndarray]]
-#: Given the roots and the sweep's `pull`, the wrong one.
+#: Returns the mutated `pull` of a sweep from these roots.
 Wrap = Callable[[Sequence[Tensor], Pull], Pull]
 
 
 @dataclass(frozen=True, slots=True)
 class Mutation:
-    """What is made wrong, and where. One of a rule shows in its `op` alone too, wherever that is applied."""
+    """A planted mistake and its place; one of a rule shows in its `op` alone."""
 
     kind: Fact
     where: Fact
@@ -36,7 +36,7 @@ class Mutation:
 
 
 def positions(tensor: Tensor) -> list[int]:
-    """Which argument of its op each of the shares that a tensor hands down belongs to."""
+    """Return the argument position of each share of a tensor."""
     op = tensor.creation_op
     found: list[int] = []
     for position, arg in enumerate(tensor.arguments):
@@ -47,11 +47,11 @@ def positions(tensor: Tensor) -> list[int]:
 
 # Of rules --------------------------------------------------------------------------------------------
 
-#: `change(share, tensor, gradient, position)` gives the wrong cotangent of one argument of one op: in place of `share`,
-#: which the op's result `tensor`, having received `gradient`, hands down to the argument at this position.
+#: `change(share, tensor, gradient, position)` returns the wrong cotangent in place of `share`: what the op's result
+#: `tensor`, with `gradient`, contributes to the argument at `position`.
 RuleChange = Callable[[np.ndarray, Tensor, np.ndarray, int], np.ndarray]
 
-#: A factor this far from 1 must be seen, or a few times the tolerance where that is coarser.
+#: The smallest relative error that must be seen; a few times the tolerance where that is larger.
 FACTOR, TOLERANCES = 1e-3, 10.0
 
 
@@ -60,12 +60,15 @@ def _scaled(share: np.ndarray, *_: object) -> np.ndarray:
 
 
 def _transposed(share: np.ndarray, *_: object) -> np.ndarray:
-    """The numbers of the transpose; in the right shape, so that no shape gives it away."""
+    """Return the transpose's numbers in the share's own shape."""
     return np.swapaxes(share, -1, -2).reshape(share.shape) if share.ndim > 1 else share
 
 
 def _one_off(share: np.ndarray, *_: object) -> np.ndarray:
-    """The last element, by a hundredth of the largest, or a few times the dtype's tolerance."""
+    """Return the share with its last element off.
+
+    By a hundredth of the largest element, or a few times the tolerance.
+    """
     wrong = np.array(share)
     if wrong.size:
         step = max(10 * FACTOR, TOLERANCES * base(share.dtype).rtol)
@@ -74,7 +77,7 @@ def _one_off(share: np.ndarray, *_: object) -> np.ndarray:
 
 
 def _unreduced(share: np.ndarray, tensor: Tensor, gradient: np.ndarray, position: int) -> np.ndarray:
-    """What the rule gives, before what broadcasting repeated is summed up: of the result's shape."""
+    """Return the rule's result before broadcasting is summed up."""
     op = tensor.creation_op
     assert op is not None
     rule = op.rules[position] if position < len(op.rules) else None
@@ -84,7 +87,7 @@ def _unreduced(share: np.ndarray, tensor: Tensor, gradient: np.ndarray, position
 
 
 def _mean_for_sum(share: np.ndarray, tensor: Tensor, *_: object) -> np.ndarray:
-    """A mean's gradient where a sum's is due, and the other way round."""
+    """Return a mean's gradient for a sum, or a sum's for a mean."""
     assert tensor.creation_op is not None
     if not tensor.data.size or not share.size:
         return share
@@ -93,7 +96,7 @@ def _mean_for_sum(share: np.ndarray, tensor: Tensor, *_: object) -> np.ndarray:
 
 
 def _times(share: np.ndarray, factor: float) -> np.ndarray:
-    """In the share's own dtype, rounded once."""
+    """Return the scaled share in its own dtype, rounded once."""
     return np.asarray(wide(share) * factor).astype(share.dtype)
 
 
@@ -107,7 +110,7 @@ RULE_MUTATIONS: dict[str, RuleChange] = {
     "rule_not_summed": _unreduced,
     "rule_mean_for_sum": _mean_for_sum,
 }
-#: To the rules of which ops those apply that do not make sense of all.
+#: The ops to which some mutations are limited.
 _FITS: dict[str, Callable[[Op], bool]] = {
     "rule_not_summed": lambda op: op.elementwise,
     "rule_mean_for_sum": lambda op: op.name in ("sum", "mean"),
@@ -115,7 +118,7 @@ _FITS: dict[str, Callable[[Op], bool]] = {
 
 
 def rule_mutations(applied: Iterable[tuple[Op, int]]) -> Iterator[Mutation]:
-    """Every mutation of the rules that a sweep has used, each given as an op and an argument's position."""
+    """Yield the mutations of rules, given as ops and argument positions."""
     for op, position in applied:
         argument = op.parameters[min(position, len(op.parameters) - 1)].name
         where = fact("in_rule", op=op.name, argument=argument)
@@ -142,11 +145,10 @@ def _wrap_rule(op: Op, position: int, change: RuleChange) -> Wrap:
 
 # Of how gradients add up -------------------------------------------------------------------------------
 
-#: In longer graphs only so many tensors that are used more than once lose, double or overwrite a use.
+#: How many reused tensors are mutated.
 MAX_REUSED = 12
 
-#: By kind of fact, what is contributed in place of a share, given whether it is the last: all but that one, that one
-#: twice, that one alone.
+#: By kind of fact, the contribution in place of a share, given whether it is the last one.
 SWEEP_MUTATIONS: dict[str, Callable[[np.ndarray, bool], np.ndarray]] = {
     "use_lost": lambda share, is_last: np.zeros_like(share) if is_last else share,
     "use_doubled": lambda share, is_last: share + share if is_last else share,
@@ -160,14 +162,16 @@ def _forget(roots: Sequence[Tensor], pull: Pull) -> Pull:
     return pull
 
 
-#: Between passes: the gradient of the second replaces that of the first.
+#: The second pass overwrites the gradient of the first.
 PASSES_OVERWRITTEN = Mutation(fact("passes_overwritten"), fact("in_second_pass"), _forget)
 
 
 @dataclass(frozen=True, slots=True)
 class ReusedTensor:
-    """A tensor that receives several contributions: its place in the order of `count_pending`, how many it receives,
-    the op whose result it is (empty for a leaf), and its shape."""
+    """A tensor with several contributions, by its place in `count_pending`.
+
+    `op` is the op that created it, empty for a leaf.
+    """
 
     place: int
     count: int
@@ -176,7 +180,7 @@ class ReusedTensor:
 
 
 def reused_tensors(roots: Sequence[Tensor]) -> list[ReusedTensor]:
-    """The first tensors below these roots that receive several contributions."""
+    """Return the first tensors below roots with several contributions."""
     found = []
     for place, (tensor, count) in enumerate(count_pending(roots).items()):
         if count > 1:
@@ -186,7 +190,7 @@ def reused_tensors(roots: Sequence[Tensor]) -> list[ReusedTensor]:
 
 
 def sweep_mutations(tensors: Iterable[ReusedTensor]) -> Iterator[Mutation]:
-    """The mutations of tensors that are used several times."""
+    """Yield the mutations of the accumulation in these tensors."""
     for one in tensors:
         where = fact("in_uses", op=one.op, shape=one.shape, count=one.count)
         for kind, change in SWEEP_MUTATIONS.items():
@@ -220,27 +224,28 @@ def _wrap_uses(place: int, change: Callable[[np.ndarray, bool], np.ndarray]) -> 
 
 
 class MutantCore(Core):
-    """Evaluates as the core does, but for one mutation."""
+    """The core with one mutation."""
 
     def __init__(self, mutation: Mutation) -> None:
         super().__init__()
         self.mutation = mutation
 
     def backward(self, roots: list[Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
-        """One pass, with the mutation in it."""
         wrap = self.mutation.wrap
         backward(roots, seeds, retain_graph=retain_graph, watch=lambda roots, starts, pull: wrap(roots, pull))
 
     def pull_back(
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
     ) -> list[Pullback]:
-        """Always by a sweep, which the mutation is in."""
+        """Always use a sweep, which contains the mutation."""
         return DefineByRun.pull_back(self, applications, cotangents, dtype)
 
 
 class CoverageCore(Core):
-    """The core, noting which rules it uses (ops and positions of their arguments) and which tensors receive several
-    contributions. Its name is no engine's of a run, so that evaluations are not mixed up."""
+    """The core, recording the rules it uses and reused tensors.
+
+    Its name is no engine's, so that evaluations are not mixed up.
+    """
 
     name = "core, noting coverage"
 
@@ -250,7 +255,6 @@ class CoverageCore(Core):
         self.reused_tensors: dict[ReusedTensor, None] = {}
 
     def backward(self, roots: list[Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
-        """One pass, as always."""
 
         def watch(roots: Sequence[Tensor], starts: Sequence[np.ndarray], pull: Pull) -> Pull:
             self.reused_tensors.update(dict.fromkeys(reused_tensors(roots)))

@@ -8,7 +8,7 @@ from gradcheck.facts import Fact, fact
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Literal
 from gradcheck.language.expr.traverse import with_children
 
-#: Of a longer formula so many parts are mutated, spread evenly.
+#: How many parts of a long formula are mutated, evenly spread.
 MAX_PARTS = 24
 
 _PAIRS = (("add", "sub"), ("mul", "div"), ("sum", "mean"), ("sin", "cos"), ("tril", "triu"), ("maximum", "minimum"))
@@ -18,7 +18,7 @@ _TAKES_DIM = _REDUCTIONS | {"cumprod", "cumsum", "log_softmax", "softmax", "sque
 
 
 def mutations_of(formula: Expr, factor: float = 1.001) -> Iterator[tuple[Fact, Expr]]:
-    """Wrong formulas, each with what was done to it; `factor` is the smallest that must be seen."""
+    """Yield wrong formulas; `factor` is the smallest that must be seen."""
     yield fact("sign_changed"), Call("neg", (formula,))
     yield fact("factor_added", factor=2.0), Call("mul", (Literal(2), formula))
     yield fact("factor_added", factor=factor), Call("mul", (Literal(factor), formula))
@@ -57,13 +57,13 @@ def _part_mutations(node: Expr) -> Iterator[tuple[Fact, Expr]]:
 
 
 def _is_same_swapped(node: Call) -> bool:
-    """Whether it is a product with a sign, by which one may divide as well: only at 0 is that undefined."""
+    """Return whether it multiplies or divides by a sign: only 0 differs."""
     second = node.args[1] if node.op in ("mul", "div") else None
     return isinstance(second, Call) and second.op in ("sign", "sgn")
 
 
 def _other_dims(node: Call) -> Iterator[tuple[Fact, Expr]]:
-    """A size of another dimension, or a reduction over another one."""
+    """Yield the node with another dimension in a size or reduction."""
     if node.op == "getitem" and isinstance(node.args[0], Attribute) and node.args[0].name == "shape":
         other = _other(node.args[1])
         if other is not None:
@@ -80,7 +80,7 @@ def _other_dims(node: Call) -> Iterator[tuple[Fact, Expr]]:
 
 
 def _other(dim: Expr) -> Literal | None:
-    """Another dimension than this literal; None where it is none."""
+    """Return another dimension than this literal; None if it is none."""
     if isinstance(dim, Call) and dim.op == "neg" and isinstance(dim.args[0], Literal):
         return Literal(0)
     if not isinstance(dim, Literal) or type(dim.value) is not int:
@@ -89,8 +89,10 @@ def _other(dim: Expr) -> Literal | None:
 
 
 def _replaced(root: Expr, index: int, new: Expr) -> Expr:
-    """The expression with another part at this place in `walk`'s order. (Told by identity, as `replace_part` does it,
-    every use of a part that occurs twice would change.)"""
+    """Return the expression with the part at this index of `walk` replaced.
+
+    `replace_part` finds parts by identity, and would change every use of a part.
+    """
     parts = list(root.walk())
     made: list[Expr] = []
     for at in range(len(parts) - 1, -1, -1):  # parts stand before what is below them

@@ -1,4 +1,4 @@
-"""The power of one case: its mutants, how many of them its checks catch, and how small an error they see."""
+"""Measure the mutation score of one case, and the smallest visible errors."""
 
 from __future__ import annotations
 
@@ -41,25 +41,25 @@ from gradcheck.language.problem import Problem
 from gradcheck.language.trial_draws import trials
 from gradcheck.oracles.exact.prove import prove
 
-#: What NumPy raises when a mutation has made shapes that do not go together: a crash, which a run reports as well.
+#: Errors of NumPy where a mutation makes shapes that do not match; a run reports them too.
 CRASHES = (ValueError, TypeError, ArithmeticError, LookupError)
-#: Gradients that differ by less are the same.
+#: The relative difference up to which gradients are equal.
 _LAST_DIGITS = 1e-14
-#: At how many unseen points an equivalent mutation must leave everything as it is.
+#: The number of unseen points at which an equivalent mutation changes nothing.
 _UNSEEN = 3
 
 
 def with_mutation_score(result: CaseResult, case: Case, options: Options, engines: Engines) -> CaseResult:
-    """The result of a case that passed, with its power; of any other, as it is."""
+    """Return a passing result with its mutation score; others unchanged."""
     return (
         replace(result, power=measure_mutation_score(case, options, engines)) if result.status == "passed" else result
     )
 
 
 def measure_mutation_score(case: Case, options: Options, engines: Engines) -> MutationScore | None:
-    """The power of a case that passes; None for one that leaves no gradients, such as one that is about an error.
+    """Return the score of a passing case; None if it has no gradients.
 
-    Raises InvalidCase where the case's own numbers cannot be drawn.
+    Raises InvalidCase if the case's own numbers cannot be drawn.
     """
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[options.apply(case).dtype])), quiet():
         points = PointSet(case, options, engines)
@@ -74,10 +74,9 @@ def measure_mutation_score(case: Case, options: Options, engines: Engines) -> Mu
 
 
 class PointSet:
-    """The case's own numbers, its trials, and points at which no run looks; each drawn when first asked for."""
+    """The case's own numbers, its trials, and points that no run visits."""
 
     def __init__(self, case: Case, options: Options, engines: Engines) -> None:
-        """Raises InvalidCase where the case's own numbers cannot be drawn."""
         self._context = context = Context.of(case, options, engines)
         self.own: Point = context.points.own
         self.case = context.case  # in the run's dtype
@@ -92,7 +91,7 @@ class PointSet:
 
     @cached_property
     def unseen(self) -> list[Point]:
-        """Points at which no run looks."""
+        """Points that no run visits."""
         drawn = [self._context.points.unseen_point(number) for number in range(_UNSEEN)]
         return [point for point in drawn if point is not None]
 
@@ -101,7 +100,7 @@ class PointSet:
 
 
 def core_mutants(points: PointSet, right: CoverageCore) -> Iterator[Mutant | None]:
-    """Every mutation of the rules and of the sweep that the case makes use of; None for one that changes nothing.
+    """Yield the core's mutants in this case; None for an equivalent one.
 
     `right` has evaluated the case's own numbers.
     """
@@ -115,7 +114,7 @@ def core_mutants(points: PointSet, right: CoverageCore) -> Iterator[Mutant | Non
 
 
 def core_mutant_caught_by(points: PointSet, mutation: Mutation) -> str:
-    """What shows the mutation: a gradient, an op's rule alone, a trial at other numbers; empty where nothing does."""
+    """Return what shows the mutation: gradient, node, trial or ""."""
     engine = MutantCore(mutation)
     if _differs(points, points.own, engine):
         return "gradient"
@@ -125,7 +124,7 @@ def core_mutant_caught_by(points: PointSet, mutation: Mutation) -> str:
 
 
 def _differs(points: PointSet, point: Point, engine: MutantCore) -> bool:
-    """Whether a run would say that this engine is wrong here."""
+    """Return whether a run would fail this engine at the point."""
     try:
         got = engine.evaluate(point.problem)
     except CRASHES:
@@ -134,7 +133,7 @@ def _differs(points: PointSet, point: Point, engine: MutantCore) -> bool:
 
 
 def _node_differs(points: PointSet, engine: MutantCore) -> bool:
-    """Whether the check of each op alone would say that this engine's rule is wrong."""
+    """Return whether the check of ops alone would fail this engine."""
     try:
         return any(c.status in FAILING_STATUSES for c in check_operations(points.own, [engine], points.tolerance))
     except CRASHES:
@@ -142,13 +141,13 @@ def _node_differs(points: PointSet, engine: MutantCore) -> bool:
 
 
 def changes_something(points: PointSet, mutation: Mutation, right: CoverageCore) -> bool:
-    """Whether the gradients are others than the core's, at the case's own numbers or at unseen points."""
+    """Return whether the mutation changes gradients at any point."""
     engine = MutantCore(mutation)
     return any(not same_gradients(point, engine, right) for point in (points.own, *points.unseen))
 
 
 def same_gradients(point: Point, engine: MutantCore, right: CoverageCore) -> bool:
-    """Whether both raise the same, or leave the same, up to the last digits."""
+    """Return whether both engines raise or leave the same gradients."""
     try:
         got = engine.evaluate(point.problem)
     except CRASHES:
@@ -179,14 +178,14 @@ def _is_same(got: np.ndarray | None, want: np.ndarray | None) -> bool:
 
 
 def formula_mutants(points: PointSet) -> Iterator[Mutant | None]:
-    """Every mutation of the formulas, and of the steps that they are derived in; None for one that changes nothing."""
+    """Yield mutants of formulas and steps; None for an equivalent one."""
     for kind, where, mutated in _mutated_cases(points):
         caught_by = formula_mutant_caught_by(points, mutated)
         yield None if caught_by is None else Mutant(kind, where, caught_by)
 
 
 def _mutated_cases(points: PointSet) -> Iterator[tuple[Fact, Fact, list[Case]]]:
-    """What is done, where, and the case with it: one for each claim that this may show in."""
+    """Yield each mutation, its place, and a case for each claim it affects."""
     case = points.case
     for name, claims in case.formulas.items():
         for claim in claims:
@@ -201,8 +200,10 @@ def _mutated_cases(points: PointSet) -> Iterator[tuple[Fact, Fact, list[Case]]]:
 
 
 def _cases_by_step(case: Case) -> dict[str, list[Case]]:
-    """For each step the claims that it leads to, each as a case of that claim and its steps alone, so that a mutant
-    costs what depends on it; the nearest first, which tells most."""
+    """Return, by step, a case for each claim that uses it, nearest first.
+
+    Each has only its own claim and steps, so that a mutant costs little.
+    """
     alone = [replace(case, formulas={n: (c,)}, checks=()) for n, listed in case.formulas.items() for c in listed]
     alone += [replace(case, formulas={}, checks=(check,)) for check in case.checks]
     found: dict[str, list[Case]] = {name: [] for name in case.let}
@@ -215,7 +216,7 @@ def _cases_by_step(case: Case) -> dict[str, list[Case]]:
 
 
 def _factor(points: PointSet, name: str) -> float:
-    """The smallest factor that must be seen in the formula for a tensor; of "", in a step."""
+    """Return the smallest visible factor in a tensor's formula; "" for a step."""
     gradient = points.own.want.states[-1].gradients.get(name)
     dtype = points.own.problem.dtype if gradient is None else gradient.dtype
     tolerance = claim_tolerance(points.case.tolerance, name, dtypes.real_of(dtype), points.tolerance)
@@ -224,8 +225,10 @@ def _factor(points: PointSet, name: str) -> float:
 
 
 def formula_mutant_caught_by(points: PointSet, mutated: Sequence[Case]) -> str | None:
-    """What shows that a formula, or a check, of one of the cases is wrong: its own numbers, a trial, or a proof. Empty
-    where nothing does; None where nothing is wrong at unseen points either."""
+    """Return what shows a wrong claim: formula, trial, proof or "".
+
+    None if nothing is wrong at unseen points either.
+    """
     if any(_fails(points, points.own, one) for one in mutated):
         return "formula"
     if any(_fails(points, point, one) for point in points.trials for one in mutated):
@@ -236,13 +239,13 @@ def formula_mutant_caught_by(points: PointSet, mutated: Sequence[Case]) -> str |
 
 
 def _is_refuted(own: Problem, mutated: Case) -> bool:
-    """Whether exact arithmetic refutes a formula of the case."""
+    """Return whether exact arithmetic refutes a formula of the case."""
     claims = [(name, claim) for name, listed in mutated.formulas.items() for claim in listed]
     return any(proof.status == "refuted" for proof in prove(replace(own, case=mutated), claims, own.seed))
 
 
 def _fails(points: PointSet, point: Point, mutated: Case) -> bool:
-    """Whether a formula, or a check that steps lead to, would not pass here."""
+    """Return whether a formula or check does not pass at the point."""
     if not point.is_complete:
         return False
     claims = StepClaims(point.with_claims(mutated), point.last_step, points.tolerance)
@@ -253,7 +256,10 @@ def _fails(points: PointSet, point: Point, mutated: Case) -> bool:
 
 
 def smallest_errors(point: Point, run: StatedTolerance | None) -> dict[str, float]:
-    """By tensor, over all steps; a gradient of nothing but zeros, where any error is seen, has 0."""
+    """Return the smallest visible relative error of each tensor.
+
+    A gradient of zeros has 0, as any error is visible.
+    """
     found: dict[str, float] = {}
     case = point.problem.case
     for step, state in enumerate(point.want.states):
@@ -269,7 +275,7 @@ def smallest_errors(point: Point, run: StatedTolerance | None) -> dict[str, floa
 
 
 def _smallest(gradient: np.ndarray, tolerance: Tolerance, slack: np.ndarray | None) -> float | None:
-    """None where no element is finite."""
+    """Return the smallest visible error; None if no element is finite."""
     magnitude = np.abs(wide(gradient))
     finite = np.isfinite(magnitude)
     if not finite.any():

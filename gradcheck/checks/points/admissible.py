@@ -1,4 +1,4 @@
-"""Drawn points that can be used, and those that tell something."""
+"""Which drawn points are usable, and which have nonzero gradients."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from gradcheck.facts import Fact, fact
 
 
 def rejection_reason(point: Point) -> Fact | None:
-    """Why a drawn point cannot be used: the graph is not defined there, or a step does not raise what it should."""
+    """Return why a drawn point is not usable, or None.
+
+    The graph is not defined there, or a step does not raise what it should.
+    """
     if not point.want.states:
         return fact("said", text=str(point.want.error))
     for step, state in zip(point.problem.case.steps, point.want.states, strict=False):
@@ -21,7 +24,7 @@ def rejection_reason(point: Point) -> Fact | None:
 
 
 def is_informative(point: Point) -> bool:
-    """Whether the gradients that formulas claim have elements that are numbers, and not 0."""
+    """Return whether each formula's gradient has a finite, nonzero element."""
     if not point.is_complete:
         return False
     gradients = point.scope(point.last_step).gradients

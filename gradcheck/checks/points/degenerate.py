@@ -1,6 +1,6 @@
-"""Drawn points that say nothing: where the graph is undefined, or where rounding decides what it comes to.
+"""Drawn points where the graph is undefined or decided by rounding.
 
-Asked only where something differs at a point that nobody chose. What a case's own numbers are like is its own affair.
+They are checked only after a difference at a drawn point. The case's own numbers are not checked for degeneracy.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
 
 Values = Mapping[str, np.ndarray]
-#: Inputs are moved by so many units in the last place, so often; values that move by more than this part are noise.
+#: The move of inputs in units in the last place, its repetitions, and the relative change that is noise.
 _UNITS, _TIMES, _NOISE = 16.0, 2, 1e-3
 
 
 def degeneracy(point: Point, found: Iterable[Comparison]) -> Fact | None:
-    """Why what differs at a drawn point says nothing; None where it does, or nothing differs."""
+    """Return why a difference at a drawn point does not count, or None."""
     differing = [c for c in found if c.status in FAILING_STATUSES]
     if not differing:
         return None
@@ -42,12 +42,12 @@ def degeneracy(point: Point, found: Iterable[Comparison]) -> Fact | None:
 
 
 def _is_bounded(point: Point) -> bool:
-    """Whether some op's rule is bounded there, and no derivative."""
+    """Return whether some op's rule is bounded there instead of a derivative."""
     return any(one.op.bounded is not None and one.op.bounded(*one.args) for one in point.applications)
 
 
 def are_sizes_informative(points: Points, sizes: Mapping[str, int]) -> bool | None:
-    """Whether a point of these sizes would; None where none can be drawn."""
+    """Return whether a point of these sizes is usable; None if unknown."""
     point = points.point_of_sizes(sizes, number=1, attempt=0)
     if point is None:
         return None
@@ -57,8 +57,10 @@ def are_sizes_informative(points: Points, sizes: Mapping[str, int]) -> bool | No
 
 
 def is_finite(point: Point) -> bool:
-    """Whether all gradients, and all values that gradients start from, are finite numbers, and no value is NaN: one on
-    the way may be infinite, as what a mask leaves out is."""
+    """Return whether gradients and roots are finite, and no value is NaN.
+
+    Other values may be infinite, as those that a mask removes are.
+    """
     roots = {root for step in point.problem.case.steps for root in step.roots}
 
     def is_number(name: str, array: np.ndarray | None, is_value: bool) -> bool:
@@ -73,16 +75,17 @@ def is_finite(point: Point) -> bool:
 
 
 def is_nowhere_defined(point: Point, step: int) -> bool:
-    """Whether all that gradients start from is NaN, as `logdet` is at a negative determinant: then what libraries make
-    of its gradient says nothing."""
+    """Return whether all roots are NaN, as `logdet` of a negative one is."""
     states, steps = point.want.states, point.problem.case.steps
     roots = [states[i].values.get(root) for i in range(min(step + 1, len(states))) for root in steps[i].roots]
     return bool(roots) and all(is_all_nan(root) for root in roots)
 
 
 def point_in_domain(points: Points, sizes: Mapping[str, int], number: int) -> Point | None:
-    """A point of these sizes, as trial `number` (from 1), at which the graph is defined everywhere: of positive
-    numbers, of numbers between -1 and 1, and so on; None where none of these is one."""
+    """Return a point of these sizes in the graph's domain, or None.
+
+    Positive numbers, numbers between -1 and 1, and so on are tried.
+    """
     made = (points.point_of_sizes(sizes, number, 1, structure) for structure in DOMAIN_STRUCTURES)
     return next(
         (point for point in made if point is not None and not rejection_reason(point) and is_finite(point)), None
@@ -90,23 +93,25 @@ def point_in_domain(points: Points, sizes: Mapping[str, int], number: int) -> Po
 
 
 def pass_as_undefined(c: Comparison) -> Comparison:
-    """What differs in a gradient of what is NaN differs in nothing."""
+    """Return a difference in the gradient of NaN as passed."""
     return c.subject.passed(shape=c.shape, dtype=c.dtype, elements=c.elements).with_notes(fact("graph_is_nan"))
 
 
 def pass_as_out_of_range(c: Comparison, *who: str) -> Comparison:
-    """What differs in the gradient of what has left the range of its dtype differs in nothing."""
+    """Return a difference in an overflowed value's gradient as passed."""
     return c.subject.passed(shape=c.shape, dtype=c.dtype, elements=c.elements).with_notes(fact("leaves_range", who=who))
 
 
 def is_all_nan(array: np.ndarray | None) -> bool:
-    """Whether there are numbers, and none of them is one."""
+    """Return whether there are elements, all NaN."""
     return array is not None and array.dtype.kind in "fcV" and array.size > 0 and bool(np.isnan(wide(array)).all())
 
 
 def _is_rounding_noise(point: Point) -> bool:
-    """Whether the last places of the inputs decide a value, in double precision: what less of it does is measured.
-    Values are continuous where gradients have kinks."""
+    """Return whether the last digits of the inputs decide a value.
+
+    In double precision; rounding in less is measured. Values are continuous where gradients have kinks.
+    """
     problem, reference, want = double_precision_problem(point.problem), point.engines.reference, point.want
     if problem is not point.problem and isinstance(reference, DefineByRun):
         reference = double_precision_backend(reference)
@@ -124,7 +129,7 @@ def _is_rounding_noise(point: Point) -> bool:
 
 
 def _values(reference: Engine, problem: Problem, want: Evaluation) -> tuple[list[Values], list[Values]]:
-    """Those that are wanted, and those of this problem, once where no step changes them: then no backward pass is."""
+    """Return known values and those of this problem, without backward passes."""
     listed = [state.values for state in want.states]
     if isinstance(reference, DefineByRun) and all(step.action != "forward" for step in problem.case.steps):
         return listed[:1], reference.forward_values(problem)
@@ -132,11 +137,11 @@ def _values(reference: Engine, problem: Problem, want: Evaluation) -> tuple[list
 
 
 def _perturbed(arrays: Mapping[str, np.ndarray], generator: np.random.Generator) -> dict[str, np.ndarray]:
-    def shaken(array: np.ndarray) -> np.ndarray:
+    def perturbed(array: np.ndarray) -> np.ndarray:
         factors = 1 + _UNITS * epsilon(array.dtype) * generator.uniform(-1, 1, array.shape)
         return np.asarray(wide(array) * factors).astype(array.dtype)
 
-    return {name: shaken(array) if array.dtype.kind in "fcV" else array for name, array in arrays.items()}
+    return {name: perturbed(array) if array.dtype.kind in "fcV" else array for name, array in arrays.items()}
 
 
 def _changes_much(before: np.ndarray, after: np.ndarray | None) -> bool:

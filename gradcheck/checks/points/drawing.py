@@ -1,8 +1,7 @@
-"""Points: at which numbers and sizes a case is looked at, and what the engines make of it there.
+"""Create all points of a case: own numbers, trials, variants, neighbours.
 
-Every point of a case is made here: its own numbers, its trials, its literals moved, and points near one that tell
-explanations apart. A trial is drawn again, by one loop, until its sizes go together and its values say something; it is
-then kept, so that whoever explains a failure looks at the very point at which it was found.
+One loop draws a trial again until its sizes match and its values are usable. A point is then kept, so that a failure
+is explained at the very point where it was found.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from gradcheck.language.random_streams import stream
 from gradcheck.language.sampling import draw
 from gradcheck.language.trial_draws import Variation, moves_literals, trial_sizes
 
-#: How often a trial is drawn again, when its sizes do not go together or its values say nothing.
+#: How often a trial is drawn until it is usable.
 ATTEMPTS = 20
-#: Trials from this one on are never a run's own.
+#: Trials from this number on are never a run's own.
 _FIRST_UNSEEN = 1_000_000
-#: The unseen point at which all sizes are different, and none is 1; and the trial in which all are the same.
+#: The unseen point with distinct sizes, none of them 1; and the trial with equal sizes.
 GENERIC, EQUAL = 1, 1
 
 Vary = Callable[[Problem, np.random.Generator], Problem]
@@ -42,16 +41,18 @@ class Points:
     """The points of one case."""
 
     def __init__(self, problem: Problem, engines: Engines) -> None:
-        """`problem` has the case's own numbers."""
         self.engines = engines
         self.own: Point = CasePoint(problem, engines)
-        self.trials: list[Point] = []  # those that were drawn and say something, in order
-        self.variants: list[Point] = []  # those that differ from these, or from the case's own numbers, in one thing
-        self.kink_points: list[Point] = []  # those at which something is exactly at a threshold of the graph
+        self.trials: list[Point] = []  # usable drawn points, in order
+        self.variants: list[Point] = []  # points that differ from a trial or the own numbers in one thing
+        self.kink_points: list[Point] = []  # points exactly at a threshold of the graph
         self._nearby: dict[tuple[int, int], Point] = {}
 
     def draw_trial(self, number: int, accept: Callable[[Point], Fact | None]) -> Point | Fact:
-        """Trial `number` (from 0), drawn until `accept` has nothing against it, and kept; else the Fact why not."""
+        """Draw trial `number` (from 0) until it is accepted, and keep it.
+
+        Returns the last reason of `accept` if it never is.
+        """
 
         def point(problem: Problem) -> Point | Fact:
             made = self._make_point(problem, number + 1, "drawn")
@@ -63,7 +64,10 @@ class Points:
         return found
 
     def redraw(self, point: Point, variation: Variation, number: int, attempt: int = 0) -> Point | None:
-        """A point with something else drawn anew, as trial `number` (from 1); None where that cannot be."""
+        """Return a point redrawn with a variation, as trial `number` (from 1).
+
+        None if it cannot be drawn.
+        """
         by = point.problem.draw_settings
         attempt = by.attempt if by.trial is not None else attempt
         try:
@@ -82,8 +86,7 @@ class Points:
     def point_of_sizes(
         self, sizes: Mapping[str, int], number: int, attempt: int, structure: Structure | None = None
     ) -> Point | None:
-        """A point at these sizes, as trial `number` (from 1), drawn in this attempt, all that is drawn with this
-        structure; None where that cannot be."""
+        """Return a point at these sizes, as trial `number` (from 1), or None."""
         case, seed = self.own.problem.case, self.own.problem.seed
         varied = Variation("anywhere" if structure and moves_literals(case) else None, structure=structure)
         try:
@@ -93,7 +96,7 @@ class Points:
         return self._make_point(drawn, number, "drawn")
 
     def branch_point(self, problem: Problem, number: int) -> Point:
-        """A point that was looked for, as trial `number` (from 1)."""
+        """Return the point of a problem that was searched for."""
         return self._make_point(problem, number, "branch")
 
     def _make_point(self, problem: Problem, number: int, kind: TrialKind) -> Point:
@@ -111,7 +114,7 @@ class Points:
 
     @cached_property
     def fixed_sizes(self) -> frozenset[str]:
-        """Those that cannot change: something written out has them."""
+        """The sizes that cannot change, since literals have them."""
         sizes = structural_sizes(self.own.problem, lambda problem: claims_fit(Point(problem, self.engines)))
         return sizes | pinned_sizes(self.own.problem)
 
@@ -120,7 +123,7 @@ class Points:
         return stuck_sizes(self.own.problem)
 
     def nearby_point(self, point: Point, number: int) -> Point:
-        """The point itself for 0; from 1 on, points at which each of its numbers is multiplied by one of its own."""
+        """Return the point for 0, else it with every number scaled."""
         if number == 0:
             return point
         if (key := (id(point), number)) not in self._nearby:
@@ -128,8 +131,10 @@ class Points:
         return self._nearby[key]
 
     def unseen_point(self, number: int, seed: int | None = None, vary: Vary = varied_problem) -> Point | None:
-        """A point at which no run looks: a trial that none has, its literals `varied`; None where the reference does
-        not come as far there as at the case's own numbers. A `seed` of its own instead of the run's."""
+        """Return a point that no run visits, or None.
+
+        Its literals vary. It is usable if the reference completes as many steps as at the own numbers.
+        """
         own = self.own.problem
 
         def point(problem: Problem) -> Point | Fact:
@@ -141,7 +146,7 @@ class Points:
         return found if isinstance(found, Point) else None
 
     def at(self, trial: Trial | None) -> Point:
-        """The point that a comparison is about. Raises LookupError where it was not kept."""
+        """Return the point of a trial. Raises LookupError if it was not kept."""
         if trial is None:
             return self.own
         for point in self.other_points:
@@ -158,10 +163,9 @@ def draw_until(
     held: Callable[[int], Collection[str]] = lambda attempt: (),
     attempts: int = ATTEMPTS,
 ) -> Made | Fact:
-    """Draw trial `number` (from 0) until `make` makes something of it that is no Fact; that, or the last Fact why not.
+    """Draw trial `number` (from 0) until `make` returns no Fact.
 
-    Sizes that do not go together, and whatever else cannot be computed at a drawn point, are drawn again; those
-    that are `held(attempt)` stay.
+    Returns the last Fact if it never does. Sizes that do not match are drawn again, except `held(attempt)`.
     """
     own = case.seed if seed is None else seed
     why: Fact | None = None
@@ -181,7 +185,7 @@ def draw_until(
 
 
 def claims_fit(point: Point) -> bool:
-    """Whether every general claim at the top level has a value there, formulas in the shape of their tensors."""
+    """Return whether all top-level claims have values of the right shape."""
     if not point.is_complete:
         return True
     case, scope = point.problem.case, point.scope(point.last_step)

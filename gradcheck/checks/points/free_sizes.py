@@ -1,4 +1,4 @@
-"""Which sizes of a case can change: asked where drawing all of them at once does not go together."""
+"""Find the sizes of a case that can change."""
 
 from __future__ import annotations
 
@@ -13,22 +13,27 @@ from gradcheck.language.trial_draws import graph_sizes, symbolic_sizes
 
 
 def stuck_sizes(problem: Problem) -> frozenset[str]:
-    """The sizes that cannot change alone: at others the graph cannot be evaluated, all else being the case's own."""
+    """Return sizes that cannot change alone: the graph fails at others."""
     return frozenset(
         word for word in symbolic_sizes(problem.case) if not any(map(_evaluates, _resized_problems(problem, word)))
     )
 
 
 def pinned_sizes(problem: Problem) -> frozenset[str]:
-    """Those of them that a tensor is written out with: at 1 alone broadcasting would hide that they cannot change."""
+    """Return stuck sizes that a literal has.
+
+    At 1, broadcasting would hide that they cannot change.
+    """
     case, sizes = problem.case, problem.sizes
     written = [word for word in symbolic_sizes(case) if literal_of_size(case, sizes[word])]
     return stuck_sizes(problem).intersection(written) if written else frozenset()
 
 
 def structural_sizes(problem: Problem, fits: Callable[[Problem], bool]) -> frozenset[str]:
-    """Of the sizes that the graph alone is written with, those with which a claim means the size of a tensor that is
-    written out: where they change, its shape is another. `fits` says whether all claims have their tensors' shapes."""
+    """Return sizes in the graph only that a claim takes from a literal.
+
+    If such a size changes, the claim's shape is wrong. `fits` checks the shapes of all claims.
+    """
     return frozenset(
         word
         for word in graph_sizes(problem.case)
@@ -37,7 +42,7 @@ def structural_sizes(problem: Problem, fits: Callable[[Problem], bool]) -> froze
 
 
 def literal_of_size(case: Case, size: int) -> str:
-    """The first tensor that the file writes out with this size; "" if there is none."""
+    """Return the first literal with this size; "" if there is none."""
     for name, value in (*case.inputs.items(), *case.constants.items()):
         if value.array is not None and name not in case.shapes and size in value.array.shape:
             return name
@@ -45,7 +50,7 @@ def literal_of_size(case: Case, size: int) -> str:
 
 
 def unvaried_sizes(own: Problem, drawn: Sequence[Problem]) -> list[Fact]:
-    """The symbolic sizes that no trial changes, and the tensor that is written out with each, "" where none is."""
+    """Return a fact for each symbolic size that no trial changes."""
     if not drawn:
         return []
     case, sizes = own.case, own.sizes
@@ -54,7 +59,7 @@ def unvaried_sizes(own: Problem, drawn: Sequence[Problem]) -> list[Fact]:
 
 
 def _resized_problems(problem: Problem, word: str) -> Iterator[Problem]:
-    """The problem drawn with another size for this word, for a few others."""
+    """Yield the problem drawn with a few other sizes for this word."""
     case, own = problem.case, problem.sizes[word]
     low, high = (case.generalize.dims if case.generalize else {}).get(word, (1, own + 2 + own))
     for size in dict.fromkeys((own + 1, 2 * own, own + 2)):
@@ -67,7 +72,7 @@ def _resized_problems(problem: Problem, word: str) -> Iterator[Problem]:
 
 
 def _evaluates(problem: Problem) -> bool:
-    """Whether every entry of the graph has a value."""
+    """Return whether every entry of the graph has a value."""
     try:
         graph_values(problem.case, problem.environment())
     except GradcheckError:

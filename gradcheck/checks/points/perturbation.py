@@ -1,4 +1,4 @@
-"""Other numbers for a problem: near its own, to tell explanations apart, or in place of what the file writes out."""
+"""Change the numbers of a problem: near its own, or for its literals."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
 from gradcheck.language.trial_draws import move_numbers, redraw_literal
 
-#: By how much numbers are multiplied nearby: little enough to stay in most domains, enough to tell explanations apart.
+#: The range of factors: small enough for most domains, large enough to tell explanations apart.
 LOW, HIGH = 0.75, 1.25
 
 
 def scaled_problem(problem: Problem, number: int) -> Problem:
-    """The problem with every number of its inputs and incoming gradients multiplied by a number of its own between LOW
-    and HIGH; zeros stay zeros. `number` counts such problems; the same gives the same."""
+    """Return the problem with each number scaled by a random factor.
+
+    `number` seeds the factors. Zeros stay zeros.
+    """
     generator = stream(problem.seed, "nearby", number)
 
     def moved(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -38,14 +40,14 @@ def scaled_problem(problem: Problem, number: int) -> Problem:
 
 
 def scaled_array(array: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """The array with every element multiplied by a number of its own; integers and booleans as they are."""
+    """Return the array with each element scaled; integers unchanged."""
     if not dtypes.is_differentiable(array.dtype):
         return array
     return np.asarray(wide(array) * generator.uniform(LOW, HIGH, array.shape)).astype(array.dtype)
 
 
 def varied_problem(problem: Problem, generator: np.random.Generator) -> Problem:
-    """The problem with other literals, and other incoming gradients in place of those that the file writes out."""
+    """Return the problem with other literals and literal cotangents."""
 
     def incoming(step: Step, seeds: Mapping[str, np.ndarray | None]) -> dict[str, np.ndarray | None]:
         found = dict(seeds)
@@ -60,8 +62,10 @@ def varied_problem(problem: Problem, generator: np.random.Generator) -> Problem:
 
 
 def with_other_literals(problem: Problem, generator: np.random.Generator) -> Problem:
-    """The problem with other numbers of the same signs in place of those that the file writes out for tensors. What is
-    drawn by an expression may be symmetric, or positive, for good reason, and stays."""
+    """Return the problem with other literals of the same signs.
+
+    Drawn values may be symmetric or positive for a reason, and stay.
+    """
     case = problem.case
 
     def near(arrays: Mapping[str, np.ndarray], values: Mapping[str, Value]) -> dict[str, np.ndarray]:

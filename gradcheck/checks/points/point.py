@@ -1,4 +1,4 @@
-"""A point: a problem with what the engines make of it. Where points are, `points` says."""
+"""A problem with the engines' evaluations; `drawing` creates points."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from gradcheck.language.problem import Problem
 
 
 class Point:
-    """A problem with the engines' evaluations of it, the reference's conditioning, and the names that claims may use.
+    """A problem with evaluations, conditioning and scopes, each computed once.
 
-    Each is computed when first asked for, and kept. `trial` says how the problem was drawn, None for the case's own.
+    `trial` says how the problem was drawn, None for the case's own numbers.
     """
 
     def __init__(
@@ -31,17 +31,17 @@ class Point:
         trial: Trial | None = None,
         evaluations: dict[str, Evaluation] | None = None,
     ) -> None:
-        """`evaluations` are known ones, by the engines' names."""
+        """Take known `evaluations`, by the engines' names."""
         self.problem, self.engines, self.trial = problem, engines, trial
-        self.may_be_off_by_rounding = False  # whether rounding explains what some formula is off by here
+        self.may_be_off_by_rounding = False  # whether rounding explains some formula's error here
         self._evaluations: dict[str, Evaluation] = {} if evaluations is None else evaluations
         self._applications: list[Application] | None = None
         self._scopes: dict[int, Scope] = {}
-        self._same_steps_point: Point | None = None  # the same point of a case whose claims speak of the same steps
-        self._same_graph_point: Point | None = None  # the same point of a case with the same graph
+        self._same_steps_point: Point | None = None  # this point in a case with the same steps
+        self._same_graph_point: Point | None = None  # this point in a case with the same graph
 
     def evaluation(self, engine: Engine) -> Evaluation:
-        """What an engine makes of the problem."""
+        """Return an engine's evaluation of the problem."""
         found = self._evaluations.get(engine.name)
         if found is None:
             found = self._evaluations[engine.name] = self._evaluate(engine)
@@ -52,7 +52,7 @@ class Point:
         return engine.evaluate(self.problem)
 
     def evaluations(self) -> dict[str, Evaluation]:
-        """Those of all engines, by name, the reference's first."""
+        """Return all engines' evaluations by name, the reference's first."""
         return {engine.name: self.evaluation(engine) for engine in self.engines.all}
 
     @property
@@ -62,7 +62,7 @@ class Point:
 
     @cached_property
     def conditioning(self) -> Conditioning:
-        """What rounding explains here."""
+        """The rounding allowances here."""
         if self._same_steps_point is not None:
             return self._same_steps_point.conditioning
         known = None if self._same_graph_point is None else self._same_graph_point.conditioning
@@ -70,24 +70,26 @@ class Point:
 
     @property
     def applications(self) -> list[Application]:
-        """The ops that the graph applies here, through which gradients flow; none where it cannot be computed."""
+        """The differentiable ops of the graph; none if it cannot be evaluated."""
         if self._applications is None:
             self._applications = applications_of(self.problem)
         return self._applications
 
     def record(self, engine: Engine) -> Recorder | None:
-        """The calls of an engine's evaluation, of its tensors; None where there is no record."""
+        """Return the calls of an engine's evaluation, or None."""
         return None
 
     def scope(self, step: int) -> Scope:
-        """What names stand for after a step, by the reference."""
+        """Return the names that claims may use after a step, by the reference."""
         if step not in self._scopes:
             self._scopes[step] = Scope(self.problem, self.want.states[step])
         return self._scopes[step]
 
     def with_claims(self, case: Case) -> Point:
-        """The same point of a case with the same graph and other claims; evaluations are shared, and where steps of
-        derivations are the same, what they come to and what rounding explains, too."""
+        """Return the point with other claims of the same graph.
+
+        Evaluations are shared; with the same steps, scopes and conditioning are too.
+        """
         made = Point(replace(self.problem, case=case), self.engines, self.trial, self._evaluations)
         if case.let == self.problem.case.let:
             made._same_steps_point, made._scopes = self, self._scopes
@@ -96,17 +98,17 @@ class Point:
 
     @property
     def last_step(self) -> int:
-        """The case's last step, which claims at the top level are about."""
+        """The case's last step, which top-level claims are about."""
         return len(self.problem.case.steps) - 1
 
     @property
     def is_complete(self) -> bool:
-        """Whether the reference has run every step."""
+        """True if the reference has run every step."""
         return len(self.want.states) == len(self.problem.case.steps)
 
 
 class CasePoint(Point):
-    """The case's own numbers, where engines that can note which ops they apply to which tensors."""
+    """The case's own numbers, at which engines record their calls."""
 
     _core_record: Recorder | None = None
     _records: dict[str, Recorder] | None = None
@@ -119,7 +121,7 @@ class CasePoint(Point):
         if recorder is None:
             return super()._evaluate(engine)
         found = engine.evaluate(self.problem, recorder=recorder)
-        if recorder.closed:  # what only calls itself an engine of this kind may not have recorded anything
+        if recorder.closed:  # a subclass may not have recorded anything
             self._records = {**(self._records or {}), engine.name: recorder}
             self._core_record = recorder if is_core else self._core_record
         return found

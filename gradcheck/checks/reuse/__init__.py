@@ -1,6 +1,6 @@
-"""Reuse: what an earlier run has computed and this one need not compute again.
+"""Reuse what an earlier run has computed.
 
-`result_cache` keeps results that passed, `reference_answers` what the reference engine has answered about a case, and
-`cached_reference` is an engine that answers from these and imports torch only for what is not known. Keys hold all that
-an answer depends on (`cache/`). A new field of a case or of the options is in the key by itself.
+`result_cache` keeps passing results, `reference_answers` what the reference engine computed for a case, and
+`cached_reference` is an engine that uses these and imports torch only if one is missing. Keys hold everything that an
+answer depends on (`cache/`). A new field of a case or of the options is in the key automatically.
 """

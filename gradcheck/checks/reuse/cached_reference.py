@@ -1,9 +1,8 @@
-"""The reference, of which an earlier run has written down the answers: what it makes of problems, and of ops alone; and
-with them the proofs of a case.
+"""A reference that answers from an earlier run, and proofs with it.
 
-Where somebody's engine takes part, or a case fails, the checks are made anew in every run; but the reference is asked
-the same as the last time, unless the case has changed, and need not even be imported. An answer is known by all that it
-depends on: the graph, the steps and every array of a problem, an op and its arguments. What was raised is not kept.
+If user code takes part, or a case fails, every run checks it again; but the reference computes the same as before
+unless the case changed, and need not even be imported. The key of an answer is everything it depends on: the graph,
+the steps and all arrays of a problem, or an op and its arguments. Errors are not kept.
 """
 
 from __future__ import annotations
@@ -33,21 +32,23 @@ from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.host import Host
 from gradcheck.language.problem import Problem
 
-#: The reference that may be recalled: a define-by-run engine, known by its library, that takes long to import.
+#: The cached reference: a define-by-run engine of a library that imports slowly.
 REFERENCE = "torch"
-#: How far two answers may be apart, relative to their size, that are the same but for rounding in any dtype.
+#: The relative difference up to which answers are equal up to rounding, in any dtype.
 _NEAR = 1e-2
 
 
-def engines_with_cache(options: Options, recalls: bool) -> Engines:
-    """Those of a run, with a reference that is made only when it is needed, if it `recalls`."""
-    return engines_of(replace(options, reference=CachedReference()) if recalls else options)
+def engines_with_cache(options: Options, uses_cache: bool) -> Engines:
+    """Return a run's engines, with a cached reference if `uses_cache`."""
+    return engines_of(replace(options, reference=CachedReference()) if uses_cache else options)
 
 
 @dataclass(frozen=True, slots=True)
 class CachedAnswers:
-    """What a case has been answered before, if anything; whether that is `doubted`, whether what is learned is `wanted`
-    in turn, and `also` where the result of the case is kept."""
+    """The known answers about a case, and which new ones to save.
+
+    `saves_beside_result`: answers are kept although the case's result is.
+    """
 
     answers: bytes | None
     must_recheck: bool
@@ -55,13 +56,12 @@ class CachedAnswers:
     saves_beside_result: bool
 
     def should_save(self, found: CaseResult) -> bool:
-        """Whether answers about a case with this result are to be kept."""
+        """Return whether to keep answers about a case with this result."""
         return self.saves_new and (self.saves_beside_result or not is_cacheable(found))
 
 
 class CachedReference(DefineByRun):
-    """Answers for the engine that `made` is. It is made when it is asked something else than what is known, and for all
-    that is more than a question."""
+    """Answers from the cache, and creates the engine only on a miss."""
 
     name = REFERENCE
 
@@ -72,7 +72,7 @@ class CachedReference(DefineByRun):
 
     @property
     def real_engine(self) -> DefineByRun:
-        """The engine itself; to make it costs no case its time or its memory."""
+        """The engine; creating it costs no case time or memory."""
         if self._engine is None:
             with pause_time_limit(), pause_memory_limit():
                 found: Any = resolve_engine(self.name)
@@ -83,7 +83,7 @@ class CachedReference(DefineByRun):
 
     @contextmanager
     def deferred_session(self, dtype: np.dtype) -> Iterator[None]:
-        """The engine's session, as soon as there is an engine."""
+        """Enter the engine's session as soon as the engine exists."""
         with ExitStack() as stack:
             self._enter = lambda made: stack.enter_context(made.session(dtype))
             stack.callback(setattr, self, "_enter", None)
@@ -91,17 +91,15 @@ class CachedReference(DefineByRun):
                 self._enter(self._engine)
             yield
 
-    # Questions
+    # Cached calls
 
     def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
-        """As the engine does."""
         found: Evaluation = self.answer(lambda: problem_key(problem), lambda: self.real_engine.evaluate(problem))
         return found
 
     def pull_back(
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
     ) -> list[Pullback]:
-        """As the engine does."""
         found: list[Pullback] = self.answer(
             lambda: ops_key(applications, cotangents, dtype),
             lambda: self.real_engine.pull_back(applications, cotangents, dtype),
@@ -109,20 +107,17 @@ class CachedReference(DefineByRun):
         return found
 
     def forward_values(self, problem: Problem) -> list[Mapping[str, np.ndarray]]:
-        """As the engine does."""
         found: list[Mapping[str, np.ndarray]] = self.answer(
             lambda: b"forward" + problem_key(problem), lambda: self.real_engine.forward_values(problem)
         )
         return found
 
-    def answer(self, question: Callable[[], bytes], ask: Callable[[], Any]) -> Any:
-        """What was found the last time for the same question about the case that is being checked, or what is found by
-        asking now: of whatever the case is checked by."""
-        return ask() if self._store is None else self._store.answer(question, ask)
+    def answer(self, question: Callable[[], bytes], compute: Callable[[], Any]) -> Any:
+        """Return the cached answer to a question, or compute it."""
+        return compute() if self._store is None else self._store.answer(question, compute)
 
     def check_with(self, known: CachedAnswers, check: Callable[[], CaseResult]) -> tuple[CaseResult, bytes | None]:
-        """What the check of a case finds, with the answers that are known about it; and all that it needed, where there
-        are new ones, and they are wanted."""
+        """Check a case with known answers; return new ones to save, or None."""
         self._store = book = _AnswerStore(known.answers, known.must_recheck)
         try:
             found = check()
@@ -131,7 +126,7 @@ class CachedReference(DefineByRun):
         learned = book.packed_answers() if book.is_new and known.should_save(found) else None
         return (with_cache_mismatch(found) if book.differs else found), learned
 
-    # More than questions
+    # Calls of the engine itself
 
     def __copy__(self) -> DefineByRun:
         return copy(self.real_engine)
@@ -178,14 +173,16 @@ class CachedReference(DefineByRun):
         return self.real_engine.second_order(problem, step, probes)
 
 
-def cached_answer(reference: Engine, question: Callable[[], bytes], ask: Callable[[], Any]) -> Any:
-    """What there is to ask, unless a reference that is recalled knows the answer to the question."""
-    return reference.answer(question, ask) if isinstance(reference, CachedReference) else ask()
+def cached_answer(reference: Engine, question: Callable[[], bytes], compute: Callable[[], Any]) -> Any:
+    """Return a cached reference's answer to the question, or compute it."""
+    return reference.answer(question, compute) if isinstance(reference, CachedReference) else compute()
 
 
 class _AnswerStore:
-    """The answers about one case: those that were known, and those that this run has needed. Where they are doubted,
-    all are asked for, and it is seen whether one `differs`."""
+    """The known answers about one case, and those of this run.
+
+    If they must be rechecked, all are computed, and `differs` tells whether any changed.
+    """
 
     def __init__(self, known: bytes | None, doubted: bool) -> None:
         self._known, self._doubted, self.differs = unpack_as(known or b"", dict) or {}, doubted, False
@@ -194,11 +191,11 @@ class _AnswerStore:
 
     @property
     def is_new(self) -> bool:
-        """Whether there is anything that was not known."""
+        """True if any answer was not known."""
         return bool(self._learned)
 
-    def answer(self, question: Callable[[], bytes], ask: Callable[[], Any]) -> Any:
-        """What is known, or what whoever is asked says."""
+    def answer(self, question: Callable[[], bytes], compute: Callable[[], Any]) -> Any:
+        """Return the known answer, or compute it."""
         known = None
         if self._known and (digest := question()) in self._known:
             known = Packer().unpack(self._known[digest])
@@ -206,21 +203,21 @@ class _AnswerStore:
                 self._used[digest] = self._known[digest]
                 return known
         with _noting_warnings() as warned:
-            found = ask()
+            found = compute()
         self.differs |= known is not None and not _agree_roughly(known, found)
         if not warned and not _contains_error(found):
             self._learned.append((question, found))
         return found
 
     def packed_answers(self) -> bytes:
-        """All that was needed, and nothing else."""
+        """Return all answers that were used, and no others."""
         learned = {question(): Packer().pack(found) for question, found in self._learned}
         return Packer().pack({**self._used, **learned})
 
 
 @contextmanager
 def _noting_warnings() -> Iterator[list[bool]]:
-    """Whether anybody was warned meanwhile: that is told in the report, and would not be the next time."""
+    """Record whether the block warned: a cached answer would not."""
     known, warned = warnings.showwarning, list[bool]()
 
     def hear(*about: Any, **further: Any) -> None:
@@ -235,14 +232,14 @@ def _noting_warnings() -> Iterator[list[bool]]:
 
 
 def _contains_error(found: Any) -> bool:
-    """Whether an error is part of the answer: what is behind it stays in this process."""
+    """Return whether an error is part of the answer; it is not kept."""
     if isinstance(found, Evaluation):
         return found.error is not None or any(state.error is not None for state in found.states)
     return any(isinstance(one, Pullback) and one.error is not None for one in found)
 
 
 def _agree_roughly(known: Any, found: Any) -> bool:
-    """Whether two answers are the same, but for what rounding may do to numbers."""
+    """Return whether two answers are equal up to rounding."""
     if not isinstance(found, Evaluation) and not all(isinstance(one, (Pullback, Mapping)) for one in found):
         return bool(known == found)
     some, others = dict(_numbers(known)), dict(_numbers(found))
@@ -272,7 +269,7 @@ def _is_near(some: np.ndarray | None, other: np.ndarray | None) -> bool:
 
 
 def problem_key(problem: Problem) -> bytes:
-    """All that an evaluation depends on: nothing that a case claims, nor where it stands."""
+    """Return the key of everything that an evaluation depends on."""
     steps = [(s.action, tuple(s.roots), s.retain_graph, s.names, s.raises) for s in problem.case.steps]
     graph = [(name, claim.expr) for name, claim in problem.case.graph.items()]
     arrays = [list(some.items()) for some in (problem.inputs, problem.constants, *problem.seeds, *problem.forwards)]
@@ -280,7 +277,10 @@ def problem_key(problem: Problem) -> bytes:
 
 
 def ops_key(applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype) -> bytes:
-    """All that gradients of ops alone depend on, which arguments are one and the same array included."""
+    """Return the key of everything that gradients of ops depend on.
+
+    That includes which arguments are one array.
+    """
     plain = [replace(one, recorded=None) for one in applications]
     places = [list(map(id, arrays(one.args, one.kwargs))) for one in plain]
     alike = [[dict(zip(reversed(some), range(len(some)), strict=True))[one] for one in some] for some in places]
@@ -288,7 +288,7 @@ def ops_key(applications: Sequence[Application], cotangents: Sequence[Cotangents
 
 
 def claims_key(problem: Problem, claims: Sequence[tuple[str, Claim]]) -> bytes:
-    """All that a proof depends on: the problem, with all that its case says, and the claims."""
+    """Return the key of everything that a proof depends on."""
     return _digest((problem, [(name, claim.text, claim.expr) for name, claim in claims]))
 
 

@@ -1,9 +1,8 @@
-"""Results that an earlier run came to under just the same circumstances, and that need not be computed again.
+"""Passing results of an earlier run under the same circumstances.
 
-Whole results are kept, of cases in which nothing failed, where nobody takes part but engines that are known by
-gradcheck's own files and the versions of libraries. Somebody's engine is asked in every run, and so is whoever fails:
-why it does is worth knowing afresh. The key holds the case as it was read, every choice that may count, and the
-cache's own: see `gradcheck.cache`.
+Whole results are kept of cases in which nothing failed, if all engines are identified by gradcheck's own files and
+library versions. User engines and failing cases run every time: the reason of a failure is computed afresh. The key
+holds the case as read, every relevant option, and the cache's own key (see `gradcheck.cache`).
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from gradcheck.facts import fact
 from gradcheck.language.case import Case, CaseOrErrors
 from gradcheck.language.problem import Problem
 
-#: Choices that change no result that is kept: how a run is made, and what is said of its results afterwards. Every
-#: other field of `Options` is in the key, and whether a baseline asks for agreement. (The day decides of expected
-#: failures alone, which are not kept.)
+#: Options that change no kept result: how a run works, and what is done with its results. Every other field of
+#: `Options` is in the key, and whether a baseline measures agreement. (The date decides expected failures only, which
+#: are not kept.)
 NOT_IN_THE_KEY = frozenset(
     ("jobs", "in_workers", "executor", "maxfail", "shrink", "baseline", "fail_on_drift", "overrides", "cache", "today")
 )
-#: Results are written so many at a time, and at the end.
+#: How many results are written at a time.
 _BATCH_SIZE = 1_000
 _KEPT = ("passed", "skipped", "unsupported")
 
@@ -36,12 +35,11 @@ Kind = TypeVar("Kind")
 
 
 class ResultCache:
-    """The cases of a run: which results are `known`, by their place in the work; and those that it finds out, which it
-    is told one by one, and keeps."""
+    """The cached results of a run by index, and the new ones."""
 
     def __init__(self, cache: Cache, options: Options, work: Sequence[CaseOrErrors]) -> None:
         self._cache = cache
-        self._is_local = options.executor is None  # what others compute, they do in surroundings of their own
+        self._is_local = options.executor is None  # executors compute in another environment
         self._keys = dict(self._keys_of(work, options))
         kept = cache.find(self._keys.values())
         found = {at: unpack_as(kept[key], CaseResult) for at, key in self._keys.items() if key in kept}
@@ -54,8 +52,10 @@ class ResultCache:
         self._new: dict[bytes, bytes] = {}
 
     def _keys_of(self, work: Sequence[CaseOrErrors], options: Options) -> Iterator[tuple[int, bytes]]:
-        """An expected failure has none: it fails, or it should no longer be expected. Somebody's own code is asked in
-        every run."""
+        """Yield the key of each case that may be cached, with its index.
+
+        Expected failures and user code are checked in every run.
+        """
         transport = Packer()
         of_all = None if options.overrides else _key_text(options, self._cache)
         for at, case in enumerate(work):
@@ -66,7 +66,7 @@ class ResultCache:
                     yield at, self._cache.key(asked, packed)
 
     def record(self, at: int, found: CaseResult) -> CaseResult:
-        """A result that was computed: as it is, unless what was known says otherwise."""
+        """Store a computed result; return it, or a mismatch with the cache."""
         key = self._keys.get(at)
         if key is None or not self._is_local:
             return found
@@ -76,24 +76,24 @@ class ResultCache:
         if written is not None:
             self._new[key] = written
         elif differs:
-            self._new[key] = b""  # which is read as nothing
+            self._new[key] = b""  # no result
         if len(self._new) >= _BATCH_SIZE:
             self.keep()
         return with_cache_mismatch(found) if differs else found
 
     def keep(self) -> None:
-        """Write what was found out since the last time."""
+        """Write results that are not written yet."""
         self._cache.store(self._new, self._used)
         self._new, self._used = {}, []
 
 
 def _key_text(options: Options, cache: Cache) -> bytes | None:
-    """All that is asked of a case beside what it says; None where nothing may be kept."""
+    """Return the options' part of the key; None if nothing may be kept."""
     return options_key(options) if has_known_engines(options, cache) else None
 
 
 def has_known_engines(options: Options, cache: Cache) -> bool:
-    """Whether nobody takes part but who is known, by what the cache's keys hold."""
+    """Return whether the cache's keys identify all engines."""
     libraries = libraries_of((*options.engines, options.reference))
     return libraries is not None and cache.covers_libraries(libraries)
 
@@ -103,7 +103,7 @@ def is_picked_for_recheck(part: float) -> bool:
 
 
 def options_key(options: Options) -> bytes:
-    """All that may count, as text."""
+    """Return all options that may change a result, as text."""
     chosen = {one.name: getattr(options, one.name) for one in fields(options) if one.name not in NOT_IN_THE_KEY}
     measured = options.baseline is not None and options.baseline.measures_drift
     return repr(sorted({**chosen, "engines": tuple(options.engines), "measured": measured}.items())).encode()
@@ -113,20 +113,19 @@ def options_key(options: Options) -> bytes:
 
 
 def is_cacheable(found: CaseResult) -> bool:
-    """Where nothing failed, nor got lost; a result that holds what engines recorded is for this process alone."""
+    """Return whether nothing failed, and no records of engines are in it."""
     return found.status in _KEPT and not found.incomplete and all(c.operation is None for c in found.comparisons)
 
 
 def _packed_result(found: CaseResult) -> bytes | None:
-    """Without the case, which whoever looks for it has, and the numbers that were compared, which are shown of failures
-    alone."""
+    """Return the result without its case and arrays."""
     lean = tuple(_without_arrays(c) for c in found.comparisons)
     whole = replace(found, comparisons=lean, cached=True, seconds=0.0, case=None)
     return _if_packed(Packer(left=(Problem,)), whole)
 
 
 def _if_packed(transport: Packer, thing: Any) -> bytes | None:
-    """Return the bytes of a case or a result; None where there are none: the case is then checked in every run."""
+    """Return the bytes; None if it cannot be packed."""
     try:
         return transport.pack(thing)
     except Exception:
@@ -140,10 +139,10 @@ def _without_arrays(c: Comparison) -> Comparison:
 
 
 def unpack_as(kept: bytes, kind: type[Kind]) -> Kind | None:
-    """None for what is no such thing."""
+    """Return an object of this class; None if the bytes are none."""
     try:
         found = Packer().unpack(kept)
-    except Exception:  # whatever pickle raises; entries are signed, so it can be nobody's trick
+    except Exception:  # whatever pickle raises; entries are signed, so unpickling is safe
         return None
     return found if isinstance(found, kind) else None
 
@@ -152,7 +151,7 @@ def unpack_as(kept: bytes, kind: type[Kind]) -> Kind | None:
 
 
 def _outcome(found: CaseResult) -> Any:
-    """All of a result but what was measured, which may differ in the last bits."""
+    """Return all of a result but measured numbers."""
     return (
         found.status,
         found.reason,
@@ -167,7 +166,7 @@ def _comparable_fields(c: Comparison) -> Any:
 
 
 def with_cache_mismatch(found: CaseResult) -> CaseResult:
-    """The result of a case of which something else had been kept."""
+    """Return the result as a crash: the cache has another one."""
     hint = "remove .gradcheck_cache, and report it: something that results depend on was not seen"
     error = Failure("cache", fact("cache_differs"), found.place, hint)
     return replace(found, status="crashed", errors=(*found.errors, error))

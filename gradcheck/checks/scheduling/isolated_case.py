@@ -1,4 +1,4 @@
-"""One case on its own: whatever happens to it, it has a result, and costs itself alone. Prints nothing."""
+"""Check one case alone; it always has a result. Prints nothing."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ def check_isolated(
     engines: Engines,
     further: Mapping[str, ResultExtra] | None = None,
 ) -> CaseResult:
-    """Return the result of one case, whatever happens; a KeyboardInterrupt alone passes through.
+    """Return the result of one case; only KeyboardInterrupt passes through.
 
-    `further` adds, by name, what is told of a case beyond its verdict. What libraries warn of meanwhile is part of it.
+    `further` adds extras to the verdict, by name. Warnings of libraries are part of the result.
     """
-    ear = WarningRecorder([])
-    with capture_warnings(ear):
+    recorder = WarningRecorder([])
+    with capture_warnings(recorder):
         found = _check_within_limits(case, options, engines, further or {})
-    return replace(found, warnings=tuple(ear.warnings)) if ear.warnings else found
+    return replace(found, warnings=tuple(recorder.warnings)) if recorder.warnings else found
 
 
 def _check_within_limits(
@@ -51,7 +51,7 @@ def _check_within_limits(
         found = case_result(case, options, "invalid", errors=(_invalid_failure(error),))
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # an engine that exits does not exit us
+    except BaseException as error:  # an engine's exit must not end this process
         found = crashed_result(case, options, error)
     finally:
         end_fork()
@@ -59,14 +59,14 @@ def _check_within_limits(
 
 
 def crashed_result(case: Case, options: Options, error: BaseException) -> CaseResult:
-    """The result of a case that broke, by what nobody expected, or by a limit."""
+    """Return the result of a case that crashed or exceeded a limit."""
     return case_result(case, options, "crashed", errors=(failure_of(error, case.place),))
 
 
 def _with_extras(
     found: CaseResult, case: Case, options: Options, engines: Engines, further: Mapping[str, ResultExtra]
 ) -> CaseResult:
-    """The result with what is told beyond it, as far as that can be."""
+    """Return the result with extras, as far as they succeed."""
     told, lost = [found], list(found.incomplete)
     for part, add in further.items():
 
@@ -79,14 +79,14 @@ def _with_extras(
 
 
 def _with_output(found: CaseResult, engines: Engines) -> CaseResult:
-    """The same with what engines have printed, where there are any that are listened to."""
+    """Return the result with the printed text of engines that capture it."""
     printed = {engine.name: engine.output.take() for engine in engines.tested if hasattr(engine, "output")}
     printed = {name: text for name, text in printed.items() if text.strip()}
     return replace(found, output={**found.output, **printed}) if printed else found
 
 
 def _with_conventions(found: CaseResult, engines: Engines) -> CaseResult:
-    """The same with what engines do otherwise by design, as far as they were found out."""
+    """Return the result with the conventions of engines."""
     asked = (
         (engine.name, (*conventions(engine), *_other_subgradients(found, engine.name))) for engine in engines.tested
     )
@@ -95,7 +95,7 @@ def _with_conventions(found: CaseResult, engines: Engines) -> CaseResult:
 
 
 def _other_subgradients(found: CaseResult, engine: str) -> Iterator[Fact]:
-    """The ops whose subgradient an engine chooses otherwise where there is no derivative."""
+    """Yield the ops whose subgradient the engine chooses differently."""
     ops = (
         c.operation.application.op.name
         for c in found.comparisons
@@ -110,7 +110,7 @@ def _invalid_failure(error: InvalidCase) -> Failure:
 
 
 def unreadable_result(errors: Sequence[InvalidCase]) -> CaseResult:
-    """The result of a file that could not be read, or not all of it; "crashed" where gradcheck crashed on it."""
+    """Return the result of a file with errors; "crashed" if gradcheck crashed."""
     place = errors[0].place
     failures = tuple(_invalid_failure(error) for error in errors)
     status: CaseStatus = "crashed" if any(isinstance(error, Crash) for error in errors) else "invalid"

@@ -1,7 +1,7 @@
-"""A run's cases by way of an executor: processes of this machine, or whatever else takes functions and calls them.
+"""Run cases by an executor: local processes, or the user's own.
 
-Cases go out in chunks, so many at a time, and results come back as they are ready; neither decides what is found. Where
-a chunk is lost, its cases are asked again one by one: the one that is lost again has cost itself alone.
+Cases are sent in chunks, and results return as they are ready; neither changes a result. If a chunk is lost, its
+cases are sent again one by one: one that is lost again is the culprit.
 """
 
 from __future__ import annotations
@@ -38,22 +38,24 @@ from gradcheck.facts import fact
 from gradcheck.forks import reporting
 from gradcheck.language.case import Case, CaseOrErrors
 
-#: The most cases that go out together; and how many chunks each worker should get, so that none ends much later.
+#: The largest chunk, and the chunks each worker should get, so that all end together.
 _CHUNK, _CHUNKS = 16, 8
-#: Chunks that are out at a time: of our own workers for each, of another executor together.
+#: Chunks sent at a time: for each local worker, or for another executor in all.
 _IN_FLIGHT_PER_WORKER, _IN_FLIGHT_REMOTE = 2, 64
 
 _KILLED = "compiled code did it, of an engine or of a library, or the system, for want of memory"
 _EXITED = "the code of an engine, or of a library, did it: by os._exit(), or by exit() in C"
 
-#: Where in the run a case stands, and the case.
+#: A case with its index in the run.
 Numbered = tuple[int, Case]
 
 
 @dataclass(frozen=True, slots=True)
 class ParallelPlan:
-    """Who works (`make` again makes another, should that one break), how many chunks are out at a time, of how many
-    cases; what workers have from the beginning, which need not be sent; and what the reference has answered before."""
+    """The executor of a run, and how cases are sent to it.
+
+    `shared` objects exist in workers from the start. `answers` are the reference's cached ones.
+    """
 
     make_executor: Callable[[], Executor]
     max_in_flight: int
@@ -62,12 +64,12 @@ class ParallelPlan:
     answers: ReferenceAnswers | None = None
 
 
-#: Makes the engines of the run in this process, which needs them only where something fails.
+#: Creates the run's engines in this process, which needs them only for failures.
 MakeEngines = Callable[[], Engines]
 
 
 def preload(options: Options) -> None:
-    """Have the modules imported that workers will need, while this process does something else."""
+    """Import the modules that workers will need, in the background."""
     start_fork_server(_modules(options))
 
 
@@ -83,8 +85,12 @@ def _modules(options: Options, reference: bool = True) -> list[str]:
 def plan_run(
     work: Sequence[CaseOrErrors], options: Options, engines: MakeEngines, answers: ReferenceAnswers | None = None
 ) -> ParallelPlan | None:
-    """How the run is to be divided; None where it is not. Where there are `answers` of the reference about every case,
-    nobody begins by making it. Raises UsageError for an executor that there is not."""
+    """Return how to distribute the run; None to run it in this process.
+
+    With complete `answers` of the reference, no worker imports it first.
+
+    Raises UsageError for an unknown executor.
+    """
     number = sum(isinstance(item, Case) for item in work)
     recalled = answers is not None and answers.is_complete
     if options.executor is not None:
@@ -100,7 +106,7 @@ def plan_run(
     if options.limits_time and can_fork():
         own = engines()
         if isinstance(own.reference, CachedReference) and not recalled:
-            _ = own.reference.real_engine  # once, and not in every process
+            _ = own.reference.real_engine  # once, not in every process
         shared = (own, *own.all_with_overrides, *(item for item in work if isinstance(item, Case)))
         return ParallelPlan(lambda: WorkerPool(1, forked=shared), _IN_FLIGHT_PER_WORKER, 1, shared, answers)
     return None
@@ -113,7 +119,7 @@ def _size(number: int, chunks: int) -> int:
 def run_in_parallel(
     work: Sequence[CaseOrErrors], options: Options, engines: MakeEngines, plan: ParallelPlan
 ) -> Iterator[tuple[int, CaseResult]]:
-    """Each result with its place in the work, as they come."""
+    """Yield each result with its index, in the order of arrival."""
     cases = [(place, item) for place, item in enumerate(work) if isinstance(item, Case)]
     yield from ((place, unreadable_result(item)) for place, item in enumerate(work) if not isinstance(item, Case))
     division = _ParallelRun(options, engines, plan)
@@ -124,7 +130,7 @@ def run_in_parallel(
 
 
 class _ParallelRun:
-    """A run that is divided: what is out, and who has it."""
+    """A distributed run, and the chunks in flight."""
 
     def __init__(self, options: Options, engines: MakeEngines, plan: ParallelPlan) -> None:
         self.options, self.engines, self.plan = options, engines, plan
@@ -134,9 +140,9 @@ class _ParallelRun:
         self.in_flight: dict[Future[bytes], list[Numbered]] = {}
 
     def results(self, chunks: Sequence[list[Numbered]]) -> Iterator[tuple[int, CaseResult]]:
-        """As they come."""
+        """Yield results with their index."""
         waiting = deque(chunks)
-        suspects: deque[list[Numbered]] = deque()  # that must be alone, so that it is known who is to blame
+        suspects: deque[list[Numbered]] = deque()  # sent alone, to find the culprit
         while waiting or suspects or self.in_flight:
             while waiting and not suspects and len(self.in_flight) < self.plan.max_in_flight:
                 self._send(waiting.popleft())
@@ -160,13 +166,13 @@ class _ParallelRun:
     def _send(self, chunk: list[Numbered]) -> None:
         try:
             cases = self.transport.pack([(case, self._cached_answers(case)) for _, case in chunk])
-        except Exception as error:  # of one of the cases, which is then alone to blame
+        except Exception as error:  # one of the cases cannot be sent
             lost: Future[bytes] = Future()
             lost.set_exception(error)
             self.in_flight[lost] = chunk
             return
         if isinstance(self.executor, WorkerPool):
-            limit = self.options.of(chunk[0][1]).timeout  # a chunk is one case where there is any
+            limit = self.options.of(chunk[0][1]).timeout  # with a limit, a chunk is one case
             self.in_flight[self.executor.submit_within(limit, check_chunk, self.settings, cases)] = chunk
             return
         try:
@@ -200,7 +206,7 @@ def _hint(error: ProcessEnded) -> str:
 
 
 class _CasesAndEngines(Sequence[Any]):
-    """What a worker shares with us: its cases, and behind them the engines, which are made when they are asked for."""
+    """The objects that a worker shares: its cases, then engines, made late."""
 
     def __init__(self, cases: list[Case], engines: MakeEngines) -> None:
         self._cases, self._engines = cases, engines
@@ -217,7 +223,10 @@ class _CasesAndEngines(Sequence[Any]):
 
 
 def _settings(options: Options, shared: Sequence[Any]) -> bytes:
-    """What a worker must know of the run. Raises UsageError where an engine cannot be sent."""
+    """Return the run's settings for workers.
+
+    Raises UsageError if an engine cannot be sent.
+    """
     known = _drift_settings(options.baseline)
     asked = replace(
         options, jobs=1, in_workers=False, executor=None, shrink=None, maxfail=None, baseline=known, cache=None
@@ -233,26 +242,26 @@ def _settings(options: Options, shared: Sequence[Any]) -> bytes:
 
 
 def _drift_settings(known: Baseline | None) -> Baseline | None:
-    """Whether drift is measured, which is all that a worker needs of it."""
+    """Return a baseline that only says whether drift is measured."""
     return None if known is None else Baseline(known.file, measures_drift=known.measures_drift)
 
 
 # In a worker ------------------------------------------------------------------------------------------
 
-#: Cases change settings of libraries: in one process there is never more than one at a time, whoever calls.
+#: Cases change settings of libraries, so a process checks one at a time.
 _ONE_AT_A_TIME = threading.Lock()
-#: The settings that were read last, and what they came to.
+#: The settings that were read last, with their options and engines.
 _last_settings: tuple[bytes, Options, Engines] | None = None
 
 
 def warm_up(settings: bytes) -> None:
-    """Load what every case needs, so that it costs none of them its time."""
+    """Load what every case needs, so that no case pays for it."""
     with _ONE_AT_A_TIME:
         _load_settings(settings)
 
 
 def check_chunk(settings: bytes, cases: bytes) -> bytes:
-    """The results of some cases, each with what the reference was asked that was not known."""
+    """Return the results of some cases, with new answers of the reference."""
     with _ONE_AT_A_TIME, reporting():
         options, engines = _load_settings(settings)
         items = Packer(worker_processes.inherited_objects).unpack(cases)
@@ -265,6 +274,6 @@ def check_chunk(settings: bytes, cases: bytes) -> bytes:
 def _load_settings(settings: bytes) -> tuple[Options, Engines]:
     global _last_settings
     if _last_settings is None or _last_settings[0] != settings:
-        options, engines, recalls = Packer(worker_processes.inherited_objects).unpack(settings)
-        _last_settings = settings, options, engines or engines_with_cache(options, recalls)
+        options, engines, uses_cache = Packer(worker_processes.inherited_objects).unpack(settings)
+        _last_settings = settings, options, engines or engines_with_cache(options, uses_cache)
     return _last_settings[1], _last_settings[2]

@@ -1,6 +1,6 @@
-"""A run: which cases, one after the other, and what is told of them beyond their verdicts. Prints nothing.
+"""Run cases in order, with caches, baselines, shrinking. Prints nothing.
 
-What computes is imported where something is to be computed: a run of which everything is known does without.
+Modules that compute are imported only when something must be computed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gradcheck.language.loader import load
 
 
 class Selected(Protocol):
-    """Cases, and the errors of files, as `load` gives them."""
+    """The cases and errors of files, as `load` returns them."""
 
     @property
     def cases(self) -> tuple[Case, ...]: ...
@@ -39,7 +39,7 @@ class Selected(Protocol):
 
 Path = str | os.PathLike[str]
 Source = Path | Case | Selected | Iterable[Path | Case]
-#: Told each result, and how many there will be in all.
+#: Called with each result, and the number of all results.
 OnResult = Callable[[CaseResult, int], object]
 
 #: Statuses that count towards `maxfail`.
@@ -50,19 +50,20 @@ _FAILING = ("failed", "crashed", "invalid", "xpassed")
 def run(
     source: Source, options: Options | None = None, *, on_result: OnResult | None = None, **choices: Any
 ) -> RunResult:
-    """Check cases: paths of files, folders and `FILE::NAME`, or cases, or what `load` returned.
+    """Check cases: paths of files, folders and `FILE::NAME`, or Case objects.
 
-    What is done is said by `options`, or by its fields as keywords: `run("cases", engines=["core"], rtol=1e-6)`; see
-    `Options`. `on_result` is called with each result and how many there will be in all.
+    Also accepts the return value of `load`. `options`, or its fields as keywords, select what is done: `run("cases",
+    engines=["core"], rtol=1e-6)`; see `Options`. `on_result` is called with each result and the number of all
+    results.
 
-    Raises UsageError for choices that make no sense; for what a case does, nothing: it is in the result. After a
-    KeyboardInterrupt what has finished is returned, with `interrupted` set.
+    Raises UsageError for invalid options. Errors of a case are in its result. After a KeyboardInterrupt the finished
+    results are returned, with `interrupted` set.
     """
     start = time.perf_counter()
     chosen = Options(**choices) if options is None else replace(options, **choices)
     engines = cache(lambda: _make_engines(chosen))
     if not chosen.uses_workers and chosen.cache is None:
-        engines()  # what is wrong with them is told at once
+        engines()  # report their errors at once
     work = _in_file_order(_select_cases(source))
     results: list[CaseResult] = []
     early: dict[int, CaseResult] = {}
@@ -88,7 +89,7 @@ def run(
 def _with_cases(
     arrived: Iterator[tuple[int, CaseResult]], work: Sequence[CaseOrErrors], options: Options
 ) -> Iterator[tuple[int, CaseResult]]:
-    """Each result with its case, in the dtype that the run asks for: most come without."""
+    """Yield each result with its case, in the run's dtype."""
     for at, found in arrived:
         case = work[at]
         if isinstance(case, Case) and found.case is None:
@@ -99,7 +100,7 @@ def _with_cases(
 def _cached_and_computed(
     work: Sequence[CaseOrErrors], options: Options, engines: Callable[[], Engines]
 ) -> Generator[tuple[int, CaseResult], None, None]:
-    """Each result with its place in the work: those that are known from earlier runs, and those that are found out."""
+    """Yield each result with its index: cached ones, then computed ones."""
     if options.cache is None:
         yield from _computed_results(work, options, engines)
         return
@@ -121,7 +122,7 @@ def _cached_and_computed(
 def _computed_results(
     work: Sequence[CaseOrErrors], options: Options, engines: Callable[[], Engines]
 ) -> Generator[tuple[int, CaseResult], None, None]:
-    """Each result with its place in the work: one after another here, or by others as they come."""
+    """Yield each result with its index, computed here or by an executor."""
     from gradcheck.checks.reuse.reference_answers import open_answers
 
     with open_answers(work, options) as answers:
@@ -149,8 +150,10 @@ def _make_engines(options: Options) -> Engines:
 def _in_work_order(
     arrived: Iterator[tuple[int, CaseResult]], early: dict[int, CaseResult], options: Options
 ) -> Iterator[CaseResult]:
-    """The results in the order of the work, until `maxfail` of them have failed; meanwhile `early` has those whose turn
-    has not come."""
+    """Yield results in the order of the cases, up to `maxfail` failures.
+
+    `early` holds results whose turn has not come.
+    """
     place = failed = 0
     for at, found in arrived:
         early[at] = options.apply_baseline(found)
@@ -166,7 +169,7 @@ def _in_work_order(
 def _with_reproductions(
     done: Sequence[tuple[CaseOrErrors, CaseResult]], options: Options, make: Callable[[], Engines], effort: ShrinkEffort
 ) -> list[CaseResult]:
-    """The results, some of those that failed with a smaller case that fails in the same way."""
+    """Return results, some failures with a smallest reproduction."""
     results = [found for _, found in done]
     if not any(found.status in ("failed", "crashed") for found in results):
         return results
@@ -190,7 +193,7 @@ def _with_reproductions(
 
 
 def environment() -> dict[str, str]:
-    """The versions that a result depends on."""
+    """Return the versions that a result depends on."""
     torch: Any = sys.modules.get("torch")
     known = {"python": platform.python_version(), "numpy": np.__version__}
     try:
@@ -220,7 +223,7 @@ def _select_cases(source: Source) -> Selected:
 
 
 def _in_file_order(selected: Selected) -> list[CaseOrErrors]:
-    """Cases, and for each file that has errors all of them, as they stand in the files."""
+    """Return cases, and each file's errors together, in file order."""
     broken: dict[str, list[InvalidCase]] = {}
     for error in selected.errors:
         broken.setdefault(error.place.file, []).append(error)

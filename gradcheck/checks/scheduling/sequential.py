@@ -1,4 +1,4 @@
-"""Cases one after another, in this process: what a run does, and each of its workers with its share."""
+"""Check cases one after another in this process, or in a worker."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gradcheck.language.case import Case, CaseOrErrors
 def run_sequentially(
     work: Sequence[CaseOrErrors], options: Options, engines: Engines, answers: ReferenceAnswers | None = None
 ) -> Iterator[CaseResult]:
-    """The result of each, by the reference's `answers` as far as there are any."""
+    """Yield the result of each case, by cached answers if there are any."""
     check = make_checker(options, engines)
     with engine_sessions(options, engines):
         for item in work:
@@ -35,7 +35,7 @@ def run_sequentially(
 def check_with_answers(
     engines: Engines, known: CachedAnswers | None, check: Callable[[], CaseResult]
 ) -> tuple[CaseResult, bytes | None]:
-    """What the check of a case finds, and what the reference was asked that was not known, where that matters."""
+    """Check a case; return new answers of the reference, or None."""
     reference = engines.reference
     if known is None or not isinstance(reference, CachedReference):
         return check(), None
@@ -43,7 +43,7 @@ def check_with_answers(
 
 
 def make_checker(options: Options, engines: Engines) -> Callable[[CaseOrErrors], CaseResult]:
-    """What makes a result of a case."""
+    """Return a function from a case to its result."""
     further = _result_extras(options)
     limited = bool(options.override_values("memory"))
 
@@ -58,7 +58,7 @@ def make_checker(options: Options, engines: Engines) -> Callable[[CaseOrErrors],
 
 
 def _result_extras(options: Options) -> dict[str, ResultExtra]:
-    """What is told of cases beyond their verdicts; imported only where it was asked for."""
+    """Return the extras of results; imported only if requested."""
     chosen: dict[str, ResultExtra] = {}
     if options.derived:
         from gradcheck.checks.independence import note_derived
@@ -73,8 +73,10 @@ def _result_extras(options: Options) -> dict[str, ResultExtra]:
 
 @contextmanager
 def engine_sessions(options: Options, engines: Engines) -> Iterator[None]:
-    """Every engine's settings as most cases want them, so that they are changed twice in a run and not twice a case;
-    and the limit to the memory that cases may take."""
+    """Enter every engine's session and the memory limit, once a run.
+
+    Each case would otherwise change the settings twice.
+    """
     dtype = dtypes.BY_NAME[options.dtype or "float64"]
     with ExitStack() as stack:
         for engine in set(engines.all_with_overrides):

@@ -1,7 +1,7 @@
-"""The smallest reproduction: a failing case made smaller, step by step, as long as it fails in the same way.
+"""Shrink a failing case to the smallest one that fails in the same way.
 
-Delta debugging (Zeller and Hildebrandt 2002) on what a case is made of: operations, tensors, sizes, numbers. This room
-knows how to write and change cases, and runs them by a function that it is given; it must not know how claims are
-checked or why they fail. A new way to make a case smaller is a function in `moves`, which yields smaller cases, the
-smallest first, and an entry in the table of `shrinker`.
+This is delta debugging (Zeller and Hildebrandt 2002) on operations, tensors, sizes and numbers. This room writes and
+changes cases, and runs them by a given function; it does not know how claims are checked or why they fail. A new
+simplification is a function in `simplifications` that yields smaller cases, the smallest first, and an entry in the
+table of `shrinker`.
 """

@@ -1,4 +1,4 @@
-"""A problem as a case of its own, every number written out; and that case with one part of it changed."""
+"""A problem as a case with literals only, and edits of that case."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gradcheck.language.problem import Problem
 
 
 def pin(problem: Problem) -> Case:
-    """The same case with literal inputs, constants and incoming gradients, at these sizes."""
+    """Return the case with literals for all inputs and incoming gradients."""
     case, dtype = problem.case, problem.dtype
     steps = tuple(
         replace(
@@ -42,7 +42,7 @@ def pin(problem: Problem) -> Case:
 
 
 def literal(array: np.ndarray, dtype: np.dtype, *, leaf: bool) -> Value:
-    """An array as a file of this dtype gives it; with a dtype of its own where it would get another."""
+    """Return an array as a value of a file of this dtype."""
     floating = dtypes.is_differentiable(array.dtype)
     plain = array.dtype == dtype if leaf or floating else array.dtype in (np.int64, np.bool_)
     return Value(array=array, dtype="" if plain else array.dtype.name)
@@ -53,7 +53,7 @@ def _root(seed: np.ndarray | None, dtype: np.dtype) -> Value | None:
 
 
 def count_operations(case: Case) -> int:
-    """How many ops the graph's expressions apply."""
+    """Return how many ops the graph applies."""
     return sum(isinstance(node, Call) for claim in case.graph.values() for node in claim.expr.walk())
 
 
@@ -61,7 +61,7 @@ def count_operations(case: Case) -> int:
 
 
 def values_of(case: Case) -> dict[str, Any]:
-    """The forward values of a pinned case, as far as they can be computed: by name arrays, sizes, tuples of arrays."""
+    """Return the forward values of a pinned case, up to an error."""
     values: dict[str, Any] = dict(case.dims)
     for name, value in (*case.inputs.items(), *case.constants.items()):
         values[name] = np.asarray(value.array)
@@ -75,7 +75,7 @@ def values_of(case: Case) -> dict[str, Any]:
 
 
 def value_of(expr: Expr, values: Mapping[str, Any]) -> Any:
-    """What an expression comes to; None where it comes to nothing."""
+    """Return an expression's value; None if it has none."""
     try:
         return evaluate(expr, values)
     except GradcheckError:
@@ -86,12 +86,12 @@ def value_of(expr: Expr, values: Mapping[str, Any]) -> Any:
 
 
 def with_entry(case: Case, name: str, expr: Expr) -> Case:
-    """Another expression for one entry of the graph."""
+    """Return the case with another expression for an entry."""
     return replace(case, graph={**case.graph, name: Claim.of(expr)})
 
 
 def with_leaf(case: Case, name: str, array: np.ndarray) -> Case:
-    """A tensor given by its numbers: an input if it can have a gradient, else a constant."""
+    """Return the case with a tensor as an input, or else a constant."""
     dtype = dtypes.BY_NAME[case.dtype]
     if dtypes.is_differentiable(array.dtype):
         return replace(case, inputs={**case.inputs, name: literal(array, dtype, leaf=True)})
@@ -99,12 +99,12 @@ def with_leaf(case: Case, name: str, array: np.ndarray) -> Case:
 
 
 def with_step(case: Case, index: int, step: Step) -> Case:
-    """Another step in place of the one with this index."""
+    """Return the case with another step at this index."""
     return replace(case, steps=(*case.steps[:index], step, *case.steps[index + 1 :]))
 
 
 def fresh_name(case: Case) -> str:
-    """A name that nothing has yet: `t0`, `t1`, …"""
+    """Return an unused name: `t0`, `t1`, …"""
     taken = {*case.inputs, *case.constants, *case.graph, *case.let, *case.dims}
     return next(name for name in (f"t{number}" for number in range(len(taken) + 1)) if name not in taken)
 
@@ -114,7 +114,7 @@ def fresh_name(case: Case) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GivenTensor:
-    """A tensor that a case gives by its numbers, and where: among its inputs, its constants, or a step's roots."""
+    """A tensor that a case gives by its numbers."""
 
     section: Literal["inputs", "constants", "roots"]
     name: str
@@ -123,7 +123,7 @@ class GivenTensor:
 
 
 def given_tensors(case: Case) -> Iterator[GivenTensor]:
-    """Every tensor that can be made simpler."""
+    """Yield every tensor that can be simplified."""
     for name, value in case.inputs.items():
         yield GivenTensor("inputs", name, value)
     for name, value in case.constants.items():
@@ -135,7 +135,7 @@ def given_tensors(case: Case) -> Iterator[GivenTensor]:
 
 
 def with_tensor_value(case: Case, old: GivenTensor, value: Value) -> Case:
-    """Another value in place of one of `given`."""
+    """Return the case with another value for a tensor."""
     if old.section == "roots":
         step = case.steps[old.step]
         return with_step(case, old.step, replace(step, roots={**step.roots, old.name: value}))
@@ -144,13 +144,15 @@ def with_tensor_value(case: Case, old: GivenTensor, value: Value) -> Case:
 
 
 def count_numbers(case: Case) -> int:
-    """How many numbers a case gives."""
+    """Return how many numbers a case gives."""
     return sum(int(np.size(one.value.array)) for one in given_tensors(case) if one.value.array is not None)
 
 
 def with_arrays(case: Case, change: Callable[[np.ndarray], np.ndarray], sizes: Mapping[int, int]) -> Case:
-    """Every array changed, those of later forwards too; and by `sizes` (old to new) the sizes that have names. What
-    comes to no array, such as an incoming gradient that cannot be computed, stays."""
+    """Return the case with every array and the named sizes changed.
+
+    Incoming gradients that cannot be computed stay.
+    """
     dtype = dtypes.BY_NAME[case.dtype]
 
     def changed(value: Value, *, leaf: bool = True) -> Value:

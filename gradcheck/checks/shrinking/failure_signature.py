@@ -1,4 +1,4 @@
-"""In which way a case fails, so that a smaller one is held to failing in the same way; and the case with only that."""
+"""The way a case fails, so that a smaller case fails in the same way."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ from gradcheck.facts import Fact
 from gradcheck.language.case import Case, Claim, Generalize, Step, Value
 from gradcheck.language.trial_draws import can_vary_in_trials
 
-#: What cannot be tried over and over.
+#: Errors that cannot be tried repeatedly.
 _NOT_REPEATABLE = ("timeout", "memory")
-#: What is the file's own mistake, in one entry that is known.
+#: Errors of the file itself, in a known entry.
 _MISTAKES = ("refused", "root_of_many", "root_of_none", "step_refused")
-#: Facts whose `error` is a kind of error, not what it said.
+#: Facts whose `error` is a kind of error.
 _OF_ERRORS = ("raised", "claim_raised", "step_raised")
-#: Facts whose `text` is what an op says of its arguments, in which numbers are sizes.
+#: Facts whose `text` is an op's message about its arguments, in which numbers are sizes.
 _SAID_BY_OPS, _NUMBER = ("forward_raised", "step_raised"), re.compile(r"\d+")
-#: What is said of a difference in numbers only because of where it was found.
+#: Facts that only tell where a difference was found.
 _WHEREABOUTS = ("not_at_other_numbers",)
 
 
 @dataclass(frozen=True, slots=True)
 class FailureSignature:
-    """The `kind` of claim that fails (None: the case as a whole), `how` (kinds of facts or errors, an op), of whom;
-    for a claim of the file also which one it is, and whether it fails `elsewhere` alone, not at the case's own numbers.
+    """The way a case fails: the kind of claim, details and the engine.
+
+    `kind` is None for the case as a whole. `details` are kinds of facts or errors, or an op. For a claim of the file,
+    `tensor` and `formula` identify it, and `is_of_trial`: it fails only away from the case's own numbers.
     """
 
     kind: ClaimKind | None
@@ -40,12 +42,12 @@ class FailureSignature:
 
     @property
     def is_claim(self) -> bool:
-        """Whether it is the file's own statement that fails, and not an engine."""
+        """True if a statement of the file fails, not an engine."""
         return self.kind is not None and self.kind.is_stated_by_file
 
 
 def signature_of(result: CaseResult) -> FailureSignature | None:
-    """None for a case that does not fail, or in no way that could be tried again."""
+    """Return the signature of a result; None if it cannot be repeated."""
     if result.status not in ("failed", "crashed"):
         return None
     if result.errors:
@@ -67,7 +69,7 @@ def _error_signature(failure: Failure) -> FailureSignature | None:
 
 
 def _raised(found: Fact) -> Iterator[str]:
-    """What was raised: an exception's type, or what an op found fault with, whatever the sizes."""
+    """Yield an exception's type, or an op's message without sizes."""
     for name, value in found.data:
         if isinstance(value, Fact):
             yield from _raised(value)
@@ -78,17 +80,16 @@ def _raised(found: Fact) -> Iterator[str]:
 
 
 def causes_of(result: CaseResult) -> frozenset[str]:
-    """The kinds of mistakes that are known to explain what fails, in a result that was looked into."""
+    """Return the kinds of diagnosed mistakes of a result."""
     lead = main_failure_of(result)
     found = lead.diagnoses if lead is not None else ()
     return frozenset(d.kind for d in found if d.confidence)
 
 
 def main_failure_of(result: CaseResult) -> Comparison | None:
-    """The failed comparison that says most, the case's own numbers before those of trials.
+    """Return the failed comparison that says most, own numbers first.
 
-    Gradients of gradients and forward mode are left out: a case file alone does not ask for them; and steps of a
-    derivation, which claim nothing by themselves.
+    Second order and forward mode are left out, since a file alone does not enable them; so are steps of a derivation.
     """
     failed = [c for c in result.comparisons if c.status == "failed" and _is_asked_for(c)]
     return min(failed, key=lambda c: (c.what.rank, c.what.is_stated_by_file, c.trial is not None), default=None)
@@ -100,7 +101,7 @@ def _is_asked_for(c: Comparison) -> bool:
 
 
 def _failure_details(c: Comparison) -> tuple[str, ...]:
-    """The op whose rule is wrong, or what kind of difference there is."""
+    """Return the op with a wrong rule, or the kind of difference."""
     if c.operation is not None:
         error = c.operation.mine.error
         return (c.operation.application.op.name, *([error.kind] if error is not None else ()))
@@ -110,10 +111,10 @@ def _failure_details(c: Comparison) -> tuple[str, ...]:
 
 
 def _kinds(found: Fact) -> Iterator[str]:
-    """The kinds of a fact and of those in it, and the kinds of errors that these speak of."""
+    """Yield the kinds of a fact, its parts and their errors."""
     yield found.kind
     for name, value in found.data:
-        if isinstance(value, Fact) and found.kind != "claim_raised":  # which says no more in other words
+        if isinstance(value, Fact) and found.kind != "claim_raised":  # its parts repeat it
             yield from _kinds(value)
         elif name == "error" and found.kind in _OF_ERRORS:
             yield str(value)
@@ -123,7 +124,7 @@ def _kinds(found: Fact) -> Iterator[str]:
 
 
 def without_other_claims(case: Case, signature: FailureSignature) -> Case:
-    """The case with nothing said but what fails with this signature."""
+    """Return the case with the failing claim only."""
     kept = replace(
         case,
         name=f"{case.name}, smallest"[:200],
@@ -144,7 +145,7 @@ def without_other_claims(case: Case, signature: FailureSignature) -> Case:
     if kind is None or not kind.is_stated_by_file:
         return replace(kept, let={}, tolerance={})
     if case.generalize is None and kind.is_general and not can_vary_in_trials(case):
-        kept = replace(kept, generalize=Generalize())  # which goes without saying
+        kept = replace(kept, generalize=Generalize())  # implied by the kind of claim
     if kind is ClaimKind.FORMULA:
         return replace(kept, formulas=_first(case.formulas, signature))
     if kind is ClaimKind.WRONG_FORMULA:
@@ -156,13 +157,13 @@ def without_other_claims(case: Case, signature: FailureSignature) -> Case:
 
 
 def _first(claims: Mapping[str, tuple[Claim, ...]], signature: FailureSignature) -> dict[str, tuple[Claim, ...]]:
-    """The formula that fails, once."""
+    """Return the failing formula, once."""
     chosen = tuple(claim for claim in claims.get(signature.tensor, ()) if claim.text == signature.formula)
     return {signature.tensor: chosen[:1]}
 
 
 def _stated(level: Case | Step, kind: ClaimKind, signature: FailureSignature) -> dict[str, Any]:
-    """Of what is stated after a step, or for the last, the check or the known numbers that fail."""
+    """Return the failing check or stated numbers of a level."""
     if kind is ClaimKind.CHECK:
         return {"checks": tuple(claim for claim in level.checks if claim.text == signature.formula)}
     section = "values" if kind is ClaimKind.EXPECTED_VALUE else "expected"

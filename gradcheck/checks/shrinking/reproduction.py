@@ -1,4 +1,4 @@
-"""The smallest reproductions of failing cases: where the search starts, where it may end, and what is made of it."""
+"""Find smallest reproductions of failing cases, and write them."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ from gradcheck.language.loader import load_text
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw
 
-#: A case of more numbers is not written out.
+#: Larger cases are not written.
 MAX_NUMBERS = 20_000
 
 
 def explaining_options(options: Options) -> Options:
-    """The same checks and what they are explained by, without anything that is suggested."""
+    """Return the options with explanations, without suggestions."""
     return replace(options, corrected=False, power=False, derived=False)
 
 
 def verdict_options(options: Options) -> Options:
-    """The same checks, of which only the verdict counts."""
+    """Return the options for verdicts only."""
     oracle = "none" if options.oracle == "auto" else options.oracle
     return replace(options, explained=False, oracle=oracle, power=False, derived=False)
 
 
 class ReproductionSearch:
-    """Looks for the smallest cases that fail as those of one run do."""
+    """Searches the smallest cases that fail as those of a run do."""
 
     def __init__(self, options: Options, engines: Engines, check: Check) -> None:
         self.options, self.engines, self.check = options, engines, check
@@ -59,8 +59,10 @@ class ReproductionSearch:
     def find_all(
         self, pairs: Sequence[tuple[Case, CaseResult]], effort: ShrinkEffort
     ) -> tuple[dict[str, Reproduction], dict[str, list[Failure]]]:
-        """Those of the first cases that fail, by their ids; unasked, one of those that fail in the same way, and only
-        what is complete. And how the search itself failed, where it did."""
+        """Return reproductions of the first failures, and errors of the search.
+
+        By default one for each signature, and only complete ones.
+        """
         left: float = effort.total_candidates
         found: dict[str, Reproduction] = {}
         lost: dict[str, list[Failure]] = {}
@@ -84,7 +86,7 @@ class ReproductionSearch:
     def _find_in_time(
         self, case: Case, result: CaseResult, budget: CandidateBudget, lost: list[Failure]
     ) -> Reproduction | None:
-        """What `find` finds, in the time that one case may take."""
+        """Return what `find` finds, within a case's time limit."""
         found: list[Reproduction | None] = []
 
         def look() -> None:
@@ -95,7 +97,7 @@ class ReproductionSearch:
         return found[0] if found else None
 
     def find(self, case: Case, result: CaseResult, budget: CandidateBudget) -> Reproduction | None:
-        """The smallest case found within the budget that fails as `result` does; None where none is smaller."""
+        """Return the smallest case that fails as `result`; None if none does."""
         signature = signature_of(result)
         if signature is None:
             return None
@@ -103,21 +105,21 @@ class ReproductionSearch:
         start = next((c for c in self._starts(case, result, signature) if shrinker.fails(c)), None)
         if start is None:
             return None
-        if signature.kind is ClaimKind.FORMULA:  # of other formulas, numbers say nothing of why
+        if signature.kind is ClaimKind.FORMULA:  # another formula may fail for other reasons
             known = self.check(start, True)
             shrinker.signature, shrinker.causes = signature_of(known) or signature, causes_of(known)
         found = shrinker.smallest(start)
         if not self._is_smaller(found, case):
             return None
         made = self._reproduction(found, signature, shrinker.complete)
-        if made is None:  # a quick check does not see what is a convention, at a kink that numbers were rounded to
+        if made is None:  # rounded numbers may be at a kink, where only a full check finds the convention
             careful = Shrinker(signature, lambda candidate, _: self.check(candidate, True), budget)
             found = careful.smallest(start)
             made = self._reproduction(found, signature, careful.complete) if self._is_smaller(found, case) else None
         return made
 
     def _reproduction(self, found: Case, signature: FailureSignature, complete: bool) -> Reproduction | None:
-        """As it is read back from its text; None where that does not fail in the same way."""
+        """Return it as loaded from its text; None if it fails differently."""
         text = write(found)
         read, errors = load_text(text, str(folder_of(found.place.file) / "smallest.yaml"))
         if errors:
@@ -125,14 +127,14 @@ class ReproductionSearch:
         again = self.check(read[0], True)
         if signature_of(again) != signature:
             return None
-        if found.implementations:  # its file will stand elsewhere
+        if found.implementations:  # the file will be in another folder
             moved = replace(found, implementations=tuple(map(with_absolute_paths, found.implementations)))
             written = python_reproduction(moved, again, self.options, self.engines)
             return Reproduction(write(moved), count_operations(found), written, complete=complete)
         return Reproduction(text, count_operations(found), self._in_python(read[0], again), complete=complete)
 
     def _starts(self, case: Case, result: CaseResult, signature: FailureSignature) -> Iterator[Case]:
-        """The failure with every number written out; else, as where it lies in no number, the case without the rest."""
+        """Yield the failure with literals only, then the case without the rest."""
         applied = self.options.apply(case)
         if signature.kind is not ClaimKind.WRONG_FORMULA:
             problem = self._problem(applied, result)
@@ -141,7 +143,7 @@ class ReproductionSearch:
         yield without_unused(without_other_claims(applied, signature))
 
     def _problem(self, case: Case, result: CaseResult) -> Problem | None:
-        """The numbers at which it failed: the case's own or a trial's."""
+        """Return the numbers of the failure: own ones or a trial's."""
         lead = main_failure_of(result)
         try:
             if lead is not None and lead.trial is not None and lead.trial.problem is not None:
@@ -151,7 +153,7 @@ class ReproductionSearch:
             return None
 
     def _is_smaller(self, found: Case, case: Case) -> bool:
-        """Whether it says less than the case did: fewer operations, or fewer numbers."""
+        """Return whether it has fewer operations or fewer numbers."""
         if count_operations(found) < count_operations(case):
             return True
         try:
@@ -162,7 +164,7 @@ class ReproductionSearch:
         return sum(after) < before
 
     def _in_python(self, case: Case, result: CaseResult) -> str:
-        """For an engine that is somebody's Tensor class, the case in a few lines of Python."""
+        """Return the case as Python, for a user's Tensor class."""
         lead = main_failure_of(result)
         named = [e for e in self.engines.tested if lead is None or lead.engine == e.name]
         engines = [e for e in named if isinstance(e, TensorClassEngine)]
@@ -179,8 +181,10 @@ def _numbers(problem: Problem) -> int:
 
 
 def snippet(case: Case, engine: TensorClassEngine, lead: Comparison | None) -> str:
-    """The case in the class's own words, with the gradient that the lead is about; empty where it takes more than
-    constructors, calls and backward passes."""
+    """Return the case in the class's own API, with the right gradient.
+
+    "" if it needs more than constructors, calls and backward passes.
+    """
     wanted = None if lead is None or lead.want_array is None else (lead.tensor, lead.want_array)
     try:
         with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), quiet():

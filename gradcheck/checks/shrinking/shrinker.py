@@ -1,4 +1,4 @@
-"""The loop: every way to make a case smaller, over and over, until none leads further or the budget is spent."""
+"""Apply all simplifications until none helps or the budget is spent."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.case_writer import write
 
-#: Yields smaller cases, each by one step, those first with which most is won.
+#: Yields smaller cases by one step, those that gain most first.
 Simplification = Callable[[Case], Iterator[Case]]
 #: `check(case, thorough)` runs a case and never raises; unless `thorough`, without explaining failures.
 Check = Callable[[Case, bool], CaseResult]
 
-#: The most that can be won first.
+#: Those that gain most first.
 SIMPLIFICATIONS: tuple[Simplification, ...] = (
     drop_unused,
     fewer_steps,
@@ -44,23 +44,23 @@ SIMPLIFICATIONS: tuple[Simplification, ...] = (
     plain_dtype,
     simpler_numbers,
 )
-#: Those that leave what a claim is about as it is.
+#: Those that keep the meaning of a general claim.
 GENERAL_CLAIM_SIMPLIFICATIONS: tuple[Simplification, ...] = (drop_unused, smaller_sizes, simpler_numbers)
-#: Known numbers belong to the inputs that they were computed for; what nothing refutes fails at any.
+#: Stated numbers belong to their inputs; an unrefuted formula fails at any numbers.
 KNOWN_NUMBER_SIMPLIFICATIONS: tuple[Simplification, ...] = (drop_unused,)
 
-#: So many ops, or so many numbers, cost as much again as a candidate does at least.
+#: The ops, or numbers, that cost as much as a minimal candidate.
 _OPS, _NUMBERS = 5, 1_000
 
 
 class CandidateBudget:
-    """How many candidates may be tried, counted in those of the smallest size; larger ones count for more."""
+    """The number of candidates to try; larger ones count for more."""
 
     def __init__(self, candidates: float) -> None:
         self.candidates, self.spent = candidates, 0.0
 
     def spend(self, case: Case) -> bool:
-        """Count a candidate; False where nothing was left for it."""
+        """Count a candidate; return False if none was left."""
         if self.spent >= self.candidates:
             return False
         self.spent += 1 + count_operations(case) / _OPS + count_numbers(case) / _NUMBERS
@@ -68,16 +68,16 @@ class CandidateBudget:
 
 
 class Shrinker:
-    """Makes one case smaller, as long as it fails with the same signature."""
+    """Shrinks one case while it fails with the same signature."""
 
     def __init__(self, signature: FailureSignature, check: Check, budget: CandidateBudget) -> None:
         self.signature, self.check, self.budget = signature, check, budget
-        self.causes: frozenset[str] | None = None  # the mistakes that may explain the failure, where that is asked
-        self.complete = True  # whether nothing was left to try when the budget was spent
+        self.causes: frozenset[str] | None = None  # the diagnosed mistakes that must stay the same, if any
+        self.complete = True  # whether the search ended before its budget
         self._tried: set[str] = set()
 
     def smallest(self, case: Case) -> Case:
-        """Where all moves end, or the budget."""
+        """Return the case that no simplification shrinks further."""
         moves = self._simplifications()
         progress = True
         while progress and self.complete:
@@ -96,7 +96,7 @@ class Shrinker:
         return KNOWN_NUMBER_SIMPLIFICATIONS
 
     def _apply_repeatedly(self, case: Case, move: Simplification) -> Case:
-        """As far as one move leads."""
+        """Apply one simplification as often as it helps."""
         while True:
             with quiet():
                 smaller = next((candidate for candidate in self._candidates(case, move) if self.fails(candidate)), None)
@@ -105,7 +105,10 @@ class Shrinker:
             case = smaller
 
     def _candidates(self, case: Case, move: Simplification) -> Iterator[Case]:
-        """What a move makes of a case, while the budget lasts. Only what is written out can be cut and changed."""
+        """Yield the candidates of a move within the budget.
+
+        Only literals can be cut and changed.
+        """
         values = (*case.inputs.values(), *case.constants.values())
         if move is not drop_unused and any(value.array is None for value in values):
             return
@@ -116,12 +119,12 @@ class Shrinker:
             yield candidate
 
     def fails(self, case: Case) -> bool:
-        """Whether a case, not tried before, fails in the same way."""
+        """Return whether a case, not tried before, fails in the same way."""
         if not case.graph:
             return False
         try:
             text = write(case)
-        except (GradcheckError, ValueError, TypeError):  # a number that the dtype does not hold, say
+        except (GradcheckError, ValueError, TypeError):  # such as a number out of the dtype's range
             return False
         if text in self._tried:
             return False
@@ -132,7 +135,10 @@ class Shrinker:
         return self.causes is None or self._is_explained_alike(causes_of(self.check(case, True)))
 
     def _is_explained_alike(self, causes: frozenset[str]) -> bool:
-        """By one of the same mistakes, or by none; a constant factor has other names at other sizes."""
+        """Return whether a mistake is shared, or none is known.
+
+        A constant factor has other names at other sizes.
+        """
         if not self.causes or not causes:
             return not self.causes and not causes
         return "factor" in self.causes or not self.causes.isdisjoint(causes)

@@ -1,4 +1,4 @@
-"""Ways to make a case smaller: without what leads nowhere, entries, steps, parts of expressions; at simpler numbers."""
+"""Simplifications of a case: graph, steps, expressions, sizes and numbers."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from gradcheck.language.case import Case, Claim, Step, Value
 from gradcheck.language.expr.nodes import Call, Expr, Name
 from gradcheck.language.expr.traverse import free_names, gradient_names, postorder, replace_part, substitute
 
-#: Entries of a graph, and parts of an expression, that are looked at one by one.
+#: How many entries of a graph, and parts of an expression, are tried.
 _MOST = 60
 
 
 def drop_unused(case: Case) -> Iterator[Case]:
-    """`without_unused` as a way to make a case smaller."""
+    """Yield `without_unused`."""
     yield without_unused(case)
 
 
 def without_unused(case: Case) -> Case:
-    """The case with the entries, leaves and sizes alone that roots and claims depend on."""
+    """Return the case with only what roots and claims depend on."""
     needed = _claimed(case)
     let = _reachable(case.let, needed)
     graph = _reachable(case.graph, needed)
@@ -52,7 +52,7 @@ def without_unused(case: Case) -> Case:
 
 
 def _claimed(case: Case) -> set[str]:
-    """The names that roots and claims speak of."""
+    """Return the names that roots and claims use."""
     tensors = [root for step in case.steps for root in (*step.roots, *step.values, *step.expected)]
     tensors += [*case.values, *case.expected, *case.formulas, *case.wrong_formulas]
     claims = [c for section in (case.formulas, case.wrong_formulas) for listed in section.values() for c in listed]
@@ -68,7 +68,7 @@ def _names_in(claim: Claim) -> set[str]:
 
 
 def _reachable(claims: Mapping[str, Claim], needed: set[str]) -> dict[str, Claim]:
-    """The claims that are needed; what these need is added."""
+    """Return the needed claims; add what they need to `needed`."""
     for name, claim in reversed(list(claims.items())):
         if name in needed:
             needed |= _names_in(claim)
@@ -85,7 +85,7 @@ def _remaining(step: Step, inputs: Mapping[str, Value], graph: Mapping[str, Clai
 
 
 def earlier_roots(case: Case) -> Iterator[Case]:
-    """The backward pass from an entry further up, the first that there is."""
+    """Yield backward passes from an earlier entry, the first ones first."""
     if len(case.steps) != 1 or len(case.graph) < 2:
         return
     values = values_of(case)
@@ -100,7 +100,7 @@ def earlier_roots(case: Case) -> Iterator[Case]:
 
 
 def entries_as_numbers(case: Case) -> Iterator[Case]:
-    """An entry given as a number, the last that can be."""
+    """Yield the case with an entry as a literal, the last ones first."""
     values = values_of(case)
     for name in list(reversed(list(case.graph)))[:_MOST]:
         value = values.get(name)
@@ -111,7 +111,7 @@ def entries_as_numbers(case: Case) -> Iterator[Case]:
 
 
 def drop_aliases(case: Case) -> Iterator[Case]:
-    """An entry that is but another name for a tensor, left out."""
+    """Yield the case without an entry that only renames a tensor."""
     for name, claim in case.graph.items():
         if not isinstance(claim.expr, Name):
             continue
@@ -131,7 +131,7 @@ def _renamed(claim: Claim, name: str, other: Name) -> Claim:
 
 
 def fewer_steps(case: Case) -> Iterator[Case]:
-    """One step, or one root, less."""
+    """Yield the case without one step, or one root."""
     for index, step in enumerate(case.steps):
         if len(case.steps) > 1:
             yield without_unused(replace(case, steps=case.steps[:index] + case.steps[index + 1 :]))
@@ -145,7 +145,7 @@ def fewer_steps(case: Case) -> Iterator[Case]:
 
 
 def small_parts(case: Case) -> Iterator[Case]:
-    """A long expression replaced by a part of it: of the smallest, of twice the size, and so on."""
+    """Yield long expressions replaced by a part, small ones first."""
     for name, claim in list(case.graph.items())[:_MOST]:
         parts = _calls_by_size(claim.expr)
         at = 1
@@ -155,7 +155,7 @@ def small_parts(case: Case) -> Iterator[Case]:
 
 
 def _calls_by_size(root: Expr) -> list[Expr]:
-    """Every call in an expression, those of the fewest calls first."""
+    """Return every call in an expression, by its number of calls."""
     sizes: dict[int, int] = {}
     found: list[Expr] = []
     for node in postorder(root):
@@ -167,7 +167,7 @@ def _calls_by_size(root: Expr) -> list[Expr]:
 
 
 def simpler_parts(case: Case) -> Iterator[Case]:
-    """A part of an expression replaced by one of its own parts, or given as a number."""
+    """Yield parts replaced by their own parts, or by literals."""
     values = values_of(case)
     fresh = fresh_name(case)
     for name, claim in list(case.graph.items())[:_MOST]:
@@ -189,7 +189,7 @@ def simpler_parts(case: Case) -> Iterator[Case]:
 
 
 def smaller_sizes(case: Case) -> Iterator[Case]:
-    """Every axis of one size cut to a smaller one."""
+    """Yield the case with every axis of one size cut."""
     arrays = [one.value.array for one in given_tensors(case) if one.value.array is not None]
     sizes = sorted({size for array in arrays for size in np.shape(array) if size > 1}, reverse=True)
     for size in sizes:
@@ -206,19 +206,19 @@ def _cut(case: Case, size: int, smaller: int) -> Case:
 
 
 def simpler_numbers(case: Case) -> Iterator[Case]:
-    """One tensor's numbers replaced by small integers, or rounded."""
+    """Yield one tensor with small integers, or rounded numbers."""
     for one in given_tensors(case):
         array = one.value.array
         if array is None or not dtypes.is_differentiable(array.dtype):
             continue
         rounded = (_rounded(array, digits) for digits in (0, 1, 2))
         for simpler in (count_up(array), np.ones_like(array), *rounded):
-            if _text_length(simpler) < _text_length(array):  # of integers, none is plainer than others
+            if _text_length(simpler) < _text_length(array):  # integers are all equally simple
                 yield with_tensor_value(case, one, replace(one.value, array=simpler))
 
 
 def integers(case: Case) -> Iterator[Case]:
-    """Whole numbers of inputs and incoming gradients without the decimal point, which changes nothing else."""
+    """Yield integral inputs and cotangents without a decimal point."""
     for one in given_tensors(case):
         array = one.value.array
         if one.section == "constants" or one.value.dtype or array is None or array.dtype.kind not in "fV":
@@ -229,7 +229,7 @@ def integers(case: Case) -> Iterator[Case]:
 
 
 def plain_dtype(case: Case) -> Iterator[Case]:
-    """In float64."""
+    """Yield the case in float64."""
     if case.dtype != "float64" and not case.dtype.startswith("complex"):
         yield with_arrays(replace(case, dtype="float64"), _in_double, {})
 
@@ -239,19 +239,22 @@ def _in_double(array: np.ndarray) -> np.ndarray:
 
 
 def count_up(array: np.ndarray) -> np.ndarray:
-    """1, 2, 3, … 9, 1, … in the array's shape and dtype."""
+    """Return 1, 2, 3, … 9, 1, … in the array's shape and dtype."""
     return (np.arange(array.size) % 9 + 1).reshape(array.shape).astype(array.dtype)
 
 
 def _rounded(array: np.ndarray, digits: int) -> np.ndarray:
-    """Rounded, but what is not 0 never to 0, where functions have their kinks and poles."""
+    """Return rounded numbers; nonzero ones stay nonzero.
+
+    Kinks and poles are at 0.
+    """
     double = wide(array)
     rounded = np.asarray(np.round(double, digits))
     return np.where((rounded == 0) & (double != 0), np.sign(double) * 10.0**-digits, rounded + 0.0).astype(array.dtype)
 
 
 def _text_length(array: np.ndarray) -> int:
-    """About how many characters it takes."""
+    """Return roughly how many characters the numbers take."""
     double = wide(array) if array.dtype.kind == "V" else array
     if dtypes.is_differentiable(array.dtype) and array.dtype.kind != "c" and np.all(double == np.round(double)):
         return array.size * (1 if np.all((double >= 0) & (double < 10)) else 4)
