@@ -10,7 +10,7 @@ from benchmarks.exam.graph import Item, case_of
 from benchmarks.exam.tools import Verdict, gradcheck
 from gradcheck import run
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.result import FAILING_STATUSES, CaseResult
+from gradcheck.checks.result import CaseResult
 from gradcheck.language.loader import load_text
 
 #: So many wrong formulas stand beside the right ones.
@@ -43,6 +43,4 @@ def _beside(items: Sequence[Item]) -> CaseResult:
 
 def _failed(found: CaseResult) -> set[tuple[str, str]]:
     """Tensor and text of every formula that fails somewhere."""
-    return {
-        (c.tensor, c.formula) for c in found.comparisons if c.what is ClaimKind.FORMULA and c.status in FAILING_STATUSES
-    }
+    return {(c.tensor, c.formula) for c in found.comparisons if c.what is ClaimKind.FORMULA and c.is_failing}

@@ -7,26 +7,23 @@ agreed, so that drift is noticed.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from gradcheck.checks.drift import agreements, drifted_claims
-from gradcheck.checks.result import FAILING_STATUSES, CaseResult, Comparison, Failure, RunResult
+from gradcheck.checks.result import CaseResult, Comparison, Failure, RunResult
 from gradcheck.errors import CodeNotAllowed
-from gradcheck.facts import fact
-
-_FAILING = ("crashed", "invalid", "failed", "xpassed")
+from gradcheck.facts import Fact, fact
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class KnownClaim:
     """A claim that fails in a case, or the kind of an error.
 
-    An error has its kind as `what`; an invalid file has the error's text as `formula`.
-    """
+    An error has its kind as `what`; an invalid file has the error's text as `formula`."""
 
     what: str
     tensor: str = ""
@@ -44,8 +41,7 @@ class KnownClaim:
 class Baseline:
     """Known failures and agreements by case id, and the file with them.
 
-    Ids are relative to the folder of `file`. `measures_drift` is set where a run compares agreements.
-    """
+    Ids are relative to the folder of `file`. `measures_drift` is set where a run compares agreements."""
 
     file: str
     claims: Mapping[str, frozenset[KnownClaim]] = field(default_factory=dict)
@@ -63,8 +59,7 @@ class Baseline:
         """Return the result with its known failures and its drift applied.
 
         The status becomes `xfailed` if exactly the known claims fail, and `xpassed` if some of them pass now. Any
-        other failure leaves it unchanged. Drift is added to the result, and fails it with `fail_on_drift`.
-        """
+        other failure leaves it unchanged. Drift is added to the result, and fails it with `fail_on_drift`."""
         id = self.key(found.id)
         judged = self._apply_known(found, self.claims.get(id))
         drift = drifted_claims(found, self.agreement.get(id, {}))
@@ -76,7 +71,7 @@ class Baseline:
         return replace(judged, status="failed", known=None, errors=(*judged.errors, *errors))
 
     def _apply_known(self, found: CaseResult, known: frozenset[KnownClaim] | None) -> CaseResult:
-        if not known or found.status not in ("passed", *_FAILING):
+        if not known or not (found.status == "passed" or found.is_failing):
             return found
         now = failing_claims(found)
         gone = sorted(claim.name for claim in known - now if _is_checked(claim, found))
@@ -100,8 +95,7 @@ class Baseline:
         """Return the baseline with the failures and agreements of a result.
 
         Entries of cases that did not run stay if `is_there` finds their file. With `whole`, all cases of each file
-        ran, so ids that no longer exist are dropped. A case whose code was not allowed to run counts as not run.
-        """
+        ran, so ids that no longer exist are dropped. A case whose code was not allowed to run counts as not run."""
         ran = {self.key(case.id): case for case in result.cases if not _is_code_blocked(case)}
         gone = {*ran, *(self._vanished_ids(result) if whole else ())}
         failures = {id: failing_claims(case) for id, case in ran.items()}
@@ -122,11 +116,9 @@ def _relative_folder(cwd: str, here: str, folder: str) -> str:
 
 def failing_claims(case: CaseResult) -> frozenset[KnownClaim]:
     """Return all claims and errors that fail in a case."""
-    if case.status not in _FAILING:
+    if not case.is_failing:
         return frozenset()
-    found = {_claim(c) for c in case.comparisons if c.status in FAILING_STATUSES} | {
-        _error(error) for error in case.errors
-    }
+    found = {_claim(c) for c in case.comparisons if c.is_failing} | {_error(error) for error in case.errors}
     return frozenset(found or {KnownClaim(case.status)})
 
 
@@ -146,3 +138,57 @@ def _error(error: Failure) -> KnownClaim:
 def _is_checked(claim: KnownClaim, found: CaseResult) -> bool:
     """Return whether the run compared the engine that the claim is about."""
     return claim.engine in ("", "case") or any(claim.engine == c.engine for c in found.comparisons)
+
+
+# Drift -----------------------------------------------------------------------------------------------
+
+#: A relative error this many times larger is drift. Another order of summation costs less.
+DRIFT_FACTOR = 1_000.0
+
+
+def agreements(found: CaseResult, known: Mapping[str, float]) -> dict[str, float]:
+    """Return the agreement of each claim as a power of ten.
+
+    A `known` value stays unless the claim has drifted, so that the file changes only then."""
+    now = {name: _rounded(near) for name, near in _measured_agreements(found).items()}
+    return {name: known[name] if _has_not_drifted(known.get(name), near) else near for name, near in now.items()}
+
+
+def drifted_claims(found: CaseResult, known: Mapping[str, float]) -> tuple[Fact, ...]:
+    """Return a fact for each claim that agrees much less than it did."""
+    return tuple(
+        fact("has_drifted", claim=name, was=known[name], now=near)
+        for name, near in _measured_agreements(found).items()
+        if name in known and near > DRIFT_FACTOR * known[name]
+    )
+
+
+def _measured_agreements(found: CaseResult) -> dict[str, float]:
+    """Return the worst measured agreement of each passing claim, by name."""
+    claims: dict[str, float] = {}
+    for c in found.comparisons:
+        if c.status == "passed" and c.agreement is not None and c.trial is None:
+            name = _drift_name(c, found.seed)
+            claims[name] = max(claims.get(name, 0.0), c.agreement)
+    return claims
+
+
+def _drift_name(c: Comparison, seed: int) -> str:
+    """Return a claim's name in the file: `gradient of x by core`.
+
+    Engine, reference, dtype and seed are included where they are not the usual ones."""
+    parts = [f"{c.what.replace('_', ' ')} of {c.tensor}"]
+    parts += [f"after step {c.step + 1}"] if c.step else []
+    parts += [f"by {c.engine}"] if c.engine not in ("", "case") else []
+    parts += [f"against {c.reference}"] if c.reference not in ("", "case", "torch") else []
+    parts += [f"in {c.dtype}"] if c.dtype != "float64" else []
+    parts += [f"at seed {seed}"] if seed else []
+    return " ".join(parts) + (f": {c.formula}" if c.formula else "")
+
+
+def _rounded(near: float) -> float:
+    return float(f"1e{math.ceil(math.log10(near) - 1e-9)}")
+
+
+def _has_not_drifted(known: float | None, near: float) -> bool:
+    return known is not None and known / DRIFT_FACTOR <= near <= known * DRIFT_FACTOR

@@ -35,8 +35,7 @@ class Context:
     def of(cls, case: Case, options: Options, engines: Engines) -> Context:
         """Return a case's context, with its own numbers drawn.
 
-        Raises InvalidCase if they cannot be drawn.
-        """
+        Raises InvalidCase if they cannot be drawn."""
         chosen = options.apply(case)
         meant = engines.only(case.only)
         return cls(chosen, options, meant, Points(draw(chosen, options.seed), meant))

@@ -115,8 +115,7 @@ def _note_core_rule(found: Coverage, names: dict[str, Any]) -> None:
 def files_of(engines: Sequence[str]) -> list[Path]:
     """Return each engine's own source files.
 
-    The core's are those of its ops; `FILE.py:NAME` and `module:NAME` name theirs.
-    """
+    The core's are those of its ops; `FILE.py:NAME` and `module:NAME` name theirs."""
     found: list[Path] = []
     for engine in engines:
         owner, _, name = engine.rpartition(":")

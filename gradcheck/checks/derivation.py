@@ -48,8 +48,7 @@ class DerivedFormula:
 
     `points` counts the points at which it holds. `is_case_specific`: it holds at the case's own numbers only.
     `proof_bound` is the chance of a false proof, None without a proof. `holds_accumulated`: it also holds for the
-    gradient at the end of the case. It applies where no expression of `nonzero` is 0.
-    """
+    gradient at the end of the case. It applies where no expression of `nonzero` is 0."""
 
     tensor: str
     expr: Expr
@@ -66,8 +65,7 @@ class Explanation(NotebookRepr):
     """The values of a case and its gradient formulas after pass `step`.
 
     `why_not` says why there are none. `proved_at` holds the sizes of the proofs where they are not the case's own.
-    `incoming` are roots whose gradient is the incoming one.
-    """
+    `incoming` are roots whose gradient is the incoming one."""
 
     case: Case
     problem: Problem
@@ -139,8 +137,7 @@ class _Explainer:
     def derive_all(self) -> tuple[dict[str, Expr], tuple[DerivedFormula, ...]]:
         """Return steps and formulas that hold at every point.
 
-        Raises _NotDerived or Unsupported if a gradient cannot be written as a formula.
-        """
+        Raises _NotDerived or Unsupported if a gradient cannot be written as a formula."""
         raw = derive_gradients(self.problem, expand=bool(self.expand), most=None)
         self.incoming = [name for name, expr in raw.items() if expr == Gradient(name)]
         forms = self._forms({name: expr for name, expr in raw.items() if name not in self.incoming})
@@ -224,8 +221,7 @@ def simplifier(problem: Problem, points: Sequence[Sample], single: bool, *, guar
     """Return a simplifier for the gradients of a one-pass problem.
 
     If the case is that `single` pass and starts from one element, its incoming gradient is 1. With `guards`,
-    expressions that guard against 0 stay.
-    """
+    expressions that guard against 0 stay."""
     (seeds,) = problem.seeds
     ones = [name for name, seed in seeds.items() if seed is None and single and len(seeds) == 1]
     facts = PartProperties(points, InternPool(), ones, [*problem.inputs, *problem.case.graph], list(problem.sizes))

@@ -23,8 +23,7 @@ from gradcheck.oracles.exact.prove import prove
 class GradientForm(NamedTuple):
     """A form of a gradient, valid where no expression of `nonzero` is 0.
 
-    `is_raw`: as it was derived, not simplified.
-    """
+    `is_raw`: as it was derived, not simplified."""
 
     expr: Expr
     nonzero: tuple[Expr, ...] = ()
@@ -76,8 +75,7 @@ class DerivationCheck:
     def holds(self, name: str) -> bool:
         """Return whether a formula passes everywhere, or is proved.
 
-        A proof decides where rounding does not. A formula with a condition needs one.
-        """
+        A proof decides where rounding does not. A formula with a condition needs one."""
         found, form, status = set(self._statuses[name]), self._forms[name], self._status(name)
         if name in self._case_specific:
             return self._statuses[name][0] == "passed"
@@ -102,8 +100,7 @@ class DerivationCheck:
     def may_be_case_specific(self, name: str) -> bool:
         """Return whether a formula holds at the case's own numbers only.
 
-        It contains some of these numbers, or an incoming gradient below another root, which no formula can name.
-        """
+        It contains some of these numbers, or an incoming gradient below another root, which no formula can name."""
         refuted = self._status(name) == "refuted"
         return self._statuses[name][0] == "passed" and (
             not refuted or bool(inner_roots(self._passes.proof_problem.case))
@@ -121,7 +118,7 @@ class DerivationCheck:
 
     def proof_bound(self, name: str) -> float | None:
         """Return the chance of a false proof; None without a proof."""
-        return self._proofs[name].case_specific if self._status(name) == "proved" else None
+        return self._proofs[name].bound if self._status(name) == "proved" else None
 
     def holding_accumulated(self) -> set[str]:
         """Return the formulas that hold for the gradients at the end."""

@@ -24,8 +24,7 @@ class Mutant:
 class MutationScore:
     """The mutants of a case, and the smallest error seen in each tensor.
 
-    `equivalent` mutations change nothing and are not among the mutants.
-    """
+    `equivalent` mutations change nothing and are not among the mutants."""
 
     mutants: tuple[Mutant, ...]
     equivalent: int = 0

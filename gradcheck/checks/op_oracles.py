@@ -35,8 +35,7 @@ _RAISED_ERRORS = (GradcheckError, ValueError, TypeError, ArithmeticError, Lookup
 class OpOracles:
     """The oracles of an op, and the dtypes in which it has gradients.
 
-    `parts` are the ops with their own rules that its samples use.
-    """
+    `parts` are the ops with their own rules that its samples use."""
 
     parts: tuple[Op, ...] = ()
     dtypes: tuple[str, ...] = ()

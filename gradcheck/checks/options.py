@@ -40,8 +40,7 @@ class ShrinkEffort:
 
     `candidates` limits each case and `total_candidates` all, counted in small ones
     (`shrinking.shrinker.CandidateBudget`). With `shrinks_claims`, cases that fail by a claim of their file are shrunk
-    too, in sizes and numbers only.
-    """
+    too, in sizes and numbers only."""
 
     cases: int
     candidates: int
@@ -60,8 +59,7 @@ QUICK, THOROUGH = (
 class Override:
     """Other options, by field name, for the cases of some files.
 
-    `patterns` are absolute paths of files and folders, with `*` for anything.
-    """
+    `patterns` are absolute paths of files and folders, with `*` for anything."""
 
     patterns: tuple[str, ...]
     choices: Mapping[str, Any]
@@ -304,8 +302,7 @@ def engines_of(options: Options) -> Engines:
 def _on_device(device: str, chosen: Engine) -> Engine:
     """Return torch on this device; any other engine unchanged.
 
-    Raises UsageError for an unknown device.
-    """
+    Raises UsageError for an unknown device."""
     if device == "cpu":
         return chosen
     from gradcheck.engines.torch import Torch

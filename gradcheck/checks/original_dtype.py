@@ -15,7 +15,7 @@ import numpy as np
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
-from gradcheck.checks.result import FAILING_STATUSES, Comparison
+from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Evaluation
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case
@@ -23,33 +23,32 @@ from gradcheck.language.case import Case
 
 def has_failures(context: Context) -> bool:
     """Return whether the case has errors, failed or undecided claims."""
-    return bool(context.errors) or any(c.status in FAILING_STATUSES for c in context.found)
+    return bool(context.errors) or any(c.is_failing for c in context.found)
 
 
 def excuse_dtype_failures(context: Context, there: Context, explained: bool) -> None:
     """Excuse claims that pass in the case's own dtype, the context `there`.
 
-    Claims at a kink there stay as they are until they are `explained` here.
-    """
+    Claims at a kink there stay as they are until they are `explained` here."""
     refused = None if there.errors else _raised_by_reference(context.case, context.points.own.want)
     if refused is not None:
         context.errors = ()
-    open_there = {_key(c) for c in there.found if c.status in FAILING_STATUSES}
+    open_there = {_key(c) for c in there.found if c.is_failing}
     kinks = set() if explained else {_key(c) for c in there.found if c.status == "not_differentiable"}
     settled = {_key(c) for c in there.found} - open_there - kinks
     is_complex = context.points.own.problem.dtype.kind == "c"
     wrong = {c.engine for c in context.found if c.status == "failed" and not c.what.is_stated_by_file}
 
     def change(c: Comparison) -> Comparison:
-        if c.status not in FAILING_STATUSES:
+        if not c.is_failing:
             return c
         why = refused if c.what is ClaimKind.RAISES else _raised_for_op_alone(c)
         if why is None and _key(c) in settled and (c.status == "undecided" or c.what.is_stated_by_file):
             why = None if c.engine in wrong else _why_not_shown(c, is_complex)
         if why is None:
             return c
-        told = fact("not_in_this_dtype", own=there.case.dtype, dtype=context.case.dtype, why=why)
-        return replace(c, status="unsupported", mismatch=told)
+        mismatch = fact("not_in_this_dtype", own=there.case.dtype, dtype=context.case.dtype, why=why)
+        return replace(c, status="unsupported", mismatch=mismatch)
 
     context.amend(lambda c: True, change)
 

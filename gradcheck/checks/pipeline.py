@@ -148,8 +148,7 @@ def _run_in_original_dtype(case: Case, options: Options, engines: Engines) -> Co
 def _undrawn_result(case: Case, options: Options, error: InvalidCase) -> CaseResult:
     """Return the verdict if the case's numbers cannot be drawn.
 
-    Raises InvalidCase if the file itself is wrong.
-    """
+    Raises InvalidCase if the file itself is wrong."""
     dtype = options.apply(case).dtype
     if dtype != case.dtype:
         try:

@@ -24,8 +24,8 @@ MEANT = "meant"
 #: What a trial changes: it draws numbers and sizes, moves literals, varies incoming gradients, or looks for the other
 #: side of a branch.
 TrialKind = Literal["drawn", "moved", "incoming", "branch"]
-#: The statuses of a comparison with which a case cannot pass.
-FAILING_STATUSES = ("failed", "undecided")
+#: The statuses of a case that make a run fail, the worst first.
+PROBLEM_STATUSES: tuple[CaseStatus, ...] = ("crashed", "invalid", "failed", "xpassed")
 
 
 Made = TypeVar("Made")
@@ -47,8 +47,7 @@ def _made(kind: type[Made], fields: dict[str, Any]) -> Made:
 class Trial:
     """The numbers and sizes of a trial, and how they were drawn.
 
-    `number` counts from 1, `attempt` the drawings before it that did not fit.
-    """
+    `number` counts from 1, `attempt` the drawings before it that did not fit."""
 
     number: int
     seed: int
@@ -213,10 +212,20 @@ class Comparison:
         """Return the comparison with more notes."""
         return replace(self, notes=(*self.notes, *notes)) if notes else self
 
+    def without_numbers(self, status: Status, **changed: Any) -> Comparison:
+        """Return it with this status, without the numbers that differ."""
+        none: dict[str, Any] = dict.fromkeys(("got_array", "want_array", "mask"))
+        return replace(self, status=status, mismatched=0, **none, **changed)
+
     @property
     def passes_by_wrong_reference(self) -> bool:
         """True if it passes because the reference is wrong here."""
         return self.status == "passed" and self.verdict is not None and self.verdict.kind == "reference_wrong"
+
+    @property
+    def is_failing(self) -> bool:
+        """True if it failed or is undecided, so that its case cannot pass."""
+        return self.status in ("failed", "undecided")
 
     def has_note(self, kind: str) -> bool:
         """Return whether it has a note of this kind."""
@@ -251,8 +260,7 @@ class Reproduction:
 class CaseResult(NotebookRepr):
     """The verdict on a case, or on a file that could not be read.
 
-    A file has an empty `name`.
-    """
+    A file has an empty `name`."""
 
     id: str
     file: str
@@ -278,6 +286,11 @@ class CaseResult(NotebookRepr):
     case: Case | None = field(default=None, repr=False, compare=False)  # as it was run, if it could be read
 
     @property
+    def is_failing(self) -> bool:
+        """True if the status makes a run fail."""
+        return self.status in PROBLEM_STATUSES
+
+    @property
     def wrong_references(self) -> tuple[str, ...]:
         """References that are wrong in this case."""
         return tuple(
@@ -300,8 +313,8 @@ class RunResult(NotebookRepr):
     @property
     def conventions(self) -> tuple[tuple[str, Fact], ...]:
         """Conventions of engines, each once, with the engine's name."""
-        told = (told for case in self.cases for told in case.conventions)
-        return tuple(dict.fromkeys((engine, one) for engine, found in told for one in found))
+        listed = (one for case in self.cases for one in case.conventions)
+        return tuple(dict.fromkeys((engine, one) for engine, found in listed for one in found))
 
     @property
     def cached(self) -> int:

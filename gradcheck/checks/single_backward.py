@@ -158,8 +158,7 @@ def _is_finite(found: SingleBackward, own: SingleBackward) -> bool:
 def corners(own: SingleBackward, step: int) -> Iterator[SingleBackward]:
     """Yield the pass with normal inputs all 0, then drawn from -1, 0 and 1.
 
-    Norms vanish there, and numbers are equal.
-    """
+    Norms vanish there, and numbers are equal."""
     problem = own.whole.problem
     for number in (0, 1):
         generator = stream(problem.seed, "corner", number)
@@ -197,8 +196,7 @@ def _small_integers(array: np.ndarray, generator: np.random.Generator, number: i
 def differs_from_gradient(claimed: np.ndarray, gradient: np.ndarray, *, may_be_undefined: bool) -> bool:
     """Return whether a formula's value differs from a finite gradient.
 
-    NaN passes if the formula `may_be_undefined`.
-    """
+    NaN passes if the formula `may_be_undefined`."""
     got, want = dtypes.wide(claimed), dtypes.wide(gradient)
     if got.shape != want.shape:
         return True

@@ -13,8 +13,7 @@ from gradcheck.checks.result import CaseResult, Comparison, RunResult
 class UnsupportedFeatures:
     """One engine's missing features, those that unlock most cases first.
 
-    `unlocks` counts, by feature, the cases that lack nothing else.
-    """
+    `unlocks` counts, by feature, the cases that lack nothing else."""
 
     engine: str
     features: tuple[str, ...]
@@ -29,23 +28,23 @@ def unsupported_features(result: RunResult) -> list[UnsupportedFeatures]:
     for case in result.cases:
         for engine, words in _lacks_by_engine(case.comparisons).items():
             missing.setdefault(engine, []).append(words)
-    asked = _cases_by_engine(result) if missing else Counter()
-    return [_features_of_engine(engine, found, asked[engine]) for engine, found in missing.items()]
+    counts = _cases_by_engine(result) if missing else Counter()
+    return [_features_of_engine(engine, found, counts[engine]) for engine, found in missing.items()]
 
 
 def _cases_by_engine(result: RunResult) -> Counter[str]:
     """Return how many cases each engine took part in."""
-    asked: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for case in result.cases:
-        asked.update({name for comparison in case.comparisons for name in (comparison.engine, comparison.reference)})
-    return asked
+        counts.update({name for comparison in case.comparisons for name in (comparison.engine, comparison.reference)})
+    return counts
 
 
-def _features_of_engine(engine: str, missing: Sequence[tuple[str, ...]], asked: int) -> UnsupportedFeatures:
+def _features_of_engine(engine: str, missing: Sequence[tuple[str, ...]], counts: int) -> UnsupportedFeatures:
     needed = Counter(word for words in missing for word in words)
     alone = Counter(words[0] for words in missing if len(words) == 1)
     ordered = sorted(needed, key=lambda word: (-alone[word], -needed[word]))
-    return UnsupportedFeatures(engine, tuple(ordered), len(missing), asked, {word: alone[word] for word in ordered})
+    return UnsupportedFeatures(engine, tuple(ordered), len(missing), counts, {word: alone[word] for word in ordered})
 
 
 def unsupported_by_engine(case: CaseResult) -> dict[str, tuple[str, ...]]:

@@ -18,7 +18,6 @@ from gradcheck.language.loader.hint_corrections import (
 
 #: Runs the given cases.
 Run = Callable[[Loaded], RunResult]
-_FAILING = ("failed", "invalid", "crashed", "xpassed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +48,7 @@ def correct_file(file: str, text: str, cases: list[CaseResult], run: Run) -> Cor
     """Return a file with its verified corrections; None if there are none.
 
     A correction of a load error is verified by loading the file again, any other by running its cases again. Cases
-    that are expected to fail are left alone.
-    """
+    that are expected to fail are left alone."""
     open_cases = [case for case in cases if case.status != "xfailed"]
     found = [one for case in open_cases for one in proposed_corrections(case) if one.place.file == file]
     after, taken = apply_verified_corrections(text, file, [one for one in found if one.error])
@@ -75,7 +73,7 @@ def _is_better(file: str, before: str, after: str, cases: list[CaseResult], run:
 
 def _faults(case: CaseResult) -> int:
     """Return how many claims fail; an error hides claims, and counts for many."""
-    if case.status not in _FAILING:
+    if not case.is_failing:
         return 0
     failed = {(c.what, c.tensor, c.formula, c.step) for c in case.comparisons if c.status == "failed"}
     return 1 + (1_000 * len(case.errors) or len(failed))

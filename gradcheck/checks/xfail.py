@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gradcheck.checks.result import FAILING_STATUSES, CaseResult, Comparison, Failure
+from gradcheck.checks.result import CaseResult, Comparison, Failure
 from gradcheck.errors import Place
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case
@@ -15,26 +15,28 @@ from gradcheck.language.case import Case
 
 def apply_xfail(found: CaseResult, case: Case, today: str) -> CaseResult:
     """Return the result as `xfail` changes it; `today` is in ISO 8601."""
-    said = case.xfail
-    if said is None or found.status not in ("failed", "passed"):
+    expected = case.xfail
+    if expected is None or found.status not in ("failed", "passed"):
         return found
-    found = replace(found, reason=said.reason)
+    found = replace(found, reason=expected.reason)
     if found.status == "passed":
         return replace(found, status="xpassed")
-    if said.only:
-        elsewhere, held = _unnamed_failures(found, case, said.only), _holding_claims(found, case, said.only)
+    if expected.only:
+        elsewhere, held = _unnamed_failures(found, case, expected.only), _holding_claims(found, case, expected.only)
         if elsewhere:
             return _with_error(found, case, "xfail.only", fact("fails_elsewhere", claims=elsewhere))
         if held:
             return replace(found, status="xpassed", known=fact("holds_again", claims=held))
-    if said.until and today > said.until:
-        return _with_error(found, case, "xfail.until", fact("past_its_date", until=said.until, reason=said.reason))
-    known = fact("fails_until", reason=said.reason, until=said.until) if said.until else None
+    if expected.until and today > expected.until:
+        return _with_error(
+            found, case, "xfail.until", fact("past_its_date", until=expected.until, reason=expected.reason)
+        )
+    known = fact("fails_until", reason=expected.reason, until=expected.until) if expected.until else None
     return replace(found, status="xfailed", known=known)
 
 
 def _unsettled(found: CaseResult) -> list[Comparison]:
-    return [c for c in found.comparisons if c.status in FAILING_STATUSES]
+    return [c for c in found.comparisons if c.is_failing]
 
 
 def _holding_claims(found: CaseResult, case: Case, only: tuple[str, ...]) -> tuple[str, ...]:
@@ -47,8 +49,7 @@ def _holding_claims(found: CaseResult, case: Case, only: tuple[str, ...]) -> tup
 def _unnamed_failures(found: CaseResult, case: Case, only: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names of all failures that `only` does not list.
 
-    If a step raises an unexpected error, the error counts, not the comparison beside it.
-    """
+    If a step raises an unexpected error, the error counts, not the comparison beside it."""
     names = {_name(c): None for c in _unsettled(found) if not any(_is_called(name, c, case) for name in only)}
     if any(error.kind in only for error in found.errors):
         names = {name: None for name in names if not name.startswith("raises")}
@@ -70,6 +71,6 @@ def _name(c: Comparison) -> str:
     return f"{kind} of {c.tensor}" if c.tensor else c.formula or kind
 
 
-def _with_error(found: CaseResult, case: Case, key: str, told: Fact) -> CaseResult:
+def _with_error(found: CaseResult, case: Case, key: str, message: Fact) -> CaseResult:
     place = case.places.get(key) or case.places.get("xfail") or Place()
-    return replace(found, errors=(*found.errors, Failure("xfail", told, place)))
+    return replace(found, errors=(*found.errors, Failure("xfail", message, place)))

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 _FILE = "last-failed.json"
 #: The most bytes that are read: ids of a hundred thousand cases.
 _MOST = 16 * 2**20
-_FAILED = ("crashed", "invalid", "failed", "xpassed")
 
 
 def read_last_failed() -> frozenset[str]:
@@ -41,7 +40,7 @@ def _ids(file: IO[bytes]) -> list[str] | None:
 def write_last_failed(result: RunResult) -> None:
     """Record what failed, if possible; cases that did not run stay."""
     known = read_last_failed()
-    failed = {case.id for case in result.cases if case.status in _FAILED and case.file != STDIN}
+    failed = {case.id for case in result.cases if case.is_failing and case.file != STDIN}
     seen = {name for case in result.cases for name in (case.id, case.file)}
     now = failed | {one for one in known - seen if os.path.exists(one.partition("::")[0])}
     if now == known:

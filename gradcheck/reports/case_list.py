@@ -11,7 +11,6 @@ from rich.text import Text
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.reports import Look
 from gradcheck.reports.failed_case import STATUS_WORDS, indent_text
-from gradcheck.reports.findings import PROBLEM_STATUSES
 from gradcheck.reports.located_messages import remark_messages
 from gradcheck.reports.palette import NOTICE
 from gradcheck.reports.passed_case import claim_table, is_qualified, passed_remarks
@@ -89,11 +88,11 @@ def _legend(result: RunResult) -> str:
 
 def _cases(file: str, cases: Sequence[CaseResult], look: Look) -> list[Text]:
     """Return the file, and a line for each case that is not described below."""
-    good = [case for case in cases if case.status not in PROBLEM_STATUSES]
+    good = [case for case in cases if not case.is_failing]
     shown = (
         cases
         if look.verbosity > 0
-        else [c for c in cases if c.status not in PROBLEM_STATUSES or mutation_score_lines(c) or remark_messages(c)]
+        else [c for c in cases if not c.is_failing or mutation_score_lines(c) or remark_messages(c)]
     )
     if not shown:
         return []
@@ -127,8 +126,8 @@ def _case_lines(case: CaseResult, room: int, look: Look) -> list[Text]:
 
 
 def _remark(case: CaseResult) -> str:
-    if case.status in PROBLEM_STATUSES and case.errors:
+    if case.is_failing and case.errors:
         return count(len(case.errors), "error")
-    if case.status in PROBLEM_STATUSES:
+    if case.is_failing:
         return "see below"
     return missing_features_text(case) or status_reason(case) or "; ".join(error_line(error) for error in case.errors)

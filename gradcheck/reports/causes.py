@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 
 from gradcheck.checks.result import CaseResult, Comparison, Failure, RunResult
 from gradcheck.facts import Fact
-from gradcheck.reports.findings import PROBLEM_STATUSES, Finding, findings, worst_first
+from gradcheck.reports.findings import Finding, findings, worst_first
 
 #: Mistakes in an engine's backward pass, which any op may show.
 ENGINE_WIDE_MISTAKES = frozenset(
@@ -66,7 +66,7 @@ class Causes:
 
 def find_causes(result: RunResult) -> Causes:
     """Return everything that is wrong with a run."""
-    bad = [case for case in result.cases if case.status in PROBLEM_STATUSES]
+    bad = [case for case in result.cases if case.is_failing]
     members = [member for case in bad for member in case_members(case)]
     keys = _merge_keys({_group_key(member): member for member in members})
     by_key: dict[Hashable, list[GroupMember]] = {}

@@ -6,12 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.result import FAILING_STATUSES, CaseResult, CaseStatus, Comparison
+from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.errors import Place
 from gradcheck.facts import Fact
 
-#: The statuses of a case that make a run fail, the worst first.
-PROBLEM_STATUSES: tuple[CaseStatus, ...] = ("crashed", "invalid", "failed", "xpassed")
 #: Between the names of engines that fail alike.
 ENGINE_SEPARATOR = " and "
 
@@ -35,7 +33,7 @@ class Finding:
 
 def worst_first(cases: Iterable[CaseResult]) -> list[CaseResult]:
     """Return cases that make a run fail: crashed, invalid, failed, xpassed."""
-    bad = (case for case in cases if case.status in PROBLEM_STATUSES)
+    bad = (case for case in cases if case.is_failing)
     return sorted(bad, key=lambda case: PROBLEM_STATUSES.index(case.status))
 
 
@@ -45,10 +43,8 @@ def findings(case: CaseResult) -> list[Finding]:
     Values come in the order of the graph, gradients in reverse, as a backward pass flows. Causes come before other
     gradients, and take their consequences with them.
     """
-    unsettled = [
-        c for c in case.comparisons if c.status in FAILING_STATUSES and not (case.errors and _is_case_error(c))
-    ]
-    origins = {(c.engine, c.cause.origin) for c in case.comparisons if c.cause and c.status in FAILING_STATUSES}
+    unsettled = [c for c in case.comparisons if c.is_failing and not (case.errors and _is_case_error(c))]
+    origins = {(c.engine, c.cause.origin) for c in case.comparisons if c.cause and c.is_failing}
     groups: dict[tuple[object, ...], list[Comparison]] = {}
     behind: dict[Origin, list[Comparison]] = {}
     for c in unsettled:

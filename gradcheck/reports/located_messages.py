@@ -10,7 +10,7 @@ from hashlib import sha256
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Comparison, Failure, RunResult
 from gradcheck.errors import Hint, Place
-from gradcheck.reports.findings import PROBLEM_STATUSES, findings, place_in_case
+from gradcheck.reports.findings import findings, place_in_case
 from gradcheck.reports.phrases import say
 from gradcheck.reports.phrases.comparison_text import error_line, log_line, status_reason, subject
 from gradcheck.reports.safe_text import format_place, plain
@@ -44,7 +44,7 @@ class LocatedMessage:
 
 def failure_messages(case: CaseResult) -> list[LocatedMessage]:
     """Return the problems of a case, the clearest first; none if it passed."""
-    if case.status not in PROBLEM_STATUSES:
+    if not case.is_failing:
         return []
     if case.known is not None:
         return [LocatedMessage(place_in_case(case, case.place), status_reason(case), rule=case.status)]

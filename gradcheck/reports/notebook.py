@@ -13,7 +13,6 @@ from gradcheck.reports import Look
 from gradcheck.reports.causes import find_causes
 from gradcheck.reports.commands.conformance_report import render as of_engine
 from gradcheck.reports.commands.explanation import evidence_text, remarks_of
-from gradcheck.reports.findings import PROBLEM_STATUSES
 from gradcheck.reports.page.case_view import CaseView, brief_view, case_remark, full_view
 from gradcheck.reports.page.graph_verdicts import MOST_NODES, array_statistics
 from gradcheck.reports.page.mathml import expr_to_mathml
@@ -42,8 +41,8 @@ def _(case: CaseResult) -> str:
 
 @html_of.register
 def _(result: RunResult) -> str:
-    bad = [case for case in result.cases if case.status in PROBLEM_STATUSES]
-    order = [*bad, *(case for case in result.cases if case.status not in PROBLEM_STATUSES)]
+    bad = [case for case in result.cases if case.is_failing]
+    order = [*bad, *(case for case in result.cases if not case.is_failing)]
     groups = [(group_title(group), len(group.members)) for group in find_causes(result).groups]
     if len(result.cases) == 1:
         return _rendered("case", v=full_view(result.cases[0], titles=True))
@@ -76,7 +75,7 @@ def _(explanation: Explanation) -> str:
 @html_of.register
 def _(found: Conformance) -> str:
     everything = found.all_results
-    bad = [case for case in everything.cases if case.status in PROBLEM_STATUSES]
+    bad = [case for case in everything.cases if case.is_failing]
     views = _views(bad)
     return _rendered(
         "engine", title=found.engine, table=of_engine(found, Look(width=100)), views=views[:MAX_BRIEF_CASES]

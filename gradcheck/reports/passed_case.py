@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.result import FAILING_STATUSES, CaseResult, Comparison
+from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.facts import Fact
 from gradcheck.reports.number_formats import format_error, format_number
 from gradcheck.reports.phrases import say
@@ -114,7 +114,7 @@ def claim_rows(case: CaseResult) -> list[tuple[list[Comparison], tuple[str, ...]
     """Return each claim that did not fail, with its trials, and its columns."""
     groups: dict[tuple[object, ...], list[Comparison]] = {}
     for c in case.comparisons:
-        if c.status not in FAILING_STATUSES:
+        if not c.is_failing:
             groups.setdefault((c.what, c.tensor, c.step, c.engine, c.reference, c.formula, c.status), []).append(c)
     return [(group, _row(group)) for group in groups.values()]
 

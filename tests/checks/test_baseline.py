@@ -1,18 +1,20 @@
-"""What a baseline makes of a result: known, new, gone; and what is written into it."""
+"""A baseline applied to results, updated by them, and the drift that it finds."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gradcheck.checks.baseline import Baseline, KnownClaim, failing_claims
+from gradcheck.checks.baseline import Baseline, KnownClaim, agreements, drifted_claims, failing_claims
 from gradcheck.checks.options import Options
 from gradcheck.checks.result import CaseResult, Comparison, Failure, RunResult, Subject
 from gradcheck.checks.scheduling.run import run
 from gradcheck.facts import fact
+from tests.conftest import WithRules
 from tests.from_text import case_of
 
 ID = "a.yaml::b"
@@ -111,3 +113,76 @@ def test_a_case_whose_code_may_not_run_is_no_known_failure_and_stays_what_it_was
     before = Baseline("k", {id: frozenset({X})})
     assert before.updated(held_back, True, lambda file: True).claims == {id: {X}}
     assert before.updated(run(case, allow_code=True), True, lambda file: True).claims[id] != {X}
+
+
+# Drift -----------------------------------------------------------------------------------------------
+
+CASE = "inputs: {x: [1, 2, 3]}\ngraph: {y: exp(x), loss: y.sum()}\nformulas: {x: exp(x)}\n"
+DRIFT_ID = "case.yaml::case"
+
+
+def agreed(**nears: float | None) -> CaseResult:
+    """Return passing claims about values, with these agreements by tensor."""
+    claims = tuple(
+        Comparison(Subject("value", tensor, engine="core"), "passed", dtype="float64", agreement=near)  # type: ignore[arg-type]
+        for tensor, near in nears.items()
+    )
+    return CaseResult(DRIFT_ID, "case.yaml", "case", "passed", comparisons=claims)
+
+
+@pytest.mark.parametrize(
+    ("known", "now", "is_drift"),
+    [
+        ({"value of y by core": 1e-15}, 1e-11, True),
+        ({"value of y by core": 1e-15}, 9e-13, False),
+        ({"value of y by core": 1e-11}, 1e-15, False),
+        ({"value of z by core": 1e-15}, 1e-11, False),  # a claim that is new
+        ({}, 1e-11, False),
+        ({"value of y by core": 1e-15}, None, False),
+    ],
+)
+def test_three_digits_lost_are_drift(known: Mapping[str, float], now: float | None, is_drift: bool) -> None:
+    assert [one.kind for one in drifted_claims(agreed(y=now), known)] == ["has_drifted"] * is_drift
+
+
+def test_other_numbers_are_no_drift() -> None:
+    """Agreements with another dtype, seed or reference are not comparable."""
+    known = {"value of y by core": 1e-15}
+    (plain,) = agreed(y=1e-11).comparisons
+    others = [replace(plain, dtype="float32"), plain.with_subject(reference="hips")]
+    assert [drifted_claims(replace(agreed(), comparisons=(one,)), known) for one in others] == [(), ()]
+    assert drifted_claims(replace(agreed(y=1e-11), seed=3), known) == ()
+    assert list(agreements(replace(agreed(y=1e-11), seed=3), {})) == ["value of y by core at seed 3"]
+
+
+def test_what_is_written_changes_only_where_something_has() -> None:
+    known = {"value of y by core": 1e-12}
+    assert agreements(agreed(y=3e-14, z=2.5e-9), known) == {"value of y by core": 1e-12, "value of z by core": 1e-8}
+    assert agreements(agreed(y=2e-17), known) == {"value of y by core": 1e-16}
+
+
+def test_an_engine_that_gets_worse_within_the_tolerance_is_noticed(with_rules: WithRules) -> None:
+    case = case_of(CASE)
+    before = run(case, baseline=Baseline("known.json", measures_drift=True))
+    known = Baseline("known.json", measures_drift=True).updated(before, True, lambda file: True)
+    assert known.agreement.keys() == {DRIFT_ID}
+    assert known.agreement[DRIFT_ID]["formula of x: exp(x)"] <= 1e-14
+
+    with_rules("exp", lambda g, y, x: g * y * (1 + 3e-11))
+    noted, failed = (run(case, Options(baseline=known, fail_on_drift=strict)) for strict in (False, True))
+    assert [one["claim"] for one in noted.cases[0].drift] == ["gradient of x by core"]
+    assert (noted.exit_code, failed.exit_code) == (0, 1)
+    assert [error.kind for error in failed.cases[0].errors] == ["drift"]
+
+
+def test_nothing_is_measured_unless_it_is_asked_for() -> None:
+    (plain,) = run(case_of(CASE)).cases
+    assert {c.agreement for c in plain.comparisons} == {None}
+
+
+def test_what_failed_as_known_fails_where_it_drifts_besides() -> None:
+    known = Baseline("known.json", agreement={DRIFT_ID: {"value of y by core": 1e-15}})
+    found = replace(agreed(y=1e-11), status="xfailed")
+    assert known.apply_to(found, fail_on_drift=True).status == "failed"
+    assert known.apply_to(found).status == "xfailed"
+    assert RunResult((known.apply_to(found),), 0.0, {}).exit_code == 0

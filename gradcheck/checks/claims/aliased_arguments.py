@@ -35,13 +35,13 @@ def wrong_where_aliased(
     applications: Sequence[Application],
     cotangents: Sequence[Cotangents],
     apart: Sequence[Pullback],
-    asked: tuple[Engine, np.dtype],
+    checked: tuple[Engine, np.dtype],
 ) -> Iterator[tuple[str, int]]:
     """Yield owner and number of each op that is wrong if arguments are shared.
 
-    `apart` are the reference's pullbacks of each argument as a tensor of its own.
+    `apart` are the reference's pullbacks with a tensor for each argument, `checked` the engine and the case's dtype.
     """
-    engine, dtype = asked
+    engine, dtype = checked
     groups = dict(_aliased_applications(applications))
     if not groups:
         return
@@ -84,8 +84,7 @@ def _rounding_allowances(
 ) -> Sequence[np.ndarray | None]:
     """Return how far rounding may take the gradients.
 
-    The gradient of a tensor's cosine with itself is only rounding noise.
-    """
+    The gradient of a tensor's cosine with itself is only rounding noise."""
 
     def run(core: Core) -> Sequence[np.ndarray | None]:
         return core.pull_back([application], [cotangents], dtype)[0].gradients

@@ -57,8 +57,7 @@ class BranchCoverageTrials:
     def _find_decided(self, known: DecidedFormulas) -> tuple[set[str], bool]:
         """Return decided formulas and steps, and whether a formula is undecided.
 
-        Proved and refuted formulas are decided, and so are steps that no other claim uses.
-        """
+        Proved and refuted formulas are decided, and so are steps that no other claim uses."""
         case = self.case
         settled = {claim.text for claim in proved_formulas(self.context, known.failed)} | {*known.refuted}
         listed = [claims for section in (case.formulas, case.wrong_formulas) for claims in section.values()]
@@ -80,8 +79,8 @@ class BranchCoverageTrials:
             self._draw_for_goals(of_size, [*self._unreached_goals(of_size)], sizes, sizes)
         self.points.kink_points = coverage.kink_points
         seen = [self.points.own, *self.points.other_points]
-        told = ((site, side_condition(seen, site, side)) for site, side in (*left, *self._unobserved))
-        return [fact("branch_not_visited", owner=site.owner, op=site.op, where=where) for site, where in told]
+        unvisited = ((site, side_condition(seen, site, side)) for site, side in (*left, *self._unobserved))
+        return [fact("branch_not_visited", owner=site.owner, op=site.op, where=where) for site, where in unvisited]
 
     def _unreached_goals(self, coverage: BranchCoverage) -> Iterator[Goal]:
         """Yield the sides that a search does not reach."""
@@ -104,8 +103,7 @@ class BranchCoverageTrials:
     def _problems_from_tiny(self, coverage: BranchCoverage, goal: Goal) -> Iterator[Problem]:
         """Yield problems near numbers so small that nothing saturates.
 
-        They are tried if nothing was observable on a side, or if rounding may explain all failures there.
-        """
+        They are tried if nothing was observable on a side, or if rounding may explain all failures there."""
         if coverage.is_visited(*goal):
             is_wanted = coverage.is_unobserved(*goal)
         else:
@@ -149,8 +147,7 @@ class BranchCoverageTrials:
         """Draw numbers for the sides of claims; return the goals that are left.
 
         If some claim is undecided, each structure is tried in any case, since it may meet several sides together. If
-        gradients are 0 at a side, other numbers of that structure are drawn.
-        """
+        gradients are 0 at a side, other numbers of that structure are drawn."""
         left = [goal for goal in goals if goal[0].owner not in self.case.graph]
         is_open = self._has_undecided and coverage.has_undecided_claims  # structures are tried for formulas only
         always = () if not is_open else _EXACT if coverage.asks_for_equality else DISTINCT_STRUCTURES
@@ -178,9 +175,9 @@ class BranchCoverageTrials:
         return [goal for goal in goals if goal in left or goal[0].owner in self.case.graph]
 
     def _compare_at(self, point: Point) -> bool:
-        says = self._compare(point)
-        self._count += says
-        return says
+        is_usable = self._compare(point)
+        self._count += is_usable
+        return is_usable
 
 
 def _draws() -> Iterator[tuple[Structure | None, int]]:

@@ -20,7 +20,7 @@ from gradcheck.checks.claims.formulas import difference_of, formula_allowance
 from gradcheck.checks.claims.near_misses import near_miss
 from gradcheck.checks.closeness.tolerance import base, claim_tolerance
 from gradcheck.checks.context import Context
-from gradcheck.checks.result import FAILING_STATUSES, Comparison
+from gradcheck.checks.result import Comparison
 from gradcheck.checks.reuse.cached_reference import cached_answer, claims_key
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, StatedTolerance
@@ -44,8 +44,7 @@ def check(context: Context) -> Iterable[Comparison]:
     """Add certificates and refutations to formulas that passed.
 
     A formula that is off by rounding passes if it is proved. One within a looser tolerance of the case or run is not
-    refuted.
-    """
+    refuted."""
     certify(context, _passed_or_rounded(context))
     return ()
 
@@ -71,23 +70,20 @@ def proofs_of(
 ) -> list[tuple[dict[tuple[str, str], Proof], Problem]]:
     """Return the proofs of each formula by problem; empty if too much work.
 
-    Known proofs are reused. A failed formula is not proved at further problems once it is unproved at one.
-    """
+    Known proofs are reused. A failed formula is not proved at further problems once it is unproved at one."""
     case = context.case
     problems = [point.problem for point in (context.points.own, *context.points.trials)]
     if not claims or (len(case.graph) + len(case.let)) * (len(claims) + 1) * len(problems) > MAX_WORK:
         return []
-    failed = {
-        (c.tensor, c.formula) for c in context.found if c.what is ClaimKind.FORMULA and c.status in FAILING_STATUSES
-    }
+    failed = {(c.tensor, c.formula) for c in context.found if c.what is ClaimKind.FORMULA and c.is_failing}
     given_up: set[tuple[str, str]] = set()
     for problem in problems:
         known = context.proofs.setdefault(id(problem), {})
-        asked = [(n, claim) for n, claim in claims if (n, claim.text) not in known.keys() | given_up]
-        if asked:
-            question, ask = partial(claims_key, problem, asked), partial(_prove, problem, asked)
+        unproved_claims = [(n, claim) for n, claim in claims if (n, claim.text) not in known.keys() | given_up]
+        if unproved_claims:
+            question, ask = partial(claims_key, problem, unproved_claims), partial(_prove, problem, unproved_claims)
             found: list[Proof] = cached_answer(context.engines.reference, question, ask)
-            known |= {(name, claim.text): proof for (name, claim), proof in zip(asked, found, strict=True)}
+            known |= {(name, claim.text): proof for (name, claim), proof in zip(unproved_claims, found, strict=True)}
         given_up |= {key for key, proof in known.items() if key in failed and proof.status != "proved"}
     return [(context.proofs[id(problem)], problem) for problem in problems]
 
@@ -101,14 +97,14 @@ def _prove(problem: Problem, claims: Sequence[tuple[str, Claim]]) -> list[Proof]
 def proved_formulas(context: Context, failed: Collection[tuple[str, str]]) -> list[Claim]:
     """Return formulas, not `failed`, that are proved without a condition."""
     listed = [(name, claim) for name, claims in context.case.formulas.items() for claim in claims]
-    asked = [(name, claim) for name, claim in listed if (name, claim.text) not in failed]
-    proofs = [found for found, _ in proofs_of(context, asked)] if applies(context) else []
+    unproved_claims = [(name, claim) for name, claim in listed if (name, claim.text) not in failed]
+    proofs = [found for found, _ in proofs_of(context, unproved_claims)] if applies(context) else []
 
     def holds(key: tuple[str, str]) -> bool:
         of_it = [found.get(key) for found in proofs]
         return all(proof is not None and proof.status == "proved" and not proof.conditions for proof in of_it)
 
-    return [claim for name, claim in asked if proofs and holds((name, claim.text))]
+    return [claim for name, claim in unproved_claims if proofs and holds((name, claim.text))]
 
 
 def _amend(
@@ -120,11 +116,11 @@ def _amend(
     def is_it(c: Comparison) -> bool:
         return c.what is ClaimKind.FORMULA and (c.tensor, c.formula) == key
 
-    off = [c for c in context.found if is_it(c) and c.status in FAILING_STATUSES]
+    off = [c for c in context.found if is_it(c) and c.is_failing]
     if off:
         if any(proof.status != "proved" for proof, _ in proofs) or not all(_may_be_rounding(context, c) for c in off):
             return
-        context.amend(lambda c: is_it(c) and c.status in FAILING_STATUSES, lambda c: _pass_by_rounding(context, c))
+        context.amend(lambda c: is_it(c) and c.is_failing, lambda c: _pass_by_rounding(context, c))
     verdicts = [c.verdict for c in context.found if is_it(c) and c.verdict is not None]
     repeated = next((verdict for verdict in verdicts if verdict.kind == "repeats_reference"), None)
     unproved = not lenient and any(proof.status == "unsupported" for proof, _ in proofs)
@@ -139,7 +135,7 @@ def _passed_or_rounded(context: Context) -> list[tuple[str, Claim]]:
     """Return formulas that passed everywhere, or may be off by rounding."""
     first_off: dict[tuple[str, str], Comparison] = {}
     for c in context.found:
-        if c.what is ClaimKind.FORMULA and c.status in FAILING_STATUSES:
+        if c.what is ClaimKind.FORMULA and c.is_failing:
             first_off.setdefault((c.tensor, c.formula), c)
     failed = {key for key, c in first_off.items() if not _may_be_rounding(context, c)}
     own = {(c.tensor, c.formula) for c in context.found if c.what is ClaimKind.FORMULA and c.trial is None} - failed
@@ -150,8 +146,7 @@ def _passed_or_rounded(context: Context) -> list[tuple[str, Claim]]:
 def _may_be_rounding(context: Context, c: Comparison) -> bool:
     """Return whether rounding may explain what a formula is off by.
 
-    It may not where rounding moves nothing, nor at a kink.
-    """
+    It may not where rounding moves nothing, nor at a kink."""
     if c.status == "undecided":
         return c.mismatch is None or c.mismatch.kind != "kinks_not_searched_further"
     if c.verdict is not None:  # not a subgradient
@@ -178,12 +173,7 @@ def _is_small(c: Comparison) -> bool:
 def _pass_by_rounding(context: Context, c: Comparison) -> Comparison:
     """Return it as passed, with a note on the side that rounds more."""
     note = fact("off_by_rounding", who=_who_is_off(context, c), by=abs(complex(c.got or 0) - complex(c.want or 0)))
-    return replace(_without_numbers(c), status="passed").with_notes(note)
-
-
-def _without_numbers(c: Comparison) -> Comparison:
-    """Return the comparison without its difference in numbers."""
-    return replace(c, mismatch=None, verdict=None, mismatched=0, got_array=None, want_array=None, mask=None)
+    return c.without_numbers("passed", mismatch=None, verdict=None).with_notes(note)
 
 
 def _who_is_off(context: Context, c: Comparison) -> str:
@@ -213,9 +203,9 @@ def _with_proofs(
             return comparison.with_notes(fact("within_tolerance_not_exact"))
         if proof.status == "refuted":
             refuted = fact("refuted_by_proof", sizes=tuple(problem.sizes.items()))
-            return replace(_without_numbers(comparison), status="failed", mismatch=refuted, certificate=None)
+            return comparison.without_numbers("failed", mismatch=refuted, verdict=None, certificate=None)
     if missed is not None:
-        return replace(_without_numbers(comparison), status="failed", mismatch=missed, certificate=None)
+        return comparison.without_numbers("failed", mismatch=missed, verdict=None, certificate=None)
     unproved = [proof for proof, _ in proofs if proof.status != "proved"]
     if unproved:
         return comparison.with_notes(fact("not_proved", why=unproved[0].unsupported_reason))

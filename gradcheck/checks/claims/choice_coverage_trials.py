@@ -112,6 +112,6 @@ class ChoiceTrials:
         return self._compare_at(point) and point is not None and is_informative(point)
 
     def _compare_at(self, point: Point | None) -> bool:
-        says = self._compare(point)
-        self._count += says
-        return says
+        is_usable = self._compare(point)
+        self._count += is_usable
+        return is_usable

@@ -14,7 +14,7 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.points.admissible import rejection_reason
 from gradcheck.checks.points.degenerate import degeneracy, is_finite
 from gradcheck.checks.points.point import Point
-from gradcheck.checks.result import FAILING_STATUSES, Comparison
+from gradcheck.checks.result import Comparison
 from gradcheck.language.case import Claim
 from gradcheck.language.trial_draws import mentions_root_gradient
 
@@ -48,7 +48,7 @@ def check(context: Context) -> Iterator[Comparison]:
 
 def _is_unproved(context: Context, name: str, claim: Claim) -> bool:
     of_it = [c for c in context.found if c.what is ClaimKind.FORMULA and (c.tensor, c.formula) == (name, claim.text)]
-    return any(c.has_note("not_proved") for c in of_it) and not any(c.status in FAILING_STATUSES for c in of_it)
+    return any(c.has_note("not_proved") for c in of_it) and not any(c.is_failing for c in of_it)
 
 
 def _check_at(context: Context, problem: object, name: str, claim: Claim) -> Comparison | None:

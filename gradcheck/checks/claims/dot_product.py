@@ -15,7 +15,6 @@ import numpy as np
 from gradcheck.autograd.dtypes import real_of, wide
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.jvp_points import JvpPoint
-from gradcheck.checks.claims.tangent_comparison import as_passed
 from gradcheck.checks.closeness.agreement import Allowance, Answer, is_found_wrong, who_is_wrong
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.rounding import capped_allowance
@@ -106,7 +105,7 @@ def _explain_failure(failed: Comparison, forward: JvpPoint, gradients: Arrays) -
     """Return the failure with rounding, kinks and the wrong side applied."""
     allowed, explained = _rounding_allowances(forward, gradients)
     if failed.max_abs is not None and failed.max_abs <= allowed:
-        return as_passed(failed).with_notes(fact("within_rounding", beyond=failed.max_abs))
+        return failed.without_numbers("passed").with_notes(fact("within_rounding", beyond=failed.max_abs))
     if failed.max_abs is not None and failed.max_abs <= explained:
         return replace(failed, status="undecided", mismatch=fact("too_ill_conditioned", extent=explained))
     roots = [
@@ -119,8 +118,10 @@ def _explain_failure(failed: Comparison, forward: JvpPoint, gradients: Arrays) -
     if failed.engine == reference:
         modes.append(fact("reverse_mode_of", engine=reference))
     if verdict is not None and any(is_found_wrong(verdict, mode) for mode in modes):
-        return as_passed(failed, verdict=fact("reference_wrong", reference=reference, what=verdict))
-    return as_passed(failed, verdict) if failed.engine == reference else replace(failed, verdict=verdict)
+        return failed.without_numbers("passed", verdict=fact("reference_wrong", reference=reference, what=verdict))
+    if failed.engine == reference:
+        return failed.without_numbers("passed", verdict=verdict)
+    return replace(failed, verdict=verdict)
 
 
 def _rounding_allowances(forward: JvpPoint, gradients: Arrays) -> tuple[float, float]:

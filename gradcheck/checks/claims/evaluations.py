@@ -56,8 +56,7 @@ def compare_evaluations(
 ) -> list[Comparison]:
     """Compare outcomes, values and gradients, step by step.
 
-    NumPy's warnings must be off.
-    """
+    NumPy's warnings must be off."""
     case = problem.case
     held = _EngineComparison(case, got.engine, want.engine, trial, run)
     found = [*compare_outcomes(case, got, want), *_changed_inputs(problem, got, held)]

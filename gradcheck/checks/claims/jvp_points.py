@@ -43,8 +43,7 @@ _FLOAT64 = np.dtype(np.float64)
 class JvpPoint:
     """A point's tangents at its last backward pass, by each source.
 
-    Sources are engines, the reference and the numeric oracle.
-    """
+    Sources are engines, the reference and the numeric oracle."""
 
     point: Point
     run: StatedTolerance | None

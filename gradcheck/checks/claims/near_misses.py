@@ -49,8 +49,7 @@ def near_miss(context: Context, name: str, claim: Claim) -> Fact | None:
 def _points_of_large_numbers(context: Context) -> list[Point]:
     """Return points of large numbers.
 
-    There `cos(1e-7 * x)`, near 1 for small ones, is further from 1.
-    """
+    There `cos(1e-7 * x)`, near 1 for small ones, is further from 1."""
     sizes = context.points.own.problem.sizes
     made = [context.points.point_of_sizes(sizes, _UNKEPT, attempt, "huge") for attempt in (1, 3)]
     return [point for point in made if point is not None and not rejection_reason(point) and is_finite(point)]
@@ -59,8 +58,7 @@ def _points_of_large_numbers(context: Context) -> list[Point]:
 def _in_double_precision(context: Context, name: str, claim: Claim) -> Fact | None:
     """Return what a low-precision formula is off by in double precision.
 
-    Roundings of the case's own dtype may hide that. Kink points are left out, as conventions differ there.
-    """
+    Roundings of the case's own dtype may hide that. Kink points are left out, as conventions differ there."""
     kinks = {id(point) for point in context.points.kink_points}
     difference = difference_of(name, claim)
     for point in [p for p in context.points.other_points if p.is_complete and id(p) not in kinks][:_MOST_THERE]:
@@ -123,8 +121,7 @@ def _is_surely_rounding(point: Point, name: str, claim: Claim, off: np.ndarray, 
 def _between_engines(context: Context, point: Point, name: str, want: np.ndarray) -> np.ndarray:
     """Return the largest difference of any engine from the reference.
 
-    Without another engine it is infinite.
-    """
+    Without another engine it is infinite."""
     apart = np.full(want.shape, -1.0)
     for engine in context.engines.tested:
         states = point.evaluation(engine).states

@@ -15,7 +15,7 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import Op
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.operations import gradient_positions, raised_dtype
+from gradcheck.checks.claims.operations import gradient_positions, in_double_precision, raised_dtype
 from gradcheck.checks.claims.outcomes import outcome, place_of
 from gradcheck.checks.claims.tangent_comparison import TangentComparison
 from gradcheck.checks.closeness.conditioning import allowances, is_low_precision, max_allowance
@@ -205,9 +205,7 @@ class _OpJvp:
         return self._in_double_precision(reference).get(number)
 
     def _in_double_precision(self, engine: DefineByRun) -> Mapping[str, np.ndarray | None]:
-        flat = iter([double_precision_array(array) for array in arrays(self.application.args, self.application.kwargs)])
-        args, kwargs = rebuild(self.application.args, self.application.kwargs, lambda _: next(flat), raised_dtype)
-        again = replace(self.application, recorded=None, outputs=(), args=args, kwargs=kwargs)
+        again = replace(in_double_precision(self.application), outputs=())
         return self._tangents(
             double_precision_backend(engine), again, [double_precision_array(way) for way in self.directions], _FLOAT64
         )

@@ -58,7 +58,8 @@ def check_operations(
     alone = _PointOperations(point)
     for engine in engines:
         known = compare_recorded(point, engine, run)
-        if known is not None and not _not_agreeing(point, engine, known.unrecorded, run):
+        unrecorded = [] if known is None else operations_of(known.unrecorded, point.problem.seed)
+        if known is not None and not _compare_operations(point, engine, unrecorded, run):
             pair = _OpComparison(point, engine, run)
             yield from [pair.subject(owner).passed() for owner in known.owners]
         elif point.applications:
@@ -114,12 +115,6 @@ def wrong_with_cotangents(
     return [c for c in _compare_operations(point, engine, operations, run) if c.status == "failed"]
 
 
-def _not_agreeing(
-    point: Point, engine: Engine, applications: Sequence[Application], run: StatedTolerance | None
-) -> list[Comparison]:
-    return _compare_operations(point, engine, operations_of(applications, point.problem.seed), run)
-
-
 def _compare_operations(
     point: Point, engine: Engine, operations: Sequence[Operation], run: StatedTolerance | None
 ) -> list[Comparison]:
@@ -157,8 +152,8 @@ class _OpComparison:
         applications = [operation.application for operation in operations]
         got = self.engine.pull_back(applications, cotangents, self.point.problem.dtype)
         end_fork()
-        for number, asked in enumerate(zip(operations, got, want, strict=True)):
-            operation, mine, theirs = self._with_usable_cotangents(*asked)
+        for number, each in enumerate(zip(operations, got, want, strict=True)):
+            operation, mine, theirs = self._with_usable_cotangents(*each)
             for index, comparison in self.compare(operation, mine, theirs):
                 known = WrongOperation(number, operation, index, self.engine, mine, theirs)
                 yield replace(comparison, operation=known)
@@ -168,8 +163,7 @@ class _OpComparison:
     ) -> tuple[Operation, Pullback, Pullback]:
         """Return it with cotangents of ones if the engine takes no others.
 
-        A class with sums only has no products to weigh them with.
-        """
+        A class with sums only has no products to weigh them with."""
         is_lacking = mine.error is not None and mine.error.kind == "unsupported" and theirs.error is None
         if not is_lacking or is_of_ones(operation):
             return operation, mine, theirs
@@ -232,7 +226,7 @@ class _OpComparison:
             return core.pull_back([replace(application, recorded=None)], [incoming], dtype)[0].gradients
 
         def precise(engine: DefineByRun) -> Sequence[np.ndarray | None]:
-            again = _with_arrays(application, [double_precision_array(array) for array in flat])
+            again = in_double_precision(application)
             cotangents = [None if c is None else double_precision_array(c) for c in incoming]
             return double_precision_backend(engine).pull_back([again], [cotangents], _FLOAT64)[0].gradients
 
@@ -258,14 +252,13 @@ def _gradient_at(found: Sequence[np.ndarray | None], index: int) -> np.ndarray |
     return found[index] if index < len(found) else None
 
 
-def _with_arrays(application: Application, flat: list[np.ndarray]) -> Application:
-    position = iter(flat)
-    args, kwargs = rebuild(application.args, application.kwargs, lambda array: next(position), raised_dtype)
+def in_double_precision(application: Application) -> Application:
+    """Return the application with all arrays in double precision."""
+    args, kwargs = rebuild(application.args, application.kwargs, double_precision_array, raised_dtype)
     return replace(application, recorded=None, args=args, kwargs=kwargs)
 
 
 def raised_dtype(name: str) -> np.dtype:
-    """Return the dtype of double precision for the name of a dtype."""
     return dtypes.BY_NAME[RAISED.get(name, name)]
 
 

@@ -82,8 +82,7 @@ def _subject(case: Case, index: int, failed_at: str, engine: str, reference: str
 def compare_with_case(case: Case, evaluation: Evaluation) -> Iterator[Comparison]:
     """Compare raised errors with those that the case states.
 
-    Steps that an engine does not support are left out.
-    """
+    Steps that an engine does not support are left out."""
     for index in range(len(evaluation.states) or 1):
         error, asked = _error_at(evaluation, index), case.steps[index].raises
         kind = error.kind if error else None

@@ -70,8 +70,7 @@ def _has_state(evaluation: Evaluation, index: int) -> bool:
 class StepClaims:
     """The claims about one step at one point, and the run's tolerance.
 
-    `known_failures` are formulas, by tensor and text, that failed at other numbers.
-    """
+    `known_failures` are formulas, by tensor and text, that failed at other numbers."""
 
     point: Point
     step: int
@@ -147,8 +146,7 @@ def compare_with_none(actual: np.ndarray | None, subject: Subject) -> Comparison
 def uncompared_claims(case: Case, evaluation: Evaluation) -> Iterator[Comparison]:
     """Yield all claims of a case whose graph could not be evaluated.
 
-    They fail, or are unsupported if the engine lacks a feature. A stated `null` gradient is true.
-    """
+    They fail, or are unsupported if the engine lacks a feature. A stated `null` gradient is true."""
     last = len(case.steps) - 1
     levels: list[tuple[int, Step | Case]] = [*enumerate(case.steps), (last, case)]
     is_lacking = evaluation.error is not None and evaluation.error.kind == "unsupported"
@@ -171,8 +169,7 @@ def uncompared_claims(case: Case, evaluation: Evaluation) -> Iterator[Comparison
 def align_dtypes(stated: np.ndarray, actual: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return both arrays in one dtype.
 
-    A written number takes the tensor's dtype, unless that would lose an imaginary part or a fraction.
-    """
+    A written number takes the tensor's dtype, unless that would lose an imaginary part or a fraction."""
     if stated.dtype == actual.dtype:
         return stated, actual
     if actual.dtype.kind == "c" or (actual.dtype.kind in "fV" and stated.dtype.kind != "c"):
@@ -190,8 +187,7 @@ def align_dtypes(stated: np.ndarray, actual: np.ndarray) -> tuple[np.ndarray, np
 class CheckHost:
     """Ops on arrays, where `==` means equal within the tolerance.
 
-    `compared_pairs` holds the two sides of each `==`.
-    """
+    `compared_pairs` holds the two sides of each `==`."""
 
     def __init__(self, equal: Callable[[np.ndarray, np.ndarray, int], np.ndarray], host: Host = NUMPY) -> None:
         self._host, self._equal = host, equal

@@ -21,7 +21,7 @@ from gradcheck.checks.points.admissible import is_informative, rejection_reason
 from gradcheck.checks.points.degenerate import are_sizes_informative, degeneracy, is_finite, point_in_domain
 from gradcheck.checks.points.free_sizes import unvaried_sizes
 from gradcheck.checks.points.point import Point
-from gradcheck.checks.result import FAILING_STATUSES, Comparison
+from gradcheck.checks.result import Comparison
 from gradcheck.facts import Fact, fact
 from gradcheck.language.array_structures import Structure
 from gradcheck.language.trial_draws import (
@@ -47,8 +47,7 @@ def applies(context: Context) -> bool:
 def check(context: Context) -> Iterator[Comparison]:
     """Refute wrong formulas, then check general claims at trials.
 
-    Claims at the case's own numbers get a note if a trial was not usable.
-    """
+    Claims at the case's own numbers get a note if a trial was not usable."""
     case, own = context.case, context.points.own
     wrong = [WrongFormula(name, claim) for name, listed in case.wrong_formulas.items() for claim in listed]
     if own.is_complete:
@@ -115,8 +114,7 @@ class _OtherPoints:
     def _run_trial(self, number: int) -> Mapping[str, int] | None:
         """Run one trial, drawn until it is usable.
 
-        Returns sizes at which all numbers were outside the graph's domain, else None.
-        """
+        Returns sizes at which all numbers were outside the graph's domain, else None."""
         found: list[Comparison] = []
         outside: list[Point] = []
         before = [one.refutation for one in self.wrong]
@@ -205,7 +203,7 @@ class _OtherPoints:
         """Return whether rounding or an overflow may explain the failure."""
         if c.has_note("within_rounding"):
             return True
-        return c.status in FAILING_STATUSES and not is_undefined(c) and is_unstable(self.context, c)
+        return c.is_failing and not is_undefined(c) and is_unstable(self.context, c)
 
     def _try_choices(self) -> int:
         """Run trials for other choices among sizes and drawn integers."""
@@ -249,8 +247,7 @@ class _OtherPoints:
     def _try_literals(self) -> int:
         """Check formulas at moved literals: a little, then anywhere defined.
 
-        If all gradients are 0 there, as squares of tiny numbers are, the literals become ordinary.
-        """
+        If all gradients are 0 there, as squares of tiny numbers are, the literals become ordinary."""
         if not moves_literals(self.case) or not (self.case.formulas or self.wrong or self.is_thorough):
             return 0
         near = self._compare_and_keep(
@@ -313,7 +310,7 @@ class _OtherPoints:
             return self._compare_and_keep(point, of_claims)
 
         before = self.count
-        failed = {(c.tensor, c.formula) for c in (*self.context.found, *self.found) if c.status in FAILING_STATUSES}
+        failed = {(c.tensor, c.formula) for c in (*self.context.found, *self.found) if c.is_failing}
         refuted = {one.claim.text for one in self.wrong if one.refutation is not None}
         sides = BranchCoverageTrials(self.context, DecidedFormulas(failed, refuted), look, self.count)
         self.unvisited_sides += sides.visit(self.choice_sizes)

@@ -17,7 +17,7 @@ from gradcheck.checks.claims.element_conditions import element_condition
 from gradcheck.checks.closeness.overflow import overflowed_elements
 from gradcheck.checks.context import Context
 from gradcheck.checks.points.point import Point
-from gradcheck.checks.result import FAILING_STATUSES, Comparison
+from gradcheck.checks.result import Comparison
 from gradcheck.facts import Fact, fact
 
 
@@ -30,9 +30,9 @@ def check(context: Context) -> Iterable[Comparison]:
     """Pass formulas that fail by NaN or overflow and are right elsewhere."""
     for key in dict.fromkeys(_key(c) for c in context.found if _is_undefined_or_unstable(context, c)):
         listed = [c for c in context.found if _key(c) == key]
-        if all(
-            c.status not in FAILING_STATUSES or _is_undefined_or_unstable(context, c) for c in listed
-        ) and _is_defined_somewhere(listed):
+        if all(not c.is_failing or _is_undefined_or_unstable(context, c) for c in listed) and _is_defined_somewhere(
+            listed
+        ):
             _pass_with_note(context, key, listed)
     return ()
 
@@ -47,7 +47,7 @@ def _key(c: Comparison) -> _Key:
 
 def _is_undefined_or_unstable(context: Context, c: Comparison) -> bool:
     """Return whether a claim fails by NaN, overflow or a domain only."""
-    if c.status not in FAILING_STATUSES or c.what not in (ClaimKind.FORMULA, ClaimKind.CHECK):
+    if not c.is_failing or c.what not in (ClaimKind.FORMULA, ClaimKind.CHECK):
         return False
     return is_undefined(c) or (c.what is ClaimKind.FORMULA and is_unstable(context, c))
 
@@ -82,18 +82,16 @@ def _differing_elements(c: Comparison) -> tuple[np.ndarray, np.ndarray] | None:
 def _is_defined_somewhere(listed: Sequence[Comparison]) -> bool:
     """Return whether some element is defined at the case's own numbers."""
     own = [c for c in listed if c.trial is None]
-    return any(c.status not in FAILING_STATUSES or c.mismatched < c.elements for c in own)
+    return any(not c.is_failing or c.mismatched < c.elements for c in own)
 
 
 def _pass_with_note(context: Context, key: _Key, listed: Sequence[Comparison]) -> None:
-    undefined = [c for c in listed if c.status in FAILING_STATUSES]
+    undefined = [c for c in listed if c.is_failing]
     is_check = key[0] is ClaimKind.CHECK
     note = fact("check_undefined", points=len(undefined)) if is_check else _undefined_region(context, undefined, listed)
 
     def change(c: Comparison) -> Comparison:
-        kept = (
-            c.subject.passed(shape=c.shape, dtype=c.dtype, elements=c.elements) if c.status in FAILING_STATUSES else c
-        )
+        kept = c.subject.passed(shape=c.shape, dtype=c.dtype, elements=c.elements) if c.is_failing else c
         return kept.with_notes(note) if c.trial is None else kept
 
     context.amend(lambda c: _key(c) == key, change)

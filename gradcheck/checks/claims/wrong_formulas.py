@@ -22,8 +22,7 @@ _REFUTES = ("shape_mismatch", "index_out_of_range")
 class WrongFormula:
     """A formula that must be refuted, and the comparison that did it.
 
-    `points_held` counts the points at which it held.
-    """
+    `points_held` counts the points at which it held."""
 
     name: str
     claim: Claim

@@ -49,8 +49,7 @@ class Answer:
 def who_is_wrong(got: Answer, want: Answer, others: Sequence[Answer], allowance: Allowance) -> Fact | None:
     """Return which of two differing answers is wrong, by the others.
 
-    Returns None if no other answer decides.
-    """
+    Returns None if no other answer decides."""
     camps: tuple[list[Answer], list[Answer]] = ([got], [want])
     elsewhere: list[Answer] = []
     blurred: list[Answer] = []

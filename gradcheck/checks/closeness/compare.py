@@ -38,8 +38,7 @@ def compare(
 ) -> Comparison:
     """Compare presence, shape and dtype, then every element.
 
-    `slack` is an absolute allowance for each element on top of the tolerance (see `conditioning`).
-    """
+    `slack` is an absolute allowance for each element on top of the tolerance (see `conditioning`)."""
     with quiet():
         return compare_quietly(got, want, tolerance, subject, slack)
 
@@ -64,8 +63,7 @@ def compare_quietly(
 def agree(got: np.ndarray, want: np.ndarray, tolerance: Tolerance) -> bool:
     """Return whether finite arrays of one shape and dtype are close.
 
-    False only means that `compare` must decide. NumPy's warnings must be off.
-    """
+    False only means that `compare` must decide. NumPy's warnings must be off."""
     if not want.size:
         return True
     if want.dtype not in _WIDE:
@@ -83,8 +81,7 @@ def agree(got: np.ndarray, want: np.ndarray, tolerance: Tolerance) -> bool:
 def all_agree(pairs: Sequence[Pair], tolerance: Callable[[np.ndarray], Tolerance]) -> bool:
     """Return whether all pairs agree, each dtype compared at once.
 
-    `tolerance` is called with the second array. False only means that each pair must be compared.
-    """
+    `tolerance` is called with the second array. False only means that each pair must be compared."""
     got, want = [one for one, _ in pairs], [other for _, other in pairs]
     kinds = [array.dtype for array in want]
     if [array.shape for array in got] != [array.shape for array in want] or [array.dtype for array in got] != kinds:
@@ -214,8 +211,7 @@ def _errors(
 ) -> tuple[np.ndarray, tuple[Fact, ...]]:
     """Return absolute errors, and notes on NaNs and infinities that agree.
 
-    An error is infinite where NaN or infinity meets another value.
-    """
+    An error is infinite where NaN or infinity meets another value."""
     nans = np.isnan(wide_got) & np.isnan(wide_want)
     same = got == want
     infinities = same & np.isinf(wide_want)
@@ -230,8 +226,7 @@ def _errors(
 def _worst(error: np.ndarray, allowed: np.ndarray, mask: np.ndarray) -> tuple[int, ...]:
     """Return the index of the element that exceeds its allowance most.
 
-    Elements within `_ALIKE` are equal; then the largest error wins, then the first. So rounding does not choose.
-    """
+    Elements within `_ALIKE` are equal; then the largest error wins, then the first. So rounding does not choose."""
     excess = np.where(error == 0, 0.0, error / allowed)
     excess[mask & np.isnan(excess)] = _INFINITY
     leading = np.where(_nearly_largest(excess), error, -1.0)

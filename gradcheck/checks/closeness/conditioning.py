@@ -145,8 +145,7 @@ def _spread(moves: np.ndarray) -> np.ndarray:
 def _takes_few_values(moves: np.ndarray, nothing: float) -> np.ndarray:
     """Return where draws fall into few groups, as on two sides of a tie.
 
-    The plain run is left out: it may be a million times as far off as all draws.
-    """
+    The plain run is left out: it may be a million times as far off as all draws."""
     values = np.sort(moves - moves.min(axis=0), axis=0)
     gaps = np.diff(values, axis=0) > np.maximum(_APART * values[1:], nothing * np.abs(moves).max(axis=0))
     few: np.ndarray = gaps.sum(axis=0) < _VALUES
@@ -179,8 +178,7 @@ class Conditioning:
     def may_explain(self, failed: Comparison) -> bool:
         """Return whether the largest allowance could explain a failure.
 
-        What is not finite may come of an overflow.
-        """
+        What is not finite may come of an overflow."""
         got, want, mask = failed.got_array, failed.want_array, failed.mask
         if got is None or want is None or mask is None:
             return False
@@ -196,8 +194,7 @@ class Conditioning:
     def rough_rounding(self) -> RoughRounding:
         """Two rough runs, for differences far beyond rounding.
 
-        In low precision rounding is always measured.
-        """
+        In low precision rounding is always measured."""
         known = None if self._same_graph is None else self._same_graph.rough_rounding
         return RoughRounding(None if self.is_of_low_precision else self._problem, known)
 

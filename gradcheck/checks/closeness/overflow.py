@@ -74,8 +74,7 @@ def overflowed_elements(scope: Scope, expr: Expr) -> np.ndarray | None:
 def leaves_range(problem: Problem) -> bool:
     """Return whether all roots are 0 or infinite by overflow only.
 
-    Then neither engines nor differences compute the derivative.
-    """
+    Then neither engines nor differences compute the derivative."""
     host, problem = OverflowHost(), problem.with_latest_inputs()
     plain: dict[str, Any] = {**problem.sizes, **problem.inputs, **problem.constants}
     marked = dict(plain)

@@ -65,7 +65,7 @@ def is_beyond_rounding(failed: Comparison, noise: Noise) -> bool:
         size, gap = np.abs(wide(want)), np.abs(wide(got) - wide(want))
         explained = _FAR * noise
         steady = explained <= _LEFT * size
-        room = Tolerance(failed.rtol or 0.0, failed.atol or 0.0).allowed(size, explained)
+        room = Tolerance.of(failed).allowed(size, explained)
         is_known = (noise > 0) | ((got != 0) & (want != 0))  # a zero may be what is left after cancellation
         far = mask & steady & is_known & (gap > room) & np.isfinite(gap)
     return bool(far.any()) and 2 * np.count_nonzero(steady) >= steady.size
@@ -92,8 +92,7 @@ class RoughRounding:
     def moves_claim(self, failed: Comparison, differences: Differences) -> bool | None:
         """Return whether rounding moves a claim that is far beyond rounding.
 
-        None if it is not known to be.
-        """
+        None if it is not known to be."""
         noise = self.noise_of_claim(failed.step, differences)
         if noise is None or failed.mask is None or not is_beyond_rounding(failed, noise):
             return None
@@ -104,7 +103,7 @@ class RoughRounding:
         noise, want = self.noise(ClaimKind.GRADIENT, c.step, c.tensor), c.want_array
         if noise is None or want is None or c.mask is None or noise.shape != want.shape:
             return False
-        room = Tolerance(c.rtol or 0.0, c.atol or 0.0).allowed(np.abs(wide(want)))
+        room = Tolerance.of(c).allowed(np.abs(wide(want)))
         return bool(np.all((noise <= _NOTHING * room)[c.mask]))
 
     @cached_property

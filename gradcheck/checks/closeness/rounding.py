@@ -78,8 +78,7 @@ def recheck_with_allowance(
 ) -> Comparison:
     """Compare again, allowing at most `limit` of what rounding explains.
 
-    `precise` is the reference's answer in double precision, for lower ones.
-    """
+    `precise` is the reference's answer in double precision, for lower ones."""
     want, got = failed.want_array, failed.got_array
     if explained is None or want is None or got is None or explained.shape != want.shape:
         return failed
@@ -90,8 +89,8 @@ def recheck_with_allowance(
     nearer = _nearer_elements(failed, capped_allowance(explained, limit), precise)
     if nearer is not None and nearer[left].all():
         off = float(np.max(np.nan_to_num(np.abs(wide(want) - precise)[left], nan=np.inf, posinf=np.inf)))
-        kept = replace(failed, status="passed", mismatched=0, got_array=None, want_array=None, mask=None)
-        return kept.with_notes(fact("reference_rounds_more", engine=failed.engine, reference=failed.reference, off=off))
+        note = fact("reference_rounds_more", engine=failed.engine, reference=failed.reference, off=off)
+        return failed.without_numbers("passed").with_notes(note)
     if not left.any() or not _may_be_rounding(failed, explained, limit)[left].all():
         return failed
     return replace(failed, status="undecided", mismatch=fact("too_ill_conditioned", extent=float(np.max(explained))))
@@ -102,8 +101,7 @@ def recheck_in_double_precision(
 ) -> Comparison:
     """Compare a low-precision formula again in double precision.
 
-    A formula is a claim about numbers, and its steps may overflow or lose digits in less.
-    """
+    A formula is a claim about numbers, and its steps may overflow or lose digits in less."""
     gap, want = (
         conditioning.unrounded_difference(failed.step, difference),
         conditioning.gradient(failed.step, failed.tensor),
@@ -115,15 +113,15 @@ def recheck_in_double_precision(
         allowed = base(gap.dtype).allowed(np.abs(want), capped_allowance(explained[0], conditioning.limit))
         if failed.mask is None or not (np.abs(gap) <= allowed)[failed.mask].all():
             return failed
-    kept = replace(failed, status="passed", mismatch=None, mismatched=0, got_array=None, want_array=None, mask=None)
-    return kept.with_notes(fact("right_in_double_precision", dtype=failed.dtype))
+    return failed.without_numbers("passed", mismatch=None).with_notes(
+        fact("right_in_double_precision", dtype=failed.dtype)
+    )
 
 
 def _may_be_rounding(failed: Comparison, explained: np.ndarray, limit: float) -> np.ndarray:
     """Return where rounding may explain the difference, or leaves nothing.
 
-    Roundings that leave nothing have no size: they are many times larger in another draw.
-    """
+    Roundings that leave nothing have no size: they are many times larger in another draw."""
     assert failed.got_array is not None
     assert failed.want_array is not None
     with np.errstate(all="ignore"):
@@ -139,7 +137,7 @@ def _nearer_elements(failed: Comparison, slack: np.ndarray, precise: np.ndarray 
     assert failed.want_array is not None
     if precise is None or precise.shape != failed.want_array.shape:
         return None
-    tolerance = Tolerance(failed.rtol or 0.0, failed.atol or 0.0)
+    tolerance = Tolerance.of(failed)
     with np.errstate(all="ignore"):
         mine, theirs = np.abs(wide(failed.got_array) - precise), np.abs(wide(failed.want_array) - precise)
         near = (mine <= tolerance.allowed(np.abs(precise), slack)) & ~(theirs < mine)
@@ -154,5 +152,5 @@ def capped_allowance(explained: np.ndarray, limit: float) -> np.ndarray:
 
 def _compare_with_slack(failed: Comparison, slack: np.ndarray) -> Comparison:
     """Compare again with an absolute allowance for each element."""
-    tolerance = Tolerance(failed.rtol or 0.0, failed.atol or 0.0)
+    tolerance = Tolerance.of(failed)
     return compare(failed.got_array, failed.want_array, tolerance, failed.subject, slack)

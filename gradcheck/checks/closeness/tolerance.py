@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gradcheck.autograd.dtypes import BFLOAT16, real_of
+from gradcheck.checks.result import Comparison
 from gradcheck.language.case import StatedTolerance
 
 
@@ -15,19 +16,22 @@ from gradcheck.language.case import StatedTolerance
 class Tolerance:
     """A relative and an absolute tolerance; absolute only where stated.
 
-    `measures_agreement` records how close agreeing arrays are.
-    """
+    `measures_agreement` records how close agreeing arrays are."""
 
     rtol: float
     atol: float = 0.0
     measures_agreement: bool = False
 
+    @classmethod
+    def of(cls, compared: Comparison) -> Tolerance:
+        """Return the tolerance that a comparison used."""
+        return cls(compared.rtol or 0.0, compared.atol or 0.0)
+
     def allowed(self, magnitude: np.ndarray, slack: np.ndarray | None = None) -> np.ndarray:
         """Return the allowed `|got - want|`: `rtol * |want| + atol + slack`.
 
         `magnitude` is `|want|` in double precision; `slack`, of its shape, what rounding explains (see
-        `conditioning`).
-        """
+        `conditioning`)."""
         allowed: np.ndarray = self.rtol * magnitude + self.atol
         return allowed if slack is None else allowed + slack
 
@@ -86,8 +90,7 @@ def claim_tolerance(
 ) -> Tolerance:
     """Return the tolerance of a file's claim about a tensor.
 
-    From weak to strong: the dtype's, the case's (""), the tensor's, the run's.
-    """
+    From weak to strong: the dtype's, the case's (""), the tensor's, the run's."""
     if not stated and run is None:
         return base(dtype)
     return _stated(dtype, stated.get(""), stated.get(tensor) if tensor else None, run)

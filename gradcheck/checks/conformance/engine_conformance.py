@@ -37,8 +37,7 @@ class Conformance(NotebookRepr):
     """All results for one engine.
 
     `ops` has the worst status of each op's calls. An op that is composed of wrong ones (`made_of`) is lacking, and so
-    is one whose only error is the `backward_pass`, which a small graph shows.
-    """
+    is one whose only error is the `backward_pass`, which a small graph shows."""
 
     engine: str
     cases: RunResult | None

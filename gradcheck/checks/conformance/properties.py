@@ -112,8 +112,7 @@ def _order(engine: Engine) -> None:
 def _deep(engine: Engine) -> None:
     """Check h = h / 2 + x, repeated: the derivative tends to 2.
 
-    More nodes are tried only if fewer work, in proportional time.
-    """
+    More nodes are tried only if fewer work, in proportional time."""
     for nodes in sorted({min(_FEWER, NODES), NODES}):
         expr: Expr = Name("x")
         for _ in range(nodes // 2):

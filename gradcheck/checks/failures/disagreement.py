@@ -55,7 +55,7 @@ class Disagreement:
             return self
         gap = np.abs(self.got - self.want).ravel()[self.indices]
         with np.errstate(all="ignore"):
-            allowed = Tolerance(self.comparison.rtol or 0.0, self.comparison.atol or 0.0).allowed(
+            allowed = Tolerance.of(self.comparison).allowed(
                 np.abs(self.want[self.indices]), slack.ravel()[self.indices]
             )
             left = self.indices[~(gap <= allowed)]
@@ -79,7 +79,7 @@ class Disagreement:
         """The comparison, passed: its reference is off by rounding alone, and who says so is in the `verdict`."""
         c = self.comparison
         off = float(np.max(np.abs(self.got - self.want)[self.indices]))
-        kept = replace(c, status="passed", mismatch=None, mismatched=0, got_array=None, want_array=None, mask=None)
+        kept = c.without_numbers("passed", mismatch=None)
         return kept.with_notes(fact("reference_rounds", reference=c.reference, off=off, what=verdict))
 
     def with_verdict(self, others: Sequence[Answer], allowance: Allowance) -> Comparison:

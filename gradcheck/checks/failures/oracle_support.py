@@ -27,7 +27,7 @@ def oracle_confirms(oracle: NumericGradient, c: Comparison) -> bool:
     claimed, other = (c.want_array, c.got_array) if c.reference == "case" else (c.got_array, c.want_array)
     if claimed is None or c.mask is None:
         return False
-    room = Tolerance(c.rtol or 0.0, c.atol or 0.0).allowed(np.abs(wide(claimed)))
+    room = Tolerance.of(c).allowed(np.abs(wide(claimed)))
     disputed = np.flatnonzero(c.mask)
     try:
         if not 0 < disputed.size <= MAX_FULL_ELEMENTS[oracle.method]:

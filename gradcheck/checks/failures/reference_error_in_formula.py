@@ -45,6 +45,6 @@ def _holds_by(name: str, context: Context, point: Point, c: Comparison) -> bool:
         return False
     if want is None or got.shape != want.shape:
         return False
-    room = Tolerance(c.rtol or 0.0, c.atol or 0.0).allowed(np.abs(wide(want)))
+    room = Tolerance.of(c).allowed(np.abs(wide(want)))
     slack = point.conditioning.allowance(ClaimKind.GRADIENT, c.step, c.tensor)
     return bool(np.all(np.abs(got - wide(want)) <= room + (0.0 if slack is None else slack)))

@@ -72,5 +72,5 @@ class ReferenceOpErrors:
 def _agree(one: np.ndarray | None, other: np.ndarray | None, c: Comparison, slack: np.ndarray | None) -> bool:
     if one is None or other is None or one.shape != other.shape:
         return False
-    room = Tolerance(c.rtol or 0.0, c.atol or 0.0).allowed(np.abs(wide(other)), slack)
+    room = Tolerance.of(c).allowed(np.abs(wide(other)), slack)
     return bool(np.all((np.abs(wide(one) - wide(other)) <= room) | (one == other)))

@@ -147,8 +147,7 @@ def _check_variant(
     """Return the failure of one call variant, or None.
 
     The entry is the reference. For variants that change only the call, and at a kink, where conventions differ, the
-    code's own plain call is.
-    """
+    code's own plain call is."""
     subject, rounding = by
     known = context.points.own
     is_known = variant.problem is known.problem

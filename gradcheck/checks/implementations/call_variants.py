@@ -23,12 +23,6 @@ if TYPE_CHECKING:
 SUBSETS = ("only_input", "all_but_input")
 #: Variants with shapes that the case does not have.
 EDGE_SHAPE_VARIANTS = ("empty", "no_dimensions")
-#: All names of questions.
-MANNERS = (
-    *("backward_again", "called_in_between", *SUBSETS, "one_output", "no_grad", "no_gradients", "apart"),
-    *("incoming_strided", "incoming_sliced", "incoming_expanded", "incoming_rows"),
-    *("inputs_strided", "inputs_sliced", "inputs_expanded", *EDGE_SHAPE_VARIANTS),
-)
 #: With more inputs, none is tried alone.
 _MOST_INPUTS = 6
 #: Points without elements are counted from here, after all trials.
@@ -39,8 +33,7 @@ _EMPTY = 2000
 class CallVariant:
     """One way to call code: its name, problem and mode.
 
-    With `may_refuse`, an error is only noted; with `is_only_noted`, any failure is.
-    """
+    With `may_refuse`, an error is only noted; with `is_only_noted`, any failure is."""
 
     name: str
     problem: Problem

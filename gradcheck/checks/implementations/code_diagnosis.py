@@ -42,8 +42,7 @@ _EXPLAINED = (ClaimKind.GRADIENT, ClaimKind.VALUE)
 def diagnose_code(context: Context, engine: CodeEngine) -> None:
     """Add the code's place and diagnoses to its failed comparisons.
 
-    If repeated evaluations differ, unstable is the diagnosis.
-    """
+    If repeated evaluations differ, unstable is the diagnosis."""
     file, line = engine.code.place
     place = Place(file, line, 1) if file else None
     if not context.options.explained:
@@ -83,8 +82,7 @@ def _find_mistakes(
 ) -> tuple[Diagnosis, ...]:
     """Return mistakes of ops and formulas, then relations of the numbers.
 
-    A formula must match at other sizes too.
-    """
+    A formula must match at other sizes too."""
     found = find_op_mistakes(c.tensor, seen) if c.what is ClaimKind.GRADIENT else ()
     if found:
         return found

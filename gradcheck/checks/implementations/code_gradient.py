@@ -29,8 +29,7 @@ ELEMENTS, _DIRECTIONS = 12, 2
 class CodeGradient:
     """The code's gradient of one input at a point.
 
-    `noise` measures its rounding.
-    """
+    `noise` measures its rounding."""
 
     point: Point
     engine: CodeEngine
@@ -63,8 +62,7 @@ class CodeGradient:
     def slope(self, direction: np.ndarray, finer: float = 1.0, scale: float = 0.0) -> Slope | None:
         """Return the derivative of the weighted results along a direction.
 
-        It is as precise as needed beside `scale`. None if nothing converges.
-        """
+        It is as precise as needed beside `scale`. None if nothing converges."""
         return slope_along([(self, direction)], finer, scale)
 
 

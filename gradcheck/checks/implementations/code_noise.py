@@ -45,8 +45,7 @@ class CodeNoise:
     """The rounding noise of code at each point, measured once a point.
 
     With a `forward_engine`, it is the noise of the difference to that. Nondeterministic code and code in lower
-    precision get none: that is a mistake of its own.
-    """
+    precision get none: that is a mistake of its own."""
 
     def __init__(self, engine: CodeEngine, forward_engine: CodeEngine | None = None) -> None:
         self.engine, self.forward_engine = engine, forward_engine
@@ -113,8 +112,7 @@ def is_less_precise(engine: CodeEngine, point: Point) -> bool:
 def ignores_small_changes(engine: CodeEngine, point: Point) -> bool:
     """Return whether most results ignore small moves of the inputs.
 
-    They respond to larger moves: the code computes in less than double precision.
-    """
+    They respond to larger moves: the code computes in less than double precision."""
     problem = point.problem
     if epsilon(problem.dtype) != _EPSILON:
         return False

@@ -22,7 +22,7 @@ from gradcheck.checks.context import Context
 from gradcheck.checks.implementations.code_noise import CodeNoise
 from gradcheck.checks.implementations.nondeterminism import nondeterminism_of
 from gradcheck.checks.points.point import Point
-from gradcheck.checks.result import FAILING_STATUSES, Comparison
+from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Evaluation
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.double_precision import double_precision_backend, double_precision_problem
@@ -60,7 +60,7 @@ class CodeRounding:
     def allow_all(self) -> None:
         """Pass the failures that the code's own rounding explains."""
         for place, c in enumerate(self.context.found):
-            if c.status in FAILING_STATUSES:
+            if c.is_failing:
                 self.context.found[place] = self.allow_rounding(c, self.context.points.at(c.trial))
 
     def allow_rounding(self, c: Comparison, point: Point) -> Comparison:

@@ -57,8 +57,7 @@ def check(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
 def overflow(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
     """Check the code where exponentials overflow but the entry is defined.
 
-    A NaN gradient of a right result is wrong; a NaN result is only noted.
-    """
+    A NaN gradient of a right result is wrong; a NaN result is only noted."""
     point = context.points.point_of_sizes(context.points.own.problem.sizes, _OVERFLOW_TRIAL, 1, "far")
     if point is None or rejection_reason(point) or not is_finite(point):
         return
@@ -69,8 +68,8 @@ def overflow(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
     if any(c.what is ClaimKind.VALUE for c in bad):
         size = max(float(np.max(np.abs(a), initial=0.0)) for a in point.problem.inputs.values())
         first = next(c for c in bad if c.what is ClaimKind.VALUE)
-        told = fact("overflows_far", engine=engine.name, size=size)
-        yield first.subject.passed(shape=first.shape, dtype=first.dtype, elements=first.elements).with_notes(told)
+        note = fact("overflows_far", engine=engine.name, size=size)
+        yield first.subject.passed(shape=first.shape, dtype=first.dtype, elements=first.elements).with_notes(note)
     elif bad:
         context.points.variants.append(point)
         yield from bad

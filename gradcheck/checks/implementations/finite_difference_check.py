@@ -42,8 +42,7 @@ DIFFERENCES, FORWARD = "differences", "its own forward"
 def is_jointly_right(claims: Sequence[CodeGradient]) -> bool:
     """Return whether differences confirm all gradients of a point together.
 
-    All inputs move at random, and along ones if numbers are equal. False if differences do not decide.
-    """
+    All inputs move at random, and along ones if numbers are equal. False if differences do not decide."""
     generator = generator_of(claims[0], "together")
     at_random = [(claim, generator.standard_normal(claim.array.shape)) for claim in claims]
     along_ones = [(claim, np.ones(way.shape)) for claim, way in at_random]
@@ -82,8 +81,7 @@ def _some_equal(claims: Sequence[CodeGradient]) -> bool:
 def _check_joint_slope(claims: Sequence[CodeGradient]) -> Comparison | None:
     """Check the derivative where all inputs move together.
 
-    Equal inputs may have one although each alone has none: values right for each may add up to too much.
-    """
+    Equal inputs may have one although each alone has none: values right for each may add up to too much."""
     moves = [(claim, np.ones(claim.array.shape)) for claim in claims]
     total = sum(_directional_derivative(claim.values, way) for claim, way in moves if claim.values is not None)
     size = float(sum(np.sum(np.abs(claim.values)) for claim in claims if claim.values is not None))
@@ -98,10 +96,10 @@ def _check_joint_slope(claims: Sequence[CodeGradient]) -> Comparison | None:
             return None
     assert found is not None
     claim, _ = moves[0]
-    told = fact("along_all_together", names=tuple(one.name for one in claims))
+    wrong = fact("along_all_together", names=tuple(one.name for one in claims))
     shape = {"shape": claim.array.shape, "elements": claim.array.size, "mismatched": 1}
     off = {"got": total, "want": found.value, "max_abs": abs(total - found.value)}
-    return claim.subject(DIFFERENCES).failed(told, dtype=claim.array.dtype.name, **shape, **off)
+    return claim.subject(DIFFERENCES).failed(wrong, dtype=claim.array.dtype.name, **shape, **off)
 
 
 def _is_confirmed_by_forward(by_forward: Comparison) -> bool:
@@ -127,8 +125,8 @@ def _compare_one(claim: CodeGradient, forward: np.ndarray | None, by_forward: Co
         return failed
     if checks.kinked:
         between = fact("between_the_sides", engine=claim.engine.name)
-        told = {"shape": claim.array.shape, "elements": claim.array.size, "verdict": between}
-        return replace(claim.subject(DIFFERENCES).passed(**told), status="not_differentiable")
+        fields = {"shape": claim.array.shape, "elements": claim.array.size, "verdict": between}
+        return replace(claim.subject(DIFFERENCES).passed(**fields), status="not_differentiable")
     if is_undefined(by_forward) and not _has_slopes(claim, by_forward, scale):
         undefined = fact("undefined_at_kink", engine=claim.engine.name)
         return replace(by_forward, status="not_differentiable", verdict=undefined)
@@ -143,8 +141,7 @@ def _compare_one(claim: CodeGradient, forward: np.ndarray | None, by_forward: Co
 class _DifferenceChecks:
     """Finite differences of one gradient, whose largest is `scale`.
 
-    `forward_agrees`: torch's gradient of the forward confirms it. `kinked`: some element has two sides.
-    """
+    `forward_agrees`: torch's gradient of the forward confirms it. `kinked`: some element has two sides."""
 
     claim: CodeGradient
     scale: float
@@ -206,8 +203,7 @@ def _agrees(claim: CodeGradient, direction: np.ndarray, found: Slope, scale: flo
 def _is_sure(claim: CodeGradient, direction: np.ndarray, found: Slope, scale: float, forward_agrees: bool) -> bool:
     """Return whether a contradiction persists beyond rounding at finer steps.
 
-    If torch's gradient of the forward agrees with the code, finer steps must confirm the coarse ones.
-    """
+    If torch's gradient of the forward agrees with the code, finer steps must confirm the coarse ones."""
     noise = claim.noise.at(claim.point, claim.name)
     allowed = 0.0
     if noise is not None and not found.kinked and noise.shape == direction.shape:

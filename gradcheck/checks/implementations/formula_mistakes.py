@@ -163,8 +163,7 @@ def with_one_mistake(
 ) -> Iterator[int]:
     """Yield each formula with one mistake, at one or all occurrences.
 
-    `written` are numbers that may replace those of the formula.
-    """
+    `written` are numbers that may replace those of the formula."""
     places = list(pool.positions(root))
     for path, part, parent in places:
         at = EditPosition(pool, operands, part, None if parent < 0 else pool.exprs[parent])

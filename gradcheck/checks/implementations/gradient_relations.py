@@ -46,8 +46,7 @@ def relation_at_all_points(
 ) -> tuple[Diagnosis, ...]:
     """Return the first relation that holds at every differing point.
 
-    `at` yields those of one point, limited to the keys that are left, None for all.
-    """
+    `at` yields those of one point, limited to the keys that are left, None for all."""
     left: dict[Hashable, Relation] | None = None
     differing = [(point, evidence) for point, evidence in seen if not matches(evidence.want, evidence)]
     for point, evidence in differing:
@@ -160,8 +159,8 @@ def _partly_right(got: np.ndarray, want: np.ndarray, right: np.ndarray) -> Itera
         ratios = mine / theirs
         factor = float(ratios.flat[0].real)
         if np.allclose(ratios, factor, rtol=10.0**-_DIGITS) and some:
-            told = float(f"{factor:.{_DIGITS}g}")
-            if told == -1:
+            rounded = float(f"{factor:.{_DIGITS}g}")
+            if rounded == -1:
                 yield Relation("sign", ("signs",), fact("signs_in_a_part"))
             else:
-                yield Relation("branch", ("factor", told), fact("factor_in_a_part", factor=told))
+                yield Relation("branch", ("factor", rounded), fact("factor_in_a_part", factor=rounded))

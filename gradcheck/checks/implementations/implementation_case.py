@@ -66,8 +66,7 @@ _INCOMING = "incoming_gradient"
 def second_order_case(case: Case, problem: Problem) -> Case:
     """Return the case with its incoming gradients as further inputs.
 
-    A backward that does not depend on them correctly has a wrong second order there. Complex roots are left out.
-    """
+    A backward that does not depend on them correctly has a wrong second order there. Complex roots are left out."""
     (seeds,) = problem.seeds
     if any(seed is None or seed.dtype.kind == "c" for seed in seeds.values()):
         return case
@@ -87,8 +86,7 @@ def case_as_run(case: Case, seed: int | None) -> Case:
 def with_incoming_gradients(case: Case, seed: int | None) -> Case:
     """Return the case with random incoming gradients, if it states none.
 
-    Its last entry must not be a single number.
-    """
+    Its last entry must not be a single number."""
     last = list(case.graph)[-1]
     (*others, step) = case.steps
     if others or dict(step.roots) != {last: None} or step.raises:

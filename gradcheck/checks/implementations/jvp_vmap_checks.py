@@ -66,8 +66,8 @@ def _check_jvp(context: Context, engine: CodeEngine, subject: Subject) -> Iterat
         want = _product(gradient, moves)
         size = float(np.sum(np.abs(wide(gradient) * wide(moves)))) + abs(got)
         if exceeds_rounding(abs(got - want), size, array.dtype):
-            told = fact("jvp_wrong", engine=engine.name, tensor=name, got=got, want=want, factor=_factor(got, want))
-            yield subject.failed(told)
+            wrong = fact("jvp_wrong", engine=engine.name, tensor=name, got=got, want=want, factor=_factor(got, want))
+            yield subject.failed(wrong)
 
 
 def _product(one: np.ndarray | None, other: np.ndarray | None) -> float:
@@ -84,26 +84,25 @@ def _factor(got: float, want: float) -> float | None:
 def _check_vmap(context: Context, engine: CodeEngine, subject: Subject, notes: list[Fact]) -> Iterator[Comparison]:
     """Compare results under `vmap`.
 
-    A refusal to map one argument alone is only noted, as rules often map all or none.
-    """
+    A refusal to map one argument alone is only noted, as rules often map all or none."""
     from gradcheck.engines.implementation.jvp_vmap_rules import VmapRefusal, vmap_results
 
     seen: set[str] = set()
     for one in vmap_results(engine, context.points.own.problem):
         if isinstance(one, VmapRefusal):
-            told = _refusal_fact(engine, "vmap_one" if one.name else "vmap", one.name, one.error)
+            wrong = _refusal_fact(engine, "vmap_one" if one.name else "vmap", one.name, one.error)
             if not one.name:
-                yield subject.failed(told)
+                yield subject.failed(wrong)
                 return
-            notes.append(told)
+            notes.append(wrong)
             continue
         manner = "vmap_one" if one.name else "vmap" if one.dim == 0 else "vmap_last"
         found = compare(one.got, one.want, base(one.want.dtype), subject)
         if found.status == "failed" and manner not in seen and _differs(one.got, one.want):
             seen.add(manner)
             detail, tensor = one.name, engine.entry
-            told = fact("otherwise", engine=engine.name, manner=manner, detail=detail, what="value", tensor=tensor)
-            yield replace(found, mismatch=told)
+            wrong = fact("otherwise", engine=engine.name, manner=manner, detail=detail, what="value", tensor=tensor)
+            yield replace(found, mismatch=wrong)
 
 
 def _differs(got: np.ndarray, want: np.ndarray) -> bool:

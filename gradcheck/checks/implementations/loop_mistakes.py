@@ -79,8 +79,7 @@ def _missing_slices(parts: list[np.ndarray], key: tuple[str, int], evidence: Evi
 def _slice_counts(table: np.ndarray, got: np.ndarray) -> Iterator[np.ndarray]:
     """Yield how often each column counts, 0 or 1.
 
-    The numbers decide if they can; otherwise a prefix or a suffix counts.
-    """
+    The numbers decide if they can; otherwise a prefix or a suffix counts."""
     count = table.shape[1]
     if table.shape[0] >= count and np.linalg.matrix_rank(table) == count:
         shares = np.rint(np.linalg.lstsq(table, got, rcond=None)[0])
@@ -112,10 +111,10 @@ def _parts(name: str, point: Point, tensor: str, axis: int) -> Iterator[np.ndarr
         where = (slice(None),) * axis + (place,)
         alone[where] = array[where]
         if tensor in seeds:
-            asked = replace(problem, seeds=({**seeds, tensor: alone},))
+            alone_problem = replace(problem, seeds=({**seeds, tensor: alone},))
         else:
-            asked = replace(problem, inputs={**problem.inputs, tensor: alone})
-        yield _gradient(name, point, asked)
+            alone_problem = replace(problem, inputs={**problem.inputs, tensor: alone})
+        yield _gradient(name, point, alone_problem)
 
 
 def _gradient(name: str, point: Point, problem: Problem) -> np.ndarray | None:

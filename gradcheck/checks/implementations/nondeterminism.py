@@ -34,8 +34,7 @@ def nondeterminism_of(engine: CodeEngine, point: Point) -> float:
 def largest_difference(one: Evaluation, other: Evaluation, as_a_whole: bool = False) -> float:
     """Return the largest relative difference of two evaluations.
 
-    Relative to each element, or `as_a_whole` to the largest of its tensor; infinite if shapes differ.
-    """
+    Relative to each element, or `as_a_whole` to the largest of its tensor; infinite if shapes differ."""
     if len(one.states) != len(other.states):
         return float("inf")
     largest = 0.0

@@ -120,8 +120,7 @@ def _mistakes(
 class EntryTape:
     """The ops of a graph at a point, in order, with their cotangents.
 
-    Arrays are identified by `id`.
-    """
+    Arrays are identified by `id`."""
 
     def __init__(self, point: Point) -> None:
         self.problem, self.core = point.problem, Core()

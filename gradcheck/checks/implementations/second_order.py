@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]:
     """Check second order at the case's own numbers.
 
-    Nothing is checked at a kink, or if the code rounds too much.
-    """
+    Nothing is checked at a kink, or if the code rounds too much."""
     own = [c for c in context.found if c.trial is None]
     is_clear = not any(c.status == "not_differentiable" or c.has_note("own_rounding") for c in own)
     if not engine.code.is_torch or not is_clear:
@@ -41,16 +40,16 @@ def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]
     if incoming:
         seeds = ({"total_": None},)
         problem = replace(problem, case=case, inputs={**problem.inputs, **incoming}, seeds=seeds)
-    asked = Context(case, context.options, context.engines, Points(problem, context.engines))
-    if not second_order.applies(asked):
+    second = Context(case, context.options, context.engines, Points(problem, context.engines))
+    if not second_order.applies(second):
         return []
     alone = context.engines.reference is engine
-    found = [c for c in second_order.check(asked, confirmed=alone) if c.tensor in case.inputs]
+    found = [c for c in second_order.check(second, confirmed=alone) if c.tensor in case.inputs]
     found = [c for c in found if alone or c.mismatch is None or c.mismatch.kind != "differences_disagree"]
     found = [c for c in found if c.status != "undecided" and (c.status != "failed" or _is_real_error(c))]
     if any(c.status == "failed" and is_undefined(c) for c in found) and _is_at_kink(context):
         found = [c for c in found if c.status != "failed" or not is_undefined(c)]
-    return [_explained(asked, c) if c.status == "failed" else c for c in found]
+    return [_explained(second, c) if c.status == "failed" else c for c in found]
 
 
 def _is_at_kink(context: Context) -> bool:
@@ -60,11 +59,11 @@ def _is_at_kink(context: Context) -> bool:
     return any(any(kinks_along(context, problem, name, range(array.size))) for name, array in inputs.items())
 
 
-def _explained(asked: Context, c: Comparison) -> Comparison:
+def _explained(second: Context, c: Comparison) -> Comparison:
     """Add a diagnosis if a first gradient's part of the result is missing."""
-    problem, reference = asked.points.own.problem, asked.engines.reference
+    problem, reference = second.points.own.problem, second.engines.reference
     step = last_backward_step(problem)
-    if c.want_array is None or step is None or not isinstance(reference, DefineByRun) or not asked.options.explained:
+    if c.want_array is None or step is None or not isinstance(reference, DefineByRun) or not second.options.explained:
         return c
     missing = wide(c.want_array) - (0 if c.got_array is None else wide(c.got_array))
     probes = random_directions(problem.inputs, stream(problem.seed, "probes"))

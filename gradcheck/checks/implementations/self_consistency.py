@@ -36,28 +36,30 @@ if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
 
 
-def check_self_consistency(case: Case, engine: CodeEngine, witness: CodeEngine | None, options: Options) -> Context:
+def check_self_consistency(
+    case: Case, engine: CodeEngine, forward_engine: CodeEngine | None, options: Options
+) -> Context:
     """Check the code at the case's inputs and at other points.
 
-    The context's reference is the `witness`, the forward alone, or the code itself without one.
+    The context's reference is the `forward_engine`, the forward alone, or the code itself without one.
     """
     dtype = dtypes.BY_NAME[case.dtype]
     with using_default_dtype(dtypes.real_of(dtype)), quiet(), ExitStack() as sessions:
-        for one in (engine, witness):
+        for one in (engine, forward_engine):
             if one is not None:
                 sessions.enter_context(one.session(dtype))
-        return _checked(case, engine, witness, options)
+        return _checked(case, engine, forward_engine, options)
 
 
-def _checked(case: Case, engine: CodeEngine, witness: CodeEngine | None, options: Options) -> Context:
-    engines = Engines((engine,), witness or engine)
+def _checked(case: Case, engine: CodeEngine, forward_engine: CodeEngine | None, options: Options) -> Context:
+    engines = Engines((engine,), forward_engine or engine)
     drawn = SelfConsistencyPoints(replace(case, generalize=Generalize()), engine, engines)
     points = list(drawn.all())
     own = Points(points[0].problem, engines)
     own.own = points[0]
     own.variants = points[1:]
     context = Context(points[0].problem.case, options, engines, own)
-    noise = CodeNoise(engine, witness)
+    noise = CodeNoise(engine, forward_engine)
     for point in points:
         found = list(_compared(point, noise))
         context.found += [] if drawn.has_size_dependent_errors(point.trial, found) else found
@@ -76,14 +78,14 @@ def _checked(case: Case, engine: CodeEngine, witness: CodeEngine | None, options
 
 
 def _compared(point: Point, noise: CodeNoise) -> Iterator[Comparison]:
-    engine, witness = noise.engine, noise.forward_engine
+    engine, forward_engine = noise.engine, noise.forward_engine
     got = point.evaluation(engine)
     error = got.error or next((state.error for state in got.states if state.error), None)
     if error is not None:
         subject = Subject(ClaimKind.CODE, engine.entry, 0, engine.name, DIFFERENCES, trial=point.trial)
         yield subject.failed(fact("said", text=error.message))
         return
-    forward = _gradients(point.evaluation(witness)) if witness is not None else {}
+    forward = _gradients(point.evaluation(forward_engine)) if forward_engine is not None else {}
     yield from compare_with_differences(
         [
             (CodeGradient(point, engine, name, gradient, noise), forward.get(name))

@@ -74,13 +74,13 @@ class SelfConsistencyPoints:
                 problem = draw(replace(self.case, steps=()), self.case.seed, trial, variation=variation)
             except GradcheckError:
                 continue
-            asked = self._with_random_seeds(problem, is_given=not number)
-            own = asked if own is None else own
+            made = self._with_random_seeds(problem, is_given=not number)
+            own = made if own is None else own
             if own is None:
                 raise GradcheckError(f"{self.engine.name} cannot be evaluated")
-            if asked is not None:
-                point = Point(asked, self.engines, self._trial(number, asked) if number else None)
-                if not number or not (_has_new_signs(asked, own) and self._is_undefined(point)):
+            if made is not None:
+                point = Point(made, self.engines, self._trial(number, made) if number else None)
+                if not number or not (_has_new_signs(made, own) and self._is_undefined(point)):
                     yield point
         assert own is not None
         yield from self._extra_points(own, len(_DRAWN))
@@ -92,11 +92,11 @@ class SelfConsistencyPoints:
         problems = [(_resized(own, sizes), sizes) for sizes in _sizes(own, written)] if shapes else []
         problems += [(one, {}) for one in _problems_near_thresholds(own, self.engine.code.constants)]
         for place, (problem, sizes) in enumerate(problems):
-            asked = self._with_random_seeds(problem, is_given=False)
-            if asked is None or (sizes and not _vary_alike(shapes, self._shapes(asked), sizes)):
+            made = self._with_random_seeds(problem, is_given=False)
+            if made is None or (sizes and not _vary_alike(shapes, self._shapes(made), sizes)):
                 continue
             self._size_ratios[number + place] = tuple(size / now for size, now in sizes.items() if now != size)
-            point = Point(asked, self.engines, self._trial(number + place, asked, sizes))
+            point = Point(made, self.engines, self._trial(number + place, made, sizes))
             found = point.evaluation(self.engine)
             if found.error is None and not any(state.error for state in found.states):
                 yield point
@@ -113,9 +113,9 @@ class SelfConsistencyPoints:
         found = [g for state in point.evaluation(self.engine).states for g in state.gradients.values()]
         return not all(g is None or np.isfinite(wide(g)).all() for g in found)
 
-    def _trial(self, number: int, asked: Problem, sizes: Mapping[int, int] | None = None) -> Trial:
-        told = {f"n{size}": now for size, now in (sizes or {}).items() if now != size}
-        return Trial(number, asked.seed, told or asked.sizes, problem=asked)
+    def _trial(self, number: int, made: Problem, sizes: Mapping[int, int] | None = None) -> Trial:
+        changed = {f"n{size}": now for size, now in (sizes or {}).items() if now != size}
+        return Trial(number, made.seed, changed or made.sizes, problem=made)
 
     def _shapes(self, problem: Problem) -> _Shapes:
         return {name: g.shape for name, g in problem.seeds[0].items() if g is not None}
@@ -138,8 +138,7 @@ class SelfConsistencyPoints:
 def _has_new_signs(problem: Problem, own: Problem) -> bool:
     """Return whether some input has signs that the given one has not.
 
-    The code may be meant for the given signs only.
-    """
+    The code may be meant for the given signs only."""
     for name, array in problem.inputs.items():
         if array.dtype.kind in "fV" and array.size and own.inputs[name].size:
             now, given = np.sign(wide(array)), np.sign(wide(own.inputs[name]))
@@ -154,8 +153,7 @@ def _has_new_signs(problem: Problem, own: Problem) -> bool:
 def _sizes(problem: Problem, written: set[float]) -> Iterator[Mapping[int, int]]:
     """Yield changed sizes: each set to 1 in turn, then all equal.
 
-    Sizes among the code's constants stay, unless they are small.
-    """
+    Sizes among the code's constants stay, unless they are small."""
     arrays = (*problem.inputs.values(), *problem.constants.values())
     sizes = sorted({size for array in arrays for size in array.shape if size > 1})
     known = [size for size in sizes if size <= _MAX_AMBIGUOUS_SIZE or written.isdisjoint((size, 1 / size))]
@@ -202,8 +200,7 @@ def _is_alike(before: Sequence[int], after: Sequence[int], sizes: Mapping[int, i
 def _problems_near_thresholds(problem: Problem, constants: Sequence[float]) -> Iterator[Problem]:
     """Yield problems with all numbers near the code's constants.
 
-    Signs are those given. Each constant is used in each element of the smallest input.
-    """
+    Signs are those given. Each constant is used in each element of the smallest input."""
     low, high = _THRESHOLDS
     known = sorted({abs(one) for one in constants if low < abs(one) < high})[:_MOST_CONSTANTS]
     given = {name: array for name, array in problem.inputs.items() if array.size}

@@ -45,8 +45,7 @@ def factors_on_tape(
 ) -> Iterator[tuple[Hashable, str]]:
     """Yield factors of the whole gradient, then of each op's share.
 
-    Each has a key that is equal at all points, and a text.
-    """
+    Each has a key that is equal at all points, and a text."""
     if want.dtype.kind == "c":
         return
     tape = EntryTape(point)

@@ -32,14 +32,13 @@ _FALLS = 64
 def excuse_undefined(context: Context) -> None:
     """Excuse NaN at drawn points where the entry has a kink.
 
-    Values are excused where the entry jumps at zeros: an epsilon turns 0 / 0 into a number.
-    """
+    Values are excused where the entry jumps at zeros: an epsilon turns 0 / 0 into a number."""
     drawn = {place: c for place, c in enumerate(context.found) if c.status == "failed" and c.trial and is_undefined(c)}
     nowhere = {_number(c) for c in drawn.values() if _is_nowhere_smooth(context, c)}
     for place, c in drawn.items():
         if c.what in (ClaimKind.GRADIENT, ClaimKind.VALUE) and _number(c) in nowhere:
-            told = fact("undefined_at_kink", engine=c.engine)
-            context.found[place] = replace(c, status="not_differentiable", verdict=told)
+            verdict = fact("undefined_at_kink", engine=c.engine)
+            context.found[place] = replace(c, status="not_differentiable", verdict=verdict)
 
 
 def _number(c: Comparison) -> int:

@@ -32,14 +32,6 @@ class WarningRecorder:
 
 
 @contextmanager
-def listening() -> Iterator[list[Fact]]:
-    """Each warning that is given within, once, as a fact; none of them is printed."""
-    recorder = WarningRecorder([])
-    with capture_warnings(recorder):
-        yield recorder.warnings
-
-
-@contextmanager
 def capture_warnings(recorder: WarningRecorder) -> Iterator[None]:
     """Record every warning of the block; print none."""
     with warnings.catch_warnings():

@@ -20,8 +20,7 @@ _FRAMES = 20
 def try_part(part: str, look: Callable[[], object], lost: list[Failure]) -> bool:
     """Run a `part` of an explanation; add its failure to `lost`.
 
-    Returns False if time is up, so that no other part should start.
-    """
+    Returns False if time is up, so that no other part should start."""
     try:
         look()
     except KeyboardInterrupt:

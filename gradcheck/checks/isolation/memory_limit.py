@@ -34,8 +34,7 @@ _outer_limits: list[int] = []
 def parse_size(text: str) -> int:
     """Return bytes: `2GB` counts by 1000, `2GiB` and `2G` by 1024.
 
-    Raises ValueError.
-    """
+    Raises ValueError."""
     found = _SIZE.fullmatch(text.strip())
     if found is None:
         raise ValueError(f"{text!r:.60} is no size, such as 2GB or 500MB")
@@ -49,8 +48,7 @@ def keep_heap() -> bool:
 
     At first glibc maps every array above 128 kB anew, and always those above 32 MiB. The system must clear their
     pages, which takes longer than computing middle-sized tensors. Small blocks join free neighbours at once, not all
-    when an array needs room, which thousands of small graphs notice.
-    """
+    when an array needs room, which thousands of small graphs notice."""
     if not sys.platform.startswith("linux"):
         return False
     import ctypes
@@ -83,8 +81,7 @@ def default_memory_limit() -> int | None:
 def memory_limit(size: int | None) -> Iterator[None]:
     """Limit memory to `size` bytes on top of what the process has now.
 
-    None means half of the machine's memory.
-    """
+    None means half of the machine's memory."""
     held, wanted = _used_bytes(), default_memory_limit() if size is None else min(size, _MOST)
     if held is None or wanted is None:
         yield
@@ -106,8 +103,7 @@ def memory_limit(size: int | None) -> Iterator[None]:
 def pause_memory_limit() -> Iterator[None]:
     """Exclude what the block allocates and keeps from the limit.
 
-    It loads a library late.
-    """
+    It loads a library late."""
     held = _used_bytes()
     if held is None or not _outer_limits:
         yield
@@ -138,8 +134,7 @@ def _allocate_blas_buffers() -> None:
 def _used_bytes() -> int | None:
     """Return the process's private memory in bytes, as the limit counts it.
 
-    None without such a limit.
-    """
+    None without such a limit."""
     if not sys.platform.startswith("linux"):
         return None
     try:

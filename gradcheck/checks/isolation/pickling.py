@@ -24,8 +24,7 @@ from gradcheck.language.expr.nodes import Expr
 class Packer:
     """Packs objects; `shared` ones exist on both sides, in one order.
 
-    Objects of the types in `left` stay behind.
-    """
+    Objects of the types in `left` stay behind."""
 
     def __init__(self, shared: Sequence[Any] = (), left: tuple[type, ...] = ()) -> None:
         self._shared, self._omitted_types = shared, (Tensor, *left)
@@ -38,8 +37,7 @@ class Packer:
     def canonical_bytes(self, thing: Any) -> bytes:
         """Return bytes that are equal for equal objects.
 
-        Shared parts make no difference. No object may contain itself.
-        """
+        Shared parts make no difference. No object may contain itself."""
         return self._packed(thing, fast=True)
 
     def _packed(self, thing: Any, fast: bool) -> bytes:

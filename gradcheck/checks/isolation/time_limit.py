@@ -58,8 +58,7 @@ def deadline(seconds: float | None) -> Iterator[None]:
 
     In the main thread of a POSIX system a timer interrupts the block, but not a call into NumPy or torch
     (`worker_processes` ends even those). Elsewhere the block ends first and then counts as out of time. Deadlines may
-    be nested.
-    """
+    be nested."""
     if seconds is None:
         yield
         return

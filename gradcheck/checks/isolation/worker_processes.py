@@ -57,8 +57,7 @@ class ProcessStartError(RuntimeError):
 class ProcessEnded(RuntimeError):
     """The process of a call ended, `seconds` after the call began.
 
-    A negative `code` is a signal, as in `multiprocessing`.
-    """
+    A negative `code` is a signal, as in `multiprocessing`."""
 
     def __init__(self, text: str, seconds: float = 0.0, code: int = 0) -> None:
         super().__init__(text)
@@ -77,8 +76,7 @@ class WorkerPool(Executor):
     A call raises OutOfTime over its limit, ProcessEnded if its process ends, ProcessStartError without a process,
     else what the function raises. Each process is a fork of a fork server that has imported `preload`, with one
     thread for libraries. With `forked`, it is a fork of this process, and inherits these objects. `first` is a
-    function and its arguments, called in each new process outside of any call's time.
-    """
+    function and its arguments, called in each new process outside of any call's time."""
 
     def __init__(
         self,
@@ -150,8 +148,7 @@ class WorkerPool(Executor):
     def _process(self, number: int) -> _Process:
         """Return the current process, or a new one.
 
-        Raises ProcessEnded after a kill, and what the first call raises.
-        """
+        Raises ProcessEnded after a kill, and what the first call raises."""
         is_new = number not in self._processes
         if is_new:
             self._processes[number] = _Process(self._context, self._inherited)
@@ -228,8 +225,7 @@ class _Process:
     def answer(self, call: bytes, limit: float | None) -> tuple[bool, Any]:
         """Return whether the function returned, and its result or exception.
 
-        Raises ProcessEnded and OutOfTime.
-        """
+        Raises ProcessEnded and OutOfTime."""
         start = time.monotonic()
         try:
             self._pipe.send_bytes(call)
@@ -247,8 +243,7 @@ class _Process:
     def _receive(self, limit: float | None) -> bytes:
         """Return the next message. Raises OutOfTime, or EOFError without process.
 
-        A child of the process may hold the pipe open after it is gone.
-        """
+        A child of the process may hold the pipe open after it is gone."""
         end = None if limit is None else time.monotonic() + limit + GRACE_SECONDS
         while not self._pipe.poll(
             _POLL_SECONDS if end is None else min(_POLL_SECONDS, max(end - time.monotonic(), 0.0))
@@ -282,8 +277,7 @@ class _Process:
     def _is_gone(self) -> bool:
         """Return whether the process has ended.
 
-        Starting a process polls all others, and only one thread gets an exit code.
-        """
+        Starting a process polls all others, and only one thread gets an exit code."""
         with _START_LOCK:
             return self._process.exitcode is not None
 

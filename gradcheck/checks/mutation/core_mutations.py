@@ -67,8 +67,7 @@ def _transposed(share: np.ndarray, *_: object) -> np.ndarray:
 def _one_off(share: np.ndarray, *_: object) -> np.ndarray:
     """Return the share with its last element off.
 
-    By a hundredth of the largest element, or a few times the tolerance.
-    """
+    By a hundredth of the largest element, or a few times the tolerance."""
     wrong = np.array(share)
     if wrong.size:
         step = max(10 * FACTOR, TOLERANCES * base(share.dtype).rtol)
@@ -170,8 +169,7 @@ PASSES_OVERWRITTEN = Mutation(fact("passes_overwritten"), fact("in_second_pass")
 class ReusedTensor:
     """A tensor with several contributions, by its place in `count_pending`.
 
-    `op` is the op that created it, empty for a leaf.
-    """
+    `op` is the op that created it, empty for a leaf."""
 
     place: int
     count: int
@@ -244,8 +242,7 @@ class MutantCore(Core):
 class CoverageCore(Core):
     """The core, recording the rules it uses and reused tensors.
 
-    Its name is no engine's, so that evaluations are not mixed up.
-    """
+    Its name is no engine's, so that evaluations are not mixed up."""
 
     name = "core, noting coverage"
 

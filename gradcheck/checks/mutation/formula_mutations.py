@@ -1,4 +1,4 @@
-"""Mutations of formulas, as small edits: an operator, a transpose, a dimension, a factor, a sign, a term."""
+"""Mutations of formulas: operators, transposes, dimensions, factors, sign."""
 
 from __future__ import annotations
 
@@ -91,8 +91,7 @@ def _other(dim: Expr) -> Literal | None:
 def _replaced(root: Expr, index: int, new: Expr) -> Expr:
     """Return the expression with the part at this index of `walk` replaced.
 
-    `replace_part` finds parts by identity, and would change every use of a part.
-    """
+    `replace_part` finds parts by identity, and would change every use of a part."""
     parts = list(root.walk())
     made: list[Expr] = []
     for at in range(len(parts) - 1, -1, -1):  # parts stand before what is below them

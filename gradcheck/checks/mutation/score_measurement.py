@@ -33,7 +33,7 @@ from gradcheck.checks.mutation_score import Mutant, MutationScore
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.points.admissible import rejection_reason
 from gradcheck.checks.points.point import Point
-from gradcheck.checks.result import FAILING_STATUSES, CaseResult
+from gradcheck.checks.result import CaseResult
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, StatedTolerance
 from gradcheck.language.expr.printer import to_text
@@ -59,8 +59,7 @@ def with_mutation_score(result: CaseResult, case: Case, options: Options, engine
 def measure_mutation_score(case: Case, options: Options, engines: Engines) -> MutationScore | None:
     """Return the score of a passing case; None if it has no gradients.
 
-    Raises InvalidCase if the case's own numbers cannot be drawn.
-    """
+    Raises InvalidCase if the case's own numbers cannot be drawn."""
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[options.apply(case).dtype])), quiet():
         points = PointSet(case, options, engines)
         right = CoverageCore()
@@ -102,8 +101,7 @@ class PointSet:
 def core_mutants(points: PointSet, right: CoverageCore) -> Iterator[Mutant | None]:
     """Yield the core's mutants in this case; None for an equivalent one.
 
-    `right` has evaluated the case's own numbers.
-    """
+    `right` has evaluated the case's own numbers."""
     mutations = [*rule_mutations(right.applied), *sweep_mutations(right.reused_tensors)]
     if sum(step.action == "backward" for step in points.case.steps) > 1:
         mutations.append(PASSES_OVERWRITTEN)
@@ -129,13 +127,13 @@ def _differs(points: PointSet, point: Point, engine: MutantCore) -> bool:
         got = engine.evaluate(point.problem)
     except CRASHES:
         return True
-    return any(c.status in FAILING_STATUSES for c in check_engine(point, got, points.tolerance))
+    return any(c.is_failing for c in check_engine(point, got, points.tolerance))
 
 
 def _node_differs(points: PointSet, engine: MutantCore) -> bool:
     """Return whether the check of ops alone would fail this engine."""
     try:
-        return any(c.status in FAILING_STATUSES for c in check_operations(points.own, [engine], points.tolerance))
+        return any(c.is_failing for c in check_operations(points.own, [engine], points.tolerance))
     except CRASHES:
         return True
 
@@ -202,8 +200,7 @@ def _mutated_cases(points: PointSet) -> Iterator[tuple[Fact, Fact, list[Case]]]:
 def _cases_by_step(case: Case) -> dict[str, list[Case]]:
     """Return, by step, a case for each claim that uses it, nearest first.
 
-    Each has only its own claim and steps, so that a mutant costs little.
-    """
+    Each has only its own claim and steps, so that a mutant costs little."""
     alone = [replace(case, formulas={n: (c,)}, checks=()) for n, listed in case.formulas.items() for c in listed]
     alone += [replace(case, formulas={}, checks=(check,)) for check in case.checks]
     found: dict[str, list[Case]] = {name: [] for name in case.let}
@@ -227,8 +224,7 @@ def _factor(points: PointSet, name: str) -> float:
 def formula_mutant_caught_by(points: PointSet, mutated: Sequence[Case]) -> str | None:
     """Return what shows a wrong claim: formula, trial, proof or "".
 
-    None if nothing is wrong at unseen points either.
-    """
+    None if nothing is wrong at unseen points either."""
     if any(_fails(points, points.own, one) for one in mutated):
         return "formula"
     if any(_fails(points, point, one) for point in points.trials for one in mutated):
@@ -258,8 +254,7 @@ def _fails(points: PointSet, point: Point, mutated: Case) -> bool:
 def smallest_errors(point: Point, run: StatedTolerance | None) -> dict[str, float]:
     """Return the smallest visible relative error of each tensor.
 
-    A gradient of zeros has 0, as any error is visible.
-    """
+    A gradient of zeros has 0, as any error is visible."""
     found: dict[str, float] = {}
     case = point.problem.case
     for step, state in enumerate(point.want.states):

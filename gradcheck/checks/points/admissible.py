@@ -12,8 +12,7 @@ from gradcheck.facts import Fact, fact
 def rejection_reason(point: Point) -> Fact | None:
     """Return why a drawn point is not usable, or None.
 
-    The graph is not defined there, or a step does not raise what it should.
-    """
+    The graph is not defined there, or a step does not raise what it should."""
     if not point.want.states:
         return fact("said", text=str(point.want.error))
     for step, state in zip(point.problem.case.steps, point.want.states, strict=False):
@@ -28,5 +27,5 @@ def is_informative(point: Point) -> bool:
     if not point.is_complete:
         return False
     gradients = point.scope(point.last_step).gradients
-    told = [wide(gradients[name]) for name in point.problem.case.formulas if name in gradients]
-    return all(bool(np.any(np.isfinite(array) & (array != 0))) for array in told)
+    arrays = [wide(gradients[name]) for name in point.problem.case.formulas if name in gradients]
+    return all(bool(np.any(np.isfinite(array) & (array != 0))) for array in arrays)

@@ -15,7 +15,7 @@ from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.points.admissible import rejection_reason
 from gradcheck.checks.points.drawing import Points
 from gradcheck.checks.points.point import Point
-from gradcheck.checks.result import FAILING_STATUSES, Comparison
+from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.double_precision import double_precision_backend, double_precision_problem
@@ -31,7 +31,7 @@ _UNITS, _TIMES, _NOISE = 16.0, 2, 1e-3
 
 def degeneracy(point: Point, found: Iterable[Comparison]) -> Fact | None:
     """Return why a difference at a drawn point does not count, or None."""
-    differing = [c for c in found if c.status in FAILING_STATUSES]
+    differing = [c for c in found if c.is_failing]
     if not differing:
         return None
     if not is_finite(point):
@@ -59,8 +59,7 @@ def are_sizes_informative(points: Points, sizes: Mapping[str, int]) -> bool | No
 def is_finite(point: Point) -> bool:
     """Return whether gradients and roots are finite, and no value is NaN.
 
-    Other values may be infinite, as those that a mask removes are.
-    """
+    Other values may be infinite, as those that a mask removes are."""
     roots = {root for step in point.problem.case.steps for root in step.roots}
 
     def is_number(name: str, array: np.ndarray | None, is_value: bool) -> bool:
@@ -84,8 +83,7 @@ def is_nowhere_defined(point: Point, step: int) -> bool:
 def point_in_domain(points: Points, sizes: Mapping[str, int], number: int) -> Point | None:
     """Return a point of these sizes in the graph's domain, or None.
 
-    Positive numbers, numbers between -1 and 1, and so on are tried.
-    """
+    Positive numbers, numbers between -1 and 1, and so on are tried."""
     made = (points.point_of_sizes(sizes, number, 1, structure) for structure in DOMAIN_STRUCTURES)
     return next(
         (point for point in made if point is not None and not rejection_reason(point) and is_finite(point)), None
@@ -110,8 +108,7 @@ def is_all_nan(array: np.ndarray | None) -> bool:
 def _is_rounding_noise(point: Point) -> bool:
     """Return whether the last digits of the inputs decide a value.
 
-    In double precision; rounding in less is measured. Values are continuous where gradients have kinks.
-    """
+    In double precision; rounding in less is measured. Values are continuous where gradients have kinks."""
     problem, reference, want = double_precision_problem(point.problem), point.engines.reference, point.want
     if problem is not point.problem and isinstance(reference, DefineByRun):
         reference = double_precision_backend(reference)

@@ -51,8 +51,7 @@ class Points:
     def draw_trial(self, number: int, accept: Callable[[Point], Fact | None]) -> Point | Fact:
         """Draw trial `number` (from 0) until it is accepted, and keep it.
 
-        Returns the last reason of `accept` if it never is.
-        """
+        Returns the last reason of `accept` if it never is."""
 
         def point(problem: Problem) -> Point | Fact:
             made = self._make_point(problem, number + 1, "drawn")
@@ -66,8 +65,7 @@ class Points:
     def redraw(self, point: Point, variation: Variation, number: int, attempt: int = 0) -> Point | None:
         """Return a point redrawn with a variation, as trial `number` (from 1).
 
-        None if it cannot be drawn.
-        """
+        None if it cannot be drawn."""
         by = point.problem.draw_settings
         attempt = by.attempt if by.trial is not None else attempt
         try:
@@ -133,8 +131,7 @@ class Points:
     def unseen_point(self, number: int, seed: int | None = None, vary: Vary = varied_problem) -> Point | None:
         """Return a point that no run visits, or None.
 
-        Its literals vary. It is usable if the reference completes as many steps as at the own numbers.
-        """
+        Its literals vary. It is usable if the reference completes as many steps as at the own numbers."""
         own = self.own.problem
 
         def point(problem: Problem) -> Point | Fact:
@@ -161,15 +158,13 @@ def draw_until(
     number: int,
     make: Callable[[Problem], Made | Fact],
     held: Callable[[int], Collection[str]] = lambda attempt: (),
-    attempts: int = ATTEMPTS,
 ) -> Made | Fact:
     """Draw trial `number` (from 0) until `make` returns no Fact.
 
-    Returns the last Fact if it never does. Sizes that do not match are drawn again, except `held(attempt)`.
-    """
+    Returns the last Fact if it never does. Sizes that do not match are drawn again, except `held(attempt)`."""
     own = case.seed if seed is None else seed
     why: Fact | None = None
-    for attempt in range(attempts):
+    for attempt in range(ATTEMPTS):
         try:
             problem = draw(
                 case, seed, number, attempt=attempt, sizes=trial_sizes(case, own, number, attempt, held(attempt))
@@ -181,7 +176,7 @@ def draw_until(
         if not isinstance(made, Fact):
             return made
         why = made
-    return fact("no_trial", trial=number + 1, attempts=attempts, why=why)
+    return fact("no_trial", trial=number + 1, attempts=ATTEMPTS, why=why)
 
 
 def claims_fit(point: Point) -> bool:

@@ -22,8 +22,7 @@ def stuck_sizes(problem: Problem) -> frozenset[str]:
 def pinned_sizes(problem: Problem) -> frozenset[str]:
     """Return stuck sizes that a literal has.
 
-    At 1, broadcasting would hide that they cannot change.
-    """
+    At 1, broadcasting would hide that they cannot change."""
     case, sizes = problem.case, problem.sizes
     written = [word for word in symbolic_sizes(case) if literal_of_size(case, sizes[word])]
     return stuck_sizes(problem).intersection(written) if written else frozenset()
@@ -32,8 +31,7 @@ def pinned_sizes(problem: Problem) -> frozenset[str]:
 def structural_sizes(problem: Problem, fits: Callable[[Problem], bool]) -> frozenset[str]:
     """Return sizes in the graph only that a claim takes from a literal.
 
-    If such a size changes, the claim's shape is wrong. `fits` checks the shapes of all claims.
-    """
+    If such a size changes, the claim's shape is wrong. `fits` checks the shapes of all claims."""
     return frozenset(
         word
         for word in graph_sizes(problem.case)

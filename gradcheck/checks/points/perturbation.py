@@ -21,8 +21,7 @@ LOW, HIGH = 0.75, 1.25
 def scaled_problem(problem: Problem, number: int) -> Problem:
     """Return the problem with each number scaled by a random factor.
 
-    `number` seeds the factors. Zeros stay zeros.
-    """
+    `number` seeds the factors. Zeros stay zeros."""
     generator = stream(problem.seed, "nearby", number)
 
     def moved(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -64,8 +63,7 @@ def varied_problem(problem: Problem, generator: np.random.Generator) -> Problem:
 def with_other_literals(problem: Problem, generator: np.random.Generator) -> Problem:
     """Return the problem with other literals of the same signs.
 
-    Drawn values may be symmetric or positive for a reason, and stay.
-    """
+    Drawn values may be symmetric or positive for a reason, and stay."""
     case = problem.case
 
     def near(arrays: Mapping[str, np.ndarray], values: Mapping[str, Value]) -> dict[str, np.ndarray]:

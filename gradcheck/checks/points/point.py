@@ -21,8 +21,7 @@ from gradcheck.language.problem import Problem
 class Point:
     """A problem with evaluations, conditioning and scopes, each computed once.
 
-    `trial` says how the problem was drawn, None for the case's own numbers.
-    """
+    `trial` says how the problem was drawn, None for the case's own numbers."""
 
     def __init__(
         self,
@@ -88,8 +87,7 @@ class Point:
     def with_claims(self, case: Case) -> Point:
         """Return the point with other claims of the same graph.
 
-        Evaluations are shared; with the same steps, scopes and conditioning are too.
-        """
+        Evaluations are shared; with the same steps, scopes and conditioning are too."""
         made = Point(replace(self.problem, case=case), self.engines, self.trial, self._evaluations)
         if case.let == self.problem.case.let:
             made._same_steps_point, made._scopes = self, self._scopes

@@ -47,8 +47,7 @@ def engines_with_cache(options: Options, uses_cache: bool) -> Engines:
 class CachedAnswers:
     """The known answers about a case, and which new ones to save.
 
-    `saves_beside_result`: answers are kept although the case's result is.
-    """
+    `saves_beside_result`: answers are kept although the case's result is."""
 
     answers: bytes | None
     must_recheck: bool
@@ -181,8 +180,7 @@ def cached_answer(reference: Engine, question: Callable[[], bytes], compute: Cal
 class _AnswerStore:
     """The known answers about one case, and those of this run.
 
-    If they must be rechecked, all are computed, and `differs` tells whether any changed.
-    """
+    If they must be rechecked, all are computed, and `differs` tells whether any changed."""
 
     def __init__(self, known: bytes | None, doubted: bool) -> None:
         self._known, self._doubted, self.differs = unpack_as(known or b"", dict) or {}, doubted, False
@@ -279,8 +277,7 @@ def problem_key(problem: Problem) -> bytes:
 def ops_key(applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype) -> bytes:
     """Return the key of everything that gradients of ops depend on.
 
-    That includes which arguments are one array.
-    """
+    That includes which arguments are one array."""
     plain = [replace(one, recorded=None) for one in applications]
     places = [list(map(id, arrays(one.args, one.kwargs))) for one in plain]
     alike = [[dict(zip(reversed(some), range(len(some)), strict=True))[one] for one in some] for some in places]

@@ -1,6 +1,6 @@
 """The reference's cached answers for the cases of a run.
 
-Whoever checks a case gets its answers and returns new ones; nothing else opens the cache.
+The checker of a case gets its answers and returns new ones; nothing else opens the cache.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ _BATCH_SIZE = 100
 def may_cache_reference(options: Options) -> bool:
     """Return whether the reference's answers may be cached.
 
-    It must be torch, for every case and on the CPU, with its version in the keys.
-    """
+    It must be torch, for every case and on the CPU, with its version in the keys."""
     if options.device != "cpu":
         return False
     differ = options.override_values("engines") or options.override_values("reference")
@@ -50,8 +49,7 @@ def open_answers(work: Iterable[CaseOrErrors], options: Options) -> Iterator[Ref
 class ReferenceAnswers:
     """The cached answers by case.
 
-    `is_complete`: there are answers about each case.
-    """
+    `is_complete`: there are answers about each case."""
 
     def __init__(self, cache: Cache, options: Options) -> None:
         self._cache, self._options = cache, options
@@ -69,8 +67,8 @@ class ReferenceAnswers:
         self.is_complete = len(self._known_keys) == len(keys)
 
     def _key(self, case: Case) -> bytes:
-        asked = self._common_choices or options_key(self._options.of(case))
-        return self._cache.key(b"answers", REFERENCE.encode(), asked, case.id.encode("utf-8", "surrogateescape"))
+        choices = self._common_choices or options_key(self._options.of(case))
+        return self._cache.key(b"answers", REFERENCE.encode(), choices, case.id.encode("utf-8", "surrogateescape"))
 
     def lookup(self, case: Case) -> CachedAnswers:
         """Return the answers about one case, and which new ones to save."""

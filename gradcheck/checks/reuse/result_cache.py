@@ -54,16 +54,15 @@ class ResultCache:
     def _keys_of(self, work: Sequence[CaseOrErrors], options: Options) -> Iterator[tuple[int, bytes]]:
         """Yield the key of each case that may be cached, with its index.
 
-        Expected failures and user code are checked in every run.
-        """
+        Expected failures and user code are checked in every run."""
         transport = Packer()
         of_all = None if options.overrides else _key_text(options, self._cache)
         for at, case in enumerate(work):
             if isinstance(case, Case) and case.xfail is None and not case.implementations:
-                asked = _key_text(options.of(case), self._cache) if options.overrides else of_all
-                packed = None if asked is None else _if_packed(transport, case)
-                if asked is not None and packed is not None:
-                    yield at, self._cache.key(asked, packed)
+                choices = _key_text(options.of(case), self._cache) if options.overrides else of_all
+                packed = None if choices is None else _if_packed(transport, case)
+                if choices is not None and packed is not None:
+                    yield at, self._cache.key(choices, packed)
 
     def record(self, at: int, found: CaseResult) -> CaseResult:
         """Store a computed result; return it, or a mismatch with the cache."""
@@ -161,8 +160,8 @@ def _outcome(found: CaseResult) -> Any:
 
 
 def _comparable_fields(c: Comparison) -> Any:
-    told = [None if one is None else one.kind for one in (c.mismatch, c.verdict, *c.notes)]
-    return c.subject, c.status, c.shape, c.dtype, c.lacks, c.certificate is not None, told
+    kinds = [None if one is None else one.kind for one in (c.mismatch, c.verdict, *c.notes)]
+    return c.subject, c.status, c.shape, c.dtype, c.lacks, c.certificate is not None, kinds
 
 
 def with_cache_mismatch(found: CaseResult) -> CaseResult:

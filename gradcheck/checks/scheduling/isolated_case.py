@@ -12,7 +12,7 @@ from gradcheck.checks.isolation.time_limit import case_time_limit, deadline
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.pipeline import case_result, check_case
 from gradcheck.checks.result import CaseResult, CaseStatus, Failure
-from gradcheck.engines.base import conventions
+from gradcheck.engines.base import conventions, take_output
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import Fact, fact
 from gradcheck.forks import end_fork
@@ -31,8 +31,7 @@ def check_isolated(
 ) -> CaseResult:
     """Return the result of one case; only KeyboardInterrupt passes through.
 
-    `further` adds extras to the verdict, by name. Warnings of libraries are part of the result.
-    """
+    `further` adds extras to the verdict, by name. Warnings of libraries are part of the result."""
     recorder = WarningRecorder([])
     with capture_warnings(recorder):
         found = _check_within_limits(case, options, engines, further or {})
@@ -67,31 +66,30 @@ def _with_extras(
     found: CaseResult, case: Case, options: Options, engines: Engines, further: Mapping[str, ResultExtra]
 ) -> CaseResult:
     """Return the result with extras, as far as they succeed."""
-    told, lost = [found], list(found.incomplete)
+    results, lost = [found], list(found.incomplete)
     for part, add in further.items():
 
         def look(add: ResultExtra = add) -> None:
-            told.append(add(told[-1], case, options, engines))
+            results.append(add(results[-1], case, options, engines))
 
         if not try_part(part, look, lost):
             break
-    return replace(told[-1], incomplete=tuple(lost)) if lost else told[-1]
+    return replace(results[-1], incomplete=tuple(lost)) if lost else results[-1]
 
 
 def _with_output(found: CaseResult, engines: Engines) -> CaseResult:
     """Return the result with the printed text of engines that capture it."""
-    printed = {engine.name: engine.output.take() for engine in engines.tested if hasattr(engine, "output")}
-    printed = {name: text for name, text in printed.items() if text.strip()}
+    printed = {engine.name: text for engine in engines.tested if (text := take_output(engine)).strip()}
     return replace(found, output={**found.output, **printed}) if printed else found
 
 
 def _with_conventions(found: CaseResult, engines: Engines) -> CaseResult:
     """Return the result with the conventions of engines."""
-    asked = (
+    by_engine = (
         (engine.name, (*conventions(engine), *_other_subgradients(found, engine.name))) for engine in engines.tested
     )
-    told = tuple((name, said) for name, said in asked if said)
-    return replace(found, conventions=told) if told else found
+    stated = tuple((name, facts) for name, facts in by_engine if facts)
+    return replace(found, conventions=stated) if stated else found
 
 
 def _other_subgradients(found: CaseResult, engine: str) -> Iterator[Fact]:

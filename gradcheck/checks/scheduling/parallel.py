@@ -54,8 +54,7 @@ Numbered = tuple[int, Case]
 class ParallelPlan:
     """The executor of a run, and how cases are sent to it.
 
-    `shared` objects exist in workers from the start. `answers` are the reference's cached ones.
-    """
+    `shared` objects exist in workers from the start. `answers` are the reference's cached ones."""
 
     make_executor: Callable[[], Executor]
     max_in_flight: int
@@ -74,8 +73,8 @@ def preload(options: Options) -> None:
 
 
 def _modules(options: Options, reference: bool = True) -> list[str]:
-    asked = (*options.engines, options.reference) if reference else options.engines
-    names = [name for name in asked if isinstance(name, str)]
+    engines = (*options.engines, options.reference) if reference else options.engines
+    names = [name for name in engines if isinstance(name, str)]
     return [
         __name__,
         *(ENGINES[name][0].partition(":")[0] for name in names if name in ENGINES and name not in THREADED),
@@ -225,17 +224,16 @@ class _CasesAndEngines(Sequence[Any]):
 def _settings(options: Options, shared: Sequence[Any]) -> bytes:
     """Return the run's settings for workers.
 
-    Raises UsageError if an engine cannot be sent.
-    """
+    Raises UsageError if an engine cannot be sent."""
     known = _drift_settings(options.baseline)
-    asked = replace(
+    sent = replace(
         options, jobs=1, in_workers=False, executor=None, shrink=None, maxfail=None, baseline=known, cache=None
     )
     own = [engine for engine in (*options.engines, options.reference) if not isinstance(engine, str)]
     try:
         if not shared and any(type(engine).__module__ == "__main__" for engine in own):
             raise TypeError("it is defined in the program itself")
-        return Packer(shared).pack((asked, shared[0] if shared else None, may_cache_reference(options)))
+        return Packer(shared).pack((sent, shared[0] if shared else None, may_cache_reference(options)))
     except Exception as error:
         hint = "name it as FILE.py:CLASS, or PACKAGE.MODULE:CLASS"
         raise UsageError(f"an engine cannot be sent to another process: {exception_text(error)}", hint=hint) from error

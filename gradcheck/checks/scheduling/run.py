@@ -42,9 +42,6 @@ Source = Path | Case | Selected | Iterable[Path | Case]
 #: Called with each result, and the number of all results.
 OnResult = Callable[[CaseResult, int], object]
 
-#: Statuses that count towards `maxfail`.
-_FAILING = ("failed", "crashed", "invalid", "xpassed")
-
 
 @reporting()
 def run(
@@ -152,8 +149,7 @@ def _in_work_order(
 ) -> Iterator[CaseResult]:
     """Yield results in the order of the cases, up to `maxfail` failures.
 
-    `early` holds results whose turn has not come.
-    """
+    `early` holds results whose turn has not come."""
     place = failed = 0
     for at, found in arrived:
         early[at] = options.apply_baseline(found)
@@ -161,7 +157,7 @@ def _in_work_order(
             result = early.pop(place)
             yield result
             place += 1
-            failed += result.status in _FAILING
+            failed += result.is_failing
             if options.maxfail is not None and failed >= options.maxfail:
                 return
 

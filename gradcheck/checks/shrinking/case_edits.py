@@ -151,8 +151,7 @@ def count_numbers(case: Case) -> int:
 def with_arrays(case: Case, change: Callable[[np.ndarray], np.ndarray], sizes: Mapping[int, int]) -> Case:
     """Return the case with every array and the named sizes changed.
 
-    Incoming gradients that cannot be computed stay.
-    """
+    Incoming gradients that cannot be computed stay."""
     dtype = dtypes.BY_NAME[case.dtype]
 
     def changed(value: Value, *, leaf: bool = True) -> Value:

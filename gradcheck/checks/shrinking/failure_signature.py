@@ -30,8 +30,7 @@ class FailureSignature:
     """The way a case fails: the kind of claim, details and the engine.
 
     `kind` is None for the case as a whole. `details` are kinds of facts or errors, or an op. For a claim of the file,
-    `tensor` and `formula` identify it, and `is_of_trial`: it fails only away from the case's own numbers.
-    """
+    `tensor` and `formula` identify it, and `is_of_trial`: it fails only away from the case's own numbers."""
 
     kind: ClaimKind | None
     details: tuple[str, ...]
@@ -87,7 +86,7 @@ def causes_of(result: CaseResult) -> frozenset[str]:
 
 
 def main_failure_of(result: CaseResult) -> Comparison | None:
-    """Return the failed comparison that says most, own numbers first.
+    """Return the most significant failed comparison, own numbers first.
 
     Second order and forward mode are left out, since a file alone does not enable them; so are steps of a derivation.
     """

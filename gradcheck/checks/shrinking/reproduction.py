@@ -61,8 +61,7 @@ class ReproductionSearch:
     ) -> tuple[dict[str, Reproduction], dict[str, list[Failure]]]:
         """Return reproductions of the first failures, and errors of the search.
 
-        By default one for each signature, and only complete ones.
-        """
+        By default one for each signature, and only complete ones."""
         left: float = effort.total_candidates
         found: dict[str, Reproduction] = {}
         lost: dict[str, list[Failure]] = {}
@@ -183,8 +182,7 @@ def _numbers(problem: Problem) -> int:
 def snippet(case: Case, engine: TensorClassEngine, lead: Comparison | None) -> str:
     """Return the case in the class's own API, with the right gradient.
 
-    "" if it needs more than constructors, calls and backward passes.
-    """
+    "" if it needs more than constructors, calls and backward passes."""
     wanted = None if lead is None or lead.want_array is None else (lead.tensor, lead.want_array)
     try:
         with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), quiet():

@@ -107,8 +107,7 @@ class Shrinker:
     def _candidates(self, case: Case, move: Simplification) -> Iterator[Case]:
         """Yield the candidates of a move within the budget.
 
-        Only literals can be cut and changed.
-        """
+        Only literals can be cut and changed."""
         values = (*case.inputs.values(), *case.constants.values())
         if move is not drop_unused and any(value.array is None for value in values):
             return
@@ -137,8 +136,7 @@ class Shrinker:
     def _is_explained_alike(self, causes: frozenset[str]) -> bool:
         """Return whether a mistake is shared, or none is known.
 
-        A constant factor has other names at other sizes.
-        """
+        A constant factor has other names at other sizes."""
         if not self.causes or not causes:
             return not self.causes and not causes
         return "factor" in self.causes or not self.causes.isdisjoint(causes)

@@ -246,8 +246,7 @@ def count_up(array: np.ndarray) -> np.ndarray:
 def _rounded(array: np.ndarray, digits: int) -> np.ndarray:
     """Return rounded numbers; nonzero ones stay nonzero.
 
-    Kinks and poles are at 0.
-    """
+    Kinks and poles are at 0."""
     double = wide(array)
     rounded = np.asarray(np.round(double, digits))
     return np.where((rounded == 0) & (double != 0), np.sign(double) * 10.0**-digits, rounded + 0.0).astype(array.dtype)

@@ -7,7 +7,6 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
 from gradcheck.checks.result import CaseResult
-from gradcheck.reports.findings import PROBLEM_STATUSES
 
 if TYPE_CHECKING:
     import rich.progress
@@ -47,7 +46,7 @@ class Progress:
         """Count a case that is done."""
         with self._lock:
             self._done += 1
-            self._failed += case.status in PROBLEM_STATUSES
+            self._failed += case.is_failing
             self._draw()
 
     def _start(self) -> None:

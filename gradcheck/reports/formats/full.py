@@ -20,7 +20,6 @@ from gradcheck.reports.failed_case import (
     finding_lines,
     indent_text,
 )
-from gradcheck.reports.findings import PROBLEM_STATUSES
 from gradcheck.reports.overview import SCREEN, group_lines, member_lines, member_place, overview
 from gradcheck.reports.palette import FAILURE, NOTICE, SUCCESS
 from gradcheck.reports.phrases.cause_titles import group_title
@@ -73,7 +72,7 @@ def render_lines(lines: list[Text], look: Look) -> str:
 
 
 def _summary(result: RunResult) -> Text:
-    bad = any(case.status in PROBLEM_STATUSES for case in result.cases) or not result.cases or result.interrupted
+    bad = any(case.is_failing for case in result.cases) or not result.cases or result.interrupted
     return Text(summary(result), style=FAILURE if bad else f"bold {SUCCESS}")
 
 

@@ -6,9 +6,8 @@ Escaping follows `toolkit/packages/core/src/command.ts` of github.com/actions/to
 
 from __future__ import annotations
 
-from gradcheck.checks.result import RunResult
+from gradcheck.checks.result import PROBLEM_STATUSES, RunResult
 from gradcheck.reports import Look
-from gradcheck.reports.findings import PROBLEM_STATUSES
 from gradcheck.reports.located_messages import LocatedMessage, failure_messages, remark_messages
 from gradcheck.reports.safe_text import count, for_log, plain
 from gradcheck.reports.source_lines import path_in_repository

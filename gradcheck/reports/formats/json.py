@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from gradcheck import __version__
-from gradcheck.checks.result import FAILING_STATUSES, CaseResult, CaseStatus, Comparison, Diagnosis, Failure, RunResult
+from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Diagnosis, Failure, RunResult
 from gradcheck.checks.unsupported_features import unsupported_features
 from gradcheck.reports import Look
 from gradcheck.reports.phrases import comparison_text as sentences
@@ -132,7 +132,7 @@ def _comparison(c: Comparison) -> dict[str, Any]:
 
 def _where(c: Comparison) -> dict[str, Any]:
     """Return the place of a failure, or where a passed claim begins."""
-    found = location_of_claim(c) if c.status in FAILING_STATUSES else SourceLocation(c.place)
+    found = location_of_claim(c) if c.is_failing else SourceLocation(c.place)
     line, column = found.place.line or None, found.place.column or None
     return {"line": line, "column": column, "end_column": column + found.length if column and found.length else None}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.result import FAILING_STATUSES, CaseResult
+from gradcheck.checks.result import CaseResult
 from gradcheck.reports.causes import GroupMember, case_members
 from gradcheck.reports.failed_case import STATUS_WORDS
 from gradcheck.reports.located_messages import remark_messages
@@ -102,7 +102,7 @@ def _marks(graph: Diagram) -> Iterator[tuple[str, str, str]]:
 
 
 def _has_failure(case: CaseResult) -> bool:
-    return bool(case.errors) or any(c.status in FAILING_STATUSES for c in case.comparisons)
+    return bool(case.errors) or any(c.is_failing for c in case.comparisons)
 
 
 def case_remark(case: CaseResult) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from gradcheck.autograd.trace import ArraySummary, summarize
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.result import FAILING_STATUSES, CaseResult, Comparison
+from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.checks.tensor_summaries import TensorSummary, tensor_summaries
 from gradcheck.reports.number_formats import format_error
 from gradcheck.reports.phrases.comparison_numbers import side_names
@@ -103,7 +103,7 @@ def _statistics(seen: TensorSummary | None, claims: list[Comparison], is_compute
     known = (None, None) if seen is None else (seen.value, seen.gradient)
     for word, kind, own in zip(("value", "gradient"), (ClaimKind.VALUE, ClaimKind.GRADIENT), known, strict=True):
         compared = [c for c in claims if c.what is kind]
-        differ = _differing_values([c for c in compared if c.status in FAILING_STATUSES])
+        differ = _differing_values([c for c in compared if c.is_failing])
         lines += [f"{word} by {name}: {told}" for name, told in differ.items()]
         if own is not None and not differ:
             agreed = "passed" in {c.status for c in compared} or not (is_computed or kind is ClaimKind.GRADIENT)

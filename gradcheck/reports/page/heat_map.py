@@ -137,7 +137,7 @@ def _ratios(c: Comparison, got: np.ndarray, want: np.ndarray) -> tuple[np.ndarra
     a, b = wide(to_printable_dtype(got)), wide(to_printable_dtype(want))
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     error = np.where(same, 0.0, np.abs(a - b))
-    allowed = Tolerance(c.rtol or 0.0, c.atol or 0.0).allowed(np.abs(b))
+    allowed = Tolerance.of(c).allowed(np.abs(b))
     ratio = np.where(same, 0.0, error / np.where(allowed > 0, allowed, np.nan))
     ratio = np.where(np.isnan(ratio) & ~np.isnan(error), np.inf, ratio)
     levels = np.where(same, 0, 1 + np.digitize(np.log10(np.where(ratio > 0, ratio, 1e-300)), EDGES)).astype(np.uint8)

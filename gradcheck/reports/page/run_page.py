@@ -17,9 +17,8 @@ from markupsafe import Markup, escape
 
 from gradcheck import __version__
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.result import FAILING_STATUSES, CaseResult, CaseStatus, RunResult
+from gradcheck.checks.result import PROBLEM_STATUSES, CaseResult, CaseStatus, RunResult
 from gradcheck.reports.causes import Causes, GroupMember, find_causes
-from gradcheck.reports.findings import PROBLEM_STATUSES
 from gradcheck.reports.number_formats import format_error, format_number
 from gradcheck.reports.overview import member_place
 from gradcheck.reports.page.case_view import brief_view, case_remark, full_view
@@ -251,12 +250,12 @@ def _engines(case: CaseResult) -> list[str]:
 def _worst_error(case: CaseResult) -> float | str | None:
     """Return the largest relative error of failures, else of what passed."""
     # `inf` if it is not finite; `none` if nothing was compared though the case is wrong
-    wrong = [c for c in case.comparisons if c.status in FAILING_STATUSES]
+    wrong = [c for c in case.comparisons if c.is_failing]
     right = (c for c in case.comparisons if c.status == "passed" and c.what is not ClaimKind.WRONG_FORMULA)
     known = (c.max_rel for c in (wrong or right) if c.max_rel is not None)
     sizes = [float("inf") if size != size else size for size in known]
     if not sizes:
-        return "none" if case.status in PROBLEM_STATUSES else None
+        return "none" if case.is_failing else None
     worst = max(sizes)
     return float(format_number("cell", worst)) if worst < float("inf") else "inf"
 
@@ -268,7 +267,7 @@ def _cases(result: RunResult, found: Causes, numbers: dict[int, int], used: int)
     """Yield the HTML of cases, failures first; in full while bytes allow it."""
     template = template_environment().get_template("case.html.j2")
     first = [group.lead.case for group in found.groups]
-    bad = [case for case in result.cases if case.status in PROBLEM_STATUSES]
+    bad = [case for case in result.cases if case.is_failing]
     order = {id(case): case for case in (*first, *bad, *result.cases)}
     missed = {full_view: 0, brief_view: 0}
     for key, case in order.items():

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.implementations.call_variants import MANNERS
 from gradcheck.checks.scheduling.run import run
+from gradcheck.reports.phrases.implementation_phrases import MANNERS
 from tests.engines.implementation import functions
 from tests.engines.implementation.build import TANH, with_code
 

@@ -11,6 +11,7 @@ import torch
 
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.checks.scheduling.run import run
+from gradcheck.testing import check_function
 from tests.engines.implementation import functions
 from tests.engines.implementation.build import AFFINE, TANH, with_code
 
@@ -141,3 +142,31 @@ def test_a_class_that_cannot_be_made_is_an_invalid_case() -> None:
     found = checked(TANH, Broken)
     assert found.status == "invalid"
     assert "ValueError: no" in str(found.errors[0].message)
+
+
+class Hardsigmoid(torch.autograd.Function):
+    """A function whose gradient in torch has a sixth rounded to single precision."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        return torch.nn.functional.hardsigmoid(x)
+
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor) -> torch.Tensor:
+        (x,) = ctx.saved_tensors
+        return g * ((x > -3) & (x < 3)) / 6
+
+
+class Wrong(Hardsigmoid):
+    @staticmethod
+    def backward(ctx: Any, g: torch.Tensor) -> torch.Tensor:
+        (x,) = ctx.saved_tensors
+        return g * ((x > -3) & (x < 3)) / 5.99
+
+
+def test_code_passes_where_torch_is_wrong() -> None:
+    found = check_function(Hardsigmoid.apply, x=(3, 2), spec="F.hardsigmoid(x)")
+    assert found.exit_code == 0
+    with pytest.raises(AssertionError):
+        check_function(Wrong.apply, x=(3, 2), spec="F.hardsigmoid(x)")

@@ -1,4 +1,4 @@
-"""What libraries warn of: heard, once each, without the part that helps nobody, and not printed."""
+"""Warnings of libraries are recorded once each, without internal locations, and not printed."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import warnings
 
 import pytest
 
-from gradcheck.checks.isolation.captured_warnings import listening
+from gradcheck.checks.isolation.captured_warnings import WarningRecorder, capture_warnings
 from gradcheck.facts import fact
 
 
 def test_each_is_heard_once_and_none_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    with listening() as heard:
+    recorder = WarningRecorder([])
+    with capture_warnings(recorder):
         for _ in range(3):
             warnings.warn("one  thing\nmore", UserWarning, stacklevel=1)
         warnings.warn("another (Triggered internally at /a/b.cpp:18.)", UserWarning, stacklevel=1)
-    assert [found["text"] for found in heard] == ["one thing more", "another"]
+    assert [found["text"] for found in recorder.warnings] == ["one thing more", "another"]
     assert capsys.readouterr() == ("", "")
 
 
@@ -29,13 +30,14 @@ def test_each_is_heard_once_and_none_is_printed(capsys: pytest.CaptureFixture[st
     ],
 )
 def test_whose_it_is(file: str, library: str) -> None:
-    with listening() as heard:
+    recorder = WarningRecorder([])
+    with capture_warnings(recorder):
         warnings.warn_explicit("careful", UserWarning, file, 1)
-    assert heard == [fact("warned", by=library, text="careful")]
+    assert recorder.warnings == [fact("warned", by=library, text="careful")]
 
 
 def test_afterwards_warnings_are_what_they_were() -> None:
-    with listening():
+    with capture_warnings(WarningRecorder([])):
         pass
     with pytest.warns(UserWarning, match="again"):
         warnings.warn("again", UserWarning, stacklevel=1)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.checks.implementations.call_variants import MANNERS
 from gradcheck.facts import fact
 from gradcheck.reports.phrases import say
+from gradcheck.reports.phrases.implementation_phrases import MANNERS
 
 
 @pytest.mark.parametrize("manner", MANNERS)
