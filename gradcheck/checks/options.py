@@ -123,6 +123,8 @@ class Options:
     overrides: tuple[Override, ...] = ()
     today: str = field(default_factory=today)
     cache: Cache | None = None
+    #: Options with overrides applied, by their places: validating them again takes as long as comparing a few tensors.
+    _overridden: dict[tuple[int, ...], Options] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.shrink, bool):
@@ -184,15 +186,11 @@ class Options:
         """Return the options that apply to one case."""
         if not self.overrides:
             return self
-        held = tuple([one for one in self.overrides if one.applies_to(case)])
-        key = (id(self), *map(id, held))
-        known = _CACHED_OPTIONS.get(key)
-        if known is None:
-            choices = {name: value for one in held for name, value in one.choices.items()}
-            if len(_CACHED_OPTIONS) >= _MAX_CACHED_OPTIONS:
-                _CACHED_OPTIONS.clear()
-            known = _CACHED_OPTIONS[key] = (replace(self, overrides=(), **choices), self, held)
-        return known[0]
+        held = tuple(place for place, one in enumerate(self.overrides) if one.applies_to(case))
+        if held not in self._overridden:
+            choices = {name: value for place in held for name, value in self.overrides[place].choices.items()}
+            self._overridden[held] = replace(self, overrides=(), **choices)
+        return self._overridden[held]
 
     def apply(self, case: Case) -> Case:
         """Return the case in the run's dtype; a complex case stays complex."""
@@ -227,12 +225,6 @@ class Options:
         words += ["--allow-code"] if self.allow_code else []
         words += [f"--device {self.device}"] if self.device != "cpu" else []
         return words
-
-
-#: Options for one case by those of the run and the overrides that hold, which are kept so that no others have their
-#: ids: most cases of a run have the same, and to check them anew takes as long as to compare a few tensors.
-_CACHED_OPTIONS: dict[tuple[int, ...], tuple[Options, Options, tuple[Override, ...]]] = {}
-_MAX_CACHED_OPTIONS = 64
 
 
 def _word(chosen: str | Engine) -> str:

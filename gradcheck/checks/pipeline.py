@@ -38,6 +38,7 @@ from gradcheck.errors import InvalidCase
 from gradcheck.facts import fact
 from gradcheck.language.case import Case
 from gradcheck.language.sampling import draw
+from gradcheck.language.trial_draws import without_trials
 
 
 class Stage(Protocol):
@@ -91,7 +92,7 @@ def _without_implementations(case: Case) -> Case:
     if not case.implementations:
         return case
     claims = case.formulas or case.wrong_formulas or case.checks or any(step.checks for step in case.steps)
-    return case if claims else replace(case, generalize=None)
+    return case if claims else without_trials(case)
 
 
 def _in_engine_dtype(case: Case, options: Options, engines: Engines) -> Options:

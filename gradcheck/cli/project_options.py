@@ -17,7 +17,7 @@ _NOT_HERE = ("jobs", "executor", "shrink", "maxfail", "cache")
 def project_options(folder: Path | None = None, *, known: Configuration | None = None, **choices: Any) -> Options:
     """Return a folder's configured options; `choices` win."""
     known = load_configuration(folder) if known is None else known
-    names = {field.name for field in fields(Options)} - set(_NOT_HERE)
+    names = {field.name for field in fields(Options) if field.init} - set(_NOT_HERE)
     chosen = {name: one.value for name, one in known.settings.items() if name in names}
     if "baseline" in chosen:
         chosen["baseline"] = read_baseline(chosen["baseline"], update=False)

@@ -7,7 +7,6 @@ import importlib.abc
 import importlib.machinery
 import os
 import sys
-import sysconfig
 import traceback
 import types
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gradcheck.engines.user_modules import is_installed_file
 from gradcheck.errors import UsageError
 from gradcheck.facts import Fact, fact
 
@@ -90,7 +90,7 @@ def _is_installed(module: Any) -> bool:
         places = [str(place) for place in ([file] if file else getattr(module, "__path__", ()))]
     except KeyError:
         return False
-    return all(any(place.startswith(path) for path in sysconfig.get_paths().values()) for place in places)
+    return all(map(is_installed_file, places))
 
 
 def stub_facts() -> tuple[Fact, ...]:

@@ -221,13 +221,20 @@ class _FolderFinder(MetaPathFinder):
     def _is_own(self, file: str) -> bool:
         if file == __file__:
             return True
-        return file.startswith(os.path.join(self._folder, "")) and not file.startswith(_INSTALLED)
+        return file.startswith(os.path.join(self._folder, "")) and not is_installed_file(file)
 
 
-#: Where Python's library and what is installed stand: a virtual environment may be below a folder of cases.
+#: Folders of Python's library and of installed packages. A virtual environment may be below a folder of cases.
 _INSTALLED = tuple(
     os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib")
 )
+
+
+def is_installed_file(file: str) -> bool:
+    """Return whether a file is of Python's library or of an installed package."""
+    return file.startswith(_INSTALLED) or "site-packages" in file or "dist-packages" in file
+
+
 _IMPORTLIB = os.path.join(os.path.dirname(importlib.__file__), "")
 
 

@@ -16,14 +16,14 @@ If a draw does not fit the graph, `sampling.draw` makes another attempt. Every o
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite
 from gradcheck.language.array_structures import Structure
-from gradcheck.language.case import Case, Value
+from gradcheck.language.case import Case, Generalize, Value
 from gradcheck.language.expr.nodes import Attribute, Call, Expr, Name
 from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.random_streams import RANDOM_OPS, stream
@@ -53,6 +53,31 @@ class Variation:
 
 #: Draw only what the file leaves open.
 NO_VARIATION = Variation()
+
+
+def is_general(case: Case) -> bool:
+    """Return whether the case's claims must hold at other numbers and sizes."""
+    return case.generalize is not None
+
+
+def is_thorough(case: Case) -> bool:
+    """Return whether engines are compared wherever formulas are."""
+    return case.generalize is not None and case.generalize.thorough
+
+
+def size_bounds(case: Case) -> Mapping[str, tuple[int, int]]:
+    """Return the inclusive bounds that the file states for sizes in trials."""
+    return {} if case.generalize is None else case.generalize.dims
+
+
+def with_trials(case: Case, *, thorough: bool = False) -> Case:
+    """Return the case with trials, the default ones unless it states others."""
+    return replace(case, generalize=replace(case.generalize or Generalize(), thorough=thorough))
+
+
+def without_trials(case: Case) -> Case:
+    """Return the case with claims about its own numbers only."""
+    return replace(case, generalize=None)
 
 
 def trials(case: Case, count: int | None = None) -> range:
@@ -109,7 +134,7 @@ def trial_sizes(case: Case, seed: int, trial: int, attempt: int = 0, held: Colle
     if not words or attempt >= LAST_ATTEMPT:
         return sizes
     bounds = dict.fromkeys(words, BOUNDS)
-    stated = {} if case.generalize is None else case.generalize.dims
+    stated = size_bounds(case)
     bounds.update((word, stated[word]) for word in words if word in stated)
     generator = stream(seed, "sizes", trial, attempt // 2)
     if attempt >= FIRST_OWN_SIZE_ATTEMPT:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.result import CaseResult, Comparison
+from gradcheck.checks.result import PROBLEM_STATUSES, CaseResult, Comparison
 from gradcheck.errors import Place
 from gradcheck.facts import Fact
 

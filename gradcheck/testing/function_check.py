@@ -19,7 +19,8 @@ from gradcheck.checks.pipeline import verdict
 from gradcheck.checks.result import CaseResult, RunResult
 from gradcheck.checks.scheduling.run import environment, run
 from gradcheck.errors import InvalidCase, Place, UsageError
-from gradcheck.language.case import Case, Generalize, Implementation, StatedTolerance, Value
+from gradcheck.language.case import Case, Implementation, StatedTolerance, Value
+from gradcheck.language.trial_draws import with_trials
 from gradcheck.testing.check_failure import CheckFailed, with_snippet
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def check_function(
         on = chosen.pop("device", "cpu")
         found = _check_without_spec(code, _case(given, next(iter(given)), own, place), list(given), on)
     else:
-        case = replace(_case(given, spec, own, place), implementations=(code,), generalize=Generalize())
+        case = with_trials(replace(_case(given, spec, own, place), implementations=(code,)))
         found = run(case, allow_code=True, **chosen)
         found = replace(found, cases=tuple(_with_python_snippet(case, one) for one in found.cases))
     found = replace(found, cases=tuple(replace(one, reproduce="") for one in found.cases))

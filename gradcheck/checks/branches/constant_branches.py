@@ -17,7 +17,7 @@ from gradcheck.language.expr.nodes import Literal
 from gradcheck.language.expr.traverse import free_names, ops_in, postorder
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import RANDOM_OPS
-from gradcheck.language.trial_draws import symbolic_sizes
+from gradcheck.language.trial_draws import size_bounds, symbolic_sizes
 
 #: A problem of these sizes, with a structure or without, for an attempt; None where there is none.
 Draw: TypeAlias = Callable[[Mapping[str, int], Structure | None, int], Problem | None]
@@ -58,7 +58,7 @@ class ConstantBranches:
     def _sizes(self, visited: Sequence[Problem]) -> list[Mapping[str, int]]:
         """Those of the case, small ones, those of its trials, and one beyond each number that is written beside
         them."""
-        stated = {} if self.case.generalize is None else self.case.generalize.dims
+        stated = size_bounds(self.case)
         small = [{word: max(size, stated.get(word, (1, 0))[0]) for word in self.words} for size in (2, 1)]
         found: list[Mapping[str, int]] = [self._own, *({**self._own, **sizes} for sizes in small)]
         found += [problem.sizes for problem in visited]

@@ -20,7 +20,7 @@ from gradcheck.language.expr.nodes import Attribute, Call, Expr, Gradient, Liter
 from gradcheck.language.expr.traverse import postorder
 from gradcheck.language.random_streams import stream
 from gradcheck.language.sampling import draw, graph_values
-from gradcheck.language.trial_draws import symbolic_sizes
+from gradcheck.language.trial_draws import size_bounds, symbolic_sizes
 
 Sizes = Mapping[str, int]
 
@@ -77,7 +77,7 @@ class SizeBranches:
     def generic_sizes(self, own: Sizes, held: Collection[str]) -> Iterator[dict[str, int]]:
         """Sizes of which none is 1, another one's multiple or equal to it, as far as they may be: what is alike where
         they are so (`roll(x, n, 0)` of n numbers) is told apart there. `held` words stay."""
-        stated = {} if self.case.generalize is None else self.case.generalize.dims
+        stated = size_bounds(self.case)
         for listed in _GENERIC_SIZES if self._choices else ():
             drawn = {word: listed[place % len(listed)] for place, word in enumerate(self.words)}
             fitting = {w: min(max(s, stated.get(w, (1, s))[0]), stated.get(w, (1, s))[1]) for w, s in drawn.items()}
@@ -99,7 +99,7 @@ class SizeBranches:
             if isinstance(part, Literal) and isinstance(part.value, (int, float)) and 1 < part.value <= _LARGEST
         }
         listed = sorted({*_PLAIN, *(size for v in written for size in (v - 1, v, v + 1, 2 * v, 3 * v))})
-        stated = {} if self.case.generalize is None else self.case.generalize.dims
+        stated = size_bounds(self.case)
         choices = [
             _within(listed, *stated.get(word, (1, max(listed))))
             if word in self._relevant_words and word not in held

@@ -25,6 +25,7 @@ from gradcheck.checks.reuse.cached_reference import cached_answer, claims_key
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, StatedTolerance
 from gradcheck.language.problem import Problem
+from gradcheck.language.trial_draws import is_general
 
 if TYPE_CHECKING:
     from gradcheck.oracles.exact.claim_tracker import Proof
@@ -37,7 +38,7 @@ _SMALL = 1e-6
 
 def applies(context: Context) -> bool:
     """Return whether formulas must hold in general."""
-    return context.case.generalize is not None and bool(context.case.formulas) and context.can_be_checked
+    return is_general(context.case) and bool(context.case.formulas) and context.can_be_checked
 
 
 def check(context: Context) -> Iterable[Comparison]:

@@ -17,7 +17,7 @@ from gradcheck.checks.points.point import Point
 from gradcheck.language.array_structures import Structure
 from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem
-from gradcheck.language.trial_draws import symbolic_sizes
+from gradcheck.language.trial_draws import is_general, size_bounds, symbolic_sizes
 
 #: The limit for each of the two kinds.
 _MAX_TRIALS = 8
@@ -46,7 +46,7 @@ class ChoiceTrials:
         known = [point.problem.sizes for point in self._informative_points()]
         for word in symbolic_sizes(self.case) if self.points.trials else ():
             if word not in self.points.fixed_sizes and len({sizes[word] for sizes in known}) == 1:
-                low, high = self.case.generalize.dims.get(word, (1, own[word] + 2)) if self.case.generalize else (1, 1)
+                low, high = size_bounds(self.case).get(word, (1, own[word] + 2 if is_general(self.case) else 1))
                 others = [size for size in (own[word] + 1, own[word] + 2, own[word] - 1) if low <= size <= high]
                 any(
                     self._is_informative_at(self._at({**own, word: size}, attempt))

@@ -16,13 +16,13 @@ from gradcheck.checks.points.degenerate import degeneracy, is_finite
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.language.case import Claim
-from gradcheck.language.trial_draws import mentions_root_gradient
+from gradcheck.language.trial_draws import is_general, mentions_root_gradient
 
 
 def applies(context: Context) -> bool:
     """Return whether a general formula is neither proved nor refuted."""
-    is_general = context.case.generalize is not None and context.options.trials != 0
-    return is_general and any(c.has_note("not_proved") for c in context.found)
+    has_trials = is_general(context.case) and context.options.trials != 0
+    return has_trials and any(c.has_note("not_proved") for c in context.found)
 
 
 def check(context: Context) -> Iterator[Comparison]:

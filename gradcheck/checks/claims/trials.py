@@ -26,6 +26,8 @@ from gradcheck.facts import Fact, fact
 from gradcheck.language.array_structures import Structure
 from gradcheck.language.trial_draws import (
     Variation,
+    is_general,
+    is_thorough,
     mentions_root_gradient,
     moves_literals,
     needs_varied_incoming,
@@ -41,7 +43,7 @@ _CODE_STRUCTURES: tuple[Structure, ...] = ("whole", "tiny", "huge", "ascending")
 
 def applies(context: Context) -> bool:
     """Return whether claims must hold elsewhere, or be refuted."""
-    return (context.case.generalize is not None or bool(context.case.wrong_formulas)) and context.can_be_checked
+    return (is_general(context.case) or bool(context.case.wrong_formulas)) and context.can_be_checked
 
 
 def check(context: Context) -> Iterator[Comparison]:
@@ -53,7 +55,7 @@ def check(context: Context) -> Iterator[Comparison]:
     if own.is_complete:
         try_to_refute(wrong, own, context.options.tolerance)
     elsewhere = _OtherPoints(context, wrong)
-    if case.generalize is not None or wrong:
+    if is_general(case) or wrong:
         elsewhere.run()
     found = [one.verdict() for one in wrong if one.last_comparison is not None]
     notes = (*elsewhere.notes, *unvaried_sizes(own.problem, [p.problem for p in context.points.trials]))
@@ -82,21 +84,16 @@ class _OtherPoints:
         self.choice_sizes: list[Mapping[str, int]] = []  # at which claims choose differently
         self.count = 0
 
-    @property
-    def is_thorough(self) -> bool:
-        """True if engines are compared wherever formulas are."""
-        return self.case.generalize is not None and self.case.generalize.thorough
-
     def run(self) -> None:
         """Run trials, other incoming gradients, moved literals and branches."""
         numbers = trials(self.case, self.context.options.trials)
         outside = [self._run_trial(number) for number in numbers]
         self.count = len(numbers)
         others = sum(map(self._try_in_domain, filter(None, outside)))
-        if self.case.generalize is not None and self.context.options.trials != 0:
+        if is_general(self.case) and self.context.options.trials != 0:
             others += self._try_choices() + self._try_incoming() + self._try_literals() + self._try_branches()
-            others += self._try_structures() if self.is_thorough else 0
-        if len(self.notes) == len(numbers) and self.case.generalize is not None and not others:
+            others += self._try_structures() if is_thorough(self.case) else 0
+        if len(self.notes) == len(numbers) and is_general(self.case) and not others:
             self.notes.append(fact("at_these_numbers_only"))
         condition = size_condition(
             self.accepted_sizes, self.rejected_sizes, partial(are_sizes_informative, self.points)
@@ -248,7 +245,7 @@ class _OtherPoints:
         """Check formulas at moved literals: a little, then anywhere defined.
 
         If all gradients are 0 there, as squares of tiny numbers are, the literals become ordinary."""
-        if not moves_literals(self.case) or not (self.case.formulas or self.wrong or self.is_thorough):
+        if not moves_literals(self.case) or not (self.case.formulas or self.wrong or is_thorough(self.case)):
             return 0
         near = self._compare_and_keep(
             self.points.redraw(self.points.own, Variation("near"), self.count + 1), self._compare_moved
@@ -266,7 +263,7 @@ class _OtherPoints:
     def _compare_moved(self, point: Point) -> list[Comparison]:
         try_to_refute(self.wrong, point, self.run_tolerance)
         found = [*check_formulas(self._claims(point))]
-        found += self._compare_engines(point) if self.is_thorough else []
+        found += self._compare_engines(point) if is_thorough(self.case) else []
         if point.problem.draw_settings.variation.literals is None:
             return found
         elsewhere = fact("not_at_other_numbers")

@@ -16,6 +16,7 @@ from gradcheck.checks.points.point import Point
 from gradcheck.language.case import Step
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
+from gradcheck.language.trial_draws import size_bounds
 
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
@@ -76,7 +77,7 @@ def _empty_variants(context: Context) -> Iterator[CallVariant]:
     from gradcheck.engines.implementation.call_mode import PLAIN_CALL
 
     own = context.points.own.problem
-    stated = {} if own.case.generalize is None else own.case.generalize.dims
+    stated = size_bounds(own.case)
     free = [word for word in own.sizes if word not in context.points.fixed_sizes and stated.get(word, (0, 0))[0] == 0]
     for number, word in enumerate(free[:_MOST_INPUTS]):
         point = context.points.point_of_sizes({**own.sizes, word: 0}, _EMPTY + number, 1)

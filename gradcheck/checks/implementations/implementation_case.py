@@ -16,6 +16,7 @@ from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.traverse import ops_in, substitute
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw, graph_values
+from gradcheck.language.trial_draws import is_general, with_trials, without_trials
 
 #: torch takes these as linear beyond a threshold, 20, where the exact function differs by 2e-9. Code that is closer
 #: to the exact function is right.
@@ -38,7 +39,7 @@ def implementation_case(
     graph = {name: claim for name, claim in case.graph.items() if name in kept}
     graph[entry] = _inlined(case, entry, kept)
     approximate = not _APPROXIMATE.isdisjoint(ops_in(graph[entry].expr))
-    return replace(
+    alone = replace(
         case,
         graph=graph,
         steps=(Step("backward", roots=roots, place=implementation.place),),
@@ -52,11 +53,11 @@ def implementation_case(
         engine_tolerance=implementation.tolerance
         or case.engine_tolerance
         or (_APPROXIMATE_TOLERANCE if approximate else None),
-        generalize=None if case.generalize is None else replace(case.generalize, thorough=True),
         implementations=(implementation,),
         only=(),
         xfail=None,
     )
+    return with_trials(alone, thorough=True) if is_general(alone) else alone
 
 
 #: The name of an incoming gradient that is an input.
@@ -75,7 +76,7 @@ def second_order_case(case: Case, problem: Problem) -> Case:
     incoming = {name: Value(array=seeds[root]) for root, name in names.items()}
     step = replace(case.steps[0], roots={"total_": None})
     graph = {**case.graph, "total_": Claim(total, parse(total))}
-    return replace(case, inputs={**case.inputs, **incoming}, graph=graph, steps=(step,), generalize=None)
+    return without_trials(replace(case, inputs={**case.inputs, **incoming}, graph=graph, steps=(step,)))
 
 
 def case_as_run(case: Case, seed: int | None) -> Case:

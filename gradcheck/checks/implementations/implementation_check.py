@@ -33,6 +33,7 @@ from gradcheck.engines.implementation.binding import ancestors_of
 from gradcheck.errors import CodeNotAllowed, InvalidCase, UsageError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Implementation
+from gradcheck.language.trial_draws import is_general
 
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine as ImplementationEngine
@@ -157,7 +158,7 @@ def _run_stages(context: Context, engine: ImplementationEngine) -> None:
             found = [c for c in stage.check(context) if c.engine == engine.name]
             context.found += [c for c in found if c.tensor.partition("[")[0] in names or not c.tensor]
     _excuse_differences(context, rounding)
-    if not _failed(context) and context.can_be_checked and context.case.generalize is not None:
+    if not _failed(context) and context.can_be_checked and is_general(context.case):
         beyond = (*code_thresholds.check(context, engine), *code_thresholds.overflow(context, engine))
         context.found += [c for c in beyond if c.tensor.partition("[")[0] in names]
         _excuse_differences(context, rounding)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,7 +29,8 @@ from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
 from gradcheck.facts import fact
-from gradcheck.language.case import Case, Generalize
+from gradcheck.language.case import Case
+from gradcheck.language.trial_draws import with_trials
 
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
@@ -53,7 +53,7 @@ def check_self_consistency(
 
 def _checked(case: Case, engine: CodeEngine, forward_engine: CodeEngine | None, options: Options) -> Context:
     engines = Engines((engine,), forward_engine or engine)
-    drawn = SelfConsistencyPoints(replace(case, generalize=Generalize()), engine, engines)
+    drawn = SelfConsistencyPoints(with_trials(case), engine, engines)
     points = list(drawn.all())
     own = Points(points[0].problem, engines)
     own.own = points[0]

@@ -9,7 +9,7 @@ from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw, graph_values
-from gradcheck.language.trial_draws import graph_sizes, symbolic_sizes
+from gradcheck.language.trial_draws import graph_sizes, size_bounds, symbolic_sizes
 
 
 def stuck_sizes(problem: Problem) -> frozenset[str]:
@@ -59,7 +59,7 @@ def unvaried_sizes(own: Problem, drawn: Sequence[Problem]) -> list[Fact]:
 def _resized_problems(problem: Problem, word: str) -> Iterator[Problem]:
     """Yield the problem drawn with a few other sizes for this word."""
     case, own = problem.case, problem.sizes[word]
-    low, high = (case.generalize.dims if case.generalize else {}).get(word, (1, own + 2 + own))
+    low, high = size_bounds(case).get(word, (1, own + 2 + own))
     for size in dict.fromkeys((own + 1, 2 * own, own + 2)):
         if low <= size <= high:
             sizes: Mapping[str, int] = {**problem.sizes, word: size}

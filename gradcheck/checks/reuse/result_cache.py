@@ -103,7 +103,8 @@ def is_picked_for_recheck(part: float) -> bool:
 
 def options_key(options: Options) -> bytes:
     """Return all options that may change a result, as text."""
-    chosen = {one.name: getattr(options, one.name) for one in fields(options) if one.name not in NOT_IN_THE_KEY}
+    names = [one.name for one in fields(options) if one.init and one.name not in NOT_IN_THE_KEY]
+    chosen = {name: getattr(options, name) for name in names}
     measured = options.baseline is not None and options.baseline.measures_drift
     return repr(sorted({**chosen, "engines": tuple(options.engines), "measured": measured}.items())).encode()
 

@@ -15,6 +15,7 @@ from gradcheck.language.case import Case, Claim, Step, Value
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Call, Expr
 from gradcheck.language.problem import Problem
+from gradcheck.language.trial_draws import without_trials
 
 
 def pin(problem: Problem) -> Case:
@@ -28,6 +29,7 @@ def pin(problem: Problem) -> Case:
         )
         for step, seeds, forward in zip(case.steps, problem.seeds, problem.forwards, strict=True)
     )
+    case = without_trials(case)
     return replace(
         case,
         inputs={name: literal(array, dtype, leaf=True) for name, array in problem.inputs.items()},
@@ -36,7 +38,6 @@ def pin(problem: Problem) -> Case:
         dims=dict(problem.sizes),
         shapes={},
         symbol_sizes={},
-        generalize=None,
         seed=0,
     )
 

@@ -10,8 +10,8 @@ from typing import Any
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Comparison, Failure
 from gradcheck.facts import Fact
-from gradcheck.language.case import Case, Claim, Generalize, Step, Value
-from gradcheck.language.trial_draws import can_vary_in_trials
+from gradcheck.language.case import Case, Claim, Step, Value
+from gradcheck.language.trial_draws import can_vary_in_trials, is_general, with_trials
 
 #: Errors that cannot be tried repeatedly.
 _NOT_REPEATABLE = ("timeout", "memory")
@@ -143,8 +143,8 @@ def without_other_claims(case: Case, signature: FailureSignature) -> Case:
     kind = signature.kind
     if kind is None or not kind.is_stated_by_file:
         return replace(kept, let={}, tolerance={})
-    if case.generalize is None and kind.is_general and not can_vary_in_trials(case):
-        kept = replace(kept, generalize=Generalize())  # implied by the kind of claim
+    if not is_general(case) and kind.is_general and not can_vary_in_trials(case):
+        kept = with_trials(kept)  # implied by the kind of claim
     if kind is ClaimKind.FORMULA:
         return replace(kept, formulas=_first(case.formulas, signature))
     if kind is ClaimKind.WRONG_FORMULA:

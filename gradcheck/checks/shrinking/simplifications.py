@@ -24,6 +24,7 @@ from gradcheck.checks.shrinking.case_edits import (
 from gradcheck.language.case import Case, Claim, Step, Value
 from gradcheck.language.expr.nodes import Call, Expr, Name
 from gradcheck.language.expr.traverse import free_names, gradient_names, postorder, replace_part, substitute
+from gradcheck.language.trial_draws import is_general
 
 #: How many entries of a graph, and parts of an expression, are tried.
 _MOST = 60
@@ -46,7 +47,7 @@ def without_unused(case: Case) -> Case:
         graph=graph,
         inputs=inputs or case.inputs,
         constants={name: value for name, value in case.constants.items() if name in needed},
-        dims={name: size for name, size in case.dims.items() if name in needed or case.generalize or case.shapes},
+        dims={name: size for name, size in case.dims.items() if name in needed or is_general(case) or case.shapes},
         steps=tuple(_remaining(step, inputs or case.inputs, graph) for step in case.steps),
     )
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sysconfig
 import traceback
 from pathlib import Path
 
 from gradcheck.engines.tensor_class.user_code_guard import error_line
+from gradcheck.engines.user_modules import is_installed_file
 from gradcheck.errors import TensorError
 
 #: Whose frames are nobody's business.
 _OURS = str(Path(__file__).parents[2])
-_INSTALLED = (sysconfig.get_paths()["purelib"], sysconfig.get_paths()["stdlib"], "<frozen")
 
 
 class CodeError(TensorError):
@@ -35,5 +34,5 @@ def as_code_error(what: str, error: BaseException) -> CodeError:
 def _own_frames(error: BaseException) -> traceback.StackSummary:
     frames = traceback.extract_tb(error.__traceback__)
     return traceback.StackSummary.from_list(
-        [frame for frame in frames if not frame.filename.startswith((_OURS, *_INSTALLED))]
+        [one for one in frames if not (one.filename.startswith((_OURS, "<frozen")) or is_installed_file(one.filename))]
     )

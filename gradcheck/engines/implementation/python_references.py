@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import os
 import sys
 import textwrap
 from dataclasses import replace
@@ -13,6 +12,7 @@ from functools import reduce
 from typing import Any
 
 from gradcheck.engines.implementation.code_loading import load_code
+from gradcheck.engines.user_modules import is_installed_file
 from gradcheck.errors import Unsupported
 from gradcheck.language.case import Implementation
 
@@ -37,7 +37,7 @@ def _reference(found: Any, sources: list[str]) -> str:
     name = name or getattr(found, "__name__", "")
     if name and _leads_to(module, name) is found and module != "__main__":
         file = inspect.getsourcefile(sys.modules[module]) if "." not in module and module != "numpy" else None
-        return f"{file}:{name}" if file and not _is_installed(file) else f"{module}:{name}"
+        return f"{file}:{name}" if file and not is_installed_file(file) else f"{module}:{name}"
     return f":{_write_source(found, sources)}"
 
 
@@ -46,10 +46,6 @@ def _leads_to(module: str, name: str) -> Any:
         return reduce(getattr, name.split("."), sys.modules[module])
     except (KeyError, AttributeError):
         return None
-
-
-def _is_installed(file: str) -> bool:
-    return "site-packages" in file or file.startswith(os.path.dirname(os.__file__))
 
 
 def _write_source(found: Any, sources: list[str]) -> str:

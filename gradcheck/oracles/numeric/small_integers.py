@@ -20,7 +20,7 @@ from gradcheck.language.expr.traverse import free_names, ops_in
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import RANDOM_OPS, is_one_random_creator
 from gradcheck.language.sampling import draw, leaves_in_file_order
-from gradcheck.language.trial_draws import BOUNDS, is_fixed_incoming, symbolic_sizes
+from gradcheck.language.trial_draws import BOUNDS, is_fixed_incoming, size_bounds, symbolic_sizes
 
 #: Creators with a domain, and the index of its bounds, which are by default 0 and 1.
 _BOUNDED = {"uniform": 0, "uniform_like": 1, "rand": 0, "rand_like": 0}
@@ -38,8 +38,7 @@ def smallest_sizes(case: Case) -> Iterator[dict[str, int] | None]:
         yield None
         return
     limits = dict.fromkeys(words, BOUNDS)
-    if case.generalize is not None:
-        limits.update((word, bounds) for word, bounds in case.generalize.dims.items() if word in limits)
+    limits.update((word, bounds) for word, bounds in size_bounds(case).items() if word in limits)
     room = sum(high - low for low, high in limits.values())
     for extra in range(room + 1):
         for bars in combinations(range(extra + len(words) - 1), len(words) - 1):
