@@ -21,15 +21,13 @@ from gradcheck.facts import Fact, fact
 
 @dataclass(frozen=True, slots=True, order=True)
 class KnownClaim:
-    """A claim that fails in a case, or the kind of an error.
+    """A claim that fails in a case, or the kind and text of an error."""
 
-    An error has its kind as `what`; an invalid file has the error's text as `formula`."""
-
-    what: str
+    what: str  # the kind of a claim, or of an error
     tensor: str = ""
     step: int = 0
     engine: str = ""
-    formula: str = ""
+    formula: str = ""  # of an invalid file, the error's text
 
     @property
     def name(self) -> str:
@@ -39,14 +37,12 @@ class KnownClaim:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """Known failures and agreements by case id, and the file with them.
-
-    Ids are relative to the folder of `file`. `measures_drift` is set where a run compares agreements."""
+    """Known failures and agreements, by case id relative to `file`."""
 
     file: str
     claims: Mapping[str, frozenset[KnownClaim]] = field(default_factory=dict)
     agreement: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    measures_drift: bool = False
+    measures_drift: bool = False  # whether the run compares agreements
 
     def key(self, id: str) -> str:
         """Return a case's id relative to the folder of the baseline."""
@@ -140,16 +136,12 @@ def _is_checked(claim: KnownClaim, found: CaseResult) -> bool:
     return claim.engine in ("", "case") or any(claim.engine == c.engine for c in found.comparisons)
 
 
-# Drift -----------------------------------------------------------------------------------------------
-
 #: A relative error this many times larger is drift. Another order of summation costs less.
 DRIFT_FACTOR = 1_000.0
 
 
 def agreements(found: CaseResult, known: Mapping[str, float]) -> dict[str, float]:
-    """Return the agreement of each claim as a power of ten.
-
-    A `known` value stays unless the claim has drifted, so that the file changes only then."""
+    """Return agreements as powers of ten; `known` ones stay unless drifted."""
     now = {name: _rounded(near) for name, near in _measured_agreements(found).items()}
     return {name: known[name] if _has_not_drifted(known.get(name), near) else near for name, near in now.items()}
 
@@ -174,9 +166,7 @@ def _measured_agreements(found: CaseResult) -> dict[str, float]:
 
 
 def _drift_name(c: Comparison, seed: int) -> str:
-    """Return a claim's name in the file: `gradient of x by core`.
-
-    Engine, reference, dtype and seed are included where they are not the usual ones."""
+    """Return `gradient of x by core`, with an unusual engine, dtype, seed."""
     parts = [f"{c.what.replace('_', ' ')} of {c.tensor}"]
     parts += [f"after step {c.step + 1}"] if c.step else []
     parts += [f"by {c.engine}"] if c.engine not in ("", "case") else []

@@ -6,9 +6,7 @@ from enum import StrEnum
 
 
 class ClaimKind(StrEnum):
-    """A kind of claim; causes stand before their consequences.
-
-    An error spoils values, and a wrong value spoils gradients, never the reverse."""
+    """A kind of claim. A wrong value spoils gradients, never the reverse."""
 
     RAISES = "raises"
     VALUE = "value"

@@ -33,9 +33,7 @@ class Context:
 
     @classmethod
     def of(cls, case: Case, options: Options, engines: Engines) -> Context:
-        """Return a case's context, with its own numbers drawn.
-
-        Raises InvalidCase if they cannot be drawn."""
+        """Return a case's context, with its numbers drawn. Raises InvalidCase."""
         chosen = options.apply(case)
         meant = engines.only(case.only)
         return cls(chosen, options, meant, Points(draw(chosen, options.seed), meant))

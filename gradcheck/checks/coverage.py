@@ -27,14 +27,11 @@ Lines = dict[str, set[int]]
 
 @dataclass(slots=True)
 class Coverage:
-    """Used and existing ops, rules, arguments and lines.
-
-    `rules` are pairs of an op and an argument of the core. `arguments` have a default and were given another value.
-    """
+    """Used and existing ops, rules, arguments and lines."""
 
     ops: set[str] = field(default_factory=set)
-    rules: Names = field(default_factory=set)
-    arguments: Names = field(default_factory=set)
+    rules: Names = field(default_factory=set)  # of the core: op and argument
+    arguments: Names = field(default_factory=set)  # given another value than their default
     lines: Lines = field(default_factory=dict)
     all_lines: Lines = field(default_factory=dict)
 
@@ -89,16 +86,10 @@ def _note_op(found: Coverage, names: dict[str, Any]) -> None:
     found.ops.add(op.name)
     given = dict(zip((p.name for p in op.parameters), names["args"], strict=False)) | names["kwargs"]
     for parameter in op.parameters:
-        if (
-            parameter.name in given
-            and not parameter.required
-            and _is_not_default(given[parameter.name], parameter.default)
-        ):
-            found.arguments.add((op.name, parameter.name))
-
-
-def _is_not_default(value: Any, default: Any) -> bool:
-    return type(value) is not type(default) or bool(value != default)
+        if parameter.name in given and not parameter.required:
+            value, default = given[parameter.name], parameter.default
+            if type(value) is not type(default) or value != default:
+                found.arguments.add((op.name, parameter.name))
 
 
 def _note_core_rule(found: Coverage, names: dict[str, Any]) -> None:
@@ -109,13 +100,8 @@ def _note_core_rule(found: Coverage, names: dict[str, Any]) -> None:
         found.rules.add((op.name, op.parameters[min(position, len(op.parameters) - 1)].name))
 
 
-# Lines -----------------------------------------------------------------------------------------------
-
-
 def files_of(engines: Sequence[str]) -> list[Path]:
-    """Return each engine's own source files.
-
-    The core's are those of its ops; `FILE.py:NAME` and `module:NAME` name theirs."""
+    """Return source files: the core's ops, or those an engine's name gives."""
     found: list[Path] = []
     for engine in engines:
         owner, _, name = engine.rpartition(":")

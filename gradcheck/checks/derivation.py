@@ -44,28 +44,21 @@ MAX_LENGTH = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class DerivedFormula:
-    """The formula of one tensor's gradient, and where it holds.
-
-    `points` counts the points at which it holds. `is_case_specific`: it holds at the case's own numbers only.
-    `proof_bound` is the chance of a false proof, None without a proof. `holds_accumulated`: it also holds for the
-    gradient at the end of the case. It applies where no expression of `nonzero` is 0."""
+    """The formula of one tensor's gradient, and where it holds."""
 
     tensor: str
     expr: Expr
     shape: tuple[int, ...]
-    points: int
-    is_case_specific: bool = False
-    proof_bound: float | None = None
-    holds_accumulated: bool = True
-    nonzero: tuple[Expr, ...] = ()
+    points: int  # how many it holds at
+    is_case_specific: bool = False  # whether it holds at the case's own numbers only
+    proof_bound: float | None = None  # the chance of a false proof; None without a proof
+    holds_accumulated: bool = True  # whether it holds for the gradient at the end of the case
+    nonzero: tuple[Expr, ...] = ()  # expressions that must not be 0
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation(NotebookRepr):
-    """The values of a case and its gradient formulas after pass `step`.
-
-    `why_not` says why there are none. `proved_at` holds the sizes of the proofs where they are not the case's own.
-    `incoming` are roots whose gradient is the incoming one."""
+    """The values of a case and its gradient formulas after pass `step`."""
 
     case: Case
     problem: Problem
@@ -73,9 +66,9 @@ class Explanation(NotebookRepr):
     let: Mapping[str, Expr] = field(default_factory=dict)
     formulas: tuple[DerivedFormula, ...] = ()
     step: int | None = None
-    why_not: Fact | None = None
-    proved_at: Mapping[str, int] = field(default_factory=dict)
-    incoming: tuple[str, ...] = ()
+    why_not: Fact | None = None  # the reason if there are none
+    proved_at: Mapping[str, int] = field(default_factory=dict)  # sizes of proofs, if not the case's own
+    incoming: tuple[str, ...] = ()  # roots whose gradient is the incoming one
 
 
 class _NotDerived(Exception):
@@ -135,9 +128,7 @@ class _Explainer:
         self.incoming: list[str] = []
 
     def derive_all(self) -> tuple[dict[str, Expr], tuple[DerivedFormula, ...]]:
-        """Return steps and formulas that hold at every point.
-
-        Raises _NotDerived or Unsupported if a gradient cannot be written as a formula."""
+        """Return steps and formulas that hold. Raises _NotDerived, Unsupported."""
         raw = derive_gradients(self.problem, expand=bool(self.expand), most=None)
         self.incoming = [name for name, expr in raw.items() if expr == Gradient(name)]
         forms = self._forms({name: expr for name, expr in raw.items() if name not in self.incoming})

@@ -21,13 +21,11 @@ from gradcheck.oracles.exact.prove import prove
 
 
 class GradientForm(NamedTuple):
-    """A form of a gradient, valid where no expression of `nonzero` is 0.
-
-    `is_raw`: as it was derived, not simplified."""
+    """A form of a gradient, valid where no expression of `nonzero` is 0."""
 
     expr: Expr
     nonzero: tuple[Expr, ...] = ()
-    is_raw: bool = False
+    is_raw: bool = False  # as derived, not simplified
 
 
 class DerivationCheck:
@@ -73,9 +71,7 @@ class DerivationCheck:
         return self._proofs[name].status if name in self._proofs else "unsupported"
 
     def holds(self, name: str) -> bool:
-        """Return whether a formula passes everywhere, or is proved.
-
-        A proof decides where rounding does not. A formula with a condition needs one."""
+        """Return whether a formula passes everywhere; rounding needs a proof."""
         found, form, status = set(self._statuses[name]), self._forms[name], self._status(name)
         if name in self._case_specific:
             return self._statuses[name][0] == "passed"

@@ -29,9 +29,7 @@ class Snapshot:
 
 
 def snapshots(cases: list[Case], options: Options, anew: bool = False) -> list[Snapshot]:
-    """Return a snapshot of each case, of inputs without an expected value.
-
-    With `anew`, of all inputs. Code that is not allowed to run does not matter here."""
+    """Return snapshots of inputs without expected value; `anew`, of all."""
     engines = engines_of(options)
     check = make_checker(options, engines)
     found = []

@@ -10,24 +10,19 @@ from gradcheck.facts import Fact
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A planted mistake that changes some gradient.
-
-    `caught_by` names the check that sees it ("gradient", "node", "formula", "trial" or "proof"); empty if none does.
-    """
+    """A planted mistake that changes some gradient."""
 
     kind: Fact
     where: Fact
-    caught_by: str = ""
+    caught_by: str = ""  # "gradient", "node", "formula", "trial" or "proof"; empty if none
 
 
 @dataclass(frozen=True, slots=True)
 class MutationScore:
-    """The mutants of a case, and the smallest error seen in each tensor.
-
-    `equivalent` mutations change nothing and are not among the mutants."""
+    """The mutants of a case, and the smallest error seen in each tensor."""
 
     mutants: tuple[Mutant, ...]
-    equivalent: int = 0
+    equivalent: int = 0  # mutations that change nothing, not among the mutants
     smallest_seen_error: Mapping[str, float] = field(default_factory=dict)
 
     @property

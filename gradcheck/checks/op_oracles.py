@@ -33,11 +33,9 @@ _RAISED_ERRORS = (GradcheckError, ValueError, TypeError, ArithmeticError, Lookup
 
 @dataclass(frozen=True, slots=True)
 class OpOracles:
-    """The oracles of an op, and the dtypes in which it has gradients.
+    """The oracles of an op, and the dtypes in which it has gradients."""
 
-    `parts` are the ops with their own rules that its samples use."""
-
-    parts: tuple[Op, ...] = ()
+    parts: tuple[Op, ...] = ()  # ops with their own rules that its samples use
     dtypes: tuple[str, ...] = ()
     second_order: bool = False
 

@@ -36,16 +36,12 @@ EngineNames = tuple[tuple[str | Engine, ...], str | Engine]
 
 @dataclass(frozen=True, slots=True)
 class ShrinkEffort:
-    """The number of failing cases to shrink, and of their candidates.
-
-    `candidates` limits each case and `total_candidates` all, counted in small ones
-    (`shrinking.shrinker.CandidateBudget`). With `shrinks_claims`, cases that fail by a claim of their file are shrunk
-    too, in sizes and numbers only."""
+    """Limits for shrinking failing cases."""
 
     cases: int
-    candidates: int
+    candidates: int  # for each case, counted in small ones (see `shrinking.shrinker.CandidateBudget`)
     total_candidates: int
-    shrinks_claims: bool
+    shrinks_claims: bool  # whether cases that fail by a claim of their file are shrunk, in sizes and numbers
 
 
 #: By default, and with `--shrink`.
@@ -57,12 +53,10 @@ QUICK, THOROUGH = (
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """Other options, by field name, for the cases of some files.
+    """Other options for the cases of some files."""
 
-    `patterns` are absolute paths of files and folders, with `*` for anything."""
-
-    patterns: tuple[str, ...]
-    choices: Mapping[str, Any]
+    patterns: tuple[str, ...]  # absolute paths of files and folders, with `*` for anything
+    choices: Mapping[str, Any]  # by field of `Options`
 
     def applies_to(self, case: Case) -> bool:
         """Return whether the case is in such a file."""
@@ -72,57 +66,36 @@ class Override:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of one run; None keeps a case's own choice.
+    """The options of one run; None keeps a case's own. Raises UsageError."""
 
-    `engines` are tested against `reference`: names, as for `--engine`, or engines.
-    `rtol` and `atol` replace every tolerance, `seed` and `dtype` those of every case. `timeout` is in seconds for
-    each case. `memory` is in bytes on top of what the process has, by default half of the machine's.
-    `oracle` "numeric" checks every gradient against finite differences, "auto" only those that failed, "none" no
-    gradient.
-    `mode` selects gradients ("reverse"), Jacobian-vector products ("forward"), or both and their agreement. `order` 2
-    adds gradients of gradients.
-    `power` measures the mutation score of passing cases; `derived` notes formulas that equal the derived ones.
-    The run stops after `maxfail` cases that failed, crashed or are invalid. `shrink` looks for smallest
-    reproductions. Without `explained` failures get no explanation, without `corrected` no suggestion.
-    Cases run in `jobs` processes, or by the `executor`: a name as for `--executor`, or a factory. With `in_workers` a
-    single job has its own process too. None of these changes a result.
-    Code that cases name runs only with `allow_code`; torch computes on `device`.
-    Failures in the `baseline` are known; drift since it was written is reported, and fails with `fail_on_drift`.
-    Results in the `cache` are not computed again.
-    The last of the `overrides` that applies to a case wins. `today` (ISO 8601) decides whether the date of an `xfail`
-    is past.
-
-    Raises UsageError for invalid values.
-    """
-
-    engines: Sequence[str | Engine] = ("core",)
+    engines: Sequence[str | Engine] = ("core",)  # names as for `--engine`, or engines
     reference: str | Engine = "torch"
     dtype: str | None = None
-    rtol: float | None = None
+    rtol: float | None = None  # `rtol` and `atol` replace every tolerance
     atol: float | None = None
     seed: int | None = None
     trials: int | None = None
-    timeout: float | None = None
-    memory: int | None = None
-    oracle: str = "auto"
-    mode: str = "reverse"
-    order: int = 1
-    power: bool = False
-    derived: bool = False
-    maxfail: int | None = None
-    shrink: ShrinkEffort | None = None
-    explained: bool = True
-    corrected: bool = True
-    jobs: int = 1
-    in_workers: bool = False
-    executor: str | Callable[[], Executor] | None = None
-    allow_code: bool = False
-    device: str = "cpu"
-    baseline: Baseline | None = None
+    timeout: float | None = None  # seconds for each case
+    memory: int | None = None  # bytes on top of what the process has; half of the machine's by default
+    oracle: str = "auto"  # checks "numeric" every gradient, "auto" failed ones, "none" no gradient
+    mode: str = "reverse"  # gradients, "forward" Jacobian-vector products, or "both" and their agreement
+    order: int = 1  # 2 adds gradients of gradients
+    power: bool = False  # measures the mutation score of passing cases
+    derived: bool = False  # notes formulas that equal the derived ones
+    maxfail: int | None = None  # stops after so many failed, crashed or invalid cases
+    shrink: ShrinkEffort | None = None  # looks for smallest reproductions
+    explained: bool = True  # False: only verdicts count
+    corrected: bool = True  # False: no suggestions
+    jobs: int = 1  # processes; no choice of them changes a result
+    in_workers: bool = False  # gives a single job its own process
+    executor: str | Callable[[], Executor] | None = None  # as for `--executor`, or a factory
+    allow_code: bool = False  # runs Python that cases name
+    device: str = "cpu"  # of torch
+    baseline: Baseline | None = None  # known failures, and agreements for drift
     fail_on_drift: bool = False
-    overrides: tuple[Override, ...] = ()
+    overrides: tuple[Override, ...] = ()  # the last that applies wins
     today: str = field(default_factory=today)
-    cache: Cache | None = None
+    cache: Cache | None = None  # results that need not be computed again
     #: Options with overrides applied, by their places: validating them again takes as long as comparing a few tensors.
     _overridden: dict[tuple[int, ...], Options] = field(default_factory=dict, init=False, compare=False, repr=False)
 
@@ -240,15 +213,12 @@ def quoted(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """The tested engines of a run and their reference.
-
-    `of_overrides` holds the engines of overrides, by name. `all` has the reference and the tested engines, each once.
-    """
+    """The tested engines of a run and their reference."""
 
     tested: tuple[Engine, ...]
     reference: Engine
     of_overrides: Mapping[EngineNames, Engines] = field(default_factory=dict, compare=False)
-    all: tuple[Engine, ...] = field(init=False, compare=False, repr=False)
+    all: tuple[Engine, ...] = field(init=False, compare=False, repr=False)  # the reference and the tested ones, once
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "all", tuple(dict.fromkeys((self.reference, *self.tested))))
@@ -292,9 +262,7 @@ def engines_of(options: Options) -> Engines:
 
 
 def _on_device(device: str, chosen: Engine) -> Engine:
-    """Return torch on this device; any other engine unchanged.
-
-    Raises UsageError for an unknown device."""
+    """Return torch on this device, others unchanged. Raises UsageError."""
     if device == "cpu":
         return chosen
     from gradcheck.engines.torch import Torch

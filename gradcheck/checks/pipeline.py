@@ -109,7 +109,8 @@ def examine(case: Case, options: Options, engines: Engines) -> Context:
     context = _run_stages(case, options, engines)
     in_own_dtype = None
     if context.case.dtype != case.dtype and original_dtype.has_failures(context):
-        in_own_dtype = _run_in_original_dtype(case, options, engines)
+        with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])):
+            in_own_dtype = _run_stages(case, replace(options, dtype=None), engines)
         original_dtype.excuse_dtype_failures(context, in_own_dtype, explained=False)
     _explain(context)
     if in_own_dtype is not None and original_dtype.has_failures(context):  # perhaps kinks explain it
@@ -139,11 +140,6 @@ def _run_stages(case: Case, options: Options, engines: Engines) -> Context:
 
         mark_unreproduced(context)
     return context
-
-
-def _run_in_original_dtype(case: Case, options: Options, engines: Engines) -> Context:
-    with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])):
-        return _run_stages(case, replace(options, dtype=None), engines)
 
 
 def _undrawn_result(case: Case, options: Options, error: InvalidCase) -> CaseResult:
@@ -195,17 +191,14 @@ def verdict(context: Context, case: Case, seconds: float, code: ImplementationRe
 
 def case_result(case: Case, options: Options, status: CaseStatus, **found: Any) -> CaseResult:
     """Return a result with the case's own fields and those of `found`."""
-    return CaseResult(status=status, **case_fields(case, options), **found)
-
-
-def case_fields(case: Case, options: Options) -> dict[str, Any]:
-    """Return the fields of a result that come from the case."""
-    return {
-        "id": case.id,
-        "file": case.place.file,
-        "name": case.name,
-        "place": case.place,
-        "seed": options.seed_of(case),
-        "reproduce": options.reproduce(case),
-        "tags": case.tags,
-    }
+    return CaseResult(
+        id=case.id,
+        file=case.place.file,
+        name=case.name,
+        status=status,
+        place=case.place,
+        seed=options.seed_of(case),
+        reproduce=options.reproduce(case),
+        tags=case.tags,
+        **found,
+    )

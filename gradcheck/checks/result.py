@@ -45,14 +45,12 @@ def _made(kind: type[Made], fields: dict[str, Any]) -> Made:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """The numbers and sizes of a trial, and how they were drawn.
+    """The numbers and sizes of a trial, and how they were drawn."""
 
-    `number` counts from 1, `attempt` the drawings before it that did not fit."""
-
-    number: int
+    number: int  # from 1
     seed: int
     sizes: Mapping[str, int]
-    attempt: int = 0
+    attempt: int = 0  # drawings before it that did not fit
     kind: TrialKind = "drawn"
     resized: bool = False  # whether some size is not the case's own
     problem: Problem | None = field(default=None, compare=False, repr=False)
@@ -76,10 +74,7 @@ class Subject:
         return _made(Subject, {**vars(self), "tensor": tensor, **changed})
 
     def passed(self, **found: Any) -> Comparison:
-        """Return a passing comparison with these fields.
-
-        Most comparisons pass. Defaults come from the class, since setting thirty fields takes as long as comparing.
-        """
+        """Return a passing comparison, the usual one, faster than its class."""
         found["subject"], found["status"] = self, "passed"
         return _made(Comparison, found)
 
@@ -258,13 +253,11 @@ class Reproduction:
 
 @dataclass(frozen=True)
 class CaseResult(NotebookRepr):
-    """The verdict on a case, or on a file that could not be read.
-
-    A file has an empty `name`."""
+    """The verdict on a case, or on a file without cases."""
 
     id: str
     file: str
-    name: str
+    name: str  # empty for a file
     status: CaseStatus
     place: Place = field(default_factory=Place)
     seconds: float = 0.0

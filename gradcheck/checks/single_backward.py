@@ -152,13 +152,8 @@ def _is_finite(found: SingleBackward, own: SingleBackward) -> bool:
     return all(finite(found.gradients.get(name)) for name, array in own.gradients.items() if finite(array))
 
 
-# Corners ------------------------------------------------------------------------------------------
-
-
 def corners(own: SingleBackward, step: int) -> Iterator[SingleBackward]:
-    """Yield the pass with normal inputs all 0, then drawn from -1, 0 and 1.
-
-    Norms vanish there, and numbers are equal."""
+    """Yield the pass at zeros, then at -1, 0, 1, where norms may vanish."""
     problem = own.whole.problem
     for number in (0, 1):
         generator = stream(problem.seed, "corner", number)
@@ -176,15 +171,9 @@ def _with_corner_values(
     arrays: Mapping[str, np.ndarray], values: Mapping[str, Value], generator: np.random.Generator, number: int
 ) -> dict[str, np.ndarray]:
     """Return arrays with normal numbers replaced by small integers."""
-    return {
-        name: _small_integers(array, generator, number) if name in values and _is_normal(values[name]) else array
-        for name, array in arrays.items()
-    }
-
-
-def _is_normal(value: Value) -> bool:
-    """Return whether a creator draws the value from a normal distribution."""
-    return isinstance(value.expr, Call) and value.expr.op == "randn"
+    exprs = {name: value.expr for name, value in values.items()}
+    normal = [name for name, expr in exprs.items() if isinstance(expr, Call) and expr.op == "randn"]
+    return {n: _small_integers(array, generator, number) if n in normal else array for n, array in arrays.items()}
 
 
 def _small_integers(array: np.ndarray, generator: np.random.Generator, number: int) -> np.ndarray:
@@ -194,9 +183,7 @@ def _small_integers(array: np.ndarray, generator: np.random.Generator, number: i
 
 
 def differs_from_gradient(claimed: np.ndarray, gradient: np.ndarray, *, may_be_undefined: bool) -> bool:
-    """Return whether a formula's value differs from a finite gradient.
-
-    NaN passes if the formula `may_be_undefined`."""
+    """Return whether a value, except an allowed NaN, differs from it."""
     got, want = dtypes.wide(claimed), dtypes.wide(gradient)
     if got.shape != want.shape:
         return True

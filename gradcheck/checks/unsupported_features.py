@@ -11,15 +11,13 @@ from gradcheck.checks.result import CaseResult, Comparison, RunResult
 
 @dataclass(frozen=True, slots=True)
 class UnsupportedFeatures:
-    """One engine's missing features, those that unlock most cases first.
-
-    `unlocks` counts, by feature, the cases that lack nothing else."""
+    """One engine's missing features, those that unlock most cases first."""
 
     engine: str
     features: tuple[str, ...]
     unsupported: int  # cases that it could not run
     cases: int  # cases in which it took part
-    unlocks: Mapping[str, int]
+    unlocks: Mapping[str, int]  # by feature, cases that lack nothing else
 
 
 def unsupported_features(result: RunResult) -> list[UnsupportedFeatures]:

@@ -82,9 +82,7 @@ def _alias_groups(application: Application) -> tuple[int, ...]:
 def _rounding_allowances(
     application: Application, cotangents: Cotangents, dtype: np.dtype
 ) -> Sequence[np.ndarray | None]:
-    """Return how far rounding may take the gradients.
-
-    The gradient of a tensor's cosine with itself is only rounding noise."""
+    """Return what rounding may add: a gradient of cos(x, x) is only noise."""
 
     def run(core: Core) -> Sequence[np.ndarray | None]:
         return core.pull_back([application], [cotangents], dtype)[0].gradients

@@ -43,21 +43,17 @@ class DecidedFormulas(NamedTuple):
 
 
 class BranchCoverageTrials:
-    """Visits the sides of one case's comparisons.
-
-    `compare` checks the claims at a point and returns whether the point is usable. Points are counted from `count`.
-    """
+    """Visits the sides of comparisons; points are counted from `count`."""
 
     def __init__(self, context: Context, known: DecidedFormulas, compare: Callable[[Point], bool], count: int) -> None:
+        """Take `compare`, which checks a point and returns if it is usable."""
         self.context, self.case, self.points = context, context.case, context.points
         self._compare, self._count = compare, count
         self._unobserved: list[Goal] = []  # visited sides on which nothing was observable
         self._decided, self._has_undecided = self._find_decided(known)
 
     def _find_decided(self, known: DecidedFormulas) -> tuple[set[str], bool]:
-        """Return decided formulas and steps, and whether a formula is undecided.
-
-        Proved and refuted formulas are decided, and so are steps that no other claim uses."""
+        """Return decided formulas and steps; whether a formula is undecided."""
         case = self.case
         settled = {claim.text for claim in proved_formulas(self.context, known.failed)} | {*known.refuted}
         listed = [claims for section in (case.formulas, case.wrong_formulas) for claims in section.values()]
@@ -71,7 +67,8 @@ class BranchCoverageTrials:
         known = [self.points.own, *self.points.other_points]
         coverage.visit(known)
         own = self.points.own.problem.sizes
-        left = self._draw_for_goals(coverage, [*self._unreached_goals(coverage)], own, self._small_sizes(own))
+        small = {word: size if word in self.points.fixed_sizes else min(size, 2) for word, size in own.items()}
+        left = self._draw_for_goals(coverage, [*self._unreached_goals(coverage)], own, small)
         self._try_incoming(coverage)
         for sizes in of_sizes[:_SIZES]:
             of_size = BranchCoverage(self.case, {*self._decided, *self.case.graph})
@@ -101,9 +98,7 @@ class BranchCoverageTrials:
                     self._unobserved.append(goal)
 
     def _problems_from_tiny(self, coverage: BranchCoverage, goal: Goal) -> Iterator[Problem]:
-        """Yield problems near numbers so small that nothing saturates.
-
-        They are tried if nothing was observable on a side, or if rounding may explain all failures there."""
+        """Yield problems near tiny numbers, where nothing else saturates."""
         if coverage.is_visited(*goal):
             is_wanted = coverage.is_unobserved(*goal)
         else:
@@ -127,10 +122,6 @@ class BranchCoverageTrials:
     def _is_stated(self, goal: Goal) -> bool:
         """Return whether a claim, not the graph, compares elementwise there."""
         return goal[0].owner not in self.case.graph and not goal[0].compares_integers
-
-    def _small_sizes(self, sizes: Mapping[str, int]) -> dict[str, int]:
-        """Return sizes of at most 2, at which chance meets most sides."""
-        return {word: size if word in self.points.fixed_sizes else min(size, 2) for word, size in sizes.items()}
 
     def _try_incoming(self, coverage: BranchCoverage) -> None:
         """Compare at incoming gradients of each structure, if literals fix them."""

@@ -145,9 +145,7 @@ def _passed_or_rounded(context: Context) -> list[tuple[str, Claim]]:
 
 
 def _may_be_rounding(context: Context, c: Comparison) -> bool:
-    """Return whether rounding may explain what a formula is off by.
-
-    It may not where rounding moves nothing, nor at a kink."""
+    """Return whether rounding may explain an error; at a kink it may not."""
     if c.status == "undecided":
         return c.mismatch is None or c.mismatch.kind != "kinks_not_searched_further"
     if c.verdict is not None:  # not a subgradient

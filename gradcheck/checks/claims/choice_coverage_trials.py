@@ -24,12 +24,10 @@ _MAX_TRIALS = 8
 
 
 class ChoiceTrials:
-    """Visits the choices of one case's claims.
-
-    `compare` checks the claims at a point, and keeps it as a trial if it is usable. Points are counted from `count`.
-    """
+    """Visits the choices of claims; points are counted from `count`."""
 
     def __init__(self, case: Case, points: Points, compare: Callable[[Point | None], bool], count: int) -> None:
+        """Take `compare`, which checks a point, and keeps it if it is usable."""
         self.case, self.points = case, points
         self._compare, self._count = compare, count
         self.choice_sizes: list[Mapping[str, int]] = []  # at which claims choose differently

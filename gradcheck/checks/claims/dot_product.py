@@ -98,9 +98,6 @@ def _product(pairs: Iterable[tuple[np.ndarray | None, np.ndarray]]) -> _Product:
     return _Product(value, size)
 
 
-# Where they differ ---------------------------------------------------------------------------------
-
-
 def _explain_failure(failed: Comparison, forward: JvpPoint, gradients: Arrays) -> Comparison:
     """Return the failure with rounding, kinks and the wrong side applied."""
     allowed, explained = _rounding_allowances(forward, gradients)

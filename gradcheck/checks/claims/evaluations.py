@@ -54,9 +54,7 @@ def compare_evaluations(
     run: StatedTolerance | None = None,
     trial: Trial | None = None,
 ) -> list[Comparison]:
-    """Compare outcomes, values and gradients, step by step.
-
-    NumPy's warnings must be off."""
+    """Compare outcomes, values, gradients by step; NumPy must not warn."""
     case = problem.case
     held = _EngineComparison(case, got.engine, want.engine, trial, run)
     found = [*compare_outcomes(case, got, want), *_changed_inputs(problem, got, held)]

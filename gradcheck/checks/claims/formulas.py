@@ -46,9 +46,7 @@ def check_general(claims: StepClaims) -> Iterator[Comparison]:
 
 
 def check_formula(claims: StepClaims, name: str, claim: Claim, what: ClaimKind = ClaimKind.FORMULA) -> Comparison:
-    """Check one formula, with an allowance for rounding if it fails.
-
-    A formula that has failed elsewhere gets no allowance if none could be large enough."""
+    """Check one formula; if it fails, again with what rounding may explain."""
     found = _compare_formula(claims, name, claim, what)
     if found.status != "failed" or found.mask is None:
         return found

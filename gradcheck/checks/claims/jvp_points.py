@@ -11,7 +11,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.outcomes import place_of
+from gradcheck.checks.claims.outcomes import engine_subject
 from gradcheck.checks.claims.tangent_comparison import TangentComparison
 from gradcheck.checks.closeness.rounding import recheck_with_allowance
 from gradcheck.checks.closeness.tolerance import Tolerance, engine_tolerance
@@ -41,9 +41,7 @@ _FLOAT64 = np.dtype(np.float64)
 
 @dataclass
 class JvpPoint:
-    """A point's tangents at its last backward pass, by each source.
-
-    Sources are engines, the reference and the numeric oracle."""
+    """Tangents at the last backward pass: of engines, reference, oracle."""
 
     point: Point
     run: StatedTolerance | None
@@ -83,8 +81,6 @@ class JvpPoint:
         except (GradcheckError, ValueError, TypeError, LookupError):  # only engines can evaluate this graph
             return {}
 
-    # Every tensor --------------------------------------------------------------------------------
-
     def check(self, engine: Engine) -> Iterator[Comparison]:
         """Yield a comparison for each tensor, or one if there are no tangents."""
         mine = self.pushforward(engine)
@@ -113,14 +109,11 @@ class JvpPoint:
 
     def subject(self, what: ClaimKind, name: str, engine: Engine) -> Subject:
         """Return the subject of an engine's claim about one tensor."""
-        place = place_of(self.problem.case, name)
-        return Subject(what, name, self.step, engine.name, self.reference.name, place, "", self.point.trial)
+        return engine_subject(self.point, what, name, engine, self.step)
 
     def tolerance(self, dtype: np.dtype) -> Tolerance:
         """Return the tolerance of engines."""
         return engine_tolerance(dtype, self.problem.case.engine_tolerance, self.run)
-
-    # Rounding ------------------------------------------------------------------------------------
 
     def _comparison(self, array: np.ndarray | None, name: str) -> TangentComparison:
         conditioning = self.point.conditioning

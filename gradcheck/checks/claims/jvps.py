@@ -18,9 +18,7 @@ def applies(context: Context) -> bool:
 
 
 def check(context: Context) -> Iterator[Comparison]:
-    """Check ops alone, every tensor, and forward against reverse mode.
-
-    The last two also run at each trial; the last one only in the mode "both"."""
+    """Check ops alone; at each trial all tensors, and in "both" the modes."""
     from gradcheck.checks.claims.dot_product import check_dot_product  # not for runs without forward mode
     from gradcheck.checks.claims.jvp_points import JvpPoint
     from gradcheck.checks.claims.op_jvps import check_op_jvps

@@ -47,9 +47,7 @@ def near_miss(context: Context, name: str, claim: Claim) -> Fact | None:
 
 
 def _points_of_large_numbers(context: Context) -> list[Point]:
-    """Return points of large numbers.
-
-    There `cos(1e-7 * x)`, near 1 for small ones, is further from 1."""
+    """Return points where `cos(1e-7 * x)` differs more from 1."""
     sizes = context.points.own.problem.sizes
     made = [context.points.point_of_sizes(sizes, _UNKEPT, attempt, "huge") for attempt in (1, 3)]
     return [point for point in made if point is not None and not rejection_reason(point) and is_finite(point)]
@@ -119,9 +117,7 @@ def _is_surely_rounding(point: Point, name: str, claim: Claim, off: np.ndarray, 
 
 
 def _between_engines(context: Context, point: Point, name: str, want: np.ndarray) -> np.ndarray:
-    """Return the largest difference of any engine from the reference.
-
-    Without another engine it is infinite."""
+    """Return the engines' largest difference; infinite without another one."""
     apart = np.full(want.shape, -1.0)
     for engine in context.engines.tested:
         states = point.evaluation(engine).states

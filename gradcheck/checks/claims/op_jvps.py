@@ -6,7 +6,8 @@ Tangents of its outputs along random directions are compared with the reference'
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,13 @@ from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import Op
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.operations import gradient_positions, in_double_precision, raised_dtype
-from gradcheck.checks.claims.outcomes import outcome, place_of
+from gradcheck.checks.claims.outcomes import engine_subject, outcome
 from gradcheck.checks.claims.tangent_comparison import TangentComparison
 from gradcheck.checks.closeness.conditioning import allowances, is_low_precision, max_allowance
 from gradcheck.checks.closeness.rounding import recheck_with_allowance
 from gradcheck.checks.closeness.tolerance import engine_tolerance, epsilon
 from gradcheck.checks.points.point import Point
-from gradcheck.checks.result import Comparison, Subject
+from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.core import Core
 from gradcheck.engines.define_by_run import DefineByRun
@@ -62,7 +63,7 @@ def check_op_jvps(
         for operation, mine, theirs in zip(listed, got, want, strict=True):
             found[operation.application.owner] += operation.compare(engine, mine, theirs)
         for owner, wrong in found.items():
-            yield from wrong or [subject_of(point, owner, engine).passed()]
+            yield from wrong or [engine_subject(point, ClaimKind.NODE_JVP, owner, engine).passed()]
 
 
 def directions_of(applications: Sequence[Application], seed: int) -> list[Directions]:
@@ -87,13 +88,6 @@ def _tracked_arrays(application: Application) -> list[np.ndarray]:
     return [flat[position] for position in gradient_positions(application)]
 
 
-def subject_of(point: Point, owner: str, engine: Engine) -> Subject:
-    """Return the subject for the graph entry of an op."""
-    place = place_of(point.problem.case, owner)
-    reference = point.engines.reference.name
-    return Subject(ClaimKind.NODE_JVP, owner, 0, engine.name, reference, place, "", point.trial)
-
-
 @dataclass
 class _OpJvp:
     """One op alone, and the tangents of its outputs."""
@@ -104,12 +98,11 @@ class _OpJvp:
     directions: Directions
     run: StatedTolerance | None
     uses_oracle: bool
-    _oracle_tangents: dict[str, Estimate] | None = field(default=None)
-    _allowances: dict[str, np.ndarray | None] | None = field(default=None)
 
     def compare(self, engine: Engine, mine: Pushforward, theirs: Pushforward) -> Iterator[Comparison]:
         """Yield failures and notes; nothing if all tangents agree."""
-        subject, op = subject_of(self.point, self.application.owner, engine), self.application.op.name
+        subject = engine_subject(self.point, ClaimKind.NODE_JVP, self.application.owner, engine)
+        op = self.application.op.name
         known = theirs.tangents if theirs.error is None else None
         if mine.error is not None:
             differ = fact("outcomes_differ", got=subject.engine, got_outcome=outcome(mine.error),
@@ -133,22 +126,18 @@ class _OpJvp:
                 which = fact("jvp_of_op", op=op, number=int(number), place=self.op_index, mismatch=found.mismatch)
                 yield replace(found, mismatch=which)
 
-    @property
+    @cached_property
     def oracle_tangents(self) -> dict[str, Estimate]:
         """The numeric oracle's tangents; empty if it is off or fails."""
-        if self._oracle_tangents is None:
-            self._oracle_tangents = {}
-            moving = [wide(array) for array in _tracked_arrays(self.application)]
-            ways = [wide(direction) for direction in self.directions]
-            if self.uses_oracle:
-                try:
-                    with using_default_dtype(_FLOAT64), np.errstate(all="ignore"):
-                        self._oracle_tangents = tangents_of_operation(
-                            self.application.op, self._arguments, moving, ways
-                        )
-                except (GradcheckError, ValueError, TypeError, LookupError):
-                    pass
-        return self._oracle_tangents
+        if not self.uses_oracle:
+            return {}
+        moving = [wide(array) for array in _tracked_arrays(self.application)]
+        ways = [wide(direction) for direction in self.directions]
+        try:
+            with using_default_dtype(_FLOAT64), np.errstate(all="ignore"):
+                return tangents_of_operation(self.application.op, self._arguments, moving, ways)
+        except (GradcheckError, ValueError, TypeError, LookupError):
+            return {}
 
     def _arguments(self, moved: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return arguments in double precision, with `moved` in place."""
@@ -160,8 +149,6 @@ class _OpJvp:
             return places[at] if at in places else double_precision_array(array).copy()
 
         return rebuild(self.application.args, self.application.kwargs, chosen, raised_dtype)
-
-    # Rounding ------------------------------------------------------------------------------------
 
     def _comparison(self, tangent: np.ndarray | None, number: str) -> TangentComparison:
         dtype = _FLOAT64 if tangent is None else tangent.dtype
@@ -181,21 +168,20 @@ class _OpJvp:
 
     def _allowance(self, number: str) -> np.ndarray | None:
         """Return what rounding explains of one output's tangent."""
-        if self._allowances is None:
-            here = replace(self.application, recorded=None, outputs=())
-            numbers = list(self._tangents(Core(), here, self.directions))
-
-            def run(core: Core) -> list[np.ndarray | None]:
-                known = self._tangents(core, here, self.directions)
-                return [known.get(one) for one in numbers]
-
-            def precise() -> list[np.ndarray | None]:
-                known = self._in_double_precision(Core())
-                return [known.get(one) for one in numbers]
-
-            found = allowances(run, precise, self._unit, self.point.problem.seed)
-            self._allowances = dict(zip(numbers, found, strict=True))
         return self._allowances.get(number)
+
+    @cached_property
+    def _allowances(self) -> dict[str, np.ndarray | None]:
+        here = replace(self.application, recorded=None, outputs=())
+        numbers = list(self._tangents(Core(), here, self.directions))
+
+        def run(core: Core) -> list[np.ndarray | None]:
+            return list(map(self._tangents(core, here, self.directions).get, numbers))
+
+        def precise() -> list[np.ndarray | None]:
+            return list(map(self._in_double_precision(Core()).get, numbers))
+
+        return dict(zip(numbers, allowances(run, precise, self._unit, self.point.problem.seed), strict=True))
 
     def _precise(self, number: str) -> np.ndarray | None:
         """Return the reference's tangent in double precision, for lower ones."""

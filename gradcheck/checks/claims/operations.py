@@ -17,7 +17,7 @@ from gradcheck.autograd.dtypes import RAISED
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.aliased_arguments import wrong_where_aliased
 from gradcheck.checks.claims.cotangents import is_of_ones, operations_of, with_ones
-from gradcheck.checks.claims.outcomes import missing_feature_fields, outcome, place_of
+from gradcheck.checks.claims.outcomes import engine_subject, missing_feature_fields, outcome
 from gradcheck.checks.claims.recorded_ops import compare_recorded
 from gradcheck.checks.closeness.compare import agree, compare
 from gradcheck.checks.closeness.conditioning import allowances, is_low_precision, max_allowance
@@ -87,7 +87,8 @@ def _compare_one_by_one(alone: _PointOperations, engine: Engine, run: StatedTole
     pair = _OpComparison(point, engine, run)
     wrong: dict[str, list[Comparison]] = {application.owner: [] for application in applications}
     for comparison in pair.compare_all(operations, alone.want):
-        if not is_all_nan(_value_of(point, comparison.tensor)):
+        values = [state.values for state in point.want.states if comparison.tensor in state.values]
+        if not (values and is_all_nan(values[0][comparison.tensor])):
             wrong[comparison.tensor].append(comparison)
     cotangents = [operation.cotangents for operation in operations]
     for owner, number in wrong_where_aliased(applications, cotangents, alone.want, (engine, point.problem.dtype)):
@@ -95,10 +96,6 @@ def _compare_one_by_one(alone: _PointOperations, engine: Engine, run: StatedTole
             wrong[owner].append(pair.subject(owner).failed(fact("wrong_where_shared", op=applications[number].op.name)))
     for owner, found in wrong.items():
         yield from found or [pair.subject(owner).passed()]
-
-
-def _value_of(point: Point, entry: str) -> np.ndarray | None:
-    return next((state.values[entry] for state in point.want.states if entry in state.values), None)
 
 
 def wrong_op_gradients(
@@ -140,8 +137,7 @@ class _OpComparison:
 
     def subject(self, owner: str) -> Subject:
         """Return the subject for the graph entry of the op."""
-        place = place_of(self.point.problem.case, owner)
-        return Subject(ClaimKind.NODE, owner, 0, self.engine.name, self.reference.name, place, "", self.point.trial)
+        return engine_subject(self.point, ClaimKind.NODE, owner, self.engine)
 
     def tolerance(self, dtype: np.dtype) -> Tolerance:
         return engine_tolerance(dtype, self.point.problem.case.engine_tolerance, self.run)
@@ -161,9 +157,7 @@ class _OpComparison:
     def _with_usable_cotangents(
         self, operation: Operation, mine: Pullback, theirs: Pullback
     ) -> tuple[Operation, Pullback, Pullback]:
-        """Return it with cotangents of ones if the engine takes no others.
-
-        A class with sums only has no products to weigh them with."""
+        """Return it with cotangents of ones if the engine has no products."""
         is_lacking = mine.error is not None and mine.error.kind == "unsupported" and theirs.error is None
         if not is_lacking or is_of_ones(operation):
             return operation, mine, theirs

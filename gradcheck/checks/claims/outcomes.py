@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Failure, Status, Subject
-from gradcheck.engines.base import Evaluation
+from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.errors import Place, TensorError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case
@@ -21,12 +22,15 @@ def place_of(case: Case, tensor: str) -> Place:
     return found.place if found else case.place
 
 
+def engine_subject(point: Point, what: ClaimKind, name: str, engine: Engine, step: int = 0) -> Subject:
+    """Return the subject of an engine's claim about a tensor, against the reference."""
+    place, reference = place_of(point.problem.case, name), point.engines.reference.name
+    return Subject(what, name, step, engine.name, reference, place, "", point.trial)
+
+
 def outcome(error: TensorError | None) -> Fact:
     """Return the fact for an error of a step or op, or for none."""
     return fact("raised", error=error.kind, text=str(error)) if error else fact("raised_nothing")
-
-
-# Engine against reference ----------------------------------------------------------------------------
 
 
 def compare_outcomes(case: Case, got: Evaluation, want: Evaluation) -> Iterator[Comparison]:
@@ -76,13 +80,8 @@ def _subject(case: Case, index: int, failed_at: str, engine: str, reference: str
     return Subject(ClaimKind.RAISES, failed_at or next(iter(step.roots), ""), index, engine, reference, place)
 
 
-# Engine against the case -----------------------------------------------------------------------------
-
-
 def compare_with_case(case: Case, evaluation: Evaluation) -> Iterator[Comparison]:
-    """Compare raised errors with those that the case states.
-
-    Steps that an engine does not support are left out."""
+    """Compare raised errors with the case's, except unsupported steps."""
     for index in range(len(evaluation.states) or 1):
         error, asked = _error_at(evaluation, index), case.steps[index].raises
         kind = error.kind if error else None

@@ -8,7 +8,7 @@ tensor for two arguments is recorded so. This finds agreement only; other ops ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -84,11 +84,11 @@ def _is_comparable(mine: RecordedCall, theirs: RecordedCall, engines: tuple[Defi
 def _same_numbers(mine: RecordedCall, theirs: RecordedCall, engines: tuple[DefineByRun, DefineByRun]) -> bool:
     """Return whether both calls had bitwise equal arguments."""
     found = [
-        [engine.array(value).tobytes() for value in flat((*call.args, *call.kwargs.values())) if _is_tensor(value)]
+        [
+            engine.array(value).tobytes()
+            for value in flat((*call.args, *call.kwargs.values()))
+            if hasattr(value, "requires_grad")
+        ]
         for call, engine in zip((mine, theirs), engines, strict=True)
     ]
     return found[0] == found[1]
-
-
-def _is_tensor(value: Any) -> bool:
-    return hasattr(value, "requires_grad")

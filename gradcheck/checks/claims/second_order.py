@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.outcomes import place_of
+from gradcheck.checks.claims.outcomes import engine_subject
 from gradcheck.checks.closeness.agreement import Allowance, Answer, is_found_wrong, who_is_wrong
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.conditioning import Conditioning
@@ -22,6 +23,7 @@ from gradcheck.checks.closeness.rounding import recheck_with_rounding
 from gradcheck.checks.closeness.tolerance import Tolerance, base, engine_tolerance
 from gradcheck.checks.context import Context
 from gradcheck.checks.points.degenerate import is_nowhere_defined, pass_as_out_of_range
+from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Engine
 from gradcheck.engines.core import Core
@@ -63,40 +65,32 @@ def check(context: Context, confirmed: bool = True) -> Iterable[Comparison]:
     step = last_backward_step(point.problem)
     if step is None or not isinstance(reference, DefineByRun):
         return
-    second = _ReferenceSecondOrder(point.problem, step, reference)
+    second = _ReferenceSecondOrder(point, step, reference)
     if second.want.error is not None:
         return
     for engine in context.engines.tested:
         if isinstance(engine, DefineByRun):
-            yield from _SecondOrderComparison(
-                second, engine, context.options.tolerance, point.conditioning, confirmed
-            ).compare()
+            yield from _SecondOrderComparison(second, engine, context.options.tolerance, confirmed).compare()
 
 
 class _ReferenceSecondOrder:
-    """The second order of a backward pass, by reference and differences.
+    """Second order by reference and differences; `probes` are the random v."""
 
-    `probes` are the random v, with each input's shape and dtype."""
-
-    def __init__(self, problem: Problem, step: int, reference: DefineByRun) -> None:
-        self.problem, self.step, self.reference = problem, step, reference
+    def __init__(self, point: Point, step: int, reference: DefineByRun) -> None:
+        self.point, self.step, self.reference = point, step, reference
+        self.problem = problem = point.problem
         self.probes = random_directions(_leaves(problem, step), stream(problem.seed, "probes"))
         self.want = reference.second_order(problem, step, self.probes)
-        self._oracle: dict[str, Answer] | None = None
-        self._allowances: dict[str, np.ndarray | None] | None = None
 
     def path(self) -> _ProbePath:
         """Return the reference's first gradients along the probes."""
         return _ProbePath(self.reference, self.problem, self.step, self.probes)
 
     def oracle(self, name: str) -> Answer | None:
-        """Return the difference of first gradients along the probes.
+        """Return the gradients' difference along probes; None with `detach`."""
+        return self._differences.get(name)
 
-        None if it cannot be computed, or if the graph detaches something, which first gradients depend on."""
-        if self._oracle is None:
-            self._oracle = self._differences()
-        return self._oracle.get(name)
-
+    @cached_property
     def _differences(self) -> dict[str, Answer]:
         if any("detach" in ops_in(claim.expr) for claim in self.problem.case.graph.values()):
             return {}
@@ -108,18 +102,19 @@ class _ReferenceSecondOrder:
         values, bars = way.split_by_input(flat), way.split_by_input(bar)
         return {name: Answer("differences", values[name], bars[name].real, independent=True) for name in values}
 
-    def allowance(self, conditioning: Conditioning, name: str) -> np.ndarray | None:
+    def allowance(self, name: str) -> np.ndarray | None:
         """Return what rounding explains; None if unknown."""
-        if self._allowances is None:
-
-            def run(core: Core, problem: Problem) -> list[np.ndarray | None]:
-                moved = core.second_order(problem, self.step, self.probes)
-                if moved.error is not None:
-                    raise moved.error
-                return [moved.second.get(one) for one in self.probes]
-
-            self._allowances = dict(zip(self.probes, conditioning.measure(run), strict=False))
         return self._allowances.get(name)
+
+    @cached_property
+    def _allowances(self) -> dict[str, np.ndarray | None]:
+        def run(core: Core, problem: Problem) -> list[np.ndarray | None]:
+            moved = core.second_order(problem, self.step, self.probes)
+            if moved.error is not None:
+                raise moved.error
+            return [moved.second.get(one) for one in self.probes]
+
+        return dict(zip(self.probes, self.point.conditioning.measure(run), strict=False))
 
 
 def _leaves(problem: Problem, step: int) -> dict[str, np.ndarray]:
@@ -142,9 +137,8 @@ class _ProbePath:
 
     def at(self, t: float) -> np.ndarray:
         """Return all first gradients, flat, at inputs moved by `t`."""
-        return _flatten(
-            _first_gradients(self.engine, self.problem, self.step, _moved(self.leaves, self.probes, t)), self.shapes
-        )
+        moved = {name: np.asarray(leaf + t * self.probes[name]) for name, leaf in self.leaves.items()}
+        return _flatten(_first_gradients(self.engine, self.problem, self.step, moved), self.shapes)
 
     def split_by_input(self, flat: np.ndarray) -> dict[str, np.ndarray]:
         found, start = {}, 0
@@ -155,17 +149,11 @@ class _ProbePath:
         return found
 
     def sides(self) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray], float]:
-        """Return the left and right derivative, and their rounding error.
-
-        Both have about seven digits."""
+        """Return left and right derivatives to seven digits, and their rounding."""
         t = self.first_step * _SIDE
         rest = self.at(0.0)
         rounding = _ROUNDINGS * float(np.max(np.abs(rest), initial=0.0)) / t
         return self.split_by_input((self.at(-t) - rest) / -t), self.split_by_input((self.at(t) - rest) / t), rounding
-
-
-def _moved(leaves: Mapping[str, np.ndarray], ways: Mapping[str, np.ndarray], t: float) -> dict[str, np.ndarray]:
-    return {name: np.asarray(leaf + t * ways[name]) for name, leaf in leaves.items()}
 
 
 def _first_gradients(tape: DefineByRun, problem: Problem, step: int, leaves: Mapping[str, np.ndarray]) -> Gradients:
@@ -201,9 +189,6 @@ def _first_step_size(leaves: Mapping[str, np.ndarray], ways: Mapping[str, np.nda
     return float(2.0 ** np.floor(np.log2(min(ratios, default=1.0) / 8.0)))
 
 
-# Comparison ----------------------------------------------------------------------------------------
-
-
 @dataclass(slots=True)
 class _SecondOrderComparison:
     """Compares one engine's second order with the reference's."""
@@ -211,9 +196,12 @@ class _SecondOrderComparison:
     reference_result: _ReferenceSecondOrder
     engine: Engine
     run: StatedTolerance | None
-    conditioning: Conditioning
     must_confirm: bool = True
     _names: tuple[str, str] = field(init=False)
+
+    @property
+    def conditioning(self) -> Conditioning:
+        return self.reference_result.point.conditioning
 
     def __post_init__(self) -> None:
         self._names = (self.engine.name, self.reference_result.reference.name)
@@ -232,9 +220,9 @@ class _SecondOrderComparison:
             yield self._compare(name, got)
 
     def _subject(self, name: str) -> Subject:
-        problem = self.reference_result.problem
-        place = place_of(problem.case, name)
-        return Subject(ClaimKind.GRADIENT2, name, self.reference_result.step, *self._names, place)
+        return engine_subject(
+            self.reference_result.point, ClaimKind.GRADIENT2, name, self.engine, self.reference_result.step
+        )
 
     def _compare(self, name: str, got: SecondOrder) -> Comparison:
         mine, theirs = got.second.get(name), self.reference_result.want.second.get(name)
@@ -246,9 +234,7 @@ class _SecondOrderComparison:
         if found.status == "failed" and found.mask is not None:
             if leaves_range(self.reference_result.problem):
                 return pass_as_out_of_range(found, *self._names)
-            found = recheck_with_rounding(
-                found, self.reference_result.allowance(self.conditioning, name), self.conditioning
-            )
+            found = recheck_with_rounding(found, self.reference_result.allowance(name), self.conditioning)
         if found.status == "passed" and not self.must_confirm:
             return found
         oracle = self.reference_result.oracle(name)
@@ -293,7 +279,7 @@ class _SecondOrderComparison:
         if not bar <= _BLURRED * scale:
             return found.with_notes(fact("differences_cannot_confirm", error=bar)) if scale else found
         if not oracle.agrees(got, allowance):
-            slack = self.reference_result.allowance(self.conditioning, found.tensor)
+            slack = self.reference_result.allowance(found.tensor)
             if slack is not None and slack.size == allowance.absolute.size:
                 allowance = Allowance(allowance.absolute + slack.ravel(), allowance.relative)
         if oracle.agrees(got, allowance):

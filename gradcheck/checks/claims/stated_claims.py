@@ -68,14 +68,12 @@ def _has_state(evaluation: Evaluation, index: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class StepClaims:
-    """The claims about one step at one point, and the run's tolerance.
-
-    `known_failures` are formulas, by tensor and text, that failed at other numbers."""
+    """The claims about one step at one point, and the run's tolerance."""
 
     point: Point
     step: int
     run: StatedTolerance | None = None
-    known_failures: Collection[tuple[str, str]] = ()
+    known_failures: Collection[tuple[str, str]] = ()  # formulas, by tensor and text, wrong elsewhere
 
     @property
     def case(self) -> Case:
@@ -100,9 +98,6 @@ class StepClaims:
         either = want if want is not None else got
         dtype = either.dtype if either is not None else _FLOAT64
         return compare(got, want, self.tolerance(subject.tensor, dtype), subject)
-
-
-# Known values and gradients ------------------------------------------------------------------------
 
 
 def compare_stated(claims: StepClaims, level: Step | Case, states: Mapping[str, State]) -> Iterator[Comparison]:
@@ -144,9 +139,7 @@ def compare_with_none(actual: np.ndarray | None, subject: Subject) -> Comparison
 
 
 def uncompared_claims(case: Case, evaluation: Evaluation) -> Iterator[Comparison]:
-    """Yield all claims of a case whose graph could not be evaluated.
-
-    They fail, or are unsupported if the engine lacks a feature. A stated `null` gradient is true."""
+    """Yield claims without a graph value: failed or unsupported; None passes."""
     last = len(case.steps) - 1
     levels: list[tuple[int, Step | Case]] = [*enumerate(case.steps), (last, case)]
     is_lacking = evaluation.error is not None and evaluation.error.kind == "unsupported"
@@ -181,13 +174,8 @@ def align_dtypes(stated: np.ndarray, actual: np.ndarray) -> tuple[np.ndarray, np
     return stated.astype(wide), actual.astype(wide)
 
 
-# Checks --------------------------------------------------------------------------------------------
-
-
 class CheckHost:
-    """Ops on arrays, where `==` means equal within the tolerance.
-
-    `compared_pairs` holds the two sides of each `==`."""
+    """Ops on arrays, where `==`, recorded, means equal within tolerance."""
 
     def __init__(self, equal: Callable[[np.ndarray, np.ndarray, int], np.ndarray], host: Host = NUMPY) -> None:
         self._host, self._equal = host, equal

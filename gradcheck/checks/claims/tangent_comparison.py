@@ -23,13 +23,11 @@ _KINK = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class TangentComparison:
-    """The tolerance of tangents, and how failures are compared again.
-
-    `slack()` returns what rounding explains, and is called for differences only."""
+    """The tolerance of tangents, and how failures are compared again."""
 
     tolerance: Tolerance
     is_low: bool  # whether something is in less than double precision, unlike the oracle
-    slack: Callable[[], np.ndarray | None]
+    slack: Callable[[], np.ndarray | None]  # what rounding explains, computed for differences only
     recheck: Callable[[Comparison], Comparison]
 
     def compare(
@@ -42,7 +40,7 @@ class TangentComparison:
             found = self.recheck(found)
         if oracle is None or mine is None or theirs is None or mine.shape != theirs.shape != oracle.value.shape:
             return found
-        got, want = (Answer(name, wide(one).ravel()) for name, one in _with_names(subject, mine, theirs))
+        got, want = Answer(subject.engine, wide(mine).ravel()), Answer(subject.reference, wide(theirs).ravel())
         if found.status == "failed":
             return self._resolve_difference(found, got, want, oracle)
         return self._confirm_agreement(found, got, want, oracle)
@@ -94,10 +92,6 @@ class TangentComparison:
 
 def _zeros_if_missing(one: np.ndarray | None, other: np.ndarray | None) -> np.ndarray | None:
     return np.zeros_like(other) if one is None and other is not None else one
-
-
-def _with_names(subject: Subject, *both: np.ndarray) -> list[tuple[str, np.ndarray]]:
-    return list(zip((subject.engine, subject.reference), both, strict=True))
 
 
 def _is_convention(wrong: np.ndarray, got: Answer, want: Answer, oracle: Estimate) -> bool:

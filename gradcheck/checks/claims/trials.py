@@ -47,9 +47,7 @@ def applies(context: Context) -> bool:
 
 
 def check(context: Context) -> Iterator[Comparison]:
-    """Refute wrong formulas, then check general claims at trials.
-
-    Claims at the case's own numbers get a note if a trial was not usable."""
+    """Refute wrong formulas, then check general claims at trials."""
     case, own = context.case, context.points.own
     wrong = [WrongFormula(name, claim) for name, listed in case.wrong_formulas.items() for claim in listed]
     if own.is_complete:
@@ -63,9 +61,6 @@ def check(context: Context) -> Iterator[Comparison]:
         context.amend(lambda c: c.what.is_general, lambda c: c.with_notes(*notes, *elsewhere.unvisited_sides_of(c)))
     yield from (c.with_notes(*notes, *elsewhere.unvisited_sides_of(c)) for c in found)
     yield from elsewhere.found
-
-
-# Elsewhere -------------------------------------------------------------------------------------------
 
 
 class _OtherPoints:
@@ -109,9 +104,7 @@ class _OtherPoints:
         return list({n["where"] or n: n for n in self.unvisited_sides if n["owner"] in owners}.values())
 
     def _run_trial(self, number: int) -> Mapping[str, int] | None:
-        """Run one trial, drawn until it is usable.
-
-        Returns sizes at which all numbers were outside the graph's domain, else None."""
+        """Run a trial; return its sizes if all numbers were out of the domain."""
         found: list[Comparison] = []
         outside: list[Point] = []
         before = [one.refutation for one in self.wrong]
@@ -216,8 +209,6 @@ class _OtherPoints:
         self.choice_sizes = choices.choice_sizes
         return self.count - before
 
-    # Incoming gradients -----------------------------------------------------------------------------
-
     def _try_incoming(self) -> int:
         """Check root gradients under other incoming gradients than the literals."""
         if not needs_varied_incoming(self.case):
@@ -238,8 +229,6 @@ class _OtherPoints:
             if mentions_root_gradient(self.case, one.claim.expr):
                 one.try_at(claims)
         return found
-
-    # Literals ----------------------------------------------------------------------------------------
 
     def _try_literals(self) -> int:
         """Check formulas at moved literals: a little, then anywhere defined.
@@ -277,8 +266,6 @@ class _OtherPoints:
                 self.points.point_of_sizes(sizes, self.count + 1, 1, structure), self._compare_engines
             )
         return self.count - before
-
-    # Branches ----------------------------------------------------------------------------------------
 
     def _compare_at_branch(self, point: Point) -> list[Comparison]:
         """Compare all; checks only if no literals move, as they may state them."""

@@ -20,13 +20,11 @@ _REFUTES = ("shape_mismatch", "index_out_of_range")
 
 @dataclass(slots=True)
 class WrongFormula:
-    """A formula that must be refuted, and the comparison that did it.
-
-    `points_held` counts the points at which it held."""
+    """A formula that must be refuted, and the comparison that did it."""
 
     name: str
     claim: Claim
-    points_held: int = 0
+    points_held: int = 0  # points at which it was right
     last_comparison: Comparison | None = None
     refutation: Comparison | None = None
 

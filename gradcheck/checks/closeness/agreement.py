@@ -47,9 +47,7 @@ class Answer:
 
 
 def who_is_wrong(got: Answer, want: Answer, others: Sequence[Answer], allowance: Allowance) -> Fact | None:
-    """Return which of two differing answers is wrong, by the others.
-
-    Returns None if no other answer decides."""
+    """Return which of two answers is wrong; None if no other one decides."""
     camps: tuple[list[Answer], list[Answer]] = ([got], [want])
     elsewhere: list[Answer] = []
     blurred: list[Answer] = []

@@ -106,7 +106,7 @@ def _joined(arrays: Sequence[np.ndarray], dtype: np.dtype) -> np.ndarray:
 
 def passed_comparison(want: np.ndarray, subject: Subject) -> Comparison:
     """Return the comparison of an array that agrees with this one."""
-    return subject.passed(shape=want.shape, dtype=_name(want), elements=want.size)
+    return subject.passed(shape=want.shape, dtype=dtype_name(want.dtype), elements=want.size)
 
 
 @lru_cache(maxsize=64)
@@ -115,16 +115,12 @@ def dtype_name(dtype: np.dtype) -> str:
     return dtype.name
 
 
-def _name(array: np.ndarray) -> str:
-    return dtype_name(array.dtype)
-
-
 def _compare_missing(got: np.ndarray | None, want: np.ndarray | None, subject: Subject) -> Comparison:
     """Compare two gradients of which at least one is None."""
     present = want if got is None else got
     if present is None:
         return subject.passed()
-    known = (present.shape, _name(present), present.size)
+    known = (present.shape, dtype_name(present.dtype), present.size)
     if not np.any(present):
         side = "got" if got is None else "want"
         return Comparison(subject, "passed", *known, notes=(fact("none_agrees_with_zeros", none=side),))
@@ -149,12 +145,12 @@ def _compare_unlike(got: np.ndarray, want: np.ndarray, subject: Subject) -> Comp
     if got.shape != want.shape:
         mismatch = fact("shapes_differ", got=got.shape, want=want.shape)
     else:
-        mismatch = fact("dtypes_differ", got=_name(got), want=_name(want))
+        mismatch = fact("dtypes_differ", got=dtype_name(got.dtype), want=dtype_name(want.dtype))
     return Comparison(
         subject,
         "failed",
         want.shape,
-        _name(want),
+        dtype_name(want.dtype),
         want.size,
         mismatch=mismatch,
         mismatched=want.size,
@@ -167,7 +163,7 @@ def _examine(
     got: np.ndarray, want: np.ndarray, tolerance: Tolerance, subject: Subject, slack: np.ndarray | None
 ) -> Comparison:
     """Compare with all statistics."""
-    known = (want.shape, _name(want), want.size)
+    known = (want.shape, dtype_name(want.dtype), want.size)
     if not want.size:
         return Comparison(subject, "passed", *known)
     wide_want = wide(want)
@@ -209,9 +205,7 @@ def _agreement(error: np.ndarray, want: np.ndarray, tolerance: Tolerance) -> flo
 def _errors(
     got: np.ndarray, want: np.ndarray, wide_got: np.ndarray, wide_want: np.ndarray
 ) -> tuple[np.ndarray, tuple[Fact, ...]]:
-    """Return absolute errors, and notes on NaNs and infinities that agree.
-
-    An error is infinite where NaN or infinity meets another value."""
+    """Return errors, infinite where NaN meets a number; notes on equal NaNs."""
     nans = np.isnan(wide_got) & np.isnan(wide_want)
     same = got == want
     infinities = same & np.isinf(wide_want)

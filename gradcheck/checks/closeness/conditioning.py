@@ -143,9 +143,7 @@ def _spread(moves: np.ndarray) -> np.ndarray:
 
 
 def _takes_few_values(moves: np.ndarray, nothing: float) -> np.ndarray:
-    """Return where draws fall into few groups, as on two sides of a tie.
-
-    The plain run is left out: it may be a million times as far off as all draws."""
+    """Return where draws, without the plain run, fall into few groups."""
     values = np.sort(moves - moves.min(axis=0), axis=0)
     gaps = np.diff(values, axis=0) > np.maximum(_APART * values[1:], nothing * np.abs(moves).max(axis=0))
     few: np.ndarray = gaps.sum(axis=0) < _VALUES
@@ -171,14 +169,10 @@ class Conditioning:
     ) -> None:
         """Share runs with `of_graph`, of the same graph with other claims."""
         self._reference, self._problem, self._evaluation, self._same_graph = reference, problem, evaluation, of_graph
-        self._measured: dict[Key, np.ndarray | None] | None = None
-        self._precise: dict[Key, np.ndarray | None] | None = None
         self.why_not: Fact | None = None  # why there is no measurement, if there is none
 
     def may_explain(self, failed: Comparison) -> bool:
-        """Return whether the largest allowance could explain a failure.
-
-        What is not finite may come of an overflow."""
+        """Return whether the largest allowance, or an overflow, may explain it."""
         got, want, mask = failed.got_array, failed.want_array, failed.mask
         if got is None or want is None or mask is None:
             return False
@@ -192,29 +186,31 @@ class Conditioning:
 
     @cached_property
     def rough_rounding(self) -> RoughRounding:
-        """Two rough runs, for differences far beyond rounding.
-
-        In low precision rounding is always measured."""
+        """Two rough runs; none in low precision, which is always measured."""
         known = None if self._same_graph is None else self._same_graph.rough_rounding
         return RoughRounding(None if self.is_of_low_precision else self._problem, known)
 
     def allowance(self, what: ClaimKind, step: int, tensor: str) -> np.ndarray | None:
         """Return the allowance of a value or gradient after a step, or None."""
-        if self._measured is None:
-            keys = [key for key, _ in self._arrays()]
-            found = self.measure(lambda core, problem: _arrays_at_keys(core.evaluate(problem), keys))
-            self._measured = dict(zip(keys, found, strict=False))
         return self._measured.get((what, step, tensor))
+
+    @cached_property
+    def _measured(self) -> dict[Key, np.ndarray | None]:
+        keys = [key for key, _ in self._arrays()]
+        found = self.measure(lambda core, problem: _arrays_at_keys(core.evaluate(problem), keys))
+        return dict(zip(keys, found, strict=False))
 
     def precise_answer(self, what: ClaimKind, step: int, tensor: str) -> np.ndarray | None:
         """Return the reference's array in double precision, for lower ones."""
-        if self._precise is None:
-            self._precise = {}
-            if self.is_of_low_precision and isinstance(self._reference, DefineByRun):
-                keys = [key for key, _ in self._arrays()]
-                evaluation = double_precision_backend(self._reference).evaluate(double_precision_problem(self._problem))
-                self._precise = dict(zip(keys, _arrays_at_keys(evaluation, keys), strict=True))
         return self._precise.get((what, step, tensor))
+
+    @cached_property
+    def _precise(self) -> dict[Key, np.ndarray | None]:
+        if not self.is_of_low_precision or not isinstance(self._reference, DefineByRun):
+            return {}
+        keys = [key for key, _ in self._arrays()]
+        evaluation = double_precision_backend(self._reference).evaluate(double_precision_problem(self._problem))
+        return dict(zip(keys, _arrays_at_keys(evaluation, keys), strict=True))
 
     def claim_allowances(self, step: int, differences: Callable[[Scope], list[np.ndarray]]) -> list[np.ndarray | None]:
         """Return the allowance of each of a claim's differences; empty if unknown."""

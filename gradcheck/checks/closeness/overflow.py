@@ -72,9 +72,7 @@ def overflowed_elements(scope: Scope, expr: Expr) -> np.ndarray | None:
 
 
 def leaves_range(problem: Problem) -> bool:
-    """Return whether all roots are 0 or infinite by overflow only.
-
-    Then neither engines nor differences compute the derivative."""
+    """Return whether all roots overflow, so that nothing has the derivative."""
     host, problem = OverflowHost(), problem.with_latest_inputs()
     plain: dict[str, Any] = {**problem.sizes, **problem.inputs, **problem.constants}
     marked = dict(plain)

@@ -90,9 +90,7 @@ class RoughRounding:
         self._problem, self._of_graph = problem, of_graph
 
     def moves_claim(self, failed: Comparison, differences: Differences) -> bool | None:
-        """Return whether rounding moves a claim that is far beyond rounding.
-
-        None if it is not known to be."""
+        """Return whether rounding moves a claim far beyond it; None if unknown."""
         noise = self.noise_of_claim(failed.step, differences)
         if noise is None or failed.mask is None or not is_beyond_rounding(failed, noise):
             return None
@@ -123,7 +121,9 @@ class RoughRounding:
         """Return how far a value or gradient after a step moves, or None."""
         if any(step >= len(run.states) for run in self._runs):
             return None
-        return _largest_moves([_arrays_of(run.states[step], what).get(tensor) for run in self._runs])
+        states = [run.states[step] for run in self._runs]
+        arrays = [state.values if what is ClaimKind.VALUE else state.gradients for state in states]
+        return _largest_moves([some.get(tensor) for some in arrays])
 
     def noise_of_claim(self, step: int, differences: Differences) -> Noise:
         """Return how far a claim's first difference moves, or None."""
@@ -148,10 +148,6 @@ def _cores(seed: int) -> list[Core]:
     """Return one core without roundings, then those with."""
     generator = stream(seed, "roughly")
     return [Core(), *(RoundingCore(Roundings(generator, _LARGER)) for _ in range(_RUNS))]
-
-
-def _arrays_of(state: State, what: ClaimKind) -> dict[str, Noise]:
-    return dict(state.values if what is ClaimKind.VALUE else state.gradients)
 
 
 def _largest_moves(runs: Sequence[Noise]) -> Noise:

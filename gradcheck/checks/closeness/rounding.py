@@ -76,17 +76,16 @@ def measured_as(c: Comparison) -> ClaimKind:
 def recheck_with_allowance(
     failed: Comparison, explained: np.ndarray | None, limit: float, precise: np.ndarray | None = None
 ) -> Comparison:
-    """Compare again, allowing at most `limit` of what rounding explains.
-
-    `precise` is the reference's answer in double precision, for lower ones."""
+    """Compare again, allowing at most `limit` of what rounding explains."""
     want, got = failed.want_array, failed.got_array
     if explained is None or want is None or got is None or explained.shape != want.shape:
         return failed
-    again = _compare_with_slack(failed, capped_allowance(explained, limit))
+    slack = capped_allowance(explained, limit)
+    again = compare(got, want, Tolerance.of(failed), failed.subject, slack)
     if again.status == "passed":
         return again.with_notes(fact("within_rounding", beyond=failed.max_abs))
     left = again.mask if again.mask is not None else np.zeros(want.shape, bool)
-    nearer = _nearer_elements(failed, capped_allowance(explained, limit), precise)
+    nearer = _nearer_elements(failed, slack, precise)
     if nearer is not None and nearer[left].all():
         off = float(np.max(np.nan_to_num(np.abs(wide(want) - precise)[left], nan=np.inf, posinf=np.inf)))
         note = fact("reference_rounds_more", engine=failed.engine, reference=failed.reference, off=off)
@@ -99,9 +98,7 @@ def recheck_with_allowance(
 def recheck_in_double_precision(
     failed: Comparison, conditioning: Conditioning, difference: Callable[[Scope], list[np.ndarray]]
 ) -> Comparison:
-    """Compare a low-precision formula again in double precision.
-
-    A formula is a claim about numbers, and its steps may overflow or lose digits in less."""
+    """Compare a low-precision formula, which may overflow, in double."""
     gap, want = (
         conditioning.unrounded_difference(failed.step, difference),
         conditioning.gradient(failed.step, failed.tensor),
@@ -148,9 +145,3 @@ def _nearer_elements(failed: Comparison, slack: np.ndarray, precise: np.ndarray 
 def capped_allowance(explained: np.ndarray, limit: float) -> np.ndarray:
     """Return what may be allowed of what rounding explains."""
     return np.where(np.isinf(explained), 0.0, np.minimum(explained, limit))
-
-
-def _compare_with_slack(failed: Comparison, slack: np.ndarray) -> Comparison:
-    """Compare again with an absolute allowance for each element."""
-    tolerance = Tolerance.of(failed)
-    return compare(failed.got_array, failed.want_array, tolerance, failed.subject, slack)

@@ -14,13 +14,11 @@ from gradcheck.language.case import StatedTolerance
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """A relative and an absolute tolerance; absolute only where stated.
-
-    `measures_agreement` records how close agreeing arrays are."""
+    """A relative and an absolute tolerance; absolute only where stated."""
 
     rtol: float
     atol: float = 0.0
-    measures_agreement: bool = False
+    measures_agreement: bool = False  # whether to record how close agreeing arrays are
 
     @classmethod
     def of(cls, compared: Comparison) -> Tolerance:
@@ -88,9 +86,7 @@ def engine_tolerance(
 def claim_tolerance(
     stated: Mapping[str, StatedTolerance], tensor: str, dtype: np.dtype, run: StatedTolerance | None
 ) -> Tolerance:
-    """Return the tolerance of a file's claim about a tensor.
-
-    From weak to strong: the dtype's, the case's (""), the tensor's, the run's."""
+    """Return the run's, the tensor's, the case's ("") or the dtype's one."""
     if not stated and run is None:
         return base(dtype)
     return _stated(dtype, stated.get(""), stated.get(tensor) if tensor else None, run)

@@ -99,7 +99,9 @@ def conform(
     Raises UsageError for an unknown op.
     """
     found = None if source is None else run(source, engines=[engine], timeout=timeout, dtype=dtype)
-    found = None if found is None else replace(found, cases=tuple(filter(_is_of_engine, found.cases)))
+    if found is not None:  # without cases about the code that they name
+        of_engine = (one for one in found.cases if one.case is None or not one.case.implementations)
+        found = replace(found, cases=tuple(of_engine))
     with warnings.catch_warnings():  # of torch about its own arguments
         warnings.simplefilter("ignore")
         results = run(op_cases(ops), engines=[engine], timeout=timeout, dtype=dtype)
@@ -112,11 +114,6 @@ def conform(
     seen = (one for run in (found, results) if run is not None for _, one in run.conventions)
     by_op, told = _status_by_op(results, fault is not None), tuple(dict.fromkeys((*conventions(engine), *seen)))
     return Conformance(engine.name, found, by_op, results, properties, told, cost, ops_of, fault)
-
-
-def _is_of_engine(case: CaseResult) -> bool:
-    """Return whether a case is about engines, not about code that it names."""
-    return case.case is None or not case.case.implementations
 
 
 def _backward_pass_fault(engine: Engine, properties: Sequence[PropertyFinding]) -> Diagnosis | None:

@@ -74,9 +74,6 @@ def _check_property(
     return PropertyFinding(name, "holds")
 
 
-# The properties -------------------------------------------------------------------------------------
-
-
 def _linear(engine: Engine) -> None:
     first, second = _gradient(engine, [{"y": _FIRST}]), _gradient(engine, [{"y": _SECOND}])
     both = _gradient(engine, [{"y": 3.0 * _FIRST - 2.0 * _SECOND}])
@@ -110,9 +107,7 @@ def _order(engine: Engine) -> None:
 
 
 def _deep(engine: Engine) -> None:
-    """Check h = h / 2 + x, repeated: the derivative tends to 2.
-
-    More nodes are tried only if fewer work, in proportional time."""
+    """Check h = h / 2 + x, repeated; deeper only if the work is linear."""
     for nodes in sorted({min(_FEWER, NODES), NODES}):
         expr: Expr = Name("x")
         for _ in range(nodes // 2):
@@ -160,7 +155,6 @@ PROPERTIES: dict[str, Callable[[Engine], None]] = {
     "work in proportion to the graph": _work,
 }
 
-# Asking an engine -----------------------------------------------------------------------------------
 
 _SQUARES: Mapping[str, str | Expr] = {"y": "x * x + x"}
 #: The incoming gradients of a backward pass, or None to zero all gradients.

@@ -95,9 +95,7 @@ class Growth:
 
 
 def growth_of(engine: Engine, name: str, dtype: str = "float64") -> Growth | None:
-    """Return the growth on one kind of graph; None if unsupported.
-
-    Diamonds are evaluated at larger sizes only if the growth is not exponential."""
+    """Return the growth; larger diamonds only if it is not exponential."""
     graph, nodes = GRAPHS[name]
     engine.evaluate(problem_of(graph(3 * nodes), dtype))  # so that one-time work does not count
     found = _growth(engine, name, nodes, dtype)

@@ -13,7 +13,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.evaluations import check_engine
-from gradcheck.checks.claims.outcomes import place_of
+from gradcheck.checks.claims.outcomes import engine_subject
 from gradcheck.checks.context import Context
 from gradcheck.checks.implementations import jvp_vmap_checks
 from gradcheck.checks.implementations.call_variants import EDGE_SHAPE_VARIANTS, SUBSETS, CallVariant, call_variants
@@ -84,8 +84,7 @@ def check_determinism(context: Context, engine: CodeEngine) -> Iterator[Comparis
 
 
 def _subject(context: Context, engine: CodeEngine) -> Subject:
-    place = place_of(context.case, engine.entry)
-    return Subject(ClaimKind.CODE, engine.entry, 0, engine.name, context.engines.reference.name, place)
+    return engine_subject(context.points.own, ClaimKind.CODE, engine.entry, engine)
 
 
 def _check_modified_arguments(engine: CodeEngine, subject: Subject) -> Iterator[Comparison]:
@@ -96,9 +95,6 @@ def _check_modified_arguments(engine: CodeEngine, subject: Subject) -> Iterator[
         else:
             number = int(what.rpartition(" ")[2])
             yield subject.failed(fact("argument_changed", engine=engine.name, name=engine.binding.claims[number].text))
-
-
-# Again ---------------------------------------------------------------------------------------------------
 
 
 def _check_repeatability(
@@ -138,9 +134,6 @@ def _integer_notes(context: Context, engine: CodeEngine) -> Iterator[Fact]:
         yield fact("integers_otherwise", engine=engine.name)
 
 
-# Otherwise -------------------------------------------------------------------------------------------------
-
-
 def _check_variant(
     context: Context, engine: CodeEngine, variant: CallVariant, by: tuple[Subject, RoundingAllowance]
 ) -> Comparison | None:
@@ -174,24 +167,18 @@ def _check_variant(
         error = None if got.states else error
     if error is not None:
         return subject.failed(fact("refuses", engine=name, manner=manner, detail=detail, text=error.message))
-    values_only = not variant.mode.records_graph
-    found = [
-        rounding.allow_rounding(c, point)
-        for c in check_engine(point, got, context.options.tolerance)
-        if c.status == "failed" and (c.what is ClaimKind.VALUE or not (values_only or _is_of_entry(engine, c)))
-    ]
-    found = [c for c in found if c.status == "failed"]
+    failed = [c for c in check_engine(point, got, context.options.tolerance) if c.status == "failed"]
+    if variant.mode.records_graph:
+        counts = [c for c in failed if c.what is ClaimKind.VALUE or c.tensor.partition("[")[0] != engine.entry]
+    else:
+        counts = [c for c in failed if c.what is ClaimKind.VALUE]
+    found = [c for c in (rounding.allow_rounding(c, point) for c in counts) if c.status == "failed"]
     if not found:
         return None
     worst = found[0]
     what, tensor = worst.what.value, worst.tensor
     mismatch = fact("otherwise", engine=name, manner=manner, detail=detail, what=what, tensor=tensor)
     return replace(worst, subject=subject, mismatch=mismatch)
-
-
-def _is_of_entry(engine: CodeEngine, c: Comparison) -> bool:
-    """Return whether it is about a result of the code itself."""
-    return c.tensor.partition("[")[0] == engine.entry
 
 
 def _restricted_gradients(own: Evaluation, right: Evaluation) -> Evaluation:

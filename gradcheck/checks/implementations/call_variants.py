@@ -32,17 +32,15 @@ _EMPTY = 2000
 
 @dataclass(frozen=True, slots=True)
 class CallVariant:
-    """One way to call code: its name, problem and mode.
-
-    With `may_refuse`, an error is only noted; with `is_only_noted`, any failure is."""
+    """One way to call code: its name, problem and mode."""
 
     name: str
     problem: Problem
     mode: Any
     in_between: Problem | None = None
-    may_refuse: bool = False
+    may_refuse: bool = False  # an error is only noted
     detail: str = ""
-    is_only_noted: bool = False
+    is_only_noted: bool = False  # any failure is only noted
 
 
 def call_variants(context: Context, engine: CodeEngine) -> Iterator[CallVariant]:

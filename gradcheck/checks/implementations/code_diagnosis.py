@@ -40,9 +40,7 @@ _EXPLAINED = (ClaimKind.GRADIENT, ClaimKind.VALUE)
 
 
 def diagnose_code(context: Context, engine: CodeEngine) -> None:
-    """Add the code's place and diagnoses to its failed comparisons.
-
-    If repeated evaluations differ, unstable is the diagnosis."""
+    """Add diagnoses to failed comparisons; unstable code has only that one."""
     file, line = engine.code.place
     place = Place(file, line, 1) if file else None
     if not context.options.explained:
@@ -80,9 +78,7 @@ def _diagnose(formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, num
 def _find_mistakes(
     formulas: ComputedFormulas, engine: CodeEngine, c: Comparison, seen: EvidenceAtPoints
 ) -> tuple[Diagnosis, ...]:
-    """Return mistakes of ops and formulas, then relations of the numbers.
-
-    A formula must match at other sizes too."""
+    """Return mistakes of ops or formulas, at other sizes too, or relations."""
     found = find_op_mistakes(c.tensor, seen) if c.what is ClaimKind.GRADIENT else ()
     if found:
         return found

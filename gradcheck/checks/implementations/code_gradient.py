@@ -27,15 +27,13 @@ ELEMENTS, _DIRECTIONS = 12, 2
 
 @dataclass(frozen=True, slots=True)
 class CodeGradient:
-    """The code's gradient of one input at a point.
-
-    `noise` measures its rounding."""
+    """The code's gradient of one input at a point."""
 
     point: Point
     engine: CodeEngine
     name: str
     gradient: np.ndarray | None
-    noise: CodeNoise
+    noise: CodeNoise  # measures its rounding
 
     @property
     def array(self) -> np.ndarray:
@@ -60,9 +58,7 @@ class CodeGradient:
         return found.reshape(self.array.shape)
 
     def slope(self, direction: np.ndarray, finer: float = 1.0, scale: float = 0.0) -> Slope | None:
-        """Return the derivative of the weighted results along a direction.
-
-        It is as precise as needed beside `scale`. None if nothing converges."""
+        """Return the derivative along a direction, as precise as `scale` needs."""
         return slope_along([(self, direction)], finer, scale)
 
 

@@ -6,7 +6,6 @@ rounding does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +37,8 @@ _SMALL, _LARGE, _MIN_EXPECTED_UNITS, _EPSILON = 2.0**-38, 2.0**-13, 64.0, 2.0**-
 _FEW_DIGITS = 1024.0
 
 
-_Key = tuple[ClaimKind, int, str]
+#: A value or a gradient, its step and its tensor.
+TensorKey = tuple[ClaimKind, int, str]
 
 
 class CodeNoise:
@@ -49,7 +49,7 @@ class CodeNoise:
 
     def __init__(self, engine: CodeEngine, forward_engine: CodeEngine | None = None) -> None:
         self.engine, self.forward_engine = engine, forward_engine
-        self._known: dict[int, tuple[Point, dict[_Key, np.ndarray]]] = {}
+        self._known: dict[int, tuple[Point, dict[TensorKey, np.ndarray]]] = {}
 
     def at(self, point: Point, name: str, what: ClaimKind = ClaimKind.GRADIENT, step: int = 0) -> np.ndarray | None:
         """Return the allowance of each element; None if unknown."""
@@ -69,13 +69,13 @@ class CodeNoise:
         size = float(np.max(noise, initial=0.0))
         return again.with_notes(fact("own_rounding", engine=c.engine, size=size)) if again.status == "passed" else c
 
-    def _measured(self, point: Point) -> dict[_Key, np.ndarray]:
-        at_rest = self._arrays(self.engine.evaluate(point.problem), self._answer(point.problem, None))
+    def _measured(self, point: Point) -> dict[TensorKey, np.ndarray]:
+        at_rest = _differences(self.engine.evaluate(point.problem), self._answer(point.problem, None))
         generator = stream(point.problem.seed, "own noise")
         largest = {key: np.zeros(array.shape) for key, array in at_rest.items()}
         for draw in range(_DRAWS):
             problem = _moved(point.problem, generator)
-            now = self._arrays(_evaluate_with_noise(self.engine, problem, draw), self._answer(problem, _DRAWS + draw))
+            now = _differences(_evaluate_with_noise(self.engine, problem, draw), self._answer(problem, _DRAWS + draw))
             for key, array in now.items():
                 if key in largest and array.shape == largest[key].shape:
                     with np.errstate(all="ignore"):
@@ -92,17 +92,6 @@ class CodeNoise:
             else _evaluate_with_noise(self.forward_engine, problem, seed)
         )
 
-    def _arrays(self, mine: Evaluation, other: Evaluation | None) -> dict[_Key, np.ndarray]:
-        """Return values and gradients, less those of the forward engine."""
-        found: dict[_Key, np.ndarray] = {}
-        theirs = {} if other is None else dict(_tensors_of(other))
-        for key, array in _tensors_of(mine):
-            right = theirs.get(key)
-            with np.errstate(all="ignore"):
-                fits = right is not None and right.shape == array.shape
-                found[key] = np.asarray(array - right if fits else array)
-        return found
-
 
 def is_less_precise(engine: CodeEngine, point: Point) -> bool:
     """Return whether torch computes in less precision than the dtype."""
@@ -110,9 +99,7 @@ def is_less_precise(engine: CodeEngine, point: Point) -> bool:
 
 
 def ignores_small_changes(engine: CodeEngine, point: Point) -> bool:
-    """Return whether most results ignore small moves of the inputs.
-
-    They respond to larger moves: the code computes in less than double precision."""
+    """Return whether most results ignore small, but not large, moves."""
     problem = point.problem
     if epsilon(problem.dtype) != _EPSILON:
         return False
@@ -143,12 +130,26 @@ def _scaled(problem: Problem, generator: np.random.Generator, state: Any, by: fl
     return replace(problem, inputs={**problem.inputs, **inputs})
 
 
-def _tensors_of(evaluation: Evaluation) -> Iterator[tuple[_Key, np.ndarray]]:
-    for step, state in enumerate(evaluation.states):
-        for what, arrays in ((ClaimKind.VALUE, state.values), (ClaimKind.GRADIENT, state.gradients)):
-            for name, array in arrays.items():
-                if array is not None and array.dtype.kind in "fcV":
-                    yield (what, step, name), wide(array)
+def _differences(mine: Evaluation, other: Evaluation | None) -> dict[TensorKey, np.ndarray]:
+    """Return values and gradients, less those of another evaluation."""
+    theirs = {} if other is None else tensors_of(other)
+    found: dict[TensorKey, np.ndarray] = {}
+    for key, array in tensors_of(mine).items():
+        right = theirs.get(key)
+        with np.errstate(all="ignore"):
+            found[key] = array if right is None or right.shape != array.shape else np.asarray(array - right)
+    return found
+
+
+def tensors_of(evaluation: Evaluation) -> dict[TensorKey, np.ndarray]:
+    """Return values and gradients in double precision."""
+    return {
+        (what, step, name): wide(array)
+        for step, state in enumerate(evaluation.states)
+        for what, arrays in ((ClaimKind.VALUE, state.values), (ClaimKind.GRADIENT, state.gradients))
+        for name, array in arrays.items()
+        if array is not None and array.dtype.kind in "fcV"
+    }
 
 
 def _evaluate_with_noise(engine: CodeEngine, problem: Problem, seed: int) -> Evaluation:

@@ -19,7 +19,7 @@ from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.rounding import recheck_with_allowance
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.context import Context
-from gradcheck.checks.implementations.code_noise import CodeNoise
+from gradcheck.checks.implementations.code_noise import CodeNoise, TensorKey, tensors_of
 from gradcheck.checks.implementations.nondeterminism import nondeterminism_of
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
@@ -42,7 +42,6 @@ _ANSWERS, _MOST = 2.0**12, 0.5
 #: Elements that hardly move by chance get this part of the largest noise.
 _LUCK = 1e-3
 _MEASURED = (ClaimKind.VALUE, ClaimKind.GRADIENT)
-_Key = tuple[ClaimKind, int, str]
 
 
 class CodeRounding:
@@ -50,7 +49,7 @@ class CodeRounding:
 
     def __init__(self, context: Context, engine: CodeEngine) -> None:
         self.context, self.engine = context, engine
-        self._noises: dict[int, tuple[Point, dict[_Key, np.ndarray]]] = {}
+        self._noises: dict[int, tuple[Point, dict[TensorKey, np.ndarray]]] = {}
         self._half_precision_noise = CodeNoise(engine)  # in half precision ops round more than moved inputs show
 
     @cached_property
@@ -121,12 +120,12 @@ def _ignores_changes(
     return bool(moves.any()) and float(stays.sum()) > _MOST * float(moves.sum())
 
 
-def _noise(point: Point, engine: CodeEngine) -> dict[_Key, np.ndarray]:
+def _noise(point: Point, engine: CodeEngine) -> dict[TensorKey, np.ndarray]:
     """Return the spread of the code's errors by value and gradient."""
     reference = point.engines.reference
     if not isinstance(reference, DefineByRun):
         return {}
-    found: dict[_Key, list[np.ndarray]] = {}
+    found: dict[TensorKey, list[np.ndarray]] = {}
     generator = stream(point.problem.seed, "own rounding")
     for _ in range(_DRAWS):
         problem = _moved(point.problem, generator, _reach(point.problem))
@@ -134,8 +133,11 @@ def _noise(point: Point, engine: CodeEngine) -> dict[_Key, np.ndarray]:
             engine.evaluate(problem),
             double_precision_backend(reference).evaluate(double_precision_problem(problem)),
         )
-        for key, off in _differences(got, want).items():
-            found.setdefault(key, []).append(off)
+        theirs = tensors_of(want)
+        for key, mine in tensors_of(got).items():
+            if key in theirs and mine.shape == theirs[key].shape:
+                with np.errstate(all="ignore"):
+                    found.setdefault(key, []).append(np.asarray(mine - theirs[key]))
     return {key: _spread(np.stack(listed)) for key, listed in found.items() if len(listed) == _DRAWS}
 
 
@@ -165,18 +167,3 @@ def _moved(problem: Problem, generator: np.random.Generator, reach: float) -> Pr
         return {name: moved(array) for name, array in arrays.items()}
 
     return replace(problem, inputs=all_moved(problem.inputs), forwards=tuple(map(all_moved, problem.forwards)))
-
-
-def _differences(got: Evaluation, want: Evaluation) -> dict[_Key, np.ndarray]:
-    found: dict[_Key, np.ndarray] = {}
-    for step, (mine, theirs) in enumerate(zip(got.states, want.states, strict=False)):
-        for what, left, right in (
-            (ClaimKind.VALUE, mine.values, theirs.values),
-            (ClaimKind.GRADIENT, mine.gradients, theirs.gradients),
-        ):
-            for name, one in left.items():
-                other = right.get(name)
-                if one is not None and other is not None and one.shape == other.shape and one.dtype.kind in "fcV":
-                    with np.errstate(all="ignore"):
-                        found[what, step, name] = np.asarray(wide(one) - wide(other))
-    return found

@@ -55,9 +55,7 @@ def check(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
 
 
 def overflow(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
-    """Check the code where exponentials overflow but the entry is defined.
-
-    A NaN gradient of a right result is wrong; a NaN result is only noted."""
+    """Check gradients where exponentials overflow but the entry is defined."""
     point = context.points.point_of_sizes(context.points.own.problem.sizes, _OVERFLOW_TRIAL, 1, "far")
     if point is None or rejection_reason(point) or not is_finite(point):
         return

@@ -79,9 +79,7 @@ def _some_equal(claims: Sequence[CodeGradient]) -> bool:
 
 
 def _check_joint_slope(claims: Sequence[CodeGradient]) -> Comparison | None:
-    """Check the derivative where all inputs move together.
-
-    Equal inputs may have one although each alone has none: values right for each may add up to too much."""
+    """Check the derivative where all inputs, perhaps equal, move together."""
     moves = [(claim, np.ones(claim.array.shape)) for claim in claims]
     total = sum(_directional_derivative(claim.values, way) for claim, way in moves if claim.values is not None)
     size = float(sum(np.sum(np.abs(claim.values)) for claim in claims if claim.values is not None))
@@ -139,16 +137,14 @@ def _compare_one(claim: CodeGradient, forward: np.ndarray | None, by_forward: Co
 
 @dataclass(slots=True)
 class _DifferenceChecks:
-    """Finite differences of one gradient, whose largest is `scale`.
-
-    `forward_agrees`: torch's gradient of the forward confirms it. `kinked`: some element has two sides."""
+    """Finite differences of one gradient, whose largest is `scale`."""
 
     claim: CodeGradient
     scale: float
-    forward_agrees: bool
+    forward_agrees: bool  # whether torch's gradient of the forward confirms it
     agreement_count: int = 0
     unclear_count: int = 0
-    kinked: bool = False
+    kinked: bool = False  # whether some element has two sides
 
     def first_failure(self, directions: Iterable[np.ndarray]) -> Comparison | None:
         """Return the failure of the first direction that contradicts the code."""
@@ -201,9 +197,7 @@ def _agrees(claim: CodeGradient, direction: np.ndarray, found: Slope, scale: flo
 
 
 def _is_sure(claim: CodeGradient, direction: np.ndarray, found: Slope, scale: float, forward_agrees: bool) -> bool:
-    """Return whether a contradiction persists beyond rounding at finer steps.
-
-    If torch's gradient of the forward agrees with the code, finer steps must confirm the coarse ones."""
+    """Return whether a contradiction persists beyond rounding at finer steps."""
     noise = claim.noise.at(claim.point, claim.name)
     allowed = 0.0
     if noise is not None and not found.kinked and noise.shape == direction.shape:

@@ -161,9 +161,7 @@ FORMULA_MISTAKES: tuple[FormulaMistake, ...] = (
 def with_one_mistake(
     pool: ExpressionPool, operands: Operands, root: int, written: Sequence[float] = ()
 ) -> Iterator[int]:
-    """Yield each formula with one mistake, at one or all occurrences.
-
-    `written` are numbers that may replace those of the formula."""
+    """Yield formulas with one mistake, or a number of `written`."""
     places = list(pool.positions(root))
     for path, part, parent in places:
         at = EditPosition(pool, operands, part, None if parent < 0 else pool.exprs[parent])

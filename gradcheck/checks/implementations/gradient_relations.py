@@ -44,9 +44,7 @@ EvidenceAtPoints = Sequence[tuple[Point, Evidence]]
 def relation_at_all_points(
     seen: EvidenceAtPoints, at: Callable[[Point, Evidence, frozenset[Hashable] | None], Iterable[Relation]]
 ) -> tuple[Diagnosis, ...]:
-    """Return the first relation that holds at every differing point.
-
-    `at` yields those of one point, limited to the keys that are left, None for all."""
+    """Return the first relation of `at` that holds at every differing point."""
     left: dict[Hashable, Relation] | None = None
     differing = [(point, evidence) for point, evidence in seen if not matches(evidence.want, evidence)]
     for point, evidence in differing:
@@ -85,9 +83,6 @@ def _close(one: np.ndarray, other: np.ndarray, evidence: Evidence) -> np.ndarray
     size = float(np.max(np.abs(other), initial=0.0))
     found: np.ndarray = np.abs(one - other) <= coarse * np.abs(other) + 1e-5 * coarse * size
     return found
-
-
-# At other places -------------------------------------------------------------------------------------------
 
 
 def _moved_elements(got: np.ndarray, want: np.ndarray, evidence: Evidence) -> Iterator[Relation]:
@@ -137,9 +132,6 @@ def _cropped(got: np.ndarray, want: np.ndarray, evidence: Evidence) -> Iterator[
         part = got[tuple(slice(s, s + size) for s, size in zip(starts, want.shape, strict=True))]
         if _close(part, want, evidence).all():
             yield Relation("reshaped", ("cropped", where), fact("cut_out_of", where=where))
-
-
-# In a part -------------------------------------------------------------------------------------------------
 
 
 def _partly_right(got: np.ndarray, want: np.ndarray, right: np.ndarray) -> Iterator[Relation]:

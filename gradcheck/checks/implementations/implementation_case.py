@@ -80,17 +80,10 @@ def second_order_case(case: Case, problem: Problem) -> Case:
 
 
 def case_as_run(case: Case, seed: int | None) -> Case:
-    """Return the case with incoming gradients, if it names code."""
-    return with_incoming_gradients(case, seed) if case.implementations else case
-
-
-def with_incoming_gradients(case: Case, seed: int | None) -> Case:
-    """Return the case with random incoming gradients, if it states none.
-
-    Its last entry must not be a single number."""
+    """Return a case that names code with cotangents of its last entry."""
     last = list(case.graph)[-1]
     (*others, step) = case.steps
-    if others or dict(step.roots) != {last: None} or step.raises:
+    if not case.implementations or others or dict(step.roots) != {last: None} or step.raises:
         return case
     try:
         value = graph_values(case, draw(case, seed).environment())[last]

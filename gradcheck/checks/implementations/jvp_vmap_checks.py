@@ -82,9 +82,7 @@ def _factor(got: float, want: float) -> float | None:
 
 
 def _check_vmap(context: Context, engine: CodeEngine, subject: Subject, notes: list[Fact]) -> Iterator[Comparison]:
-    """Compare results under `vmap`.
-
-    A refusal to map one argument alone is only noted, as rules often map all or none."""
+    """Compare results under `vmap`; refusing one mapped argument is noted."""
     from gradcheck.engines.implementation.jvp_vmap_rules import VmapRefusal, vmap_results
 
     seen: set[str] = set()

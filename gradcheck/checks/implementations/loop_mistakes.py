@@ -77,9 +77,7 @@ def _missing_slices(parts: list[np.ndarray], key: tuple[str, int], evidence: Evi
 
 
 def _slice_counts(table: np.ndarray, got: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield how often each column counts, 0 or 1.
-
-    The numbers decide if they can; otherwise a prefix or a suffix counts."""
+    """Yield how often each column counts, 0 or 1: solved, else a prefix."""
     count = table.shape[1]
     if table.shape[0] >= count and np.linalg.matrix_rank(table) == count:
         shares = np.rint(np.linalg.lstsq(table, got, rcond=None)[0])

@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 
 
 def check_second_order(context: Context, engine: CodeEngine) -> list[Comparison]:
-    """Check second order at the case's own numbers.
-
-    Nothing is checked at a kink, or if the code rounds too much."""
+    """Check second order, unless at a kink or with rounding code."""
     own = [c for c in context.found if c.trial is None]
     is_clear = not any(c.status == "not_differentiable" or c.has_note("own_rounding") for c in own)
     if not engine.code.is_torch or not is_clear:

@@ -74,9 +74,6 @@ def _checked(case: Case, engine: CodeEngine, forward_engine: CodeEngine | None, 
     return context
 
 
-# One point -------------------------------------------------------------------------------------------------
-
-
 def _compared(point: Point, noise: CodeNoise) -> Iterator[Comparison]:
     engine, forward_engine = noise.engine, noise.forward_engine
     got = point.evaluation(engine)

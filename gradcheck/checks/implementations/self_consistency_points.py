@@ -147,9 +147,6 @@ def _has_new_signs(problem: Problem, own: Problem) -> bool:
     return False
 
 
-# Other sizes -------------------------------------------------------------------------------------------------
-
-
 def _sizes(problem: Problem, written: set[float]) -> Iterator[Mapping[int, int]]:
     """Yield changed sizes: each set to 1 in turn, then all equal.
 
@@ -187,14 +184,9 @@ def _vary_alike(before: _Shapes, after: _Shapes, sizes: Mapping[int, int]) -> bo
     if before.keys() != after.keys():
         return False
     pairs = [(before[name], after[name]) for name in before]
-    return all(len(b) == len(a) and 0 not in a and _is_alike(b, a, sizes) for b, a in pairs)
-
-
-def _is_alike(before: Sequence[int], after: Sequence[int], sizes: Mapping[int, int]) -> bool:
-    return all(sizes.get(size, now) == now for size, now in zip(before, after, strict=True))
-
-
-# Other numbers ------------------------------------------------------------------------------------------------
+    if not all(len(b) == len(a) and 0 not in a for b, a in pairs):
+        return False
+    return all(sizes.get(size, now) == now for b, a in pairs for size, now in zip(b, a, strict=True))
 
 
 def _problems_near_thresholds(problem: Problem, constants: Sequence[float]) -> Iterator[Problem]:

@@ -30,11 +30,13 @@ _FALLS = 64
 
 
 def excuse_undefined(context: Context) -> None:
-    """Excuse NaN at drawn points where the entry has a kink.
-
-    Values are excused where the entry jumps at zeros: an epsilon turns 0 / 0 into a number."""
+    """Excuse NaN at drawn points where the entry has a kink, or 0 / 0."""
     drawn = {place: c for place, c in enumerate(context.found) if c.status == "failed" and c.trial and is_undefined(c)}
-    nowhere = {_number(c) for c in drawn.values() if _is_nowhere_smooth(context, c)}
+    nowhere = {
+        _number(c)
+        for c in drawn.values()
+        if (_has_kinks_at_zeros if c.what is ClaimKind.VALUE else _is_at_kink)(context, c)
+    }
     for place, c in drawn.items():
         if c.what in (ClaimKind.GRADIENT, ClaimKind.VALUE) and _number(c) in nowhere:
             verdict = fact("undefined_at_kink", engine=c.engine)
@@ -43,10 +45,6 @@ def excuse_undefined(context: Context) -> None:
 
 def _number(c: Comparison) -> int:
     return c.trial.number if c.trial is not None else -1
-
-
-def _is_nowhere_smooth(context: Context, c: Comparison) -> bool:
-    return _has_kinks_at_zeros(context, c) if c.what is ClaimKind.VALUE else _is_at_kink(context, c)
 
 
 def is_undefined(c: Comparison) -> bool:

@@ -18,9 +18,7 @@ _FRAMES = 20
 
 
 def try_part(part: str, look: Callable[[], object], lost: list[Failure]) -> bool:
-    """Run a `part` of an explanation; add its failure to `lost`.
-
-    Returns False if time is up, so that no other part should start."""
+    """Run a `part`; add its failure to `lost`. False if time is up."""
     try:
         look()
     except KeyboardInterrupt:

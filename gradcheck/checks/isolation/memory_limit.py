@@ -32,9 +32,7 @@ _outer_limits: list[int] = []
 
 
 def parse_size(text: str) -> int:
-    """Return bytes: `2GB` counts by 1000, `2GiB` and `2G` by 1024.
-
-    Raises ValueError."""
+    """Return bytes of `2GB` or `2GiB` (also `2G`). Raises ValueError."""
     found = _SIZE.fullmatch(text.strip())
     if found is None:
         raise ValueError(f"{text!r:.60} is no size, such as 2GB or 500MB")
@@ -79,9 +77,7 @@ def default_memory_limit() -> int | None:
 
 @contextmanager
 def memory_limit(size: int | None) -> Iterator[None]:
-    """Limit memory to `size` bytes on top of what the process has now.
-
-    None means half of the machine's memory."""
+    """Limit memory to `size` more bytes; None: half of the machine's."""
     held, wanted = _used_bytes(), default_memory_limit() if size is None else min(size, _MOST)
     if held is None or wanted is None:
         yield
@@ -101,9 +97,7 @@ def memory_limit(size: int | None) -> Iterator[None]:
 
 @contextmanager
 def pause_memory_limit() -> Iterator[None]:
-    """Exclude what the block allocates and keeps from the limit.
-
-    It loads a library late."""
+    """Exclude what the block allocates, a late library, from the limit."""
     held = _used_bytes()
     if held is None or not _outer_limits:
         yield
@@ -132,9 +126,7 @@ def _allocate_blas_buffers() -> None:
 
 
 def _used_bytes() -> int | None:
-    """Return the process's private memory in bytes, as the limit counts it.
-
-    None without such a limit."""
+    """Return the private bytes that the limit counts; None without a limit."""
     if not sys.platform.startswith("linux"):
         return None
     try:

@@ -22,9 +22,7 @@ from gradcheck.language.expr.nodes import Expr
 
 
 class Packer:
-    """Packs objects; `shared` ones exist on both sides, in one order.
-
-    Objects of the types in `left` stay behind."""
+    """Packs objects, without `shared` ones and those of types in `left`."""
 
     def __init__(self, shared: Sequence[Any] = (), left: tuple[type, ...] = ()) -> None:
         self._shared, self._omitted_types = shared, (Tensor, *left)
@@ -35,9 +33,7 @@ class Packer:
         return self._packed(thing, fast=False)
 
     def canonical_bytes(self, thing: Any) -> bytes:
-        """Return bytes that are equal for equal objects.
-
-        Shared parts make no difference. No object may contain itself."""
+        """Return equal bytes for equal objects, which must not be cyclic."""
         return self._packed(thing, fast=True)
 
     def _packed(self, thing: Any, fast: bool) -> bytes:
@@ -82,7 +78,7 @@ class _Pickler(pickle.Pickler):
         if kind is Op:
             return _restore_op, (obj.name,)
         if kind in self._omitted_types:
-            return _restore_none, ()
+            return type(None), ()
         if self._flat and isinstance(obj, Expr):
             return from_node_list, (to_node_list(obj, shares=not self.fast),)
         values = _parts(kind)
@@ -97,10 +93,6 @@ def _restore_op(name: str) -> Op:
     found = lookup(name)
     assert found is not None, name
     return found
-
-
-def _restore_none() -> None:
-    return None
 
 
 @cache

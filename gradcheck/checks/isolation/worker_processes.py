@@ -55,9 +55,7 @@ class ProcessStartError(RuntimeError):
 
 
 class ProcessEnded(RuntimeError):
-    """The process of a call ended, `seconds` after the call began.
-
-    A negative `code` is a signal, as in `multiprocessing`."""
+    """The process of a call ended; a negative `code` is a signal."""
 
     def __init__(self, text: str, seconds: float = 0.0, code: int = 0) -> None:
         super().__init__(text)
@@ -146,9 +144,7 @@ class WorkerPool(Executor):
             self._end(number)
 
     def _process(self, number: int) -> _Process:
-        """Return the current process, or a new one.
-
-        Raises ProcessEnded after a kill, and what the first call raises."""
+        """Return the current or a new process. Raises ProcessEnded after a kill."""
         is_new = number not in self._processes
         if is_new:
             self._processes[number] = _Process(self._context, self._inherited)
@@ -223,9 +219,7 @@ class _Process:
             raise ProcessStartError(f"{type(error).__name__}: {error}") from error
 
     def answer(self, call: bytes, limit: float | None) -> tuple[bool, Any]:
-        """Return whether the function returned, and its result or exception.
-
-        Raises ProcessEnded and OutOfTime."""
+        """Return whether it returned, and what. Raises ProcessEnded, OutOfTime."""
         start = time.monotonic()
         try:
             self._pipe.send_bytes(call)
@@ -241,9 +235,7 @@ class _Process:
             raise ProcessEnded(_exit_description(code), time.monotonic() - start, code) from None
 
     def _receive(self, limit: float | None) -> bytes:
-        """Return the next message. Raises OutOfTime, or EOFError without process.
-
-        A child of the process may hold the pipe open after it is gone."""
+        """Return the next message. Raises OutOfTime; EOFError if it is gone."""
         end = None if limit is None else time.monotonic() + limit + GRACE_SECONDS
         while not self._pipe.poll(
             _POLL_SECONDS if end is None else min(_POLL_SECONDS, max(end - time.monotonic(), 0.0))
@@ -275,9 +267,7 @@ class _Process:
         return int(self._process.exitcode)
 
     def _is_gone(self) -> bool:
-        """Return whether the process has ended.
-
-        Starting a process polls all others, and only one thread gets an exit code."""
+        """Return whether it ended; starting a process polls all others too."""
         with _START_LOCK:
             return self._process.exitcode is not None
 

@@ -45,8 +45,6 @@ def positions(tensor: Tensor) -> list[int]:
     return found
 
 
-# Of rules --------------------------------------------------------------------------------------------
-
 #: `change(share, tensor, gradient, position)` returns the wrong cotangent in place of `share`: what the op's result
 #: `tensor`, with `gradient`, contributes to the argument at `position`.
 RuleChange = Callable[[np.ndarray, Tensor, np.ndarray, int], np.ndarray]
@@ -142,8 +140,6 @@ def _wrap_rule(op: Op, position: int, change: RuleChange) -> Wrap:
     return wrap
 
 
-# Of how gradients add up -------------------------------------------------------------------------------
-
 #: How many reused tensors are mutated.
 MAX_REUSED = 12
 
@@ -167,13 +163,11 @@ PASSES_OVERWRITTEN = Mutation(fact("passes_overwritten"), fact("in_second_pass")
 
 @dataclass(frozen=True, slots=True)
 class ReusedTensor:
-    """A tensor with several contributions, by its place in `count_pending`.
+    """A tensor with several contributions."""
 
-    `op` is the op that created it, empty for a leaf."""
-
-    place: int
+    place: int  # in the order of `count_pending`
     count: int
-    op: str
+    op: str  # that created it, empty for a leaf
     shape: tuple[int, ...]
 
 
@@ -218,9 +212,6 @@ def _wrap_uses(place: int, change: Callable[[np.ndarray, bool], np.ndarray]) -> 
     return wrap
 
 
-# The core --------------------------------------------------------------------------------------------
-
-
 class MutantCore(Core):
     """The core with one mutation."""
 
@@ -240,9 +231,7 @@ class MutantCore(Core):
 
 
 class CoverageCore(Core):
-    """The core, recording the rules it uses and reused tensors.
-
-    Its name is no engine's, so that evaluations are not mixed up."""
+    """The core, recording used rules, under a name of its own."""
 
     name = "core, noting coverage"
 

@@ -89,9 +89,7 @@ def _other(dim: Expr) -> Literal | None:
 
 
 def _replaced(root: Expr, index: int, new: Expr) -> Expr:
-    """Return the expression with the part at this index of `walk` replaced.
-
-    `replace_part` finds parts by identity, and would change every use of a part."""
+    """Return the expression with one part replaced, by `walk`'s index."""
     parts = list(root.walk())
     made: list[Expr] = []
     for at in range(len(parts) - 1, -1, -1):  # parts stand before what is below them

@@ -57,9 +57,7 @@ def with_mutation_score(result: CaseResult, case: Case, options: Options, engine
 
 
 def measure_mutation_score(case: Case, options: Options, engines: Engines) -> MutationScore | None:
-    """Return the score of a passing case; None if it has no gradients.
-
-    Raises InvalidCase if the case's own numbers cannot be drawn."""
+    """Return a passing case's score; None without gradients."""
     with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[options.apply(case).dtype])), quiet():
         points = PointSet(case, options, engines)
         right = CoverageCore()
@@ -95,13 +93,8 @@ class PointSet:
         return [point for point in drawn if point is not None]
 
 
-# Mutants of the core -----------------------------------------------------------------------------------------
-
-
 def core_mutants(points: PointSet, right: CoverageCore) -> Iterator[Mutant | None]:
-    """Yield the core's mutants in this case; None for an equivalent one.
-
-    `right` has evaluated the case's own numbers."""
+    """Yield the core's mutants in this case; None for an equivalent one."""
     mutations = [*rule_mutations(right.applied), *sweep_mutations(right.reused_tensors)]
     if sum(step.action == "backward" for step in points.case.steps) > 1:
         mutations.append(PASSES_OVERWRITTEN)
@@ -172,9 +165,6 @@ def _is_same(got: np.ndarray | None, want: np.ndarray | None) -> bool:
     return bool(same.all())
 
 
-# Mutants of formulas ----------------------------------------------------------------------------------------
-
-
 def formula_mutants(points: PointSet) -> Iterator[Mutant | None]:
     """Yield mutants of formulas and steps; None for an equivalent one."""
     for kind, where, mutated in _mutated_cases(points):
@@ -198,9 +188,7 @@ def _mutated_cases(points: PointSet) -> Iterator[tuple[Fact, Fact, list[Case]]]:
 
 
 def _cases_by_step(case: Case) -> dict[str, list[Case]]:
-    """Return, by step, a case for each claim that uses it, nearest first.
-
-    Each has only its own claim and steps, so that a mutant costs little."""
+    """Return, by step, a small case for each claim that uses it."""
     alone = [replace(case, formulas={n: (c,)}, checks=()) for n, listed in case.formulas.items() for c in listed]
     alone += [replace(case, formulas={}, checks=(check,)) for check in case.checks]
     found: dict[str, list[Case]] = {name: [] for name in case.let}
@@ -222,9 +210,7 @@ def _factor(points: PointSet, name: str) -> float:
 
 
 def formula_mutant_caught_by(points: PointSet, mutated: Sequence[Case]) -> str | None:
-    """Return what shows a wrong claim: formula, trial, proof or "".
-
-    None if nothing is wrong at unseen points either."""
+    """Return formula, trial, proof or ""; None for an equivalent mutant."""
     if any(_fails(points, points.own, one) for one in mutated):
         return "formula"
     if any(_fails(points, point, one) for point in points.trials for one in mutated):
@@ -248,13 +234,8 @@ def _fails(points: PointSet, point: Point, mutated: Case) -> bool:
     return any(c.status != "passed" for c in check_general(claims))
 
 
-# The smallest error ----------------------------------------------------------------------------------
-
-
 def smallest_errors(point: Point, run: StatedTolerance | None) -> dict[str, float]:
-    """Return the smallest visible relative error of each tensor.
-
-    A gradient of zeros has 0, as any error is visible."""
+    """Return each tensor's smallest visible error; 0 for zero gradients."""
     found: dict[str, float] = {}
     case = point.problem.case
     for step, state in enumerate(point.want.states):

@@ -10,9 +10,7 @@ from gradcheck.facts import Fact, fact
 
 
 def rejection_reason(point: Point) -> Fact | None:
-    """Return why a drawn point is not usable, or None.
-
-    The graph is not defined there, or a step does not raise what it should."""
+    """Return why a point is not usable: undefined, or an unexpected error."""
     if not point.want.states:
         return fact("said", text=str(point.want.error))
     for step, state in zip(point.problem.case.steps, point.want.states, strict=False):

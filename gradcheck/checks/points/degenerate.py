@@ -36,14 +36,10 @@ def degeneracy(point: Point, found: Iterable[Comparison]) -> Fact | None:
         return None
     if not is_finite(point):
         return fact("not_finite_here")
-    if any(c.status == "undecided" for c in differing) or _is_rounding_noise(point) or _is_bounded(point):
+    has_bounded_rule = any(one.op.bounded and one.op.bounded(*one.args) for one in point.applications)
+    if has_bounded_rule or any(c.status == "undecided" for c in differing) or _is_rounding_noise(point):
         return fact("ill_conditioned_here")
     return None
-
-
-def _is_bounded(point: Point) -> bool:
-    """Return whether some op's rule is bounded there instead of a derivative."""
-    return any(one.op.bounded is not None and one.op.bounded(*one.args) for one in point.applications)
 
 
 def are_sizes_informative(points: Points, sizes: Mapping[str, int]) -> bool | None:
@@ -57,9 +53,7 @@ def are_sizes_informative(points: Points, sizes: Mapping[str, int]) -> bool | No
 
 
 def is_finite(point: Point) -> bool:
-    """Return whether gradients and roots are finite, and no value is NaN.
-
-    Other values may be infinite, as those that a mask removes are."""
+    """Return whether gradients and roots are finite, and no value is NaN."""
     roots = {root for step in point.problem.case.steps for root in step.roots}
 
     def is_number(name: str, array: np.ndarray | None, is_value: bool) -> bool:
@@ -81,9 +75,7 @@ def is_nowhere_defined(point: Point, step: int) -> bool:
 
 
 def point_in_domain(points: Points, sizes: Mapping[str, int], number: int) -> Point | None:
-    """Return a point of these sizes in the graph's domain, or None.
-
-    Positive numbers, numbers between -1 and 1, and so on are tried."""
+    """Return a point of these sizes in the graph's domain, or None."""
     made = (points.point_of_sizes(sizes, number, 1, structure) for structure in DOMAIN_STRUCTURES)
     return next(
         (point for point in made if point is not None and not rejection_reason(point) and is_finite(point)), None

@@ -49,9 +49,7 @@ class Points:
         self._nearby: dict[tuple[int, int], Point] = {}
 
     def draw_trial(self, number: int, accept: Callable[[Point], Fact | None]) -> Point | Fact:
-        """Draw trial `number` (from 0) until it is accepted, and keep it.
-
-        Returns the last reason of `accept` if it never is."""
+        """Draw trial `number` (from 0) until accepted, and keep it."""
 
         def point(problem: Problem) -> Point | Fact:
             made = self._make_point(problem, number + 1, "drawn")
@@ -63,9 +61,7 @@ class Points:
         return found
 
     def redraw(self, point: Point, variation: Variation, number: int, attempt: int = 0) -> Point | None:
-        """Return a point redrawn with a variation, as trial `number` (from 1).
-
-        None if it cannot be drawn."""
+        """Return a point with a variation, as trial `number` (from 1), or None."""
         by = point.problem.draw_settings
         attempt = by.attempt if by.trial is not None else attempt
         try:
@@ -129,9 +125,7 @@ class Points:
         return self._nearby[key]
 
     def unseen_point(self, number: int, seed: int | None = None, vary: Vary = varied_problem) -> Point | None:
-        """Return a point that no run visits, or None.
-
-        Its literals vary. It is usable if the reference completes as many steps as at the own numbers."""
+        """Return a point that no run visits, with other literals, or None."""
         own = self.own.problem
 
         def point(problem: Problem) -> Point | Fact:

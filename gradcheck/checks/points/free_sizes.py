@@ -20,9 +20,7 @@ def stuck_sizes(problem: Problem) -> frozenset[str]:
 
 
 def pinned_sizes(problem: Problem) -> frozenset[str]:
-    """Return stuck sizes that a literal has.
-
-    At 1, broadcasting would hide that they cannot change."""
+    """Return stuck sizes of literals, which broadcasting hides at 1."""
     case, sizes = problem.case, problem.sizes
     written = [word for word in symbolic_sizes(case) if literal_of_size(case, sizes[word])]
     return stuck_sizes(problem).intersection(written) if written else frozenset()

@@ -19,9 +19,7 @@ LOW, HIGH = 0.75, 1.25
 
 
 def scaled_problem(problem: Problem, number: int) -> Problem:
-    """Return the problem with each number scaled by a random factor.
-
-    `number` seeds the factors. Zeros stay zeros."""
+    """Return the problem with random factors, seeded by `number`."""
     generator = stream(problem.seed, "nearby", number)
 
     def moved(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -19,9 +19,7 @@ from gradcheck.language.problem import Problem
 
 
 class Point:
-    """A problem with evaluations, conditioning and scopes, each computed once.
-
-    `trial` says how the problem was drawn, None for the case's own numbers."""
+    """A problem with evaluations, conditioning and scopes, each computed once."""
 
     def __init__(
         self,
@@ -31,7 +29,7 @@ class Point:
         evaluations: dict[str, Evaluation] | None = None,
     ) -> None:
         """Take known `evaluations`, by the engines' names."""
-        self.problem, self.engines, self.trial = problem, engines, trial
+        self.problem, self.engines, self.trial = problem, engines, trial  # None for the case's own numbers
         self.may_be_off_by_rounding = False  # whether rounding explains some formula's error here
         self._evaluations: dict[str, Evaluation] = {} if evaluations is None else evaluations
         self._applications: list[Application] | None = None
@@ -85,9 +83,7 @@ class Point:
         return self._scopes[step]
 
     def with_claims(self, case: Case) -> Point:
-        """Return the point with other claims of the same graph.
-
-        Evaluations are shared; with the same steps, scopes and conditioning are too."""
+        """Return the point with other claims; evaluations are shared."""
         made = Point(replace(self.problem, case=case), self.engines, self.trial, self._evaluations)
         if case.let == self.problem.case.let:
             made._same_steps_point, made._scopes = self, self._scopes

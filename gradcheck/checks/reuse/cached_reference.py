@@ -45,14 +45,12 @@ def engines_with_cache(options: Options, uses_cache: bool) -> Engines:
 
 @dataclass(frozen=True, slots=True)
 class CachedAnswers:
-    """The known answers about a case, and which new ones to save.
-
-    `saves_beside_result`: answers are kept although the case's result is."""
+    """The known answers about a case, and which new ones to save."""
 
     answers: bytes | None
     must_recheck: bool
     saves_new: bool
-    saves_beside_result: bool
+    saves_beside_result: bool  # although the case's result is kept
 
     def should_save(self, found: CaseResult) -> bool:
         """Return whether to keep answers about a case with this result."""
@@ -178,9 +176,7 @@ def cached_answer(reference: Engine, question: Callable[[], bytes], compute: Cal
 
 
 class _AnswerStore:
-    """The known answers about one case, and those of this run.
-
-    If they must be rechecked, all are computed, and `differs` tells whether any changed."""
+    """The answers about one case; rechecking shows if one `differs`."""
 
     def __init__(self, known: bytes | None, doubted: bool) -> None:
         self._known, self._doubted, self.differs = unpack_as(known or b"", dict) or {}, doubted, False
@@ -275,9 +271,7 @@ def problem_key(problem: Problem) -> bytes:
 
 
 def ops_key(applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype) -> bytes:
-    """Return the key of everything that gradients of ops depend on.
-
-    That includes which arguments are one array."""
+    """Return the key of all that gradients of ops depend on, with aliases."""
     plain = [replace(one, recorded=None) for one in applications]
     places = [list(map(id, arrays(one.args, one.kwargs))) for one in plain]
     alike = [[dict(zip(reversed(some), range(len(some)), strict=True))[one] for one in some] for some in places]

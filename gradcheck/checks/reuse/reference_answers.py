@@ -20,9 +20,7 @@ _BATCH_SIZE = 100
 
 
 def may_cache_reference(options: Options) -> bool:
-    """Return whether the reference's answers may be cached.
-
-    It must be torch, for every case and on the CPU, with its version in the keys."""
+    """Return whether it is torch on the CPU, with its version in the keys."""
     if options.device != "cpu":
         return False
     differ = options.override_values("engines") or options.override_values("reference")
@@ -47,9 +45,7 @@ def open_answers(work: Iterable[CaseOrErrors], options: Options) -> Iterator[Ref
 
 
 class ReferenceAnswers:
-    """The cached answers by case.
-
-    `is_complete`: there are answers about each case."""
+    """The cached answers by case; `is_complete` if each has some."""
 
     def __init__(self, cache: Cache, options: Options) -> None:
         self._cache, self._options = cache, options

@@ -52,9 +52,7 @@ class ResultCache:
         self._new: dict[bytes, bytes] = {}
 
     def _keys_of(self, work: Sequence[CaseOrErrors], options: Options) -> Iterator[tuple[int, bytes]]:
-        """Yield the key of each case that may be cached, with its index.
-
-        Expected failures and user code are checked in every run."""
+        """Yield index and key of cases without `xfail` and user code."""
         transport = Packer()
         of_all = None if options.overrides else _key_text(options, self._cache)
         for at, case in enumerate(work):
@@ -109,9 +107,6 @@ def options_key(options: Options) -> bytes:
     return repr(sorted({**chosen, "engines": tuple(options.engines), "measured": measured}.items())).encode()
 
 
-# What is kept ----------------------------------------------------------------------------------------
-
-
 def is_cacheable(found: CaseResult) -> bool:
     """Return whether nothing failed, and no records of engines are in it."""
     return found.status in _KEPT and not found.incomplete and all(c.operation is None for c in found.comparisons)
@@ -145,9 +140,6 @@ def unpack_as(kept: bytes, kind: type[Kind]) -> Kind | None:
     except Exception:  # whatever pickle raises; entries are signed, so unpickling is safe
         return None
     return found if isinstance(found, kind) else None
-
-
-# What is doubted -------------------------------------------------------------------------------------
 
 
 def _outcome(found: CaseResult) -> Any:

@@ -29,9 +29,7 @@ def check_isolated(
     engines: Engines,
     further: Mapping[str, ResultExtra] | None = None,
 ) -> CaseResult:
-    """Return the result of one case; only KeyboardInterrupt passes through.
-
-    `further` adds extras to the verdict, by name. Warnings of libraries are part of the result."""
+    """Return a result with warnings and extras; KeyboardInterrupt passes."""
     recorder = WarningRecorder([])
     with capture_warnings(recorder):
         found = _check_within_limits(case, options, engines, further or {})

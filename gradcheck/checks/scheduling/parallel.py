@@ -28,7 +28,7 @@ from gradcheck.checks.isolation.worker_processes import (
 )
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult
-from gradcheck.checks.reuse.cached_reference import CachedAnswers, CachedReference, engines_with_cache
+from gradcheck.checks.reuse.cached_reference import CachedReference, engines_with_cache
 from gradcheck.checks.reuse.reference_answers import ReferenceAnswers, may_cache_reference
 from gradcheck.checks.scheduling.isolated_case import crashed_result, unreadable_result
 from gradcheck.checks.scheduling.sequential import check_with_answers, engine_sessions, make_checker
@@ -52,14 +52,12 @@ Numbered = tuple[int, Case]
 
 @dataclass(frozen=True, slots=True)
 class ParallelPlan:
-    """The executor of a run, and how cases are sent to it.
-
-    `shared` objects exist in workers from the start. `answers` are the reference's cached ones."""
+    """The executor of a run, and how cases are sent to it."""
 
     make_executor: Callable[[], Executor]
     max_in_flight: int
     size: int
-    shared: tuple[Any, ...] = ()
+    shared: tuple[Any, ...] = ()  # objects that workers have from the start
     answers: ReferenceAnswers | None = None
 
 
@@ -164,7 +162,9 @@ class _ParallelRun:
 
     def _send(self, chunk: list[Numbered]) -> None:
         try:
-            cases = self.transport.pack([(case, self._cached_answers(case)) for _, case in chunk])
+            answers = self.plan.answers
+            known = [None if answers is None else answers.lookup(case) for _, case in chunk]
+            cases = self.transport.pack([(case, one) for (_, case), one in zip(chunk, known, strict=True)])
         except Exception as error:  # one of the cases cannot be sent
             lost: Future[bytes] = Future()
             lost.set_exception(error)
@@ -189,19 +189,17 @@ class _ParallelRun:
                 self.plan.answers.learn(case, learned)
             yield place, result
 
-    def _cached_answers(self, case: Case) -> CachedAnswers | None:
-        return None if self.plan.answers is None else self.plan.answers.lookup(case)
-
     def _crashed_result(self, case: Case, error: BaseException) -> CaseResult:
         found = replace(crashed_result(case, self.options.of(case), error), seconds=getattr(error, "seconds", 0.0))
         if not isinstance(error, ProcessEnded):
             return found
-        ended = replace(found.errors[0], message=fact("process_ended", text=str(error)), hint=_hint(error), details="")
+        ended = replace(
+            found.errors[0],
+            message=fact("process_ended", text=str(error)),
+            hint=_KILLED if error.code < 0 else _EXITED,
+            details="",
+        )
         return replace(found, errors=(ended,))
-
-
-def _hint(error: ProcessEnded) -> str:
-    return _KILLED if error.code < 0 else _EXITED
 
 
 class _CasesAndEngines(Sequence[Any]):
@@ -222,10 +220,9 @@ class _CasesAndEngines(Sequence[Any]):
 
 
 def _settings(options: Options, shared: Sequence[Any]) -> bytes:
-    """Return the run's settings for workers.
-
-    Raises UsageError if an engine cannot be sent."""
-    known = _drift_settings(options.baseline)
+    """Return the settings for workers. Raises UsageError for some engines."""
+    known = options.baseline  # of which workers need only whether drift is measured
+    known = None if known is None else Baseline(known.file, measures_drift=known.measures_drift)
     sent = replace(
         options, jobs=1, in_workers=False, executor=None, shrink=None, maxfail=None, baseline=known, cache=None
     )
@@ -238,13 +235,6 @@ def _settings(options: Options, shared: Sequence[Any]) -> bytes:
         hint = "name it as FILE.py:CLASS, or PACKAGE.MODULE:CLASS"
         raise UsageError(f"an engine cannot be sent to another process: {exception_text(error)}", hint=hint) from error
 
-
-def _drift_settings(known: Baseline | None) -> Baseline | None:
-    """Return a baseline that only says whether drift is measured."""
-    return None if known is None else Baseline(known.file, measures_drift=known.measures_drift)
-
-
-# In a worker ------------------------------------------------------------------------------------------
 
 #: Cases change settings of libraries, so a process checks one at a time.
 _ONE_AT_A_TIME = threading.Lock()

@@ -147,9 +147,7 @@ def _make_engines(options: Options) -> Engines:
 def _in_work_order(
     arrived: Iterator[tuple[int, CaseResult]], early: dict[int, CaseResult], options: Options
 ) -> Iterator[CaseResult]:
-    """Yield results in the order of the cases, up to `maxfail` failures.
-
-    `early` holds results whose turn has not come."""
+    """Yield results in order, up to `maxfail`; `early` ones wait."""
     place = failed = 0
     for at, found in arrived:
         early[at] = options.apply_baseline(found)
@@ -197,9 +195,6 @@ def environment() -> dict[str, str]:
     except metadata.PackageNotFoundError:
         known["torch"] = ""
     return known | {"platform": platform.platform()}
-
-
-# What to run -----------------------------------------------------------------------------------------
 
 
 def _select_cases(source: Source) -> Selected:

@@ -73,9 +73,7 @@ def _result_extras(options: Options) -> dict[str, ResultExtra]:
 
 @contextmanager
 def engine_sessions(options: Options, engines: Engines) -> Iterator[None]:
-    """Enter every engine's session and the memory limit, once a run.
-
-    Each case would otherwise change the settings twice."""
+    """Enter sessions and the memory limit once a run, not twice a case."""
     dtype = dtypes.BY_NAME[options.dtype or "float64"]
     with ExitStack() as stack:
         for engine in set(engines.all_with_overrides):

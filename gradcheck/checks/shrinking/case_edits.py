@@ -58,9 +58,6 @@ def count_operations(case: Case) -> int:
     return sum(isinstance(node, Call) for claim in case.graph.values() for node in claim.expr.walk())
 
 
-# What tensors come to --------------------------------------------------------------------------------
-
-
 def values_of(case: Case) -> dict[str, Any]:
     """Return the forward values of a pinned case, up to an error."""
     values: dict[str, Any] = dict(case.dims)
@@ -81,9 +78,6 @@ def value_of(expr: Expr, values: Mapping[str, Any]) -> Any:
         return evaluate(expr, values)
     except GradcheckError:
         return None
-
-
-# Entries, leaves, steps ------------------------------------------------------------------------------
 
 
 def with_entry(case: Case, name: str, expr: Expr) -> Case:
@@ -108,9 +102,6 @@ def fresh_name(case: Case) -> str:
     """Return an unused name: `t0`, `t1`, …"""
     taken = {*case.inputs, *case.constants, *case.graph, *case.let, *case.dims}
     return next(name for name in (f"t{number}" for number in range(len(taken) + 1)) if name not in taken)
-
-
-# Literals --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +141,7 @@ def count_numbers(case: Case) -> int:
 
 
 def with_arrays(case: Case, change: Callable[[np.ndarray], np.ndarray], sizes: Mapping[int, int]) -> Case:
-    """Return the case with every array and the named sizes changed.
-
-    Incoming gradients that cannot be computed stay."""
+    """Return the case with every array and the named sizes changed."""
     dtype = dtypes.BY_NAME[case.dtype]
 
     def changed(value: Value, *, leaf: bool = True) -> Value:

@@ -119,9 +119,6 @@ def _kinds(found: Fact) -> Iterator[str]:
             yield str(value)
 
 
-# What is left of the case -----------------------------------------------------------------------------
-
-
 def without_other_claims(case: Case, signature: FailureSignature) -> Case:
     """Return the case with the failing claim only."""
     kept = replace(

@@ -59,9 +59,7 @@ class ReproductionSearch:
     def find_all(
         self, pairs: Sequence[tuple[Case, CaseResult]], effort: ShrinkEffort
     ) -> tuple[dict[str, Reproduction], dict[str, list[Failure]]]:
-        """Return reproductions of the first failures, and errors of the search.
-
-        By default one for each signature, and only complete ones."""
+        """Return reproductions, by default one a signature, and errors."""
         left: float = effort.total_candidates
         found: dict[str, Reproduction] = {}
         lost: dict[str, list[Failure]] = {}
@@ -180,9 +178,7 @@ def _numbers(problem: Problem) -> int:
 
 
 def snippet(case: Case, engine: TensorClassEngine, lead: Comparison | None) -> str:
-    """Return the case in the class's own API, with the right gradient.
-
-    "" if it needs more than constructors, calls and backward passes."""
+    """Return the case in the class's API, with the right gradient, or ""."""
     wanted = None if lead is None or lead.want_array is None else (lead.tensor, lead.want_array)
     try:
         with using_default_dtype(dtypes.real_of(dtypes.BY_NAME[case.dtype])), quiet():

@@ -105,9 +105,7 @@ class Shrinker:
             case = smaller
 
     def _candidates(self, case: Case, move: Simplification) -> Iterator[Case]:
-        """Yield the candidates of a move within the budget.
-
-        Only literals can be cut and changed."""
+        """Yield a move's candidates, of literals only, within the budget."""
         values = (*case.inputs.values(), *case.constants.values())
         if move is not drop_unused and any(value.array is None for value in values):
             return
@@ -134,9 +132,7 @@ class Shrinker:
         return self.causes is None or self._is_explained_alike(causes_of(self.check(case, True)))
 
     def _is_explained_alike(self, causes: frozenset[str]) -> bool:
-        """Return whether a mistake is shared, or none is known.
-
-        A constant factor has other names at other sizes."""
+        """Return whether a mistake is shared; factors have several names."""
         if not self.causes or not causes:
             return not self.causes and not causes
         return "factor" in self.causes or not self.causes.isdisjoint(causes)

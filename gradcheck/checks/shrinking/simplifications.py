@@ -82,9 +82,6 @@ def _remaining(step: Step, inputs: Mapping[str, Value], graph: Mapping[str, Clai
     return replace(step, inputs=kept, names=names or step.names)
 
 
-# Entries and steps -----------------------------------------------------------------------------------
-
-
 def earlier_roots(case: Case) -> Iterator[Case]:
     """Yield backward passes from an earlier entry, the first ones first."""
     if len(case.steps) != 1 or len(case.graph) < 2:
@@ -142,9 +139,6 @@ def fewer_steps(case: Case) -> Iterator[Case]:
                 yield without_unused(with_step(case, index, replace(step, roots=roots)))
 
 
-# Parts of expressions --------------------------------------------------------------------------------
-
-
 def small_parts(case: Case) -> Iterator[Case]:
     """Yield long expressions replaced by a part, small ones first."""
     for name, claim in list(case.graph.items())[:_MOST]:
@@ -184,9 +178,6 @@ def simpler_parts(case: Case) -> Iterator[Case]:
             if isinstance(value, np.ndarray):
                 changed = with_entry(case, name, replace_part(claim.expr, node, Name(fresh)))
                 yield without_unused(with_leaf(changed, fresh, value))
-
-
-# Sizes and numbers -------------------------------------------------------------------------------------
 
 
 def smaller_sizes(case: Case) -> Iterator[Case]:
@@ -245,9 +236,7 @@ def count_up(array: np.ndarray) -> np.ndarray:
 
 
 def _rounded(array: np.ndarray, digits: int) -> np.ndarray:
-    """Return rounded numbers; nonzero ones stay nonzero.
-
-    Kinks and poles are at 0."""
+    """Return rounded numbers; only 0, where kinks are, becomes 0."""
     double = wide(array)
     rounded = np.asarray(np.round(double, digits))
     return np.where((rounded == 0) & (double != 0), np.sign(double) * 10.0**-digits, rounded + 0.0).astype(array.dtype)

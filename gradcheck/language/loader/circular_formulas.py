@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from gradcheck.errors import InvalidCase
 from gradcheck.language.case import Claim, step_gradients
 from gradcheck.language.expr.parser import parse
-from gradcheck.language.expr.traverse import free_names
+from gradcheck.language.expr.traverse import free_names, gradient_names
 from gradcheck.language.loader.name_scope import NameScope
 from gradcheck.language.loader.yaml_document import Path
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.checks.claim_kind import ClaimKind
-from gradcheck.checks.claims.op_jvps import check_op_jvps, directions_of, subject_of
+from gradcheck.checks.claims.op_jvps import check_op_jvps, directions_of
+from gradcheck.checks.claims.outcomes import engine_subject
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.reports.phrases import say
@@ -38,7 +39,7 @@ def test_ops_that_agree_are_a_comparison_an_entry() -> None:
         (ClaimKind.NODE_JVP, "y", "passed"),
         (ClaimKind.NODE_JVP, "loss", "passed"),
     ]
-    assert subject_of(point, "y", point.engines.tested[0]).reference == "torch"
+    assert engine_subject(point, ClaimKind.NODE_JVP, "y", point.engines.tested[0]).reference == "torch"
 
 
 def test_a_wrong_tangent_names_op_output_and_place(with_rules: WithRules) -> None:

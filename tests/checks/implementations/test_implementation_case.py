@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from gradcheck.checks.implementations.implementation_case import (
+    case_as_run,
     implementation_case,
     relevant_names,
     second_order_case,
-    with_incoming_gradients,
 )
 from gradcheck.engines.implementation.binding import Binding
-from gradcheck.language.case import Claim, Implementation
+from gradcheck.language.case import Case, Claim, Implementation
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.sampling import draw
 from tests.from_text import case_of
@@ -59,17 +61,21 @@ def test_torch_is_approximate_where_it_is() -> None:
     assert found.engine_tolerance is not None
 
 
+def naming_code(text: str) -> Case:
+    return replace(case_of(text), implementations=(Implementation("y", "f"),))
+
+
 def test_a_case_without_a_backward_pass_gets_one() -> None:
-    case = case_of('inputs: {x: "randn(2, 3)"}\ngraph: {y: "x * 2"}')
-    assert draw(with_incoming_gradients(case, None)).seeds[0]["y"] is not None
-    scalar = case_of('inputs: {x: "randn(2, 3)"}\ngraph: {y: "x.sum()"}')
-    assert with_incoming_gradients(scalar, None) is scalar
-    several = case_of('inputs: {x: "randn(2, 3)"}\ngraph: {y: "var_mean(x, dim=1)"}')
-    assert list(with_incoming_gradients(several, None).steps[0].roots) == ["y[0]", "y[1]"]
+    case = naming_code('inputs: {x: "randn(2, 3)"}\ngraph: {y: "x * 2"}')
+    assert draw(case_as_run(case, None)).seeds[0]["y"] is not None
+    scalar = naming_code('inputs: {x: "randn(2, 3)"}\ngraph: {y: "x.sum()"}')
+    assert case_as_run(scalar, None) is scalar
+    several = naming_code('inputs: {x: "randn(2, 3)"}\ngraph: {y: "var_mean(x, dim=1)"}')
+    assert list(case_as_run(several, None).steps[0].roots) == ["y[0]", "y[1]"]
 
 
 def test_in_second_order_what_comes_in_is_an_input() -> None:
-    case = with_incoming_gradients(case_of('inputs: {x: "randn(2, 3)"}\ngraph: {y: "x * 2"}'), None)
+    case = case_as_run(naming_code('inputs: {x: "randn(2, 3)"}\ngraph: {y: "x * 2"}'), None)
     found = second_order_case(case, draw(case))
     assert list(found.inputs) == ["x", "incoming_gradient"]
     assert list(found.steps[0].roots) == ["total_"]

@@ -151,7 +151,7 @@ def test_answers_about_what_fails_are_kept(cache: Cache, elsewhere: bool, monkey
         if elsewhere:
             found = _in_a_worker(work, options, answers)
         else:
-            found = list(run_sequentially(work, options, engines_with_cache(options, recalls=True), answers))
+            found = list(run_sequentially(work, options, engines_with_cache(options, uses_cache=True), answers))
     for one, other in zip(found, alone, strict=True):
         assert (one.id, one.status, one.errors) == (other.id, other.status, other.errors)
         assert [(c.subject, c.status) for c in one.comparisons] == [(c.subject, c.status) for c in other.comparisons]
@@ -162,7 +162,7 @@ def test_answers_about_what_fails_are_kept(cache: Cache, elsewhere: bool, monkey
 
 def _in_a_worker(work: list[Case], options: Options, answers: ReferenceAnswers) -> list[CaseResult]:
     """As one does its share, in this process."""
-    settings, engines = parallel._settings(options, ()), engines_with_cache(options, recalls=True)
+    settings, engines = parallel._settings(options, ()), engines_with_cache(options, uses_cache=True)
     items = Packer().pack([(case, answers.lookup(case)) for case in work])
     sent = parallel.check_chunk(settings, items)
     found = Packer([*work, *engines.all_with_overrides]).unpack(sent)
