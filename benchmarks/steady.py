@@ -14,8 +14,8 @@ from pathlib import Path
 
 from benchmarks.timing import Row
 from gradcheck import run
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.phrases import say
 
 HERE = Path(__file__).parent

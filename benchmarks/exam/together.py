@@ -9,8 +9,8 @@ from benchmarks.exam.collect import Questions
 from benchmarks.exam.graph import Item, case_of
 from benchmarks.exam.tools import Verdict, gradcheck
 from gradcheck import run
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.loader import load_text
 
 #: So many wrong formulas stand beside the right ones.

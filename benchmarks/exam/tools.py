@@ -20,8 +20,8 @@ from benchmarks.exam.evaluator import evaluate
 from benchmarks.exam.graph import Item
 from benchmarks.exam.points import Point, dtype_of, run_forward, speaks_of_a_root, state
 from gradcheck import run
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.loader import load_text
 
 #: The parts of a certificate that say where a formula is defined.

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.points.drawing import Points
 from gradcheck.checks.result import Comparison, Failure
 from gradcheck.language.case import Case
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.sampling import draw
 
 if TYPE_CHECKING:

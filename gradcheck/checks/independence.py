@@ -11,7 +11,6 @@ from dataclasses import replace
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.derivation import simplifier
 from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.points.point import Point
@@ -21,6 +20,7 @@ from gradcheck.engines.core import Core
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import Case, Claim
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.expr.nodes import Expr, Name
 from gradcheck.language.expr.traverse import fold, with_children
 from gradcheck.language.problem import Problem

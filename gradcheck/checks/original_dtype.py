@@ -13,12 +13,12 @@ from dataclasses import replace
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Evaluation
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case
+from gradcheck.language.claim_kind import ClaimKind
 
 
 def has_failures(context: Context) -> bool:

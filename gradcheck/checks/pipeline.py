@@ -10,7 +10,6 @@ from typing import Any, Protocol
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
 from gradcheck.checks import original_dtype
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims import (
     certificates,
     combinations,
@@ -37,6 +36,7 @@ from gradcheck.engines.base import own_dtype as engine_dtype
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import fact
 from gradcheck.language.case import Case
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.sampling import draw
 from gradcheck.language.trial_draws import without_trials
 

@@ -8,12 +8,12 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.mutation_score import MutationScore
 from gradcheck.engines.base import Application, Engine, Pullback
 from gradcheck.errors import Place
 from gradcheck.facts import Fact
 from gradcheck.language.case import Case, Edit, TextSpan
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem
 from gradcheck.notebook_repr import NotebookRepr
 

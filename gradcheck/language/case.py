@@ -131,12 +131,7 @@ class Generalize:
     thorough: bool = False
 
 
-#: The kinds of claims in `only` of `xfail`, alone or before ` of NAME`, as reports name them.
-XFAIL_CLAIMS = (
-    *("raises", "value", "expected_value", "node", "gradient", "expected", "formula"),
-    *("node_jvp", "jvp", "dot_product", "gradient2", "code", "wrong_formula", "check"),
-)
-#: The errors in `only`, beyond those that a step may expect.
+#: The errors in `only` of `xfail`, beyond kinds of claims and the errors that a step may expect.
 XFAIL_ERRORS = ("code_raised", "engine_error", "recursion", "not_raised", "bad_argument", "too_large")
 
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from rich.text import Text
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, CaseStatus, Comparison, Failure
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports import Look
 from gradcheck.reports.causes import GroupMember, case_members
 from gradcheck.reports.excerpt import excerpt

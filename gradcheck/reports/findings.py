@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import PROBLEM_STATUSES, CaseResult, Comparison
 from gradcheck.errors import Place
 from gradcheck.facts import Fact
+from gradcheck.language.claim_kind import ClaimKind
 
 #: Between the names of engines that fail alike.
 ENGINE_SEPARATOR = " and "

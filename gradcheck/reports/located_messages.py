@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from hashlib import sha256
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Comparison, Failure, RunResult
 from gradcheck.errors import Hint, Place
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.findings import findings, place_in_case
 from gradcheck.reports.phrases import say
 from gradcheck.reports.phrases.comparison_text import error_line, log_line, status_reason, subject

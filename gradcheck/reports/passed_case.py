@@ -9,7 +9,6 @@ from typing import Any
 from rich.cells import cell_len
 from rich.text import Text
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.facts import Fact
 from gradcheck.reports.number_formats import format_error, format_number

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseStatus, Status
+from gradcheck.language.claim_kind import ClaimKind
 
 _TEXT, _WHOLE, _FLAG = {"type": "string"}, {"type": "integer"}, {"type": "boolean"}
 _COUNT = {"type": "integer", "minimum": 0}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import Failure, Subject
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 from tests.checks.build import context_of
 
 SQUARE = "{inputs: {x: [1, 2]}, graph: {y: x * x, loss: y.sum()}, only: [core]}"

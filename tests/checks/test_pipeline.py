@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.options import QUICK, Options, engines_of
 from gradcheck.checks.pipeline import STAGES, check_case, examine
 from gradcheck.checks.result import CaseResult
+from gradcheck.language.claim_kind import ClaimKind
 from tests.from_text import case_of
 
 SQUARE = "inputs: {x: [1, 2]}\ngraph: {y: x * x, loss: y.sum()}\n"

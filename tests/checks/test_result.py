@@ -7,9 +7,9 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Comparison, RunResult, Subject, Trial
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 
 
 def test_a_comparison_is_about_its_subject() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Comparison, RunResult, Subject
 from gradcheck.checks.unsupported_features import UnsupportedFeatures, unsupported_by_engine, unsupported_features
+from gradcheck.language.claim_kind import ClaimKind
 from tests.checks.conftest import Check, TorchWith
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Cause, Comparison, Diagnosis, Failure, RunResult, Subject, Trial
 from gradcheck.errors import Place
 from gradcheck.facts import Fact, fact
+from gradcheck.language.claim_kind import ClaimKind
 
 ENVIRONMENT = {"python": "3.11.7", "numpy": "2.4.6", "torch": "2.13.0+cpu", "platform": "Linux"}
 Maker = Callable[..., Any]

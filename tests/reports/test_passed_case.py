@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Comparison, Subject, Trial
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.passed_case import claim_table, passed_remarks
 
 CERTIFICATE = {

@@ -11,7 +11,6 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import (
     CaseResult,
     CaseStatus,
@@ -26,6 +25,7 @@ from gradcheck.checks.result import (
 )
 from gradcheck.errors import Place
 from gradcheck.facts import Fact, fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports import FORMATS, Look, render
 
 TEXTS = (

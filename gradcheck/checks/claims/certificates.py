@@ -15,7 +15,6 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.formulas import difference_of, formula_allowance
 from gradcheck.checks.claims.near_misses import near_miss
 from gradcheck.checks.closeness.tolerance import base, claim_tolerance
@@ -24,6 +23,7 @@ from gradcheck.checks.result import Comparison
 from gradcheck.checks.reuse.cached_reference import cached_answer, claims_key
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, StatedTolerance
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem
 from gradcheck.language.trial_draws import is_general
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.context import Context
@@ -16,6 +15,7 @@ from gradcheck.checks.points.degenerate import degeneracy, is_finite
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.language.case import Claim
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.trial_draws import is_general, mentions_root_gradient
 
 

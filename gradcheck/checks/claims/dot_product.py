@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradcheck.autograd.dtypes import real_of, wide
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.jvp_points import JvpPoint
 from gradcheck.checks.closeness.agreement import Allowance, Answer, is_found_wrong, who_is_wrong
 from gradcheck.checks.closeness.compare import compare
@@ -22,6 +21,7 @@ from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Engine
 from gradcheck.facts import Fact, fact
+from gradcheck.language.claim_kind import ClaimKind
 
 Arrays = Mapping[str, np.ndarray | None]
 

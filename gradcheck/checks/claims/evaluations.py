@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.outcomes import compare_outcomes, compare_with_case, place_of
 from gradcheck.checks.closeness.compare import Pair, all_agree, compare_quietly, passed_comparison
 from gradcheck.checks.closeness.rounding import allow_rounding
@@ -19,6 +18,7 @@ from gradcheck.checks.result import Comparison, Subject, Trial
 from gradcheck.engines.base import Evaluation, State
 from gradcheck.facts import fact
 from gradcheck.language.case import Case, StatedTolerance
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem
 
 

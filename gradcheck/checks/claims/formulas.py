@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.stated_claims import StepClaims, align_dtypes, check_identity
 from gradcheck.checks.closeness.overflow import leaves_range
 from gradcheck.checks.closeness.rounding import recheck_in_double_precision, recheck_roughly, recheck_with_rounding
@@ -19,6 +18,7 @@ from gradcheck.checks.scope import Scope
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import Claim
+from gradcheck.language.claim_kind import ClaimKind
 
 
 def applies(context: Context) -> bool:

@@ -10,7 +10,6 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.outcomes import engine_subject
 from gradcheck.checks.claims.tangent_comparison import TangentComparison
 from gradcheck.checks.closeness.rounding import recheck_with_allowance
@@ -29,6 +28,7 @@ from gradcheck.engines.jvp import Pushforward, problem_at_step, push_forward
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import StatedTolerance
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import random_directions, stream
 from gradcheck.oracles.numeric.finite_differences import Estimate

@@ -10,7 +10,6 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.closeness.overflow import leaves_range
 from gradcheck.checks.closeness.tolerance import Tolerance, engine_tolerance
@@ -22,6 +21,7 @@ from gradcheck.engines.base import Evaluation
 from gradcheck.engines.double_precision import double_precision_problem
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.oracles.numeric.audit import Audit, audit
 from gradcheck.oracles.numeric.numeric_gradient import NumericGradient, numeric_gradient
 

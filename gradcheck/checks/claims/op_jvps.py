@@ -15,7 +15,6 @@ import numpy as np
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import Op
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.operations import gradient_positions, in_double_precision, raised_dtype
 from gradcheck.checks.claims.outcomes import engine_subject, outcome
 from gradcheck.checks.claims.tangent_comparison import TangentComparison
@@ -33,6 +32,7 @@ from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import StatedTolerance
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.random_streams import random_direction, stream
 from gradcheck.oracles.numeric.finite_differences import Estimate
 from gradcheck.oracles.numeric.numeric_tangents import tangents_of_operation

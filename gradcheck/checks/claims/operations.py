@@ -14,7 +14,6 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import RAISED
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.aliased_arguments import wrong_where_aliased
 from gradcheck.checks.claims.cotangents import is_of_ones, operations_of, with_ones
 from gradcheck.checks.claims.outcomes import engine_subject, missing_feature_fields, outcome
@@ -37,6 +36,7 @@ from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.facts import Fact, fact
 from gradcheck.forks import end_fork
 from gradcheck.language.case import StatedTolerance
+from gradcheck.language.claim_kind import ClaimKind
 
 _FLOAT64 = np.dtype(np.float64)
 

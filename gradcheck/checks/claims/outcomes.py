@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Failure, Status, Subject
 from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.errors import Place, TensorError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case
+from gradcheck.language.claim_kind import ClaimKind
 
 
 def place_of(case: Case, tensor: str) -> Place:

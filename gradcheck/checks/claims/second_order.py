@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.outcomes import engine_subject
 from gradcheck.checks.closeness.agreement import Allowance, Answer, is_found_wrong, who_is_wrong
 from gradcheck.checks.closeness.compare import compare
@@ -32,6 +31,7 @@ from gradcheck.engines.double_precision import double_precision_backend, double_
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import StatedTolerance
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.expr.traverse import ops_in
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import random_directions, stream

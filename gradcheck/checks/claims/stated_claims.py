@@ -10,7 +10,6 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.op import Op
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.outcomes import place_of
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.conditioning import Conditioning
@@ -25,6 +24,7 @@ from gradcheck.engines.base import Evaluation, State
 from gradcheck.errors import GradcheckError, Place
 from gradcheck.facts import fact
 from gradcheck.language.case import Case, Claim, StatedTolerance, Step, Value
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.evaluation.host import NUMPY, Host
 from gradcheck.language.sampling import claimed_array
 

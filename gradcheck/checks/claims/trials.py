@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.evaluations import check_engine
 from gradcheck.checks.claims.formulas import check_formula, check_formulas, check_general
 from gradcheck.checks.claims.size_conditions import size_condition
@@ -24,6 +23,7 @@ from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import Fact, fact
 from gradcheck.language.array_structures import Structure
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.trial_draws import (
     Variation,
     is_general,

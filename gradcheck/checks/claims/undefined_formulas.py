@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.element_conditions import element_condition
 from gradcheck.checks.closeness.overflow import overflowed_elements
 from gradcheck.checks.context import Context
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import Fact, fact
+from gradcheck.language.claim_kind import ClaimKind
 
 
 def applies(context: Context) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.claims.undefined_formulas import is_undefined
@@ -13,6 +12,7 @@ from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import fact
 from gradcheck.language.case import Claim, StatedTolerance
+from gradcheck.language.claim_kind import ClaimKind
 
 #: Kinds of errors that refute a formula by its shape.
 _REFUTES = ("shape_mismatch", "index_out_of_range")

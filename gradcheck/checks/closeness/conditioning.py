@@ -23,7 +23,6 @@ from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.random_rounding import Roundings
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.rough_rounding import RoughRounding
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.result import Comparison
@@ -36,6 +35,7 @@ from gradcheck.engines.fast_path_audit import first_difference
 from gradcheck.engines.rounding_core import RoundingCore
 from gradcheck.errors import DomainError, GradcheckError
 from gradcheck.facts import Fact, fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.evaluation.host import NUMPY
 from gradcheck.language.expr.nodes import Dtype
 from gradcheck.language.problem import Problem

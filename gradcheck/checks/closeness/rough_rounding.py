@@ -15,7 +15,6 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.random_rounding import Roundings
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
@@ -23,6 +22,7 @@ from gradcheck.engines.base import State
 from gradcheck.engines.core import Core
 from gradcheck.engines.rounding_core import RoundingCore
 from gradcheck.errors import GradcheckError
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
 

@@ -13,7 +13,6 @@ from dataclasses import replace
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.conditioning import Conditioning
 from gradcheck.checks.closeness.rough_rounding import is_beyond_rounding, sure_allowance
@@ -21,6 +20,7 @@ from gradcheck.checks.closeness.tolerance import Tolerance, base
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 
 #: Roundings beyond the limit, and this part of an element, leave nothing of it.
 _ALL = 0.1

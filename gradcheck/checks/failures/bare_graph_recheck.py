@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.cotangents import with_ones
 from gradcheck.checks.claims.operations import wrong_with_cotangents
 from gradcheck.checks.closeness.compare import compare
@@ -26,6 +25,7 @@ from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Operation, WrongOperation
 from gradcheck.engines.base import Engine, Evaluation, State
 from gradcheck.facts import Fact, fact
+from gradcheck.language.claim_kind import ClaimKind
 
 #: How often an engine is asked; one that is wrong by chance shows it in one of these.
 _REPEATS = 4

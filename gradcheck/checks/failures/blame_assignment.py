@@ -14,7 +14,6 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import using_default_dtype
 from gradcheck.autograd.op import lookup
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.formulas import formula_allowance
 from gradcheck.checks.claims.operations import gradient_positions
 from gradcheck.checks.closeness.agreement import Answer, is_found_wrong
@@ -34,6 +33,7 @@ from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.case import Case
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NUMPY
 from gradcheck.language.expr.traverse import ops_in

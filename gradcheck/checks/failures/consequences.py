@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.point_failures import GRADIENTS, PointFailures, diagnose
 from gradcheck.checks.result import Cause
 from gradcheck.engines.base import Engine
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 
 
 def explain_uncleared_gradients(failures: PointFailures, places: Sequence[int], step: int, engine: Engine) -> None:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite, wide
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
 from gradcheck.checks.closeness.tolerance import ROUNDINGS, Tolerance, base, epsilon
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import Fact, fact
+from gradcheck.language.claim_kind import ClaimKind
 
 #: Of two that differ by so large a part of the larger one no digit is the same.
 _NO_DIGIT = 0.1

@@ -11,7 +11,6 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import ROUNDINGS, epsilon
 from gradcheck.checks.failures.composed_ops import op_parts
 from gradcheck.checks.failures.diagnosis.catalogue import matching_diagnoses
@@ -25,6 +24,7 @@ from gradcheck.checks.result import Cause, Diagnosis, WrongOperation
 from gradcheck.engines.base import Engine, Evaluation, State, own_dtype
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import literal_problem
 

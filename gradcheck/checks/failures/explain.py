@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.certificates import certify_failed
 from gradcheck.checks.claims.operations import check_operations
 from gradcheck.checks.context import Context
@@ -36,6 +35,7 @@ from gradcheck.checks.result import Cause, Comparison, WrongOperation
 from gradcheck.engines.base import Engine
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 
 #: Of fewer numbers, almost any mistake would fit.
 _FEW = 3

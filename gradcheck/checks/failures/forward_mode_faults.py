@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.cotangents import operations_of
 from gradcheck.checks.claims.op_jvps import directions_of
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
@@ -18,6 +17,7 @@ from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.jvp import Pushforward, push_operations
 from gradcheck.facts import Fact, fact
+from gradcheck.language.claim_kind import ClaimKind
 
 _WHOLE_GRAPH_CLAIMS = (ClaimKind.JVP, ClaimKind.DOT_PRODUCT)
 #: How far twice the answer may be from the answer to twice as much, relative to the largest element.

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.nearby_gradients import GraphNearbyGradients, NearbyGradients, OpNearbyGradients
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
@@ -20,6 +19,7 @@ from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Evaluation
 from gradcheck.facts import Fact, fact
+from gradcheck.language.claim_kind import ClaimKind
 
 #: Conventions may differ between engines, and in a formula; what a file expects, it asks for.
 CONVENTION_CLAIMS = frozenset((ClaimKind.GRADIENT, ClaimKind.FORMULA, ClaimKind.NODE))

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.agreement import Allowance, Answer
 from gradcheck.checks.failures.kink_conventions import CONVENTION_CLAIMS, undecided
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.oracles.numeric.audit import is_between_sides
 from gradcheck.oracles.numeric.finite_differences import Estimate
 

@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.diagnosis.catalogue import matching_diagnoses
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
@@ -16,6 +15,7 @@ from gradcheck.checks.result import Cause, Comparison, Diagnosis
 from gradcheck.engines.base import Engine
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
+from gradcheck.language.claim_kind import ClaimKind
 
 #: How many failures of each kind are diagnosed in one case.
 MAX_DIAGNOSED = 3

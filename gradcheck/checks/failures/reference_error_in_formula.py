@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.context import Context
 from gradcheck.checks.points.point import Point
@@ -13,6 +12,7 @@ from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.expr.traverse import gradient_names
 
 

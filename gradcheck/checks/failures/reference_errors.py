@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.formulas import formula_allowance
 from gradcheck.checks.closeness.rounding import capped_allowance
 from gradcheck.checks.closeness.tolerance import base
@@ -27,6 +26,7 @@ from gradcheck.checks.scope import Scope
 from gradcheck.engines.double_precision import double_precision_problem
 from gradcheck.errors import DomainError
 from gradcheck.facts import Fact, fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.oracles.numeric.audit import is_refuted
 from gradcheck.oracles.numeric.numeric_gradient import numeric_gradient
 

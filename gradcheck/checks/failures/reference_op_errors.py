@@ -13,7 +13,6 @@ from functools import cache
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.operations import check_operations
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
@@ -24,6 +23,7 @@ from gradcheck.engines.borrowed_vjps import CoreWithBorrowedVjps
 from gradcheck.engines.core import Core
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import StatedTolerance
+from gradcheck.language.claim_kind import ClaimKind
 
 
 class ReferenceOpErrors:

@@ -6,10 +6,10 @@ from decimal import Decimal
 
 import numpy as np
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.failures.point_failures import PointFailures
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 
 #: Of more numbers, none is looked at.
 _MOST = 1000

@@ -7,12 +7,12 @@ wrong has numbers of its own: what it does there is the name of what it does eve
 
 from __future__ import annotations
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.failures.gradient_flow import GradientFlow
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS, GRADIENTS, PointFailures
 from gradcheck.checks.failures.traversal_probe import BACKWARD_PASS, diagnose_case, diagnose_small_graphs
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.engines.base import Engine
+from gradcheck.language.claim_kind import ClaimKind
 
 #: Of these a tensor's own contributions are proof already.
 _CONCLUSIVE_KINDS = frozenset({"overwritten", "use_dropped", "counted_twice", "stale", "detached"})

@@ -11,7 +11,6 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import is_differentiable
 from gradcheck.autograd.op import lookup
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.correction.graph_repair import GraphRepair, find_graph_repair
 from gradcheck.checks.failures.correction.shape_edits import shortened_text
@@ -21,6 +20,7 @@ from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.errors import GradcheckError, Hint, Place, TensorError, exception_text
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, Step
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.evaluation.host import NUMPY, Host
 from gradcheck.language.expr.nodes import Call, Expr, Name

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite, real_of, wide
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.context import Context
@@ -22,6 +21,7 @@ from gradcheck.checks.scope import Scope
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.expr.nodes import Gradient
 from gradcheck.language.expr.parser import parse
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.failures.composed_ops import op_parts
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.gather_evidence import MORE_POINTS
@@ -19,6 +18,7 @@ from gradcheck.checks.result import Cause, Diagnosis
 from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.define_by_run import DefineByRun, OpRun
 from gradcheck.facts import Fact, fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.expr.nodes import Call, Name
 
 

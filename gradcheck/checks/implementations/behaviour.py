@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.evaluations import check_engine
 from gradcheck.checks.claims.outcomes import engine_subject
 from gradcheck.checks.context import Context
@@ -23,6 +22,7 @@ from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
 from gradcheck.facts import Fact, fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem
 
 if TYPE_CHECKING:

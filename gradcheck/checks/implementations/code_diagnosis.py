@@ -11,7 +11,6 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
@@ -28,6 +27,7 @@ from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.errors import Place
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.implementations.code_noise import CodeNoise
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Subject
 from gradcheck.errors import GradcheckError
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.random_streams import stream
 from gradcheck.oracles.numeric.finite_differences import Slope, slope
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.rounding import recheck_with_allowance
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.implementations.nondeterminism import nondeterminism_of
@@ -20,6 +19,7 @@ from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Evaluation
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
 

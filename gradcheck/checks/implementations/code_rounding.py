@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradcheck.autograd.dtypes import wide
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.rounding import recheck_with_allowance
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.context import Context
@@ -27,6 +26,7 @@ from gradcheck.engines.base import Evaluation
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.double_precision import double_precision_backend, double_precision_problem
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
 

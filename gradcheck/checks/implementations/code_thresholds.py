@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.evaluations import check_engine
 from gradcheck.checks.context import Context
 from gradcheck.checks.implementations.undefined_derivatives import is_undefined
@@ -23,6 +22,7 @@ from gradcheck.checks.points.degenerate import degeneracy, is_finite
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem
 from gradcheck.language.random_streams import stream
 

@@ -16,7 +16,6 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import real_of
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
 from gradcheck.checks.derivation import explain
 from gradcheck.checks.failures.correction.edit_position import operands_of
@@ -31,6 +30,7 @@ from gradcheck.checks.result import Comparison, Diagnosis
 from gradcheck.checks.scope import Scope
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.expr.nodes import Call, Expr, Gradient, Name
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.expr.traverse import substitute

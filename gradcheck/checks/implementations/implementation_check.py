@@ -10,7 +10,6 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims import evaluations as of_engines
 from gradcheck.checks.claims import trials
 from gradcheck.checks.claims.evaluations import check_engine
@@ -33,6 +32,7 @@ from gradcheck.engines.implementation.binding import ancestors_of
 from gradcheck.errors import CodeNotAllowed, InvalidCase, UsageError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Implementation
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.trial_draws import is_general
 
 if TYPE_CHECKING:

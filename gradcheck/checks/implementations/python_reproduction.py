@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
 from gradcheck.checks.implementations.implementation_case import case_as_run
 from gradcheck.checks.implementations.implementation_check import engine_and_case
@@ -14,6 +13,7 @@ from gradcheck.checks.options import Engines, Options
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case, Implementation
+from gradcheck.language.claim_kind import ClaimKind
 
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine as Engine

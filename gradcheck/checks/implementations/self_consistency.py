@@ -14,7 +14,6 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
 from gradcheck.checks.implementations import behaviour
 from gradcheck.checks.implementations.code_diagnosis import diagnose_code
@@ -30,6 +29,7 @@ from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.base import Evaluation
 from gradcheck.facts import fact
 from gradcheck.language.case import Case
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.trial_draws import with_trials
 
 if TYPE_CHECKING:

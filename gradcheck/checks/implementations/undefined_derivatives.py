@@ -14,12 +14,12 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.context import Context
 from gradcheck.checks.result import Comparison
 from gradcheck.engines.define_by_run import DefineByRun
 from gradcheck.engines.double_precision import double_precision_backend, double_precision_problem
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.problem import Problem
 
 #: How many elements move, and the relative difference of two slopes.

@@ -11,7 +11,6 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.autograd.modes import quiet, using_default_dtype
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.evaluations import check_engine
 from gradcheck.checks.claims.formulas import check_general
 from gradcheck.checks.claims.operations import check_operations
@@ -36,6 +35,7 @@ from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import CaseResult
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, StatedTolerance
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.expr.printer import to_text
 from gradcheck.language.problem import Problem
 from gradcheck.language.trial_draws import trials

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Comparison, Failure
 from gradcheck.facts import Fact
 from gradcheck.language.case import Case, Claim, Step, Value
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.trial_draws import can_vary_in_trials, is_general, with_trials
 
 #: Errors that cannot be tried repeatedly.

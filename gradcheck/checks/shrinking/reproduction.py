@@ -9,7 +9,6 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.autograd.modes import quiet, using_default_dtype
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.implementations.python_reproduction import python_reproduction
 from gradcheck.checks.isolation.failure_capture import try_part
 from gradcheck.checks.isolation.time_limit import case_time_limit, deadline
@@ -31,6 +30,7 @@ from gradcheck.engines.tensor_class.problem_source import problem_source
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.case_writer import write
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.loader import load_text
 from gradcheck.language.problem import Problem
 from gradcheck.language.sampling import draw

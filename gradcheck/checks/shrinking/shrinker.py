@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from gradcheck.autograd.modes import quiet
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult
 from gradcheck.checks.shrinking.case_edits import count_numbers, count_operations
 from gradcheck.checks.shrinking.failure_signature import FailureSignature, causes_of, signature_of
@@ -25,6 +24,7 @@ from gradcheck.checks.shrinking.simplifications import (
 from gradcheck.errors import GradcheckError
 from gradcheck.language.case import Case
 from gradcheck.language.case_writer import write
+from gradcheck.language.claim_kind import ClaimKind
 
 #: Yields smaller cases by one step, those that gain most first.
 Simplification = Callable[[Case], Iterator[Case]]

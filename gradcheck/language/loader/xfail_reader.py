@@ -6,7 +6,8 @@ from calendar import monthrange
 from collections.abc import Iterator
 from typing import Any, get_args
 
-from gradcheck.language.case import XFAIL_CLAIMS, XFAIL_ERRORS, ExpectedFailure
+from gradcheck.language.case import XFAIL_ERRORS, ExpectedFailure
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.loader import model
 from gradcheck.language.loader.name_scope import NameScope
 from gradcheck.language.loader.yaml_document import Path
@@ -32,10 +33,10 @@ def expected_failure(scope: NameScope, said: model.Case) -> ExpectedFailure | No
 def _check(scope: NameScope, path: Path, name: str) -> None:
     """Report a name, such as `formula of b`, that no claim can have."""
     kind, of, tensor = name.partition(" of ")
-    if of and kind.replace(" ", "_") not in XFAIL_CLAIMS:
-        hint = did_you_mean(kind, XFAIL_CLAIMS, f"there are {', '.join(XFAIL_CLAIMS)}")
+    if of and kind.replace(" ", "_") not in tuple(ClaimKind):
+        hint = did_you_mean(kind, tuple(ClaimKind), f"there are {', '.join(ClaimKind)}")
         scope.add_error(f"no claim is called '{kind}'", path, hint)
-    elif of or name.replace(" ", "_") not in XFAIL_CLAIMS:
+    elif of or name.replace(" ", "_") not in tuple(ClaimKind):
         scope.check_reference(path, _TENSORS, "the tensor", tensor or name, scope.document.place(path))
 
 

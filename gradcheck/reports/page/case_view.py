@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.causes import GroupMember, case_members
 from gradcheck.reports.failed_case import STATUS_WORDS
 from gradcheck.reports.located_messages import remark_messages

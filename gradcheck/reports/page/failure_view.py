@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Comparison, Failure
 from gradcheck.errors import Place
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.causes import GroupMember
 from gradcheck.reports.findings import Finding, place_in_case
 from gradcheck.reports.page.heat_map import HeatMap, draw_heat_map

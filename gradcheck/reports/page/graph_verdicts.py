@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gradcheck.autograd.trace import ArraySummary, summarize
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.checks.tensor_summaries import TensorSummary, tensor_summaries
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.number_formats import format_error
 from gradcheck.reports.phrases.comparison_numbers import side_names
 from gradcheck.reports.phrases.comparison_text import headline, title

@@ -16,7 +16,6 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import quiet
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.result import Comparison
 from gradcheck.reports.number_formats import format_cell, format_error

@@ -16,8 +16,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from gradcheck import __version__
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import PROBLEM_STATUSES, CaseResult, CaseStatus, RunResult
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.causes import Causes, GroupMember, find_causes
 from gradcheck.reports.number_formats import format_error, format_number
 from gradcheck.reports.overview import member_place

@@ -7,7 +7,6 @@ import math
 import numpy as np
 
 from gradcheck.autograd import dtypes
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.tolerance import ulp
 from gradcheck.checks.result import MEANT, Comparison
 from gradcheck.reports.number_formats import format_error, format_pair

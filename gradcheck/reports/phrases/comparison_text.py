@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Comparison, Failure
 from gradcheck.facts import fact
 from gradcheck.language.case import Edit
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.findings import ENGINE_SEPARATOR
 from gradcheck.reports.phrases.comparison_numbers import side_names, trial_text, worst_element_text
 from gradcheck.reports.phrases.phrase_table import join_first, join_names, say

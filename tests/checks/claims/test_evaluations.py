@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from gradcheck.autograd.modes import quiet
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.evaluations import applies, check, compare_evaluations
 from gradcheck.checks.result import Comparison, Trial
 from gradcheck.engines.base import Evaluation, State
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 from tests.checks.build import context_of, point_of
 from tests.checks.conftest import Check
 

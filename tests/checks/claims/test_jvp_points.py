@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.jvp_points import JvpPoint
+from gradcheck.language.claim_kind import ClaimKind
 from tests.checks.build import point_of
 
 CHAIN = "{inputs: {x: [1.0, 2.0]}, graph: {y: x * 2, z: exp(y)}, backward: {z: [1, 1]}}"

@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from gradcheck.autograd.op import TABLE
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.options import Options
 from gradcheck.checks.result import RunResult
 from gradcheck.engines.torch import Torch, TorchHost
 from gradcheck.errors import UsageError
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports import render
 from gradcheck.reports.phrases import say
 from gradcheck.reports.phrases.comparison_text import cause_text

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.tangent_comparison import TangentComparison
 from gradcheck.checks.closeness.agreement import is_found_wrong
 from gradcheck.checks.closeness.tolerance import base

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.modes import quiet
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.compare import all_agree, compare, passed_comparison
 from gradcheck.checks.closeness.tolerance import Tolerance, base
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 
 SUBJECT = Subject(ClaimKind.GRADIENT, "x")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness import conditioning, rough_rounding
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.rough_rounding import is_beyond_rounding, rough_noise, sure_allowance
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.errors import GradcheckError
+from gradcheck.language.claim_kind import ClaimKind
 from tests.checks.conftest import Check, failed
 from tests.conftest import WithRules
 

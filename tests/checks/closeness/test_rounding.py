@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd.op import TABLE
-from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, failed
 from tests.conftest import WithRules

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.failures.disagreement import Disagreement, disagreement_of
 from gradcheck.checks.result import Comparison, Subject
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 from tests.checks.conftest import Check, those
 
 ATTENTION = """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gradcheck.autograd.op import TABLE
-from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.phrases.comparison_text import cause_text
 from tests.checks.conftest import Check
 from tests.conftest import WithRules

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.agreement import Allowance, Answer
 from gradcheck.checks.failures.one_sided_derivatives import classify_at_kink
 from gradcheck.checks.result import Subject

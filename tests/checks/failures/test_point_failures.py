@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.point_failures import PointFailures, diagnose
 from gradcheck.checks.points.point import Point
@@ -10,6 +9,7 @@ from gradcheck.checks.result import Cause, Subject, Trial
 from gradcheck.engines.core import Core
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 from tests.checks.build import context_of
 
 TRIAL = Trial(1, 0, {"n": 3})

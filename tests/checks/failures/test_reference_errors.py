@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import torch
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.failures.reference_errors import fail_repeated_errors
 from gradcheck.checks.result import Subject, Trial
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, TorchWith, failed, those
 

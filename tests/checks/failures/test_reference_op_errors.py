@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.failures.reference_op_errors import ReferenceOpErrors
 from gradcheck.checks.options import Engines
 from gradcheck.checks.points.point import Point
@@ -13,6 +12,7 @@ from gradcheck.checks.result import Comparison, Subject
 from gradcheck.engines.core import Core
 from gradcheck.engines.torch import Torch
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.sampling import draw
 from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, failed, those

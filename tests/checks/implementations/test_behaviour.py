@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import torch
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.scheduling.run import run
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.testing import check_function
 from tests.engines.implementation import functions
 from tests.engines.implementation.build import AFFINE, TANH, with_code

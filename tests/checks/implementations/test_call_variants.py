@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.scheduling.run import run
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.phrases.implementation_phrases import MANNERS
 from tests.engines.implementation import functions
 from tests.engines.implementation.build import TANH, with_code

@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.scheduling.run import run
+from gradcheck.language.claim_kind import ClaimKind
 from tests.engines.implementation import functions
 from tests.engines.implementation.build import TANH, with_code
 

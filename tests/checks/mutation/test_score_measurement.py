@@ -12,7 +12,6 @@ from gradcheck.autograd.modes import quiet
 from gradcheck.autograd.op import TABLE
 from gradcheck.autograd.sweep import Pull
 from gradcheck.autograd.tensor import Tensor
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.closeness.compare import compare
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.mutation.core_mutations import (
@@ -43,6 +42,7 @@ from gradcheck.checks.result import CaseResult, Subject
 from gradcheck.engines.core import Core
 from gradcheck.facts import fact
 from gradcheck.language.case import Case, StatedTolerance
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.loader import load
 from gradcheck.language.sampling import draw

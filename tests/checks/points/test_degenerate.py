@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.points.degenerate import are_sizes_informative, degeneracy
 from gradcheck.checks.result import Subject
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.phrases import say
 from tests.checks.build import context_of, point_of
 from tests.checks.conftest import Check

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Cause, Comparison, Diagnosis, Failure, Subject, Trial
 from gradcheck.checks.shrinking.failure_signature import (
     FailureSignature,
@@ -18,6 +17,7 @@ from gradcheck.checks.shrinking.failure_signature import (
     without_other_claims,
 )
 from gradcheck.facts import Fact, fact
+from gradcheck.language.claim_kind import ClaimKind
 from tests.checks.conftest import Check
 from tests.conftest import WithRules
 from tests.from_text import case_of

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from gradcheck.autograd import ops
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.options import QUICK, THOROUGH
 from gradcheck.checks.result import CaseResult, Reproduction, Subject
 from gradcheck.checks.scheduling.run import run
@@ -20,6 +19,7 @@ from gradcheck.checks.shrinking.case_edits import count_operations
 from gradcheck.checks.shrinking.failure_signature import signature_of
 from gradcheck.checks.shrinking.reproduction import snippet
 from gradcheck.engines.resolve import resolve_engine
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.loader import load_text
 from tests.checks.shrinking.build import pinned
 from tests.conftest import WithRules

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import CaseResult, Subject
 from gradcheck.checks.shrinking.failure_signature import FailureSignature
 from gradcheck.checks.shrinking.shrinker import CandidateBudget, Shrinker
 from gradcheck.language.case import Case
+from gradcheck.language.claim_kind import ClaimKind
 from tests.checks.shrinking.build import entries, pinned, shapes
 from tests.from_text import case_of
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.result import Trial
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.phrases.comparison_numbers import side_names, tolerance_text, trial_text, worst_element_text
 from gradcheck.reports.phrases.comparison_text import (
     cause_text,

@@ -15,10 +15,10 @@ from typing import Any
 import pytest
 
 from gradcheck import run
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.mutation.core_mutations import RULE_MUTATIONS, SWEEP_MUTATIONS
 from gradcheck.checks.options import ShrinkEffort
 from gradcheck.checks.result import RunResult
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports import render
 from gradcheck.reports.findings import findings
 from gradcheck.reports.phrases import PHRASES

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.correction.derived_formulas import DerivedFormulas
@@ -26,6 +25,7 @@ from gradcheck.checks.failures.wrong_steps import claims_at, is_right_everywhere
 from gradcheck.checks.result import MEANT, Cause, Comparison
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.language.expr.nodes import Name
 from gradcheck.language.expr.parser import parse
 from gradcheck.language.expr.printer import to_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.language.claim_kind import ClaimKind
 
 
 def test_kinds_are_the_words_of_the_json() -> None:
