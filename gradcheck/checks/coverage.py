@@ -93,7 +93,6 @@ def _note_op(found: Coverage, names: dict[str, Any]) -> None:
 
 
 def _note_core_rule(found: Coverage, names: dict[str, Any]) -> None:
-    """Record a gradient rule that the core used."""
     op, position = names["op"], names["position"]
     found.ops.add(op.name)
     if position < len(op.rules) and op.rules[position] is not None:

@@ -116,8 +116,6 @@ def _last_pass(case: Case, evaluation: Evaluation) -> int | None:
 
 
 class _Explainer:
-    """Derives the formulas of one backward pass."""
-
     def __init__(self, own: Point, step: int, expand: bool | None) -> None:
         self.case, self.expand = own.problem.case, expand
         passes = BackwardPoints.of(own, step)

@@ -112,7 +112,6 @@ def _has_tensor(args: tuple[Any, ...]) -> bool:
 
 
 def _differentiable_results(op: Op, dtype: str, is_right: Callable[[Tensor, list[Tensor]], bool]) -> Iterator[Tensor]:
-    """Yield results of the op's samples that are differentiable."""
     chosen = dtypes.BY_NAME[dtype]
     for text in calls_of(op):
         host = _LeafDrawing(text, chosen)
@@ -132,7 +131,6 @@ def _has_gradient(root: Tensor, leaves: list[Tensor]) -> bool:
 
 
 def _has_second_gradient(root: Tensor, leaves: list[Tensor]) -> bool:
-    """Return whether the root can be differentiated twice."""
     seed = Tensor(random_direction(root.data, stream(0, "cotangent")), requires_grad=True)
     first = [g for g in grad([root], leaves, [seed], create_graph=True, retain_graph=True) if g is not None]
     if not all(isinstance(g, Tensor) for g in first):  # the rule is not written in ops

@@ -127,7 +127,6 @@ def _explain(context: Context) -> None:
 
 
 def _run_stages(case: Case, options: Options, engines: Engines) -> Context:
-    """Run all stages in order."""
     context = Context.of(case, options, engines)
     context.errors = tuple(unexpected_errors(context.case, context.points.own.evaluations()))
     for stage in STAGES:

@@ -37,7 +37,6 @@ def fast_replace(known: Made, **fields: Any) -> Made:
 
 
 def _made(kind: type[Made], fields: dict[str, Any]) -> Made:
-    """Return an object of a dataclass without slots, with these fields."""
     made = object.__new__(kind)
     object.__setattr__(made, "__dict__", fields)
     return made

@@ -38,9 +38,7 @@ def pass_alone(problem: Problem, step: int) -> Problem:
         inputs |= {name: array for name, array in changed.items() if name in inputs}
         constants |= {name: array for name, array in changed.items() if name in constants}
     only = Step("backward", roots=problem.case.steps[step].roots)
-    case = replace(
-        problem.case, steps=(only,), values={}, expected={}, formulas={}, wrong_formulas={}, let={}, checks=()
-    )
+    case = replace(problem.case.without_claims(), steps=(only,))
     return replace(problem, case=case, inputs=inputs, constants=constants, seeds=(problem.seeds[step],), forwards=({},))
 
 

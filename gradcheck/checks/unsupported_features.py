@@ -31,7 +31,6 @@ def unsupported_features(result: RunResult) -> list[UnsupportedFeatures]:
 
 
 def _cases_by_engine(result: RunResult) -> Counter[str]:
-    """Return how many cases each engine took part in."""
     counts: Counter[str] = Counter()
     for case in result.cases:
         counts.update({name for comparison in case.comparisons for name in (comparison.engine, comparison.reference)})

@@ -40,7 +40,6 @@ def _unsettled(found: CaseResult) -> list[Comparison]:
 
 
 def _holding_claims(found: CaseResult, case: Case, only: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names in `only` of which no claim fails."""
     raised = {error.kind for error in found.errors}
     names = (name for name in only if name not in raised)
     return tuple(name for name in names if not any(_is_called(name, c, case) for c in _unsettled(found)))

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from gradcheck.checks.result import CaseResult, Comparison
 from gradcheck.facts import Fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.number_formats import format_error, format_number
 from gradcheck.reports.phrases import say
 from gradcheck.reports.phrases.comparison_numbers import side_names

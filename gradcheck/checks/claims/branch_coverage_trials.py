@@ -19,7 +19,7 @@ from gradcheck.checks.branches.side_conditions import side_condition
 from gradcheck.checks.claims.certificates import proved_formulas
 from gradcheck.checks.context import Context
 from gradcheck.checks.points.admissible import is_informative, rejection_reason
-from gradcheck.checks.points.degenerate import is_finite
+from gradcheck.checks.points.degenerate import is_usable
 from gradcheck.checks.points.point import Point
 from gradcheck.facts import Fact, fact
 from gradcheck.language.array_structures import DISTINCT_STRUCTURES, STRUCTURES, Structure
@@ -80,7 +80,6 @@ class BranchCoverageTrials:
         return [fact("branch_not_visited", owner=site.owner, op=site.op, where=where) for site, where in unvisited]
 
     def _unreached_goals(self, coverage: BranchCoverage) -> Iterator[Goal]:
-        """Yield the sides that a search does not reach."""
         for goal in coverage.missing_goals():
             for problem in chain(
                 coverage.reach(*goal),
@@ -153,7 +152,7 @@ class BranchCoverageTrials:
             point = self.points.point_of_sizes(
                 sizes if attempt % 4 == 1 else small, self._count + 1, attempt, structure
             )
-            if point is None or rejection_reason(point) or not is_finite(point):
+            if not is_usable(point):
                 continue
             met = coverage.sides_at(point) if left else {}
             now = [(site, side) for site, side in left if side not in met.get(site, ())]
@@ -172,7 +171,6 @@ class BranchCoverageTrials:
 
 
 def _draws() -> Iterator[tuple[Structure | None, int]]:
-    """Yield structures and attempts whose numbers are ordinary ones."""
     yield from ((structure, 1) for structure in STRUCTURES)
     yield from ((structure, 3) for structure in _PAIRED)
     yield from ((None, 2 * number + 1) for number in range(_PLAIN))

@@ -188,7 +188,6 @@ def _who_is_off(context: Context, c: Comparison) -> str:
 
 
 def _is_looser(case: Case, tensor: str, run: StatedTolerance | None) -> bool:
-    """Return whether the tolerance is looser than the dtype's own."""
     dtype = dtypes.BY_NAME[case.dtype]
     allowed, own = claim_tolerance(case.tolerance, tensor, dtype, run), base(dtype)
     return allowed.rtol > own.rtol or allowed.atol > own.atol
@@ -227,7 +226,6 @@ def _fixed_in_proof(proved: Sequence[tuple[Proof, Problem]]) -> dict[str, Any]:
 
 
 def _certificate(proved: Sequence[tuple[Proof, Problem]]) -> Mapping[str, Any]:
-    """Return the certificate for the JSON report."""
     sizes = [dict(problem.sizes) for _, problem in proved]
     return {
         "method": "exact",

@@ -102,7 +102,6 @@ class ChoiceTrials:
             branches.mark_seen(sizes)
 
     def _at(self, sizes: Mapping[str, int], attempt: int) -> Point | None:
-        """Return a point of ordinary numbers at these sizes."""
         return self.points.point_of_sizes(sizes, self._count + 1, attempt)
 
     def _is_informative_at(self, point: Point | None) -> bool:

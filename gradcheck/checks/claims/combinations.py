@@ -10,12 +10,11 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.context import Context
-from gradcheck.checks.points.admissible import rejection_reason
-from gradcheck.checks.points.degenerate import degeneracy, is_finite
-from gradcheck.checks.points.point import Point
+from gradcheck.checks.points.degenerate import degeneracy, is_usable
 from gradcheck.checks.result import Comparison
 from gradcheck.language.case import Claim
 from gradcheck.language.claim_kind import ClaimKind
+from gradcheck.language.problem import Problem
 from gradcheck.language.trial_draws import is_general, mentions_root_gradient
 
 
@@ -51,17 +50,13 @@ def _is_unproved(context: Context, name: str, claim: Claim) -> bool:
     return any(c.has_note("not_proved") for c in of_it) and not any(c.is_failing for c in of_it)
 
 
-def _check_at(context: Context, problem: object, name: str, claim: Claim) -> Comparison | None:
+def _check_at(context: Context, problem: Problem, name: str, claim: Claim) -> Comparison | None:
     """Check the formula there; None if the point or failure says nothing."""
     points = context.points
     number = 1 + max((point.trial.number for point in points.other_points if point.trial), default=0)
-    point: Point = points.branch_point(problem, number)  # type: ignore[arg-type]
+    point = points.branch_point(problem, number)
     moved = point.problem.draw_settings.variation.incoming
-    if (
-        rejection_reason(point)
-        or not is_finite(point)
-        or (moved and not mentions_root_gradient(context.case, claim.expr))
-    ):
+    if not is_usable(point) or (moved and not mentions_root_gradient(context.case, claim.expr)):
         return None
     found = check_formula(StepClaims(point, point.last_step, context.options.tolerance), name, claim)
     if found.status != "failed" or degeneracy(point, [found]) is not None:

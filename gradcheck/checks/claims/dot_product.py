@@ -99,7 +99,6 @@ def _product(pairs: Iterable[tuple[np.ndarray | None, np.ndarray]]) -> _Product:
 
 
 def _explain_failure(failed: Comparison, forward: JvpPoint, gradients: Arrays) -> Comparison:
-    """Return the failure with rounding, kinks and the wrong side applied."""
     allowed, explained = _rounding_allowances(forward, gradients)
     if failed.max_abs is not None and failed.max_abs <= allowed:
         return failed.without_numbers("passed").with_notes(fact("within_rounding", beyond=failed.max_abs))
@@ -139,7 +138,6 @@ def _rounding_allowances(forward: JvpPoint, gradients: Arrays) -> tuple[float, f
 
 
 def _verdict(failed: Comparison, forward: JvpPoint) -> Fact | None:
-    """Return which of the two modes the numeric oracle confirms."""
     known = forward.oracle_tangents
     if not known:
         return None

@@ -38,7 +38,6 @@ def element_condition(seen: Sequence[PointElements]) -> Fact | None:
 def _holds_exactly(
     holds: Callable[[np.ndarray], np.ndarray], arrays: list[np.ndarray], chosen: list[np.ndarray]
 ) -> bool:
-    """Return whether the condition selects exactly these elements."""
     pairs = list(zip(arrays, chosen, strict=True))
     return all(a.shape == mask.shape and np.array_equal(holds(a), mask) for a, mask in pairs)
 
@@ -52,7 +51,6 @@ def _holds_at_some(
 
 
 def _thresholds(arrays: list[np.ndarray], chosen: list[np.ndarray]) -> Iterator[str]:
-    """Yield the thresholds beyond which the elements lie."""
     if any(a.shape != mask.shape for a, mask in zip(arrays, chosen, strict=True)):
         return
     numbers = np.concatenate([a.ravel() for a in arrays])

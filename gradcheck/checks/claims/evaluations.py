@@ -70,7 +70,6 @@ def compare_evaluations(
 
 
 def _common_arrays(mine: State, theirs: State) -> list[Pair]:
-    """Return each pair of arrays that both states have, unless identical."""
     return [
         (array, other)
         for got, want in ((mine.values, theirs.values), (mine.gradients, theirs.gradients))

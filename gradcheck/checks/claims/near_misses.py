@@ -15,8 +15,7 @@ from gradcheck.autograd.dtypes import HALVES
 from gradcheck.checks.claims.formulas import difference_of, formula_allowance
 from gradcheck.checks.closeness.rough_rounding import sure_allowance
 from gradcheck.checks.context import Context
-from gradcheck.checks.points.admissible import rejection_reason
-from gradcheck.checks.points.degenerate import is_finite
+from gradcheck.checks.points.degenerate import is_usable
 from gradcheck.checks.points.point import Point
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
@@ -50,7 +49,7 @@ def _points_of_large_numbers(context: Context) -> list[Point]:
     """Return points where `cos(1e-7 * x)` differs more from 1."""
     sizes = context.points.own.problem.sizes
     made = [context.points.point_of_sizes(sizes, _UNKEPT, attempt, "huge") for attempt in (1, 3)]
-    return [point for point in made if point is not None and not rejection_reason(point) and is_finite(point)]
+    return list(filter(is_usable, made))
 
 
 def _in_double_precision(context: Context, name: str, claim: Claim) -> Fact | None:

@@ -162,12 +162,10 @@ class _OpJvp:
 
     @property
     def _unit(self) -> float:
-        """The coarsest rounding unit."""
         flat = arrays(self.application.args, self.application.kwargs)
         return max(epsilon(self.point.problem.dtype), *(epsilon(array.dtype) for array in flat))
 
     def _allowance(self, number: str) -> np.ndarray | None:
-        """Return what rounding explains of one output's tangent."""
         return self._allowances.get(number)
 
     @cached_property
@@ -184,7 +182,6 @@ class _OpJvp:
         return dict(zip(numbers, allowances(run, precise, self._unit, self.point.problem.seed), strict=True))
 
     def _precise(self, number: str) -> np.ndarray | None:
-        """Return the reference's tangent in double precision, for lower ones."""
         reference = self.point.engines.reference
         if not is_low_precision(self._unit) or not isinstance(reference, DefineByRun):
             return None

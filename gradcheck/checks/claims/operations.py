@@ -136,7 +136,6 @@ class _OpComparison:
         return self.point.engines.reference
 
     def subject(self, owner: str) -> Subject:
-        """Return the subject for the graph entry of the op."""
         return engine_subject(self.point, ClaimKind.NODE, owner, self.engine)
 
     def tolerance(self, dtype: np.dtype) -> Tolerance:
@@ -211,7 +210,6 @@ class _OpComparison:
         yield Comparison(self.subject(application.owner), status, mismatch=text, **lack)
 
     def _recheck_with_rounding(self, failed: Comparison, operation: Operation, index: int) -> Comparison:
-        """Compare a failed gradient again, allowing what rounding explains."""
         application, incoming = operation.application, operation.cotangents
         flat = list(arrays(application.args, application.kwargs))
         dtype = self.point.problem.dtype
@@ -257,7 +255,6 @@ def raised_dtype(name: str) -> np.dtype:
 
 
 def _gradient_of_op(operation: Operation, index: int, mismatch: Fact | None) -> Fact:
-    """Return the fact that names the wrong gradient of the op."""
     application, ones = operation.application, is_of_ones(operation)
     number = gradient_positions(application)[index] + 1
     return fact("gradient_of_op", op=application.op.name, number=number, mismatch=mismatch, ones=ones)

@@ -107,7 +107,6 @@ def unexpected_errors(case: Case, evaluations: Mapping[str, Evaluation]) -> Iter
 
 
 def _unexpected_steps(case: Case, evaluation: Evaluation) -> Iterator[tuple[int, Failure]]:
-    """Yield each step, and its failure, that differs from the case."""
     if not evaluation.states and evaluation.error:
         yield from _broken_forward(case, evaluation, evaluation.error)
         return

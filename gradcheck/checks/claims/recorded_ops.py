@@ -62,7 +62,6 @@ def compare_recorded(point: Point, engine: Engine, run: StatedTolerance | None) 
 def _agree(
     both: Sequence[tuple[list[np.ndarray], list[np.ndarray]]], point: Point, run: StatedTolerance | None
 ) -> bool:
-    """Return whether all gradients of both engines agree, call by call."""
     if any(len(one) != len(another) for one, another in both):
         return False
     stated = point.problem.case.engine_tolerance
@@ -82,7 +81,6 @@ def _is_comparable(mine: RecordedCall, theirs: RecordedCall, engines: tuple[Defi
 
 
 def _same_numbers(mine: RecordedCall, theirs: RecordedCall, engines: tuple[DefineByRun, DefineByRun]) -> bool:
-    """Return whether both calls had bitwise equal arguments."""
     found = [
         [
             engine.array(value).tobytes()

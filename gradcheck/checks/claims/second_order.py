@@ -83,7 +83,6 @@ class _ReferenceSecondOrder:
         self.want = reference.second_order(problem, step, self.probes)
 
     def path(self) -> _ProbePath:
-        """Return the reference's first gradients along the probes."""
         return _ProbePath(self.reference, self.problem, self.step, self.probes)
 
     def oracle(self, name: str) -> Answer | None:
@@ -103,7 +102,6 @@ class _ReferenceSecondOrder:
         return {name: Answer("differences", values[name], bars[name].real, independent=True) for name in values}
 
     def allowance(self, name: str) -> np.ndarray | None:
-        """Return what rounding explains; None if unknown."""
         return self._allowances.get(name)
 
     @cached_property
@@ -118,7 +116,6 @@ class _ReferenceSecondOrder:
 
 
 def _leaves(problem: Problem, step: int) -> dict[str, np.ndarray]:
-    """Return the inputs as they are when this step begins."""
     arrays = dict(problem.inputs)
     for changed in problem.forwards[:step]:
         arrays |= {name: array for name, array in changed.items() if name in arrays}
@@ -157,7 +154,6 @@ class _ProbePath:
 
 
 def _first_gradients(tape: DefineByRun, problem: Problem, step: int, leaves: Mapping[str, np.ndarray]) -> Gradients:
-    """Return the first gradients at these inputs."""
     steps = problem.case.steps
     alone = replace(problem.case, steps=(steps[step],))
     moved = replace(

@@ -61,7 +61,6 @@ def _check_steps(context: Context) -> Iterator[Comparison]:
 
 
 def _has_state(evaluation: Evaluation, index: int) -> bool:
-    """Return whether the engine reached and supports the step."""
     able = evaluation.error is None or evaluation.error.kind != "unsupported"
     return able and index < len(evaluation.states)
 
@@ -243,7 +242,6 @@ def _slacks(
 
 
 def _evaluate_identity(claims: StepClaims, claim: Claim, slacks: list[np.ndarray | None] | None = None) -> Comparison:
-    """Evaluate an identity with these allowances for each `==`."""
     subject = claims.subject(ClaimKind.CHECK, "", claim.place, formula=claim.text)
     compared: list[Comparison] = []
 

@@ -17,7 +17,7 @@ from gradcheck.checks.claims.undefined_formulas import is_undefined, is_unstable
 from gradcheck.checks.claims.wrong_formulas import WrongFormula, is_all_nan_or_empty, try_to_refute
 from gradcheck.checks.context import Context
 from gradcheck.checks.points.admissible import is_informative, rejection_reason
-from gradcheck.checks.points.degenerate import are_sizes_informative, degeneracy, is_finite, point_in_domain
+from gradcheck.checks.points.degenerate import are_sizes_informative, degeneracy, is_finite, is_usable, point_in_domain
 from gradcheck.checks.points.free_sizes import unvaried_sizes
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
@@ -136,7 +136,6 @@ class _OtherPoints:
         return outside[0].problem.sizes if is_outside else None
 
     def _try_in_domain(self, sizes: Mapping[str, int]) -> bool:
-        """Run a trial of numbers in the graph's domain."""
         return self._compare_and_keep(
             point_in_domain(self.points, sizes, self.count + 1), self._compare_all, of_trials=True
         )
@@ -162,7 +161,6 @@ class _OtherPoints:
         return [c for e in listed for c in check_engine(point, point.evaluation(e), self.run_tolerance)]
 
     def _compare_all(self, point: Point) -> list[Comparison]:
-        """Compare engines, formulas and checks with the reference."""
         found = self._compare_engines(point)
         for index, step in enumerate(self.case.steps):
             claims = StepClaims(point, index, self.run_tolerance) if step.checks else None
@@ -175,7 +173,7 @@ class _OtherPoints:
         self, point: Point | None, look: Callable[[Point], list[Comparison]], of_trials: bool = False
     ) -> bool:
         """Compare at a point and keep it; return whether it is usable."""
-        if point is None or rejection_reason(point) or not is_finite(point):
+        if not is_usable(point):
             return False
         before = [one.refutation for one in self.wrong]
         found = look(point)
@@ -196,7 +194,6 @@ class _OtherPoints:
         return c.is_failing and not is_undefined(c) and is_unstable(self.context, c)
 
     def _try_choices(self) -> int:
-        """Run trials for other choices among sizes and drawn integers."""
         from gradcheck.checks.claims.choice_coverage_trials import (
             ChoiceTrials,
         )  # not needed without general claims

@@ -80,7 +80,6 @@ def _differing_elements(c: Comparison) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 def _is_defined_somewhere(listed: Sequence[Comparison]) -> bool:
-    """Return whether some element is defined at the case's own numbers."""
     own = [c for c in listed if c.trial is None]
     return any(not c.is_failing or c.mismatched < c.elements for c in own)
 
@@ -98,7 +97,6 @@ def _pass_with_note(context: Context, key: _Key, listed: Sequence[Comparison]) -
 
 
 def _undefined_region(context: Context, undefined: Sequence[Comparison], listed: Sequence[Comparison]) -> Fact:
-    """Return the fact that says where the formula is undefined."""
     shown = next((c for c in undefined if c.trial is None), undefined[0])
     points = [(context.points.at(c.trial), _mask(c)) for c in undefined]
     passed = [(context.points.at(c.trial), None) for c in listed if c.status == "passed"]

@@ -104,7 +104,6 @@ def _names(answers: Sequence[Answer]) -> tuple[str | Fact, ...]:
 
 
 def _closeness(answers: Sequence[Answer]) -> float:
-    """Return the largest relative difference from the first answer."""
     base = np.abs(answers[0].values)
     with np.errstate(all="ignore"):
         relative = [np.abs(one.values - answers[0].values) / base for one in answers[1:]]

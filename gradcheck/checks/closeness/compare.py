@@ -116,7 +116,6 @@ def dtype_name(dtype: np.dtype) -> str:
 
 
 def _compare_missing(got: np.ndarray | None, want: np.ndarray | None, subject: Subject) -> Comparison:
-    """Compare two gradients of which at least one is None."""
     present = want if got is None else got
     if present is None:
         return subject.passed()
@@ -162,7 +161,6 @@ def _compare_unlike(got: np.ndarray, want: np.ndarray, subject: Subject) -> Comp
 def _examine(
     got: np.ndarray, want: np.ndarray, tolerance: Tolerance, subject: Subject, slack: np.ndarray | None
 ) -> Comparison:
-    """Compare with all statistics."""
     known = (want.shape, dtype_name(want.dtype), want.size)
     if not want.size:
         return Comparison(subject, "passed", *known)

@@ -138,7 +138,6 @@ def _noise(fine: np.ndarray | None, coarse: np.ndarray | None, larger: float, no
 
 
 def _spread(moves: np.ndarray) -> np.ndarray:
-    """Return how far draws lie apart."""
     return np.asarray(np.abs(moves - moves.mean(axis=0)).max(axis=0))
 
 
@@ -295,7 +294,6 @@ def _arrays_at_keys(evaluation: Evaluation, keys: Iterable[Key]) -> list[np.ndar
 
 
 def _units(problem: Problem) -> Iterable[float]:
-    """Yield the rounding units of dtypes named in the graph."""
     for claim in problem.case.graph.values():
         for node in claim.expr.walk():
             if isinstance(node, Dtype):

@@ -105,7 +105,6 @@ def _vanishes(result: Any, enlarged: Any) -> np.ndarray:
 
 
 def _out_of_range(name: str, args: tuple[Any, ...], result: Any) -> np.ndarray | None:
-    """Return where a result of finite arguments overflows or underflows."""
     if name in _POLES or not dtypes.is_differentiable(result.dtype):
         return None
     numbers = [wide(np.asarray(a)) for a in args if isinstance(a, (np.ndarray, np.generic, int, float, complex))]

@@ -144,7 +144,6 @@ def _cost(engine: Engine, beside: Sequence[Engine], properties: Sequence[Propert
 
 
 def _status_by_op(results: RunResult, is_pass_wrong: bool) -> dict[str, ConformanceStatus]:
-    """Return the worst status among each op's cases."""
     worst: dict[str, ConformanceStatus] = {}
     for case in results.cases:
         (op,) = case.tags

@@ -46,11 +46,9 @@ class _OpCall:
     detached: tuple[np.ndarray, ...] = ()
 
     def wants_gradient(self, array: np.ndarray) -> bool:
-        """Return whether an array among the arguments gets a gradient."""
         return dtypes.is_differentiable(array.dtype) and not any(array is other for other in self.detached)
 
     def apply_to(self, change: Callable[[np.ndarray], Any]) -> Any:
-        """Return the op's result with each array changed."""
         kwargs = {name: convert(value, np.ndarray, change) for name, value in self.kwargs.items()}
         return self.op(*convert(self.args, np.ndarray, change), **kwargs)
 
@@ -162,7 +160,6 @@ def _is_finite(result: Any) -> bool:
 
 
 def _call_expression(applied: _OpCall, named: Callable[[np.ndarray], Expr]) -> Call:
-    """Return the call as an expression, with names for its arrays."""
 
     def expr_of(value: Any) -> Expr:
         if isinstance(value, np.ndarray):
@@ -176,7 +173,6 @@ def _call_expression(applied: _OpCall, named: Callable[[np.ndarray], Expr]) -> C
 
 
 def _roots(applied: _OpCall, generator: np.random.Generator) -> dict[str, Value | None]:
-    """Return random cotangents of each differentiable part of the result."""
     result = applied.apply_to(lambda array: Tensor(array, requires_grad=applied.wants_gradient(array)))
     return {
         name: Value(generator.standard_normal(part.shape))

@@ -179,7 +179,6 @@ def _evaluated(engine: Engine, problem: Problem) -> Evaluation:
 
 
 def _in_engine_dtype(engine: Engine, problem: Problem) -> Problem:
-    """Return the problem in the dtype in which the engine computes."""
     name = own_dtype(engine) or "float64"
     if name == problem.case.dtype:
         return problem
@@ -199,7 +198,6 @@ def _error_fact(error: TensorError) -> Fact:
 def _gradient(
     engine: Engine, actions: list[_Action], graph: Mapping[str, str | Expr] = _SQUARES, x: np.ndarray = _X
 ) -> np.ndarray:
-    """Return the gradient of x after these actions."""
     found = _evaluated(engine, _problem(graph, actions, x.copy())).states[-1].gradients.get("x")
     if found is None:
         raise _PropertyFailure(fact("no_gradient_arrives", tensor="x"))

@@ -10,8 +10,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.checks.context import Context
-from gradcheck.checks.points.admissible import rejection_reason
-from gradcheck.checks.points.degenerate import is_finite
+from gradcheck.checks.points.degenerate import is_usable
 from gradcheck.checks.points.point import Point
 from gradcheck.language.case import Step
 from gradcheck.language.problem import Problem
@@ -79,7 +78,7 @@ def _empty_variants(context: Context) -> Iterator[CallVariant]:
     free = [word for word in own.sizes if word not in context.points.fixed_sizes and stated.get(word, (0, 0))[0] == 0]
     for number, word in enumerate(free[:_MOST_INPUTS]):
         point = context.points.point_of_sizes({**own.sizes, word: 0}, _EMPTY + number, 1)
-        if point is not None and not rejection_reason(point) and is_finite(point):
+        if is_usable(point):
             yield CallVariant("empty", point.problem, PLAIN_CALL, may_refuse=True, detail=word)
 
 
@@ -96,7 +95,7 @@ def _scalar_variants(context: Context) -> Iterator[CallVariant]:
     inputs, constants = ({n: a.ravel()[:1].reshape(()) for n, a in t.items()} for t in (own.inputs, own.constants))
     alone = {n: None if g is None else g.ravel()[:1].reshape(()) for n, g in seeds.items()}
     point = Point(replace(own, inputs=inputs, constants=constants, seeds=(alone,)), context.engines)
-    if not rejection_reason(point) and is_finite(point):
+    if is_usable(point):
         yield CallVariant("no_dimensions", point.problem, PLAIN_CALL, may_refuse=True)
 
 
@@ -115,7 +114,6 @@ def _scaled(array: np.ndarray, factor: float | np.ndarray) -> np.ndarray:
 
 
 def _moved(problem: Problem) -> Problem:
-    """Return the problem with other numbers."""
     generator = stream(problem.seed, "in between")
     moved = {name: _scaled(array, generator.uniform(0.5, 0.9, array.shape)) for name, array in problem.inputs.items()}
     return replace(problem, inputs=moved)
@@ -135,7 +133,6 @@ def _subsets(problem: Problem) -> Iterator[CallVariant]:
 
 
 def _with_gradients(problem: Problem, names: list[str]) -> Problem:
-    """Return the problem where only these inputs get a gradient."""
     case = problem.case
     others = {name: value for name, value in case.inputs.items() if name not in names}
     kept = {name: value for name, value in case.inputs.items() if name in names}
@@ -177,5 +174,4 @@ def _first_row(array: np.ndarray) -> np.ndarray:
 
 
 def _rows_alike(problem: Problem) -> Problem:
-    """Return the problem with equal rows of inputs."""
     return replace(problem, inputs={name: _first_row(array) for name, array in problem.inputs.items()})

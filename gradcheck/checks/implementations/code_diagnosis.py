@@ -91,7 +91,6 @@ def _find_mistakes(
 
 
 def _diagnose_precision(engine: CodeEngine, seen: EvidenceAtPoints) -> tuple[Diagnosis, ...]:
-    """Return whether a less precise dtype explains the error."""
     if not engine.code.is_torch or not seen or not (name := engine.less_precision(seen[0][0].problem)):
         return ()
     rtol = base(dtypes.BY_NAME[name]).rtol
@@ -139,7 +138,6 @@ def _evidence_at_other_sizes(context: Context, engine: CodeEngine, c: Comparison
 
 
 def _evidence(context: Context, engine: CodeEngine, c: Comparison) -> Iterator[tuple[Point, Evidence]]:
-    """Yield evidence at the point of failure and near it."""
     own = context.points.at(c.trial)
     for number in range(_POINTS):
         point = context.points.nearby_point(own, number)

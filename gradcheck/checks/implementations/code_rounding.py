@@ -86,7 +86,6 @@ class CodeRounding:
 
 
 def _is_less_precise(point: Point, engine: CodeEngine) -> bool:
-    """Return whether the code computes in less precision than the dtype."""
     if engine.code.is_torch:
         return bool(engine.less_precision(point.problem))
     generator = stream(point.problem.seed, "precision")
@@ -142,7 +141,6 @@ def _noise(point: Point, engine: CodeEngine) -> dict[TensorKey, np.ndarray]:
 
 
 def _spread(draws: np.ndarray) -> np.ndarray:
-    """Return how far the draws lie apart."""
     with np.errstate(all="ignore"):
         spread = np.asarray(np.max(np.abs(draws - draws.mean(axis=0)), axis=0))
     finite = spread[np.isfinite(spread)]

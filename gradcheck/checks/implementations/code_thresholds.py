@@ -17,8 +17,7 @@ from gradcheck.autograd import dtypes
 from gradcheck.checks.claims.evaluations import check_engine
 from gradcheck.checks.context import Context
 from gradcheck.checks.implementations.undefined_derivatives import is_undefined
-from gradcheck.checks.points.admissible import rejection_reason
-from gradcheck.checks.points.degenerate import degeneracy, is_finite
+from gradcheck.checks.points.degenerate import degeneracy, is_usable
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import fact
@@ -57,7 +56,7 @@ def check(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
 def overflow(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
     """Check gradients where exponentials overflow but the entry is defined."""
     point = context.points.point_of_sizes(context.points.own.problem.sizes, _OVERFLOW_TRIAL, 1, "far")
-    if point is None or rejection_reason(point) or not is_finite(point):
+    if not is_usable(point):
         return
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of what overflows
@@ -74,7 +73,7 @@ def overflow(context: Context, engine: CodeEngine) -> Iterator[Comparison]:
 
 
 def _check_at(context: Context, engine: CodeEngine, point: Point | None) -> Iterator[Comparison]:
-    if point is None or rejection_reason(point) or not is_finite(point):
+    if not is_usable(point):
         return
     found = check_engine(point, point.evaluation(engine), context.options.tolerance)
     if degeneracy(point, found) is None:

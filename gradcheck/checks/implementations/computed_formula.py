@@ -135,7 +135,6 @@ class ComputedFormulas:
 
 
 def _evaluates_to(formula: Expr, scope: Scope, evidence: Evidence, wanted: np.ndarray) -> bool:
-    """Return whether a formula has these values."""
     try:
         found = scope.array_of(formula)
     except (GradcheckError, KeyError, TypeError, ValueError):

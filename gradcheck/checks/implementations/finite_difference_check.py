@@ -217,7 +217,6 @@ def _is_sure(claim: CodeGradient, direction: np.ndarray, found: Slope, scale: fl
 
 
 def _failed(claim: CodeGradient, direction: np.ndarray, found: Slope) -> Comparison:
-    """Return the failure at the element of the direction."""
     got = claim.values
     assert got is not None
     place = tuple(int(i) for i in np.unravel_index(int(np.argmax(np.abs(direction))), direction.shape))
@@ -241,7 +240,6 @@ def _failed(claim: CodeGradient, direction: np.ndarray, found: Slope) -> Compari
 
 
 def _compare_with_forward(claim: CodeGradient, forward: np.ndarray | None) -> Comparison:
-    """Compare the gradient with torch's gradient of the forward."""
     subject = claim.subject(FORWARD)
     if forward is None or claim.engine.code.foreign is not None:
         if claim.values is None:

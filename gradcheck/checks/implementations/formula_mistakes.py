@@ -189,7 +189,6 @@ def with_one_mistake(
 
 
 def _without_op(pool: ExpressionPool, root: int, op: str) -> int:
-    """Return the formula with calls of an op replaced by their first argument."""
     return pool.add(rewrite(pool.exprs[root], lambda node: node.children[0] if is_op(node, op) else node))
 
 

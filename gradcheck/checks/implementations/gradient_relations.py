@@ -124,7 +124,6 @@ def _shifted(got: np.ndarray, want: np.ndarray, evidence: Evidence) -> Iterator[
 
 
 def _cropped(got: np.ndarray, want: np.ndarray, evidence: Evidence) -> Iterator[Relation]:
-    """Yield crops: a larger array that contains the gradient."""
     if got.ndim != want.ndim or any(a < b for a, b in zip(got.shape, want.shape, strict=True)):
         return
     more = [a - b for a, b in zip(got.shape, want.shape, strict=True)]
@@ -135,7 +134,6 @@ def _cropped(got: np.ndarray, want: np.ndarray, evidence: Evidence) -> Iterator[
 
 
 def _partly_right(got: np.ndarray, want: np.ndarray, right: np.ndarray) -> Iterator[Relation]:
-    """Yield simple errors in one part of a gradient."""
     wrong = ~right
     some = bool((right & (want != 0)).any())
     if not wrong.any():

@@ -207,7 +207,6 @@ def _reference_error(context: Context, c: Comparison) -> Fact | None:
 
 
 def _core_agrees_with_code(context: Context, c: Comparison) -> bool:
-    """Return whether the core agrees with the code."""
     if c.got_array is None:
         return False
     states = Core().evaluate(context.points.at(c.trial).problem).states

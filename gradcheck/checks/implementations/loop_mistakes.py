@@ -62,7 +62,6 @@ def _slice_relations(parts: list[np.ndarray | None], key: tuple[str, int], evide
 
 
 def _missing_slices(parts: list[np.ndarray], key: tuple[str, int], evidence: Evidence) -> Iterator[Relation]:
-    """Yield slices that a loop left out."""
     table = np.stack([one.ravel() for one in parts], axis=1)
     if table.dtype.kind == "c":
         return
@@ -124,7 +123,6 @@ def _gradient(name: str, point: Point, problem: Problem) -> np.ndarray | None:
 
 
 def _flipped_inputs(name: str, problem: Problem) -> Iterator[tuple[str, Problem]]:
-    """Yield problems with another input flipped."""
     for other, array in problem.inputs.items():
         axes: list[tuple[int, ...]] = [(axis,) for axis in range(array.ndim) if array.shape[axis] > 1]
         axes += [(array.ndim - 2, array.ndim - 1)] if array.ndim > 1 else []

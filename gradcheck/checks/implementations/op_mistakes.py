@@ -72,20 +72,14 @@ def _mistakes_at(name: str, point: Point, evidence: Evidence) -> Iterator[_OpMis
         return
     tape.sweep()
     off = wide(evidence.got_or_zeros) - wide(evidence.want)
-    for number, node in enumerate(tape.nodes):
-        for index, share in enumerate(tape.shares.get(number, ())):
-            if share is None or not np.any(share):
-                continue
-            place = tape.inputs(number)[index]
-            where = fact("op_at", op=node.op.name, entry=node.owner)
-            part = tape.carry_to(number, place, share, target)
-            if part is None or not np.any(part):
-                continue
-            yield from _part_mistakes((number, index), where, part, off)
-            for kind, key, what, predicted in _mistakes(tape, number, index, share):
-                moved = tape.carry_to(number, place, predicted - share, target)
-                if moved is not None and matches(wide(evidence.want) + moved, evidence):
-                    yield _OpMistake(kind, (number, index, key), fact("inside_entry", where=where, what=what))
+    for (number, index), share, part in tape.parts(target):
+        node, place = tape.nodes[number], tape.inputs(number)[index]
+        where = fact("op_at", op=node.op.name, entry=node.owner)
+        yield from _part_mistakes((number, index), where, part, off)
+        for kind, key, what, predicted in _mistakes(tape, number, index, share):
+            moved = tape.carry_to(number, place, predicted - share, target)
+            if moved is not None and matches(wide(evidence.want) + moved, evidence):
+                yield _OpMistake(kind, (number, index, key), fact("inside_entry", where=where, what=what))
 
 
 def _part_mistakes(key: Hashable, where: Fact, part: np.ndarray, off: np.ndarray) -> Iterator[_OpMistake]:
@@ -159,6 +153,15 @@ class EntryTape:
             if seed is not None:
                 cotangents[id(array)] = seed
         self._carry(len(self.nodes), cotangents, keep=True)
+
+    def parts(self, target: int) -> Iterator[tuple[tuple[int, int], np.ndarray, np.ndarray]]:
+        """Yield each op and gradient, its share, and what reaches the target by it."""
+        for number, shares in sorted(self.shares.items()):
+            for index, share in enumerate(shares):
+                if share is not None and np.any(share):
+                    part = self.carry_to(number, self.inputs(number)[index], share, target)
+                    if part is not None and np.any(part):
+                        yield (number, index), share, part
 
     def _used(self) -> set[int]:
         return {id(array) for number in range(len(self.nodes)) for array in self.inputs(number)}

@@ -109,7 +109,6 @@ class SelfConsistencyPoints:
         return bool(wanted) and all(_is_off_by(c, wanted) for c in failed)
 
     def _is_undefined(self, point: Point) -> bool:
-        """Return whether some gradient is not finite."""
         found = [g for state in point.evaluation(self.engine).states for g in state.gradients.values()]
         return not all(g is None or np.isfinite(wide(g)).all() for g in found)
 

@@ -57,18 +57,13 @@ def factors_on_tape(
         yield ("whole", text), text
     tape.sweep()
     off = got - want
-    for number, node in enumerate(tape.nodes):
-        for index, share in enumerate(tape.shares.get(number, ())):
-            if share is None or not np.any(share):
-                continue
-            part = tape.carry_to(number, tape.inputs(number)[index], share, target)
-            if part is not None and part.shape == want.shape and np.any(part):
-                for text in _matching(off + part, part, off != 0, known):
-                    yield (number, index, text), f"{text} at {node.op.name}"
+    for (number, index), _, part in tape.parts(target):
+        if part.shape == want.shape:
+            for text in _matching(off + part, part, off != 0, known):
+                yield (number, index, text), f"{text} at {tape.nodes[number].op.name}"
 
 
 def _arrays(tape: EntryTape, point: Point) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield inputs, constants, results of ops and differences of inputs."""
     given = {**point.problem.inputs, **point.problem.constants}
     named = {name: wide(array) for name, array in given.items() if array.dtype.kind in "fbiuV"}
     yield from named.items()
@@ -124,7 +119,6 @@ def _equal(table: np.ndarray, row: np.ndarray) -> list[int]:
 
 
 def _quotients(table: np.ndarray, texts: list[str], ratios: np.ndarray) -> list[str]:
-    """Return the texts of quotients of two that match."""
     tops = np.log(np.abs(table[:, 0]))
     order = np.argsort(tops)
     wanted = np.log(np.abs(table[:, 0] * ratios[0]))
@@ -140,7 +134,6 @@ def _quotients(table: np.ndarray, texts: list[str], ratios: np.ndarray) -> list[
 
 
 def _slab(wrong: np.ndarray) -> tuple[slice, ...]:
-    """Return the smallest block that holds all wrong elements."""
     places = np.nonzero(wrong)
     return tuple(slice(int(p.min()), int(p.max()) + 1) for p in places)
 

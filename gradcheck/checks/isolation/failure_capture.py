@@ -45,7 +45,6 @@ def failure_of(error: BaseException, place: Place | None = None) -> Failure:
 
 
 def _out_of_time(error: OutOfTime) -> Fact:
-    """Return the time that ran out, and the call that had not returned."""
     for inside in getattr(error, "__notes__", ()):
         return fact("ran_out_of_time_inside", seconds=error.seconds, inside=inside)
     return fact("ran_out_of_time", seconds=error.seconds)

@@ -121,7 +121,6 @@ def pause_memory_limit() -> Iterator[None]:
 
 @cache
 def _allocate_blas_buffers() -> None:
-    """Allocate them, once in a process."""
     np.ones((_BLAS, _BLAS)) @ np.ones((_BLAS, _BLAS))
 
 

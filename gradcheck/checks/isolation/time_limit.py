@@ -104,7 +104,6 @@ def pause_time_limit() -> Iterator[None]:
 
 
 def _clock() -> float:
-    """Return the seconds that count."""
     return time.perf_counter() - _uncounted_seconds
 
 

@@ -203,8 +203,6 @@ def _without_main() -> Iterator[None]:
 
 
 class _Process:
-    """A process that answers calls in turn."""
-
     def __init__(self, context: Any, given: Sequence[Any]) -> None:
         self._pipe, there = context.Pipe()
         theirs = self._pipe if context.get_start_method() == "fork" else None  # a fork has this end too
@@ -248,7 +246,6 @@ class _Process:
         return received
 
     def kill(self) -> None:
-        """Kill the process and its children."""
         with suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
         with suppress(OSError):
@@ -261,7 +258,6 @@ class _Process:
         self._pipe.close()
 
     def _exit_code(self) -> int:
-        """Wait for the process to end, and return its exit code."""
         while not self._is_gone():
             connection.wait([self._process.sentinel], _POLL_SECONDS)
         return int(self._process.exitcode)

@@ -58,7 +58,6 @@ def _scaled(share: np.ndarray, *_: object) -> np.ndarray:
 
 
 def _transposed(share: np.ndarray, *_: object) -> np.ndarray:
-    """Return the transpose's numbers in the share's own shape."""
     return np.swapaxes(share, -1, -2).reshape(share.shape) if share.ndim > 1 else share
 
 

@@ -115,7 +115,6 @@ def core_mutant_caught_by(points: PointSet, mutation: Mutation) -> str:
 
 
 def _differs(points: PointSet, point: Point, engine: MutantCore) -> bool:
-    """Return whether a run would fail this engine at the point."""
     try:
         got = engine.evaluate(point.problem)
     except CRASHES:
@@ -124,7 +123,6 @@ def _differs(points: PointSet, point: Point, engine: MutantCore) -> bool:
 
 
 def _node_differs(points: PointSet, engine: MutantCore) -> bool:
-    """Return whether the check of ops alone would fail this engine."""
     try:
         return any(c.is_failing for c in check_operations(points.own, [engine], points.tolerance))
     except CRASHES:
@@ -221,13 +219,11 @@ def formula_mutant_caught_by(points: PointSet, mutated: Sequence[Case]) -> str |
 
 
 def _is_refuted(own: Problem, mutated: Case) -> bool:
-    """Return whether exact arithmetic refutes a formula of the case."""
     claims = [(name, claim) for name, listed in mutated.formulas.items() for claim in listed]
     return any(proof.status == "refuted" for proof in prove(replace(own, case=mutated), claims, own.seed))
 
 
 def _fails(points: PointSet, point: Point, mutated: Case) -> bool:
-    """Return whether a formula or check does not pass at the point."""
     if not point.is_complete:
         return False
     claims = StepClaims(point.with_claims(mutated), point.last_step, points.tolerance)

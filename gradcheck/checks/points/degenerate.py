@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TypeGuard
 
 import numpy as np
 
@@ -67,6 +68,11 @@ def is_finite(point: Point) -> bool:
     return values and all(is_number(name, array, False) for state in states for name, array in state.gradients.items())
 
 
+def is_usable(point: Point | None) -> TypeGuard[Point]:
+    """Return whether a drawn point exists, is defined and has finite gradients."""
+    return point is not None and not rejection_reason(point) and is_finite(point)
+
+
 def is_nowhere_defined(point: Point, step: int) -> bool:
     """Return whether all roots are NaN, as `logdet` of a negative one is."""
     states, steps = point.want.states, point.problem.case.steps
@@ -77,9 +83,7 @@ def is_nowhere_defined(point: Point, step: int) -> bool:
 def point_in_domain(points: Points, sizes: Mapping[str, int], number: int) -> Point | None:
     """Return a point of these sizes in the graph's domain, or None."""
     made = (points.point_of_sizes(sizes, number, 1, structure) for structure in DOMAIN_STRUCTURES)
-    return next(
-        (point for point in made if point is not None and not rejection_reason(point) and is_finite(point)), None
-    )
+    return next(filter(is_usable, made), None)
 
 
 def pass_as_undefined(c: Comparison) -> Comparison:

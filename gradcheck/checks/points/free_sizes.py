@@ -68,7 +68,6 @@ def _resized_problems(problem: Problem, word: str) -> Iterator[Problem]:
 
 
 def _evaluates(problem: Problem) -> bool:
-    """Return whether every entry of the graph has a value."""
     try:
         graph_values(problem.case, problem.environment())
     except GradcheckError:

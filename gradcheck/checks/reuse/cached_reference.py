@@ -110,7 +110,6 @@ class CachedReference(DefineByRun):
         return found
 
     def answer(self, question: Callable[[], bytes], compute: Callable[[], Any]) -> Any:
-        """Return the cached answer to a question, or compute it."""
         return compute() if self._store is None else self._store.answer(question, compute)
 
     def check_with(self, known: CachedAnswers, check: Callable[[], CaseResult]) -> tuple[CaseResult, bytes | None]:
@@ -185,11 +184,9 @@ class _AnswerStore:
 
     @property
     def is_new(self) -> bool:
-        """True if any answer was not known."""
         return bool(self._learned)
 
     def answer(self, question: Callable[[], bytes], compute: Callable[[], Any]) -> Any:
-        """Return the known answer, or compute it."""
         known = None
         if self._known and (digest := question()) in self._known:
             known = Packer().unpack(self._known[digest])

@@ -113,14 +113,12 @@ def is_cacheable(found: CaseResult) -> bool:
 
 
 def _packed_result(found: CaseResult) -> bytes | None:
-    """Return the result without its case and arrays."""
     lean = tuple(_without_arrays(c) for c in found.comparisons)
     whole = replace(found, comparisons=lean, cached=True, seconds=0.0, case=None)
     return _if_packed(Packer(left=(Problem,)), whole)
 
 
 def _if_packed(transport: Packer, thing: Any) -> bytes | None:
-    """Return the bytes; None if it cannot be packed."""
     try:
         return transport.pack(thing)
     except Exception:

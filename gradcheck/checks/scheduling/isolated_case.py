@@ -76,13 +76,11 @@ def _with_extras(
 
 
 def _with_output(found: CaseResult, engines: Engines) -> CaseResult:
-    """Return the result with the printed text of engines that capture it."""
     printed = {engine.name: text for engine in engines.tested if (text := take_output(engine)).strip()}
     return replace(found, output={**found.output, **printed}) if printed else found
 
 
 def _with_conventions(found: CaseResult, engines: Engines) -> CaseResult:
-    """Return the result with the conventions of engines."""
     by_engine = (
         (engine.name, (*conventions(engine), *_other_subgradients(found, engine.name))) for engine in engines.tested
     )

@@ -127,8 +127,6 @@ def run_in_parallel(
 
 
 class _ParallelRun:
-    """A distributed run, and the chunks in flight."""
-
     def __init__(self, options: Options, engines: MakeEngines, plan: ParallelPlan) -> None:
         self.options, self.engines, self.plan = options, engines, plan
         self.settings = _settings(options, plan.shared)
@@ -137,7 +135,6 @@ class _ParallelRun:
         self.in_flight: dict[Future[bytes], list[Numbered]] = {}
 
     def results(self, chunks: Sequence[list[Numbered]]) -> Iterator[tuple[int, CaseResult]]:
-        """Yield results with their index."""
         waiting = deque(chunks)
         suspects: deque[list[Numbered]] = deque()  # sent alone, to find the culprit
         while waiting or suspects or self.in_flight:

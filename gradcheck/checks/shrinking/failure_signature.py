@@ -122,7 +122,7 @@ def _kinds(found: Fact) -> Iterator[str]:
 def without_other_claims(case: Case, signature: FailureSignature) -> Case:
     """Return the case with the failing claim only."""
     kept = replace(
-        case,
+        case.without_claims(),
         name=f"{case.name}, smallest"[:200],
         description="",
         source="",
@@ -130,11 +130,7 @@ def without_other_claims(case: Case, signature: FailureSignature) -> Case:
         only=(),
         skip=None,
         xfail=None,
-        values={},
-        expected={},
-        formulas={},
-        wrong_formulas={},
-        checks=(),
+        let=case.let,
         steps=tuple(replace(step, values={}, expected={}, checks=()) for step in case.steps),
     )
     kind = signature.kind
@@ -153,7 +149,6 @@ def without_other_claims(case: Case, signature: FailureSignature) -> Case:
 
 
 def _first(claims: Mapping[str, tuple[Claim, ...]], signature: FailureSignature) -> dict[str, tuple[Claim, ...]]:
-    """Return the failing formula, once."""
     chosen = tuple(claim for claim in claims.get(signature.tensor, ()) if claim.text == signature.formula)
     return {signature.tensor: chosen[:1]}
 

@@ -140,7 +140,6 @@ class ReproductionSearch:
         yield without_unused(without_other_claims(applied, signature))
 
     def _problem(self, case: Case, result: CaseResult) -> Problem | None:
-        """Return the numbers of the failure: own ones or a trial's."""
         lead = main_failure_of(result)
         try:
             if lead is not None and lead.trial is not None and lead.trial.problem is not None:
@@ -150,7 +149,6 @@ class ReproductionSearch:
             return None
 
     def _is_smaller(self, found: Case, case: Case) -> bool:
-        """Return whether it has fewer operations or fewer numbers."""
         if count_operations(found) < count_operations(case):
             return True
         try:

@@ -96,7 +96,6 @@ class Shrinker:
         return KNOWN_NUMBER_SIMPLIFICATIONS
 
     def _apply_repeatedly(self, case: Case, move: Simplification) -> Case:
-        """Apply one simplification as often as it helps."""
         while True:
             with quiet():
                 smaller = next((candidate for candidate in self._candidates(case, move) if self.fails(candidate)), None)

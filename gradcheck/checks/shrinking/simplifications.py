@@ -53,7 +53,6 @@ def without_unused(case: Case) -> Case:
 
 
 def _claimed(case: Case) -> set[str]:
-    """Return the names that roots and claims use."""
     tensors = [root for step in case.steps for root in (*step.roots, *step.values, *step.expected)]
     tensors += [*case.values, *case.expected, *case.formulas, *case.wrong_formulas]
     claims = [c for section in (case.formulas, case.wrong_formulas) for listed in section.values() for c in listed]
@@ -150,7 +149,6 @@ def small_parts(case: Case) -> Iterator[Case]:
 
 
 def _calls_by_size(root: Expr) -> list[Expr]:
-    """Return every call in an expression, by its number of calls."""
     sizes: dict[int, int] = {}
     found: list[Expr] = []
     for node in postorder(root):

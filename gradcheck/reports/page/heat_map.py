@@ -18,6 +18,7 @@ from gradcheck.autograd.dtypes import wide
 from gradcheck.autograd.modes import quiet
 from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.checks.result import Comparison
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.number_formats import format_cell, format_error
 from gradcheck.reports.page.png import data_uri
 from gradcheck.reports.page.regions import wrong_region

@@ -9,6 +9,7 @@ import numpy as np
 from gradcheck.autograd import dtypes
 from gradcheck.checks.closeness.tolerance import ulp
 from gradcheck.checks.result import MEANT, Comparison
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.number_formats import format_error, format_pair
 from gradcheck.reports.phrases.phrase_table import say
 from gradcheck.reports.safe_text import count, plain

@@ -10,6 +10,7 @@ from gradcheck.checks.closeness.agreement import is_found_wrong
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.result import Subject
 from gradcheck.facts import fact
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.oracles.numeric.finite_differences import Estimate
 
 SUBJECT = Subject(ClaimKind.JVP, "y", engine="core", reference="torch")

@@ -8,6 +8,7 @@ import pytest
 from gradcheck.checks.closeness.agreement import Allowance, Answer
 from gradcheck.checks.failures.one_sided_derivatives import classify_at_kink
 from gradcheck.checks.result import Subject
+from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.oracles.numeric.finite_differences import Estimate
 
 FAILED = Subject(ClaimKind.GRADIENT, "x", engine="core", reference="torch").failed()
