@@ -20,7 +20,7 @@ MAX_ELEMENTS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A case's gradients by input, or the result that says why not."""
+    """A case's gradients by input, or the result that excludes it."""
 
     case: Case
     gradients: Mapping[str, np.ndarray | None]
@@ -35,15 +35,15 @@ def snapshots(cases: list[Case], options: Options, anew: bool = False) -> list[S
     found = []
     with engine_sessions(options, engines):
         for case in cases:
-            asked = [name for name in case.inputs if anew or name not in case.expected]
-            kept = {name: value for name, value in case.expected.items() if name not in asked}
+            wanted = [name for name in case.inputs if anew or name not in case.expected]
+            kept = {name: value for name, value in case.expected.items() if name not in wanted}
             code = case.implementations if options.allow_code else ()
             result = check(replace(case, expected=kept, implementations=code))
             known: Mapping[str, np.ndarray | None] = {}
-            if result.status == "passed" and asked:
+            if result.status == "passed" and wanted:
                 try:
                     evaluation = engines.reference.evaluate(draw(case, options.seed))
-                    known = {name: evaluation.states[-1].gradients.get(name) for name in asked}
+                    known = {name: evaluation.states[-1].gradients.get(name) for name in wanted}
                 except Exception as error:
                     result = crashed_result(case, options, error)
             large = tuple(name for name, array in known.items() if array is not None and array.size > MAX_ELEMENTS)

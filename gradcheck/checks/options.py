@@ -255,8 +255,8 @@ def engines_of(options: Options) -> Engines:
 
     tested = [options.engines, *options.override_values("engines")]
     reference = [options.reference, *filter(None, options.override_values("reference"))]
-    asked = [(tuple(some), one) for some in tested for one in reference]
-    engines = replace(named(asked[0]), of_overrides={names: named(names) for names in asked[1:]})
+    combinations = [(tuple(some), one) for some in tested for one in reference]
+    engines = replace(named(combinations[0]), of_overrides={names: named(names) for names in combinations[1:]})
     _tell_apart(engines, {id(engine): spec for spec, engine in known.items()})
     return engines
 

@@ -149,9 +149,9 @@ def _undrawn_result(case: Case, options: Options, error: InvalidCase) -> CaseRes
     if dtype != case.dtype:
         try:
             draw(case, options.seed)
-            told = fact("not_in_this_dtype", own=case.dtype, dtype=dtype, why=fact("said", text=error.message))
+            message = fact("not_in_this_dtype", own=case.dtype, dtype=dtype, why=fact("said", text=error.message))
             return case_result(
-                case, options, "unsupported", errors=(Failure(error.kind, told, error.place, error.hint),)
+                case, options, "unsupported", errors=(Failure(error.kind, message, error.place, error.hint),)
             )
         except InvalidCase as own:
             error = own

@@ -51,7 +51,7 @@ def _is_unproved(context: Context, name: str, claim: Claim) -> bool:
 
 
 def _check_at(context: Context, problem: Problem, name: str, claim: Claim) -> Comparison | None:
-    """Check the formula there; None if the point or failure says nothing."""
+    """Check the formula there; None if the point is not usable."""
     points = context.points
     number = 1 + max((point.trial.number for point in points.other_points if point.trial), default=0)
     point = points.branch_point(problem, number)

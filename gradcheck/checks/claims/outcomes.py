@@ -23,7 +23,7 @@ def place_of(case: Case, tensor: str) -> Place:
 
 
 def engine_subject(point: Point, what: ClaimKind, name: str, engine: Engine, step: int = 0) -> Subject:
-    """Return the subject of an engine's claim about a tensor, against the reference."""
+    """Return the subject of an engine's claim against the reference."""
     place, reference = place_of(point.problem.case, name), point.engines.reference.name
     return Subject(what, name, step, engine.name, reference, place, "", point.trial)
 
@@ -83,16 +83,18 @@ def _subject(case: Case, index: int, failed_at: str, engine: str, reference: str
 def compare_with_case(case: Case, evaluation: Evaluation) -> Iterator[Comparison]:
     """Compare raised errors with the case's, except unsupported steps."""
     for index in range(len(evaluation.states) or 1):
-        error, asked = _error_at(evaluation, index), case.steps[index].raises
+        error, stated = _error_at(evaluation, index), case.steps[index].raises
         kind = error.kind if error else None
-        if kind == "unsupported" or (kind is None and asked is None):
+        if kind == "unsupported" or (kind is None and stated is None):
             continue
         subject = _subject(case, index, evaluation.failed_at, evaluation.engine, "case")
-        if kind == asked:
+        if kind == stated:
             yield subject.passed()
         else:
             came = outcome(error)
-            yield subject.failed(fact("not_as_asked", engine=evaluation.engine, came=came, step=index + 1, asked=asked))
+            yield subject.failed(
+                fact("not_as_asked", engine=evaluation.engine, came=came, step=index + 1, asked=stated)
+            )
 
 
 def unexpected_errors(case: Case, evaluations: Mapping[str, Evaluation]) -> Iterator[Failure]:

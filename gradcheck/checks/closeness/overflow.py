@@ -1,8 +1,8 @@
 """Find elements that leave the range of their dtype during evaluation.
 
-`exp(x) / (1 + exp(x))` is mathematically right, but a quotient of infinities at x = 800. Such an element says nothing
-of a formula. An expression is evaluated with NaN for every result that overflows or underflows, so that everything
-computed from it is NaN too. A pole (`1 / 0`, `log(0)`) is not an overflow.
+`exp(x) / (1 + exp(x))` is mathematically right, but a quotient of infinities at x = 800. Such an element decides
+nothing about a formula. An expression is evaluated with NaN for every result that overflows or underflows, so that
+everything computed from it is NaN too. A pole (`1 / 0`, `log(0)`) is not an overflow.
 """
 
 from __future__ import annotations

@@ -58,8 +58,8 @@ class Conformance(NotebookRepr):
     @property
     def checked_nothing(self) -> bool:
         """True if no case, op or property could be checked."""
-        asked = self.count("right") or self.count("wrong") or any(word != "lacking" for word in self.ops.values())
-        return not asked and all(found.status == "unsupported" for found in self.properties)
+        is_checked = self.count("right") or self.count("wrong") or any(word != "lacking" for word in self.ops.values())
+        return not is_checked and all(found.status == "unsupported" for found in self.properties)
 
     @property
     def all_results(self) -> RunResult:
@@ -112,8 +112,8 @@ def conform(
     judged = [case for case in results.cases if fault is None or not is_backward_pass_fault(case)]
     ops_of = {case.tags[0]: parts for case in judged if (parts := wrong_parts_of(case))}
     seen = (one for run in (found, results) if run is not None for _, one in run.conventions)
-    by_op, told = _status_by_op(results, fault is not None), tuple(dict.fromkeys((*conventions(engine), *seen)))
-    return Conformance(engine.name, found, by_op, results, properties, told, cost, ops_of, fault)
+    by_op, stated = _status_by_op(results, fault is not None), tuple(dict.fromkeys((*conventions(engine), *seen)))
+    return Conformance(engine.name, found, by_op, results, properties, stated, cost, ops_of, fault)
 
 
 def _backward_pass_fault(engine: Engine, properties: Sequence[PropertyFinding]) -> Diagnosis | None:
@@ -150,8 +150,8 @@ def _status_by_op(results: RunResult, is_pass_wrong: bool) -> dict[str, Conforma
         is_excused = is_pass_wrong and is_backward_pass_fault(case)
         parts = () if is_excused else wrong_parts_of(case)
         found: ConformanceStatus | None = "lacking" if is_excused or parts else conformance_status(case)
-        told: dict[str, ConformanceStatus] = dict.fromkeys(parts, "wrong")
-        for name, word in (told | ({} if found is None else {op: found})).items():
+        by_part: dict[str, ConformanceStatus] = dict.fromkeys(parts, "wrong")
+        for name, word in (by_part | ({} if found is None else {op: found})).items():
             worst[name] = max(worst.get(name, "lacking"), word, key=_FROM_BEST.index)
     return worst
 

@@ -155,7 +155,7 @@ class EntryTape:
         self._carry(len(self.nodes), cotangents, keep=True)
 
     def parts(self, target: int) -> Iterator[tuple[tuple[int, int], np.ndarray, np.ndarray]]:
-        """Yield each op and gradient, its share, and what reaches the target by it."""
+        """Yield each op and gradient, its share, and the share's effect."""
         for number, shares in sorted(self.shares.items()):
             for index, share in enumerate(shares):
                 if share is not None and np.any(share):

@@ -69,7 +69,7 @@ def is_finite(point: Point) -> bool:
 
 
 def is_usable(point: Point | None) -> TypeGuard[Point]:
-    """Return whether a drawn point exists, is defined and has finite gradients."""
+    """Return whether a drawn point exists, is defined and finite."""
     return point is not None and not rejection_reason(point) and is_finite(point)
 
 

@@ -114,13 +114,13 @@ class CachedReference(DefineByRun):
 
     def check_with(self, known: CachedAnswers, check: Callable[[], CaseResult]) -> tuple[CaseResult, bytes | None]:
         """Check a case with known answers; return new ones to save, or None."""
-        self._store = book = _AnswerStore(known.answers, known.must_recheck)
+        self._store = store = _AnswerStore(known.answers, known.must_recheck)
         try:
             found = check()
         finally:
             self._store = None
-        learned = book.packed_answers() if book.is_new and known.should_save(found) else None
-        return (with_cache_mismatch(found) if book.differs else found), learned
+        new_answers = store.packed_answers() if store.is_new and known.should_save(found) else None
+        return (with_cache_mismatch(found) if store.differs else found), new_answers
 
     # Calls of the engine itself
 
@@ -177,33 +177,33 @@ def cached_answer(reference: Engine, question: Callable[[], bytes], compute: Cal
 class _AnswerStore:
     """The answers about one case; rechecking shows if one `differs`."""
 
-    def __init__(self, known: bytes | None, doubted: bool) -> None:
-        self._known, self._doubted, self.differs = unpack_as(known or b"", dict) or {}, doubted, False
+    def __init__(self, known: bytes | None, must_recheck: bool) -> None:
+        self._known, self._must_recheck, self.differs = unpack_as(known or b"", dict) or {}, must_recheck, False
         self._used: dict[bytes, bytes] = {}
-        self._learned: list[tuple[Callable[[], bytes], Any]] = []
+        self._new_answers: list[tuple[Callable[[], bytes], Any]] = []
 
     @property
     def is_new(self) -> bool:
-        return bool(self._learned)
+        return bool(self._new_answers)
 
     def answer(self, question: Callable[[], bytes], compute: Callable[[], Any]) -> Any:
         known = None
         if self._known and (digest := question()) in self._known:
             known = Packer().unpack(self._known[digest])
-            if not self._doubted:
+            if not self._must_recheck:
                 self._used[digest] = self._known[digest]
                 return known
         with _noting_warnings() as warned:
             found = compute()
         self.differs |= known is not None and not _agree_roughly(known, found)
         if not warned and not _contains_error(found):
-            self._learned.append((question, found))
+            self._new_answers.append((question, found))
         return found
 
     def packed_answers(self) -> bytes:
         """Return all answers that were used, and no others."""
-        learned = {question(): Packer().pack(found) for question, found in self._learned}
-        return Packer().pack({**self._used, **learned})
+        new_answers = {question(): Packer().pack(found) for question, found in self._new_answers}
+        return Packer().pack({**self._used, **new_answers})
 
 
 @contextmanager

@@ -70,13 +70,13 @@ class ReferenceAnswers:
         """Return the answers about one case, and which new ones to save."""
         key = self._key(case)
         known = self._cache.find([key]).get(key) if key in self._known_keys else None
-        doubted = self._is_local and is_picked_for_recheck(self._cache.recheck_fraction)
-        return CachedAnswers(known, doubted, saves_new=self._is_local, saves_beside_result=not self._keeps_results)
+        must_recheck = self._is_local and is_picked_for_recheck(self._cache.recheck_fraction)
+        return CachedAnswers(known, must_recheck, saves_new=self._is_local, saves_beside_result=not self._keeps_results)
 
-    def learn(self, case: Case, learned: bytes | None) -> None:
-        """Keep new answers of a check, if any."""
-        if learned is not None and self._is_local:
-            self._new[self._key(case)] = learned
+    def add(self, case: Case, new_answers: bytes | None) -> None:
+        """Add new answers of a check, if any."""
+        if new_answers is not None and self._is_local:
+            self._new[self._key(case)] = new_answers
             if len(self._new) >= _BATCH_SIZE:
                 self.keep()
 

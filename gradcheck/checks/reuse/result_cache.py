@@ -44,9 +44,9 @@ class ResultCache:
         kept = cache.find(self._keys.values())
         found = {at: unpack_as(kept[key], CaseResult) for at, key in self._keys.items() if key in kept}
         self.cached_results = {at: one for at, one in found.items() if one is not None}
-        doubted = cache.recheck_fraction if self._is_local else 0.0
+        fraction = cache.recheck_fraction if self._is_local else 0.0
         self._to_recheck = {
-            at: self.cached_results.pop(at) for at in list(self.cached_results) if is_picked_for_recheck(doubted)
+            at: self.cached_results.pop(at) for at in list(self.cached_results) if is_picked_for_recheck(fraction)
         }
         self._used = [self._keys[at] for at in self.cached_results]
         self._new: dict[bytes, bytes] = {}

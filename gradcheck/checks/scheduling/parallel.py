@@ -136,12 +136,12 @@ class _ParallelRun:
 
     def results(self, chunks: Sequence[list[Numbered]]) -> Iterator[tuple[int, CaseResult]]:
         waiting = deque(chunks)
-        suspects: deque[list[Numbered]] = deque()  # sent alone, to find the culprit
-        while waiting or suspects or self.in_flight:
-            while waiting and not suspects and len(self.in_flight) < self.plan.max_in_flight:
+        retries: deque[list[Numbered]] = deque()  # sent alone, to find the case that fails
+        while waiting or retries or self.in_flight:
+            while waiting and not retries and len(self.in_flight) < self.plan.max_in_flight:
                 self._send(waiting.popleft())
-            if suspects and not self.in_flight:
-                self._send(suspects.popleft())
+            if retries and not self.in_flight:
+                self._send(retries.popleft())
             alone = len(self.in_flight) == 1
             for future in wait(self.in_flight, return_when=FIRST_COMPLETED).done:
                 chunk = self.in_flight.pop(future)
@@ -153,7 +153,7 @@ class _ParallelRun:
                 elif isinstance(error, ProcessStartError):
                     raise UsageError(f"no process can be started: {error}", hint="try -j 1") from error
                 elif len(chunk) > 1 or (isinstance(error, BrokenExecutor) and not alone):
-                    suspects += [[one] for one in chunk]
+                    retries += [[one] for one in chunk]
                 else:
                     yield chunk[0][0], self._crashed_result(chunk[0][1], error)
 
@@ -181,9 +181,9 @@ class _ParallelRun:
 
     def _unpack_results(self, answer: bytes, chunk: list[Numbered]) -> Iterator[tuple[int, CaseResult]]:
         found = Packer(_CasesAndEngines([case for _, case in chunk], self.engines)).unpack(answer)
-        for (place, case), (result, learned) in zip(chunk, found, strict=True):
+        for (place, case), (result, new_answers) in zip(chunk, found, strict=True):
             if self.plan.answers is not None:
-                self.plan.answers.learn(case, learned)
+                self.plan.answers.add(case, new_answers)
             yield place, result
 
     def _crashed_result(self, case: Case, error: BaseException) -> CaseResult:
@@ -200,7 +200,7 @@ class _ParallelRun:
 
 
 class _CasesAndEngines(Sequence[Any]):
-    """The objects that a worker shares: its cases, then engines, made late."""
+    """The objects that a worker shares: cases, then engines, made on access."""
 
     def __init__(self, cases: list[Case], engines: MakeEngines) -> None:
         self._cases, self._engines = cases, engines
@@ -240,7 +240,7 @@ _last_settings: tuple[bytes, Options, Engines] | None = None
 
 
 def warm_up(settings: bytes) -> None:
-    """Load what every case needs, so that no case pays for it."""
+    """Load what every case needs, outside of any case's time."""
     with _ONE_AT_A_TIME:
         _load_settings(settings)
 

@@ -103,17 +103,17 @@ def _cached_and_computed(
         return
     from gradcheck.checks.reuse.result_cache import ResultCache
 
-    memory = ResultCache(options.cache, options, work)
-    yield from memory.cached_results.items()
-    rest = [at for at in range(len(work)) if at not in memory.cached_results]
+    results_cache = ResultCache(options.cache, options, work)
+    yield from results_cache.cached_results.items()
+    rest = [at for at in range(len(work)) if at not in results_cache.cached_results]
     if not rest:
         return
     try:
         with closing(_computed_results([work[at] for at in rest], options, engines)) as arrived:
             for number, found in arrived:
-                yield rest[number], memory.record(rest[number], found)
+                yield rest[number], results_cache.record(rest[number], found)
     finally:
-        memory.keep()
+        results_cache.keep()
 
 
 def _computed_results(

@@ -27,8 +27,8 @@ def run_sequentially(
             if answers is None or not isinstance(item, Case):
                 yield check(item)
             else:
-                found, learned = check_with_answers(engines, answers.lookup(item), partial(check, item))
-                answers.learn(item, learned)
+                found, new_answers = check_with_answers(engines, answers.lookup(item), partial(check, item))
+                answers.add(item, new_answers)
                 yield found
 
 

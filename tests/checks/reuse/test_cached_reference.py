@@ -267,7 +267,7 @@ def ask_twice(cache: Cache, say: Callable[[], Evaluation]) -> tuple[int, CaseRes
             return CaseResult("", "", "", "passed")
 
         found, learned = reference.check_with(answers.lookup(case), check)
-        answers.learn(case, learned)
+        answers.add(case, learned)
         answers.keep()
     return engine.times, found
 

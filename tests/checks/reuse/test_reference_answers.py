@@ -82,7 +82,7 @@ def test_they_are_complete_where_there_are_some_about_each(cache: Cache) -> None
             assert answers.is_complete is (known == 2)
             assert [answers.lookup(case).answers for case in CASES[:2]] == [b"all"] * known + [None] * (2 - known)
             if known < 2:
-                answers.learn(CASES[known], b"all")
+                answers.add(CASES[known], b"all")
 
 
 def test_what_is_found_elsewhere_is_not_learned(cache: Cache) -> None:
@@ -90,7 +90,7 @@ def test_what_is_found_elsewhere_is_not_learned(cache: Cache) -> None:
     with open_answers(CASES, options) as answers:
         assert answers is not None
         assert not answers.lookup(CASES[0]).saves_new
-        answers.learn(CASES[0], b"all")
+        answers.add(CASES[0], b"all")
     with open_answers(CASES, replace(options, executor=None)) as answers:
         assert answers is not None
         assert answers.lookup(CASES[0]).answers is None
@@ -167,5 +167,5 @@ def _in_a_worker(work: list[Case], options: Options, answers: ReferenceAnswers) 
     sent = parallel.check_chunk(settings, items)
     found = Packer([*work, *engines.all_with_overrides]).unpack(sent)
     for case, (_, learned) in zip(work, found, strict=True):
-        answers.learn(case, learned)
+        answers.add(case, learned)
     return [one for one, _ in found]
