@@ -1,4 +1,7 @@
-"""The core with the gradients of some ops by another engine: whether these make all that the two differ in."""
+"""The core with the gradients of some ops computed by another engine.
+
+It shows whether these gradients make the whole difference between the two engines.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from gradcheck.errors import Unsupported
 
 
 class CoreWithBorrowedVjps(Core):
-    """gradcheck's own engine, what these ops pull back being asked of another."""
+    """The core, with the pull-back of these ops by another engine."""
 
     name = "core, by another's rules"
 
@@ -28,7 +31,7 @@ class CoreWithBorrowedVjps(Core):
 
 
 class _Host(CoreHost):
-    """Makes of each of these ops, composed of others or not, one node."""
+    """The host that makes one node of each of these ops."""
 
     def __init__(self, other: Engine, ops: frozenset[str]) -> None:
         self._other, self._ops = other, ops
@@ -50,7 +53,7 @@ class _Host(CoreHost):
         return made.general(tuple(tensors), {})
 
     def _borrowed_vjp(self, application: Application, place: int, g: Any, y: Any, *values: Any) -> np.ndarray:
-        """Raises Unsupported where the other engine has no answer."""
+        """Return the other engine's gradient. Raises Unsupported if it has none."""
         ((shape, dtype),) = [output for output in application.outputs if output is not None]
         (found,) = self._other.pull_back([application], [(np.asarray(g, dtype).reshape(shape),)], dtype)
         if found.error is not None:

@@ -1,4 +1,4 @@
-"""The home-made autograd core as an engine."""
+"""The engine of gradcheck's own autograd core."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gradcheck.language.problem import Problem
 
 
 class Core(DefineByRun):
-    """gradcheck's own `Tensor`."""
+    """The engine of gradcheck's own `Tensor`."""
 
     name = "core"
     tensor_type = Tensor
@@ -41,13 +41,13 @@ class Core(DefineByRun):
         backward(roots, seeds, retain_graph=retain_graph)
 
     def differentiate(self, roots: list[Tensor], leaves: list[Tensor], seeds: list[Any]) -> list[Any]:
-        """By a sweep that records itself."""
+        """Return gradients by a sweep that records itself."""
         return list(grad(roots, leaves, seeds, create_graph=True))
 
     def pull_back(
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
     ) -> list[Pullback]:
-        """As any define-by-run engine does, but through its rules at once what was recorded as one primitive op."""
+        """Pull back ops that were recorded as one primitive op by their rules."""
         with quiet():
             found = [_pull_back_by_rules(*one) for one in zip(applications, cotangents, strict=True)]
         rest = [index for index, pullback in enumerate(found) if pullback is None]
@@ -57,22 +57,25 @@ class Core(DefineByRun):
         return [next(others) if pullback is None else pullback for pullback in found]
 
     def recorder(self) -> Recorder | None:
-        """As the core's own tensors are recorded, whatever else an engine made of it does with them."""
+        """Return a recorder of the core's own tensors, also in a subclass."""
         return Recorder(CoreHost())
 
     def pull_back_recorded(self, calls: Sequence[RecordedCall], cotangents: Sequence[np.ndarray]) -> list[Shares]:
-        """By its rules, of primitive ops; none where somebody pulls back in a way of his own."""
+        """Return the shares of primitive ops, unless `pull_back` is replaced."""
         if type(self).pull_back is not _PULL_BACK:
             return super().pull_back_recorded(calls, cotangents)
         return [_shares(call, cotangent) for call, cotangent in zip(calls, cotangents, strict=True)]
 
 
-#: How the core pulls back, where nobody has put anything else in its place.
+#: The original method: a test, or a planted fault, may replace it.
 _PULL_BACK = Core.pull_back
 
 
 def applications_of(problem: Problem) -> list[Application]:
-    """The ops that a problem's graph applies, on the core's arrays; none where it cannot be evaluated."""
+    """Return the ops that a problem's graph applies, on the core's arrays.
+
+    It is empty if the graph cannot be evaluated.
+    """
     recorder = Recorder(CoreHost())
     try:
         Core().evaluate(problem, recorder=recorder)
@@ -92,7 +95,7 @@ def _shares(call: RecordedCall, cotangent: np.ndarray) -> Shares:
 
 
 def _pull_back_by_rules(application: Application, cotangents: Cotangents) -> Pullback | None:
-    """What the rules of a recorded primitive op give; None where it is not one."""
+    """Return the gradients of a recorded primitive op; None for any other op."""
     result = application.recorded
     if type(result) is not Tensor or result.creation_op is not application.op or cotangents[0] is None:
         return None
@@ -104,11 +107,13 @@ def _pull_back_by_rules(application: Application, cotangents: Cotangents) -> Pul
 
 
 class CoreHost(NumPy):
-    """Calls an op on tensors of the core, or on arrays."""
+    """The host that calls ops on tensors of the core, or on arrays."""
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The op's result, always a tensor. One that hands its argument back gives a tensor of its own, with a gradient
-        of its own."""
+        """Return the op's result, always a tensor.
+
+        An op that returns its argument gets a tensor, and a gradient, of its own.
+        """
         result = op(*args, **kwargs)
         if type(result) is Tensor:
             return TABLE["mul"](result, 1) if args and result is args[0] and result.requires_grad else result

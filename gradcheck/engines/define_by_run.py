@@ -1,6 +1,6 @@
-"""The base of define-by-run engines: those that record a graph while they compute.
+"""The base of define-by-run engines, which record a graph while computing.
 
-An engine whose tensors have `requires_grad`, `grad` and `retain_grad()`, as torch's do, is a subclass of a page.
+If an engine's tensors have `requires_grad`, `grad` and `retain_grad()`, as torch's do, a subclass takes a page.
 """
 
 from __future__ import annotations
@@ -29,16 +29,15 @@ from gradcheck.engines.recording import RecordedCall, Recorder, rebuild
 from gradcheck.errors import GradcheckError, TensorError, Unsupported
 from gradcheck.language.problem import Problem
 
-#: Arrays by the names of inputs, of the inputs' shapes; None where no gradient flows.
+#: Gradients by the names of inputs, of the inputs' shapes; None if no gradient flows.
 Gradients = Mapping[str, np.ndarray | None]
-#: A gradient for each tensor among an op's arguments that needs one, in order; None where the record does not tell.
+#: The gradients of an op's tensors that need one, in order; None if the record does not provide them.
 Shares = list[np.ndarray] | None
 
 
 @dataclass(frozen=True, slots=True)
 class SecondOrder:
-    """By name, for each input: its gradient in one backward pass, and that of `<gradient, probe>`. `error` is what was
-    raised on the way."""
+    """By input: its gradient in one pass, and that of `<gradient, probe>`."""
 
     first: Gradients
     second: Gradients
@@ -46,30 +45,34 @@ class SecondOrder:
 
 
 class DefineByRun(GradientBackend):
-    """An `Engine` that records a graph while it computes; a subclass provides what a `GradientBackend` has."""
+    """An `Engine` that records a graph, by a `GradientBackend`'s methods."""
 
-    #: Its own forward mode (see `forward_mode`); without it, Jacobian-vector products are gradients of gradients.
+    #: Its own forward mode; without it, `jvp` takes gradients of gradients.
     forward_ad: ForwardAD | None = None
 
     def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
-        """What holds while a case of this dtype runs, restored afterwards: numbers without a dtype take the case's."""
+        """Return the context in which plain numbers take the case's dtype."""
         return using_default_dtype(dtypes.real_of(dtype))
 
     def fresh_session(self, dtype: np.dtype) -> AbstractContextManager[None]:
-        """The same for something that is computed beside a case."""
+        """Return a session for a computation beside a case."""
         return self.session(dtype)
 
     def differentiate(self, roots: list[Any], leaves: list[Any], seeds: list[Any]) -> list[Any]:
-        """The gradients that flow from all roots to these leaves, as tensors that can be differentiated again, also
-        with respect to seeds that are tensors; None where none does. Raises TensorError; an engine that cannot do it
-        says so."""
+        """Return the gradients of these leaves, differentiable again.
+
+        They are tensors, differentiable with respect to tensor seeds too; None if none flows. Raises TensorError,
+        Unsupported here.
+        """
         raise Unsupported(f"{self.name} has no gradients of gradients")
 
     def jvp(
         self, roots: Sequence[Any], leaves: Sequence[Any], directions: Sequence[np.ndarray]
     ) -> list[np.ndarray | None]:
-        """For each root its tangent where the leaves move along the directions, by gradients of gradients; None where
-        nothing moves it. Raises TensorError."""
+        """Return each root's tangent if the leaves move along the directions.
+
+        It is computed by gradients of gradients; None if the root does not move. Raises TensorError.
+        """
         incoming = [self.leaf(np.ones_like(self.array(root)), True) for root in roots]
         first = self.differentiate(list(roots), list(leaves), list(incoming)) if roots else []
         flowing = [
@@ -83,13 +86,15 @@ class DefineByRun(GradientBackend):
         return [None if tangent is None else self.array(tangent) for tangent in found]
 
     def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
-        """Run the graph and every step, as any engine does. A recorder, which only the core's tensors can have, is the
-        host of the first evaluation of the graph."""
+        """Run the graph and every step, the first evaluation on the recorder.
+
+        Only the core's tensors can have a recorder.
+        """
         with self.session(problem.dtype):
             return self.new_run(problem, recorder).evaluation()
 
     def forward_values(self, problem: Problem) -> list[Mapping[str, np.ndarray]]:
-        """All values once; none where the graph cannot be evaluated."""
+        """Return all values, in a list; empty if the graph cannot be evaluated."""
         with self.session(problem.dtype):
             run = self.new_run(problem)
             try:
@@ -99,14 +104,16 @@ class DefineByRun(GradientBackend):
             return [run.values]
 
     def new_run(self, problem: Problem, recorder: Recorder | None = None) -> GraphRun:
-        """A problem on its way through this engine."""
+        """Return a run of a problem on this engine."""
         return GraphRun(self, problem, recorder)
 
     def pull_back(
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
     ) -> list[Pullback]:
-        """Run each op alone, on leaves of its own, and one backward pass over all of them together; where that raises,
-        a pass over each."""
+        """Run each op on its own leaves, and one backward pass over all of them.
+
+        If that raises, run a pass over each.
+        """
         with self.session(dtype):
             runs = [OpRun(self, *one) for one in zip(applications, cotangents, strict=True)]
             roots = [root for run in runs for root in run.roots]
@@ -121,16 +128,18 @@ class DefineByRun(GradientBackend):
             return [run.pullback() for run in runs]
 
     def recorder(self) -> Recorder | None:
-        """What notes the calls of an evaluation for `pull_back_recorded`; None where nothing is to be had from them."""
+        """Return a recorder for `pull_back_recorded`; None if it cannot use one."""
         return None
 
     def pull_back_recorded(self, calls: Sequence[RecordedCall], cotangents: Sequence[np.ndarray]) -> list[Shares]:
-        """What the rules of calls that an evaluation has recorded make of the cotangents of their results."""
+        """Return the gradients by the rules of recorded calls."""
         return [None] * len(calls)
 
     def second_order(self, problem: Problem, step: int, probes: Gradients) -> SecondOrder:
-        """Gradients of gradients: those of one pass alone, and what `<gradient, probe>`, over all inputs, changes by
-        with each input. For a scalar root that is its Hessian times the probe, by a second pass through the first."""
+        """Return gradients of one pass, and gradients of `<gradient, probe>`.
+
+        For a scalar root the second is its Hessian times the probe, by a second pass through the first.
+        """
         with self.session(problem.dtype):
             try:
                 return self._second_order(self.new_run(problem), step, probes)
@@ -164,7 +173,7 @@ class DefineByRun(GradientBackend):
 
 
 def last_backward_step(problem: Problem) -> int | None:
-    """The last step that is a backward pass and raises nothing."""
+    """Return the last backward pass that raises nothing."""
     steps = problem.case.steps
     found = [index for index, step in enumerate(steps) if step.action == "backward" and step.raises is None]
     return found[-1] if found else None
@@ -174,8 +183,8 @@ class OpRun:
     """One op applied alone, on leaves of its own, and pulled back.
 
     leaves        a tensor for each tracked array among the arguments, in order
-    roots, seeds  outputs that require a gradient and have a cotangent, and the cotangents: where to start from
-    error         what was raised on the way
+    roots, seeds  outputs that require a gradient and have a cotangent, and the cotangents
+    error         the exception of the forward or the backward pass
     """
 
     __slots__ = ("_engine", "error", "leaves", "roots", "seeds")
@@ -217,7 +226,7 @@ class OpRun:
         return host.call(application.op, args, kwargs)
 
     def backward(self) -> None:
-        """A pass of its own; what it raises becomes the `error`."""
+        """Run a pass from this op's roots; keep its exception."""
         if self.roots and self.error is None:
             try:
                 self._engine.backward(self.roots, self.seeds, True)
@@ -225,12 +234,12 @@ class OpRun:
                 self.error = as_tensor_error(error)
 
     def clear_gradients(self) -> None:
-        """Forget what a pass with others has left behind."""
+        """Clear the gradients of an earlier pass."""
         for leaf in self.leaves:
             leaf.grad = None
 
     def pullback(self) -> Pullback:
-        """The gradients that have arrived; none where something was raised, even by reading them."""
+        """Return the gradients that have arrived; none after an exception."""
         error, plain = self.error, self._engine.array
         if error is None and any(getattr(leaf, "unread", False) for leaf in self.leaves):
             error = as_tensor_error(Unsupported("a pass keeps no gradient of what it starts from, which is an input"))

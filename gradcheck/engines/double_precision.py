@@ -1,4 +1,4 @@
-"""The same problem, and the same engine, in double precision: what lower precision makes of it is then to be seen."""
+"""A problem and an engine in double precision, to measure lower precision."""
 
 from __future__ import annotations
 
@@ -21,17 +21,15 @@ from gradcheck.language.problem import Problem
 
 
 class DoublePrecisionHost:
-    """A host that has double precision for every dtype that an expression names."""
+    """A host with double precision in place of every named dtype."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The op's result."""
         return self._host.call(op, args, kwargs)
 
     def dtype(self, name: str) -> Any:
-        """The dtype of this name, or the wide one that stands in for it."""
         return self._host.dtype(RAISED.get(name, name))
 
 
@@ -39,25 +37,27 @@ B = TypeVar("B", bound=TensorBackend)
 
 
 def double_precision_backend(backend: B) -> B:
-    """The same backend, which leaves double precision nowhere."""
+    """Return the backend with double precision everywhere."""
     other = copy(backend)
     other.host = DoublePrecisionHost(backend.host)
     return other
 
 
 def double_precision_array(array: np.ndarray) -> np.ndarray:
-    """A floating or complex array in double precision; others as they are."""
+    """Return a floating or complex array in double precision."""
     double = RAISED.get(array.dtype.name)
     return array.astype(double) if double else array
 
 
-#: Ops that compare with a number, which libraries round to the tensor's dtype before they do.
+#: Ops that compare with a number, which libraries first round to the tensor's dtype.
 _COMPARE = frozenset(("lt", "le", "gt", "ge", "eq", "ne", "clamp", "hardtanh", "threshold", "hardshrink", "softshrink"))
 
 
 def double_precision_problem(problem: Problem) -> Problem:
-    """The same problem in double precision. Thresholds stay what they are in its own: at `float16(0.8)` a clamp at 0.8
-    has its kink."""
+    """Return the problem in double precision, with its own thresholds.
+
+    At `float16(0.8)` a clamp at 0.8 has its kink.
+    """
     if RAISED.get(problem.dtype.name, problem.dtype.name) == problem.dtype.name:
         return problem
 
@@ -80,7 +80,7 @@ def double_precision_problem(problem: Problem) -> Problem:
 
 
 def _with_thresholds(claim: Claim, dtype: np.dtype) -> Claim:
-    """The same entry with the numbers that its ops compare with rounded to a dtype."""
+    """Return the entry with compared numbers rounded to a dtype."""
 
     def change(node: Expr) -> Expr:
         if not isinstance(node, Call) or node.op not in _COMPARE:
@@ -92,7 +92,7 @@ def _with_thresholds(claim: Claim, dtype: np.dtype) -> Claim:
 
 
 def _rounded(node: Expr, dtype: np.dtype) -> Expr:
-    """A number rounded, also one behind a minus; any other expression as it is."""
+    """Return a number rounded, also behind a minus; other nodes unchanged."""
     if isinstance(node, Call) and node.op == "neg":
         return with_children(node, [_rounded(child, dtype) for child in node.children])
     if isinstance(node, Literal) and isinstance(node.value, float):

@@ -1,7 +1,7 @@
-"""Compare the core's fast path with its definition, for the ops of one graph.
+"""Comparison of the core's fast path with its definition, for one graph.
 
-Both give the same bits for arrays that lie row by row, and a test holds them to that. Where a failure looks like
-rounding, gradcheck repeats each op on this machine both ways, since only the definition is used to estimate rounding.
+Both give the same bits for contiguous arrays, which a test checks. If a failure looks like rounding, gradcheck
+computes each op both ways on this machine, since only the definition is used to estimate rounding.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class _GeneralTensor(Tensor):
 
 
 def first_difference(problem: Problem) -> Fact | None:
-    """Return the first op of a problem's graph whose value or gradient differs on the fast path; None if all agree."""
+    """Return the first op whose value or gradient differs on the fast path."""
     with using_default_dtype(dtypes.real_of(problem.dtype)):
         found = (difference(application) for application in applications_of(problem))
         return next(filter(None, found), None)
 
 
 def difference(application: Application) -> Fact | None:
-    """Return the fact that this application of an op differs on the fast path; None if it does not."""
+    """Return the fact that an op differs on the fast path, if it does."""
     with quiet():
         fast, general = _outcome(Tensor, application), _outcome(_GeneralTensor, application)
     if len(fast) == len(general) and all(map(_same, fast, general)):
@@ -46,7 +46,10 @@ def difference(application: Application) -> Fact | None:
 
 
 def _same(one: np.ndarray | None, other: np.ndarray | None) -> bool:
-    """Whether two arrays are equal up to last bits, which depend on how an array lies in memory."""
+    """Return whether arrays are equal up to last bits.
+
+    These depend on an array's layout in memory.
+    """
     if one is None or other is None or one.dtype != other.dtype or one.shape != other.shape:
         return one is other
     if not dtypes.is_differentiable(one.dtype):
@@ -55,7 +58,7 @@ def _same(one: np.ndarray | None, other: np.ndarray | None) -> bool:
 
 
 def _outcome(kind: type[Tensor], application: Application) -> list[np.ndarray | None]:
-    """Return the results, and the gradients for incoming ones of 1; nothing where the op raises."""
+    """Return results and gradients for cotangents of 1; [] if the op raises."""
     op, leaves = application.op, []
 
     def leaf(array: np.ndarray) -> Tensor:

@@ -1,10 +1,9 @@
-"""Engines that differentiate functions: what a case computes is noted, and computed again while the library watches.
+"""The base of engines that differentiate functions: record, then replay.
 
 HIPS autograd and JAX have no tensors that keep gradients: they turn a function into its derivative. So the ops of a
-graph run on plain arrays first and are noted; a backward pass hands the library the function that replays them. Its
-arguments are the leaves, and a zero for every named tensor, which is added to it: the derivative with respect to that
-zero is the tensor's gradient. Gradients are accumulated from pass to pass here, for these libraries have no word for
-it.
+graph run on plain arrays first and are recorded; a backward pass gives the library the function that replays them.
+Its arguments are the leaves, and a zero for every named tensor, which is added to it: the derivative with respect to
+that zero is the tensor's gradient. Gradients are accumulated here, since these libraries do not accumulate.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class FunctionalEngine(ForeignEngine):
     def __init__(
         self, name: str, array_of: Callable[[Any], Any], array_types: tuple[type, ...], modules: Sequence[Any]
     ) -> None:
-        """`array_of` makes the library's arrays, which are of `array_types`; its functions are in `modules`."""
+        """`array_of` makes arrays of `array_types`; `modules` have the functions."""
         super().__init__(name, name, Library(tuple(modules), methods=False))
         self._array_of, self._array_types = array_of, array_types
         self._calls = OpCalls(self)
@@ -41,18 +40,18 @@ class FunctionalEngine(ForeignEngine):
 
     @abstractmethod
     def derivatives(self, function: Callable[..., Any], arguments: list[np.ndarray]) -> Sequence[Any]:
-        """The gradient of a function of arrays to one number, for each of its arguments, of the argument's shape."""
+        """Return the gradient of a scalar function for each of its arguments."""
 
     def new_graph(self) -> None:
         super().new_graph()
         self._record: list[LibraryCall] = []
-        self._named: list[WrappedTensor] = []  # leaves, and results whose gradients are wanted
+        self._named: list[WrappedTensor] = []  # leaves, and results whose gradients are retained
         self._gradients: dict[WrappedTensor, np.ndarray] = {}
 
     # Tensors ------------------------------------------------------------------------------------
 
     def make(self, array: np.ndarray, requires_grad: bool) -> Any:
-        """An array of the library. Raises Unsupported for one that it does not differentiate."""
+        """Return an array of the library. Raises Unsupported for other dtypes."""
         if array.dtype.kind == "c":
             raise Unsupported("complex gradients follow another convention here", lacks=array.dtype.name)
         if array.dtype.kind != "f":
@@ -95,7 +94,7 @@ class FunctionalEngine(ForeignEngine):
             self._record.append(call)
 
     def check_backward(self, form: CallForm, given: list[Any], shape: Shape, beyond: bool) -> None:
-        """A form that computes may still be one that the library cannot differentiate."""
+        """Raise if a form that computes cannot be differentiated by the library."""
         found = [value for value in flat(given) if self._differentiates(value)]
         if not found:
             return
@@ -116,7 +115,7 @@ class FunctionalEngine(ForeignEngine):
     # Passes -------------------------------------------------------------------------------------
 
     def backward(self, roots: list[WrappedTensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
-        """The derivative of the sum of roots times incoming gradients, with respect to all that has a name."""
+        """Differentiate the sum of roots times incoming gradients."""
         if not retain_graph:
             raise Unsupported(f"{self.name} has no graph that could be freed", lacks="retain_graph")
         for root, seed in zip(roots, seeds, strict=True):
@@ -146,8 +145,11 @@ class FunctionalEngine(ForeignEngine):
     def jvp(
         self, roots: Sequence[Any], leaves: Sequence[Any], directions: Sequence[np.ndarray]
     ) -> list[np.ndarray | None]:
-        """By two derivatives, one of the other: of the replayed roots, for weights, along the directions; then of that
-        with respect to the weights."""
+        """Return tangents by a derivative of a derivative.
+
+        The inner one is that of the weighted replayed roots, along the directions; the outer one is with respect to
+        the weights.
+        """
         if not roots:
             return []
         calls, _ = self._calls_leading_to(list(roots))
@@ -166,12 +168,12 @@ class FunctionalEngine(ForeignEngine):
             return [np.asarray(one) for one in self.derivatives(along, [np.ones_like(r.array) for r in roots])]
 
     def _inner(self, some: Sequence[Any], others: Sequence[Any]) -> Any:
-        """The sum of products."""
+        """Return the sum of products."""
         add_up = self.library.function("sum")
         return reduce(operator.add, [add_up(one * other) for one, other in zip(some, others, strict=True)])
 
     def _calls_leading_to(self, roots: list[WrappedTensor]) -> tuple[list[LibraryCall], list[WrappedTensor]]:
-        """The calls that lead to the roots, in order, and the named tensors among them and their leaves."""
+        """Return the calls that lead to the roots, and the named tensors involved."""
         wanted = set(roots)
         calls: list[LibraryCall] = []
         for call in reversed(self._record):
@@ -182,7 +184,7 @@ class FunctionalEngine(ForeignEngine):
         return calls[::-1], named
 
     def _replayed(self, call: LibraryCall, known: dict[WrappedTensor, Any]) -> list[Any]:
-        """The call's arguments, with what is known of this replay."""
+        """Return the call's arguments with the values of this replay."""
 
         def replayed(value: Any) -> Any:
             is_known = type(value) is WrappedTensor and value in known

@@ -1,11 +1,11 @@
-"""One problem on its way through one define-by-run engine: the graph, line by line, then each step.
+"""One problem in one define-by-run engine: the graph, then each step.
 
-What a step leaves behind is the same for all engines:
+All engines agree on the effects of a step:
 
-- Gradients accumulate in inputs and in named intermediates alike, until `zero_grad` forgets them.
-- `forward` evaluates the graph again. Inputs keep what they have accumulated, unless their shape changes; graph
-  entries are new tensors, as they would be in a training loop, and start without a gradient.
-- A step that raises leaves everything as it was.
+- Gradients accumulate in inputs and in named intermediates alike, until `zero_grad` clears them.
+- `forward` evaluates the graph again. Inputs keep their accumulated gradients, unless their shape changes; graph
+  entries are new tensors, as in a training loop, and start without a gradient.
+- A step that raises changes nothing.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from gradcheck.language.problem import Problem
 
 
 class GraphRun:
-    """A problem's tensors in one engine, and what has been done to them so far.
+    """A problem's tensors in one engine, and the steps taken so far.
 
     leaves     the inputs' tensors, by name
     constants  the constants' tensors, by name
-    tensors    inputs and graph entries, by name, once the graph is evaluated; parts of a tuple as `m[0]`
-    values     the arrays of all of these, and of graph entries that are plain numbers
-    failed_at  the graph entry that is being evaluated, or at which evaluation broke; empty otherwise
+    tensors    inputs and graph entries by name, after the graph is evaluated; parts of a tuple as `m[0]`
+    values     the arrays of all tensors, and of graph entries that are plain numbers
+    failed_at  the graph entry that is being evaluated, or at which evaluation raised; empty otherwise
     evaluated  whether the graph has been evaluated
     """
 
@@ -56,7 +56,7 @@ class GraphRun:
         self.evaluated = False
 
     def evaluation(self) -> Evaluation:
-        """The states after each step, up to and including the first that raised unexpectedly."""
+        """Return the states after each step, up to the first unexpected error."""
         name = self.engine.name
         try:
             if not self.evaluated:
@@ -74,13 +74,13 @@ class GraphRun:
         return Evaluation(name, tuple(states))
 
     def run_graph(self) -> None:
-        """Evaluate every entry for the first time, which is what a recorder records. Raises GradcheckError."""
+        """Evaluate every entry, and close the recorder. Raises GradcheckError."""
         self._run_graph(self.leaves, self._arrays)
         if self.recorder:
             self.recorder.closed = True
 
     def run_step(self, index: int, step: Step) -> TensorError | None:
-        """Take a step of the case; what it raised, if it did."""
+        """Take a step of the case; return its error, if any."""
         try:
             if step.action == "backward":
                 seeds = self.problem.seeds[index]
@@ -95,7 +95,7 @@ class GraphRun:
         return None
 
     def tensor(self, name: str) -> Any:
-        """The tensor of this name; a plain number, such as a size, becomes one that requires no gradient."""
+        """Return the tensor of a name; a plain number becomes a constant."""
         if name in self.tensors:
             return self.tensors[name]
         if name in self.constants:
@@ -105,7 +105,7 @@ class GraphRun:
         raise GradcheckError(f"{name!r} is several tensors", hint=f"name one of them, such as {name}[0]")
 
     def forward(self, changed: Mapping[str, np.ndarray]) -> None:
-        """Evaluate the graph again, with some inputs and constants changed. Raises GradcheckError."""
+        """Evaluate the graph again with changed arrays. Raises GradcheckError."""
         leaves, arrays = dict(self.leaves), {**self._arrays, **changed}
         for name, array in changed.items():
             old = self.leaves.get(name)
@@ -118,7 +118,7 @@ class GraphRun:
         self._run_graph(leaves, arrays)
 
     def _run_graph(self, leaves: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
-        """Evaluate every entry; nothing is changed unless all succeed."""
+        """Evaluate every entry; change nothing unless all succeed."""
         names: dict[str, Any] = {**self.problem.sizes, **leaves, **self.constants}
         tensors: dict[str, Any] = dict(leaves)
         values = dict(arrays)
@@ -142,7 +142,7 @@ class GraphRun:
         self.leaves, self._arrays, self.tensors, self.values = leaves, arrays, tensors, values
 
     def compute_entry(self, name: str, claim: Claim, names: Mapping[str, Any]) -> Any:
-        """What an entry comes to over the names above it."""
+        """Return the value of an entry, given the names above it."""
         return evaluate(claim.expr, names, self._host)
 
     def _zero_grad(self, names: tuple[str, ...]) -> None:
@@ -152,8 +152,11 @@ class GraphRun:
                 tensor.grad = None
 
     def _gradients(self, copied: bool) -> dict[str, np.ndarray | None]:
-        """What has accumulated, by name; copied where later steps might add to it in place. A constant is among them
-        only if a gradient has arrived there, where none should; what an engine keeps to itself is not."""
+        """Return accumulated gradients by name, without unread ones.
+
+        They are `copied` if later steps might add to them in place. A constant is included only if a gradient, which
+        it should not have, has arrived.
+        """
         plain = self.engine.array
         found: dict[str, np.ndarray | None] = {}
         for name, tensor in (*self.tensors.items(), *self.constants.items()):
@@ -168,7 +171,7 @@ class GraphRun:
 
 
 def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """A value by name; the parts of a tuple as `m[0]`, `m[1]`."""
+    """Yield a value by name, or the parts of a tuple as `m[0]`, `m[1]`."""
     if isinstance(value, (tuple, list)):
         for index, part in enumerate(value):
             yield from _parts(f"{name}[{index}]", part)
@@ -177,7 +180,7 @@ def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _number(name: str, value: Any) -> np.ndarray:
-    """A plain number, such as a size, as an array."""
+    """Return a plain number, such as a size, as an array."""
     array = np.asarray(value)
     if array.dtype.kind not in "biufc":
         raise ArgumentError(f"{name} is {value!r:.60}, no tensor", hint="a graph entry is a tensor or a number")

@@ -1,4 +1,4 @@
-"""HIPS autograd (https://github.com/HIPS/autograd) as an engine: `--engine hips`."""
+"""The engine of HIPS autograd, `--engine hips`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gradcheck.engines.functional_engine import FunctionalEngine
 
 
 class Hips(FunctionalEngine):
-    """The functions of `autograd.numpy`, and of `autograd.scipy.special` where SciPy is, by `make_vjp`."""
+    """The functions of `autograd.numpy` and `autograd.scipy.special`."""
 
     def __init__(self) -> None:
         modules = [autograd.numpy, autograd.numpy.linalg]

@@ -1,5 +1,7 @@
-"""What somebody's code asks for when it is imported, and is not here: names that newer NumPys lack, and modules that
-have nothing to do with gradients."""
+"""Stand-ins for missing names and modules that user code imports.
+
+They are names that newer NumPys lack, and modules that have nothing to do with gradients.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from gradcheck.engines.user_modules import is_installed_file
 from gradcheck.errors import UsageError
 from gradcheck.facts import Fact, fact
 
-#: NumPy's names of before 2.0, and of before 1.24.
+#: NumPy's names before 2.0 and before 1.24.
 _OLD_NAMES: dict[str, Any] = {
     **dict.fromkeys(("Inf", "Infinity", "infty", "PINF"), np.inf),
     **dict.fromkeys(("str", "unicode"), str),
@@ -39,9 +41,9 @@ _OLD_NAMES: dict[str, Any] = {
     "string_": np.bytes_,
     "unicode_": np.str_,
 }
-#: By which Numba compiles nothing: its functions are run as they are written, and no case waits for a compiler.
+#: Makes Numba compile nothing: its functions run as Python, and no case waits for a compiler.
 NUMBA_DISABLED = ("NUMBA_DISABLE_JIT", "1")
-#: Modules with which is drawn, shown, or read what is trained on, or which compute on a device that is not there.
+#: Modules for plots, progress, data sets, or devices that may not be there.
 _IRRELEVANT_MODULES = frozenset(
     (
         *("matplotlib", "graphviz", "pygraphviz", "pydot", "networkx", "seaborn", "plotly", "PIL", "imageio", "cv2"),
@@ -56,17 +58,16 @@ _stubbed_modules: list[str] = []
 
 
 def add_missing(error: BaseException) -> bool:
-    """Whether what an import has failed for could be given, so that it may be tried again."""
+    """Add a stand-in for the failed import; return whether to try it again."""
     if isinstance(error, ModuleNotFoundError):
         return _add_stub(error)
     if isinstance(error, AttributeError) and error.name == "py_func":
         return _compile()
-    return is_old_numpy_error(error) and _give_names()
+    return is_old_numpy_error(error) and _add_old_names()
 
 
 def import_with_stubs(load: Callable[[], Any]) -> Any:
-    """What an import gives: tried again, from its beginning, as often as what it is missing can be had. Raises whatever
-    it raises."""
+    """Import, and try again from the beginning while stand-ins can be added."""
     while True:
         before = set(sys.modules)
         try:
@@ -76,13 +77,15 @@ def import_with_stubs(load: Callable[[], Any]) -> Any:
             if cause is None or not add_missing(cause):
                 raise
             anew = [name for name in set(sys.modules) - before if not _is_installed(sys.modules[name])]
-            for name in anew:  # the folders of one are looked up by way of another
+            for name in anew:  # a package finds its folders through its parent
                 del sys.modules[name]
 
 
 def _is_installed(module: Any) -> bool:
-    """Whether it is a library's, or Python's own: some of these cannot be imported twice. A package without a file is
-    where its folders are; one inside of what has failed is nowhere."""
+    """Return whether a module is a library's, or Python's own.
+
+    Some of these cannot be imported twice. A package without a file is where its folders are.
+    """
     file = getattr(module, "__file__", None)
     if file is not None and not str(file).endswith(".py"):
         return True
@@ -94,7 +97,7 @@ def _is_installed(module: Any) -> bool:
 
 
 def stub_facts() -> tuple[Fact, ...]:
-    """What has been given in this process so far: an engine says in a line what it could not be imported without."""
+    """Return the facts about stand-ins in this process so far."""
     aside = tuple(name for name in _stubbed_modules if name in _IRRELEVANT_MODULES)
     facts = [fact("old_names_given", names=tuple(_added_names))] if _added_names else []
     facts += [fact("stood_in_for", modules=aside)] if aside else []
@@ -104,12 +107,12 @@ def stub_facts() -> tuple[Fact, ...]:
 
 
 def is_old_numpy_error(error: BaseException) -> bool:
-    """Whether code has asked NumPy for what newer ones have not, as chainer and dezero do."""
+    """Return whether code needs a name that newer NumPys lack, as dezero does."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     return isinstance(error, AttributeError) and bool(frames) and frames[-1].f_globals.get("__name__") == "numpy"
 
 
-def _give_names() -> bool:
+def _add_old_names() -> bool:
     lacking = [name for name in _OLD_NAMES if name not in vars(np)]
     for name in lacking:
         setattr(np, name, _OLD_NAMES[name])
@@ -118,7 +121,7 @@ def _give_names() -> bool:
 
 
 def _compile() -> bool:
-    """Have Numba compile, where code asks what it compiles for what that was made of; whether it has not before."""
+    """Switch Numba's compiler on, if code needs it; return whether it was off."""
     config = getattr(sys.modules.get("numba"), "config", None)
     if not getattr(config, "DISABLE_JIT", 0):
         return False
@@ -138,7 +141,7 @@ def _add_stub(error: ModuleNotFoundError) -> bool:
 
 
 class _StubValue:
-    """Whatever is asked of it, it is that."""
+    """A value with any attribute, which can be called."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -146,7 +149,7 @@ class _StubValue:
         return _StubValue()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """A decorator gives back what it is given."""
+        """Return a decorated function or class unchanged."""
         return args[0] if len(args) == 1 and not kwargs and isinstance(args[0], (types.FunctionType, type)) else self
 
     def __or__(self, other: Any) -> Any:  # in annotations
@@ -167,7 +170,7 @@ class _StubModule(types.ModuleType):
 
 
 class _Cupy(_StubModule):
-    """What computes on a graphics card as NumPy does here."""
+    """CuPy by NumPy."""
 
     def __getattr__(self, name: str) -> Any:
         given = {"asnumpy": np.asarray, "get_array_module": lambda *_: np, "array_api": np}
@@ -175,7 +178,7 @@ class _Cupy(_StubModule):
 
 
 def _uncompiled(*functions: Any, **settings: Any) -> Any:
-    """A decorator that compiles nothing, with settings and without."""
+    """Return a function unchanged: a decorator, with settings or without."""
     if len(functions) == 1 and isinstance(functions[0], types.FunctionType) and not settings:
         functions[0].py_func = functions[0]  # type: ignore[attr-defined]
         return functions[0]
@@ -183,19 +186,19 @@ def _uncompiled(*functions: Any, **settings: Any) -> Any:
 
 
 class _Numba(_StubModule):
-    """What compiles loops."""
+    """Numba without compiling."""
 
     def __getattr__(self, name: str) -> Any:
         known = {"prange": range, "njit": _uncompiled, "jit": _uncompiled, "vectorize": np.vectorize}
         return known[name] if name in known else super().__getattr__(name)
 
 
-#: Modules that compute, and what does the same.
+#: Stand-ins for modules that compute.
 _REPLACEMENTS: dict[str, type[_StubModule]] = {"cupy": _Cupy, "numba": _Numba}
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Empty modules, after all that is installed."""
+    """Finds stand-ins, after all that is installed."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
         if name.partition(".")[0] not in _stubbed_modules:
@@ -206,7 +209,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return _REPLACEMENTS.get(spec.name, _StubModule)(spec.name)
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """There is nothing in it."""
+        """Leave the module empty."""
 
 
 _FINDER = _Finder()

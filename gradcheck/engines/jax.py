@@ -1,4 +1,4 @@
-"""JAX (https://github.com/jax-ml/jax) as an engine: `--engine jax`. It runs eagerly, on the CPU's 64-bit floats."""
+"""The engine of JAX, `--engine jax`: eager, on 64-bit floats of the CPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gradcheck.engines.functional_engine import FunctionalEngine
 
 
 class Jax(FunctionalEngine):
-    """The functions of `jax.numpy`, `jax.nn` and `jax.scipy.special`, differentiated by `jax.vjp`."""
+    """The functions of `jax.numpy`, `jax.nn` and `jax.scipy.special`."""
 
     def __init__(self) -> None:
         modules = (jax.numpy, jax.nn, jax.scipy.special, jax.numpy.linalg)
@@ -25,7 +25,7 @@ class Jax(FunctionalEngine):
 
     @contextmanager
     def session(self, dtype: np.dtype) -> Iterator[None]:
-        """JAX makes everything 32 bits wide unless it is told otherwise; restored afterwards."""
+        """Switch 64-bit floats on, which JAX does not use by default."""
         known = jax.config.jax_enable_x64
         jax.config.update("jax_enable_x64", True)
         try:

@@ -1,10 +1,10 @@
-"""Forward mode: how each tensor of a graph changes where its inputs move along directions, Jacobian-vector products.
+"""Jacobian-vector products of a graph and of ops alone.
 
-An engine that has forward rules (torch's dual tensors) is asked for them. Any other that can differentiate gradients
-again gives the same by reverse mode alone: `w -> J.T @ w` is linear, and its own gradient, for an incoming one of `v`,
-is `J @ v` ("double reverse": Townsend, "A new trick for calculating Jacobian vector products", 2017). One double sweep
-serves all tensors of a graph, whatever their number. It sees whether a gradient rule is linear in its incoming
-gradient, and whether it can be differentiated with respect to that.
+An engine that has forward rules (torch's dual tensors) uses them. Any other that can differentiate gradients again
+gets the same result by reverse mode alone: `w -> J.T @ w` is linear, and its own gradient, for an incoming one of
+`v`, is `J @ v` ("double reverse": Townsend, "A new trick for calculating Jacobian vector products", 2017). One double
+sweep serves all tensors of a graph, whatever their number. It shows whether a gradient rule is linear in its incoming
+gradient, and differentiable with respect to it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ from gradcheck.errors import GradcheckError, TensorError
 from gradcheck.language.problem import Problem
 
 JvpMethod = Literal["forward AD", "double reverse"]
-#: For each array of an op that is tracked, in order, the direction in which it moves.
+#: The tangent of each tracked array of an op, in order.
 Directions = Sequence[np.ndarray]
 
 
 @dataclass(frozen=True, slots=True)
 class Pushforward:
-    """By name, the tangent of each tensor of the graph, of its shape and dtype; of an op alone, those of its outputs by
-    `0`, `1` and so on. None where nothing moves. `error` is what was raised on the way."""
+    """The tangent of each tensor of a graph by name, of its shape and dtype.
+
+    Outputs of an op alone are named `0`, `1` and so on. A tangent is None if the tensor does not move.
+    """
 
     tangents: Mapping[str, np.ndarray | None]
     method: JvpMethod
@@ -44,7 +46,7 @@ def push_forward(
     problem: Problem,
     directions: Mapping[str, np.ndarray],
 ) -> Pushforward:
-    """The tangents of all named tensors where the problem's inputs move along the directions, of their shapes."""
+    """Return the tangents of all named tensors for tangents of the inputs."""
     with engine.fresh_session(problem.dtype):
         if engine.forward_ad is not None:
             found = _attempt(lambda: _graph_by_duals(engine, problem, directions), "forward AD")
@@ -54,7 +56,7 @@ def push_forward(
 
 
 def problem_at_step(problem: Problem, step: int) -> Problem:
-    """The problem with its inputs and constants as they are when this step begins."""
+    """Return the problem with inputs and constants as they are at this step."""
     inputs, constants = dict(problem.inputs), dict(problem.constants)
     for changed in problem.forwards[:step]:
         for name, array in changed.items():
@@ -111,13 +113,13 @@ def _array(engine: DefineByRun, tensor: Any) -> np.ndarray | None:
     return None if tensor is None else engine.array(tensor)
 
 
-# Ops alone -----------------------------------------------------------------------------------------
+# One op --------------------------------------------------------------------------------------------
 
 
 def push_operations(
     engine: DefineByRun, applications: Sequence[Application], directions: Sequence[Directions], dtype: np.dtype
 ) -> list[Pushforward]:
-    """Each op alone, its tracked arrays moving along directions."""
+    """Return the tangents of each op alone, given those of its tracked arrays."""
     found = []
     for application, ways in zip(applications, directions, strict=True):
         with engine.fresh_session(dtype):
@@ -150,7 +152,10 @@ def _operation_by_duals(
 def _operation_by_double_reverse(
     engine: DefineByRun, application: Application, directions: Directions
 ) -> dict[str, np.ndarray | None]:
-    """In half precision, which rules are computed in single, so is all of it, and rounded once."""
+    """Compute ops of half precision in single, and round once.
+
+    Rules of half precision are computed in single, too.
+    """
     alone = _without_halves(application)
     if alone is not application:
         found = _operation_by_double_reverse(engine, alone, [_single(direction) for direction in directions])
@@ -174,7 +179,10 @@ def _operation_by_double_reverse(
 
 
 def _without_halves(application: Application) -> Application:
-    """The application with half precision made single; the same where there is none, or its outputs are unknown."""
+    """Return the application with half precision raised to single, if any.
+
+    It is unchanged too if its outputs are unknown.
+    """
     flat = arrays(application.args, application.kwargs)
     if not application.outputs or not any(array.dtype in dtypes.HALVES for array in flat):
         return application
@@ -187,7 +195,7 @@ def _single(array: np.ndarray) -> np.ndarray:
 
 
 def _op_outputs(engine: DefineByRun, application: Application, tracked_leaf: Any) -> tuple[Any, ...]:
-    """The op's outputs, for its own arrays, those that are tracked made by `tracked_leaf`."""
+    """Return the op's outputs, with tracked arrays made by `tracked_leaf`."""
     tracked = iter(application.tracked or itertools.repeat(True))
 
     def leaf(array: np.ndarray) -> Any:

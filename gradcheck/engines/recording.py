@@ -1,4 +1,4 @@
-"""Applications of ops: recorded while the core evaluates a graph, and the arrays among their arguments."""
+"""Applications of ops, recorded during a graph, and their arguments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMES = {dtype: name for name, dtype in dtypes.BY_NAME.items()}
 
 
 class RecordedCall(NamedTuple):
-    """An op applied to an engine's tensors, and what it came to."""
+    """An op applied to an engine's tensors, with its result."""
 
     op: Op
     args: tuple[Any, ...]
@@ -28,7 +28,7 @@ class RecordedCall(NamedTuple):
 
 
 class Recorder:
-    """A host that passes every call on and remembers it, until it is `closed`."""
+    """A host that passes every call on and records it, until it is `closed`."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -46,7 +46,7 @@ class Recorder:
         return self._host.dtype(name)
 
     def differentiable_indices(self) -> list[int]:
-        """Which of the core's calls are those through which gradients flow; none twice."""
+        """Return the distinct calls of the core through which gradients flow."""
         found = [number for number, call in enumerate(self.calls) if _needs_gradient(call.result)]
         ops = [self.calls[number].op for number in found]
         if len(set(ops)) == len(ops):
@@ -56,7 +56,7 @@ class Recorder:
         return sorted(keys.values())
 
     def applications(self) -> list[Application]:
-        """The core's calls through which gradients flow, on plain arrays; none twice."""
+        """Return those calls as applications to plain arrays."""
         return [application_of(self.calls[number]) for number in self.differentiable_indices()]
 
 
@@ -72,7 +72,7 @@ def _call_key(call: RecordedCall) -> tuple[Any, ...]:
 
 
 def _key(value: Any) -> Any:
-    """Tensors by identity, other arguments by what they say."""
+    """Return a key of a value: tensors by identity, other arguments by text."""
     if type(value) is Tensor:
         return id(value)
     if isinstance(value, (list, tuple)):
@@ -81,7 +81,7 @@ def _key(value: Any) -> Any:
 
 
 def application_of(call: RecordedCall) -> Application:
-    """A call of the core's, on plain arrays."""
+    """Return a call of the core as an application to plain arrays."""
     op, args, kwargs, result, owner = call
     tracked: list[bool] = []
 
@@ -92,7 +92,7 @@ def application_of(call: RecordedCall) -> Application:
     args = tuple([plain(value) if type(value) is Tensor else convert(value, Tensor, plain) for value in args])
     positional = len(tracked)
     kwargs = {name: convert(value, Tensor, plain) for name, value in kwargs.items()}
-    # Only what was written in the signature's order can be pulled back through the record.
+    # The record can be pulled back only if the arguments are in the signature's order.
     recorded = result if len(tracked) == positional else None
     parts = result if isinstance(result, tuple) else (result,)
     shapes = tuple([(part.shape, part.dtype) if _needs_gradient(part) else None for part in parts])
@@ -100,7 +100,7 @@ def application_of(call: RecordedCall) -> Application:
 
 
 def has_keyword_tensor(call: RecordedCall, kind: type) -> bool:
-    """Whether a tensor of this type is among its arguments by keyword."""
+    """Return whether a keyword argument holds a tensor of this type."""
     return bool(call.kwargs) and any(isinstance(value, kind) for value in flat(call.kwargs.values()))
 
 
@@ -108,7 +108,7 @@ def has_keyword_tensor(call: RecordedCall, kind: type) -> bool:
 
 
 def flat(values: Collection[Any]) -> Iterable[Any]:
-    """Every value, in order, also those in lists and tuples."""
+    """Return every value in order, nested lists and tuples included."""
     for value in values:
         if isinstance(value, (list, tuple)):
             return _flattened(values)
@@ -124,19 +124,19 @@ def _flattened(values: Iterable[Any]) -> Iterator[Any]:
 
 
 def map_nested(value: Any, function: Callable[[Any], Any]) -> Any:
-    """`function(value)`; for lists and tuples, that of everything in them."""
+    """Apply a function to a value, or to every item of nested lists."""
     if isinstance(value, (list, tuple)):
         return type(value)([map_nested(item, function) for item in value])
     return function(value)
 
 
 def convert(value: Any, kind: type, function: Callable[[Any], Any]) -> Any:
-    """`function(value)` for a value of this kind, also inside lists and tuples; all else as it is."""
+    """Apply a function to values of this type, also in nested lists."""
     return map_nested(value, lambda item: function(item) if type(item) is kind else item)
 
 
 def arrays(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[np.ndarray]:
-    """Every array among the arguments, in order, also those in lists and tuples."""
+    """Yield every array among the arguments in order, also in nested lists."""
     for value in (*args, *kwargs.values()):
         if isinstance(value, np.ndarray):
             yield value
@@ -150,7 +150,10 @@ def rebuild(
     tensor: Callable[[np.ndarray], Any],
     dtype: Callable[[str], Any],
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The same arguments with `tensor(array)` for each array, in `arrays`' order, and `dtype(name)` for dtypes."""
+    """Return the arguments with arrays and dtypes replaced.
+
+    Each array becomes `tensor(array)`, in `arrays`' order, and each dtype `dtype(name)`.
+    """
 
     def one(value: Any) -> Any:
         if type(value) is np.ndarray:

@@ -1,8 +1,8 @@
-"""Engines by what a person writes after `--engine`: a name, `file.py:Tensor`, `package.module:Tensor`.
+"""Engines by the text after `--engine`: a name, FILE.py:NAME, MODULE:NAME.
 
-A name is one of `ENGINES` or of the entry-point group `gradcheck.engines`, which any installed package can join. What
-is found may be an `Engine`, a class of engines, or a Tensor class (see `tensor_class`). Nothing is imported before it
-is asked for.
+A name is an entry of `registry` or of the entry-point group `gradcheck.engines`, which any installed package can
+join. The object may be an `Engine`, a class of engines, or a Tensor class (see `tensor_class`). Nothing is imported
+before it is needed.
 """
 
 from __future__ import annotations
@@ -44,15 +44,14 @@ LIBRARY_CLASSES = {
     "tinygrad": "tinygrad:Tensor",
     "chainer": "chainer:Variable",
 }
-#: By which code that is compiled by Numba runs in the processes that cases are run in: GNU's OpenMP ends these.
+#: Lets code compiled by Numba run in forked processes: GNU's OpenMP ends them.
 NUMBA_FORK_SAFE = ("NUMBA_THREADING_LAYER", "forksafe")
 #: The entry-point group of other packages' engines.
 ENTRY_POINT_GROUP = "gradcheck.engines"
 
 
 def resolve_engine(name: str) -> Engine:
-    """The engine of this name, or that `file.py:attr` or `package.module:attr` names. Raises UsageError for an unknown
-    name, or one that cannot be imported."""
+    """Return the engine of a name or reference. Raises UsageError."""
     known = import_stubs.stub_facts()
     found = _resolve(name)
     if isinstance(getattr(found, "provided", None), tuple):
@@ -90,8 +89,10 @@ def _resolve(name: str) -> Engine:
 
 
 def engine_from_spec(spec: str, *, installed: bool = False) -> Engine:
-    """Return the engine that `file.py:attr` or `package.module:attr` names; of an `installed` module, not one of this
-    name in the working directory. Raises UsageError, which says what is there."""
+    """Return the engine that `file.py:attr` or `package.module:attr` names.
+
+    A module of that name in the working directory comes first, unless the module is `installed`. Raises UsageError.
+    """
     if not all(spec.rpartition(":")[::2]):
         raise UsageError(f"'{spec}' names no engine", hint="write FILE.py:CLASS or PACKAGE.MODULE:CLASS")
     where, _, attribute = spec.rpartition(":")
@@ -101,12 +102,12 @@ def engine_from_spec(spec: str, *, installed: bool = False) -> Engine:
 
 
 def load_object(spec: str) -> Any:
-    """What `file.py:attr` or `package.module:attr` names. Raises UsageError, which says what is there."""
+    """Return the object of `file.py:attr` or `module:attr`. Raises UsageError."""
     return _find_object(spec, Path.cwd())[0]
 
 
 def _find_object(spec: str, folder: Path | None) -> tuple[Any, ModuleType]:
-    """Return the same, and the module that has it; a module that is named is looked for in a folder first."""
+    """Return the object and its module, which is looked for in `folder` first."""
     where, _, attribute = spec.rpartition(":")
     os.environ.setdefault(*NUMBA_FORK_SAFE)
     os.environ.setdefault(*import_stubs.NUMBA_DISABLED)
@@ -126,10 +127,16 @@ def _is_file(where: str) -> bool:
 
 
 def as_engine(found: Any, name: str, spec: str, module: ModuleType | None = None) -> Engine:
-    """An `Engine` as it is, a class of engines made, a Tensor class adapted. Raises UsageError for anything else.
+    """Return an engine for an engine, a class of engines, or a Tensor class.
 
-    `name` becomes the name of an engine that has none; `spec` is how the person called it, in messages; ops are looked
-    for in the `module` that was named, too, which may have its class from another.
+    Args:
+        found: An `Engine` is returned as it is, a class of engines is called, any other callable is adapted.
+        name: The name of an engine that has none.
+        spec: The user's own text for it, in messages.
+        module: The named module, in which ops are looked up too; the class may come from another one.
+
+    Raises:
+        UsageError: The object is none of these.
     """
     if isinstance(found, type) and _is_engine(found):
         found = _import_user_code(spec, found)
@@ -146,9 +153,11 @@ def as_engine(found: Any, name: str, spec: str, module: ModuleType | None = None
 
 
 def adapt(constructor: Callable[..., Any], name: str, module: ModuleType | None = None) -> TensorClassEngine:
-    """An engine of a Tensor class, or of a function that makes tensors, whose ops may be in a `module`, too. Raises
-    UsageError where it is none. What the class prints while it is looked at is dropped."""
-    from gradcheck.engines.tensor_class.api_discovery import api_of  # only somebody's class needs these
+    """Return the engine of a Tensor class, or of a function making tensors.
+
+    Its output during discovery is dropped. Raises UsageError if it is no Tensor class.
+    """
+    from gradcheck.engines.tensor_class.api_discovery import api_of  # only a Tensor class needs these
     from gradcheck.engines.tensor_class.engine import TensorClassEngine
     from gradcheck.engines.tensor_class.scalar_engine import ScalarClassEngine
 
@@ -164,14 +173,17 @@ def _is_engine(found: Any) -> bool:
 
 
 def _name_hint(attribute: str, module: ModuleType) -> str:
-    """The nearest name, else the classes that look like engines."""
+    """Return a hint with the nearest name, else with the classes like engines."""
     public = [name for name in vars(module) if not name.startswith("_")]
     classes = [name for name in public if callable(getattr(vars(module)[name], "backward", None))]
     return did_you_mean(attribute, public, f"it has {', '.join(classes)}" if classes else "")
 
 
 def _import_user_code(spec: str, load: Callable[[], Any]) -> Any:
-    """What the person's code gives; whatever it raises is told in a line, and what it prints is told with it."""
+    """Return the result of `load`; raise any exception as a UsageError.
+
+    The hint quotes the code's output.
+    """
     output = Output()
     try:
         with output.capturing():
@@ -193,7 +205,7 @@ def _import_user_code(spec: str, load: Callable[[], Any]) -> Any:
 
 
 def _old_numpy_hint(error: Exception) -> str:
-    """What to do where code asks NumPy for what newer ones have not; else nothing."""
+    """Return advice for code that needs names of older NumPys, else ""."""
     if not import_stubs.is_old_numpy_error(error):
         return ""
     numpy = metadata.version("numpy")
@@ -204,7 +216,7 @@ def _old_numpy_hint(error: Exception) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """Where in the person's code it was raised."""
+    """Return the place in the user's code at which the error was raised."""
     if isinstance(error, SyntaxError) and error.filename:
         return f" ({error.filename}:{error.lineno})"
     frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]

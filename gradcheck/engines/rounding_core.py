@@ -1,5 +1,7 @@
-"""The core on arrays that round at random: a whole case, ops alone, and formulas, with every elementary operation
-inside forwards and rules moved (see `autograd/random_rounding.py`)."""
+"""The core on arrays that round at random, in forwards and in rules.
+
+See `autograd/random_rounding.py`.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +22,19 @@ from gradcheck.engines.define_by_run import DefineByRun
 
 
 class RoundedTensor(Tensor):
-    """A tensor whose `data` round at random, in forwards and in rules. Each engine has a class of its own."""
+    """A tensor whose `data` round at random; each engine has its own class."""
 
     __slots__ = ()
     roundings: ClassVar[Roundings]
 
     @classmethod
     def wrap(cls, data: np.ndarray) -> Self:
-        """A leaf that requires no gradient and shares `data`."""
+        """Return a leaf that requires no gradient and shares `data`."""
         return super().wrap(cls.roundings.of(data))
 
     @classmethod
     def __apply_op__(cls, op: Op, args: tuple[Any, ...]) -> Any:
-        """As any tensor does. What a forward has made without rounding, since it lost the kind of its arrays on the
-        way, is moved as a result."""
+        """Apply the op, and round results of forwards that lost the array class."""
         result = super().__apply_op__(op, args)
         for part in result if type(result) is tuple else (result,):
             if type(part.data) is Rounded and part.data.roundings is cls.roundings:
@@ -44,7 +45,7 @@ class RoundedTensor(Tensor):
 
 
 class RoundingCore(Core):
-    """gradcheck's own engine with random roundings, each run with others."""
+    """gradcheck's own engine with random roundings, different in each run."""
 
     name = "core, rounding at random"
 
@@ -56,17 +57,15 @@ class RoundingCore(Core):
         self.host = RoundingHost(kind)
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> Tensor:
-        """A new tensor with a copy of the array."""
         tensor: Tensor = self.tensor_type.wrap(array.copy())
         tensor.requires_grad = requires_grad
         return tensor
 
     def array(self, tensor: Tensor) -> np.ndarray:
-        """The tensor's values."""
         return tensor.data.view(np.ndarray)
 
     def backward(self, roots: list[Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
-        """One pass from all roots at once; whatever a rule makes rounds again."""
+        """Run one pass from all roots; every gradient of a rule rounds again."""
 
         def watch(roots: Sequence[Tensor], starts: Sequence[np.ndarray], pull: Pull) -> Pull:
             return lambda tensor, gradient: pull(tensor, self._roundings.of(gradient))
@@ -76,25 +75,23 @@ class RoundingCore(Core):
     def pull_back(
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
     ) -> list[Pullback]:
-        """Always by a sweep: what was recorded did not round."""
+        """Pull back by a sweep: recorded results did not round."""
         return DefineByRun.pull_back(self, applications, cotangents, dtype)
 
 
 class RoundingHost(CoreHost):
-    """Calls an op on tensors that round."""
-
     def __init__(self, kind: type[RoundedTensor]) -> None:
         self._kind = kind
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The op's result, always a tensor; one that hands its argument back gives a tensor of its own."""
+        """Return the op's result, always a tensor of its own."""
         result = op(*map(self._rounded, args), **{name: self._rounded(value) for name, value in kwargs.items()})
         if type(result) is self._kind and args and result is args[0] and result.requires_grad:
             return TABLE["mul"](result, 1)
         return tuple(map(self._tensor, result)) if type(result) is tuple else self._tensor(result)
 
     def _rounded(self, value: Any) -> Any:
-        """A tensor of a plain array, in a list too; anything else as it is."""
+        """Return a tensor for an array, also in a list."""
         if isinstance(value, (list, tuple)):
             return type(value)(map(self._rounded, value))
         if isinstance(value, np.ndarray) and dtypes.is_differentiable(value.dtype):
@@ -102,5 +99,5 @@ class RoundingHost(CoreHost):
         return value
 
     def _tensor(self, result: Any) -> Any:
-        """A tensor of what was made of numbers alone; anything else as it is."""
+        """Return a tensor for an array; other values unchanged."""
         return self._kind.wrap(result) if isinstance(result, np.ndarray) else result

@@ -1,4 +1,4 @@
-"""torch as an engine: the reference that others are held to."""
+"""The torch engine: the reference for other engines."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from gradcheck.language.evaluation.scalar_arithmetic import ARITHMETIC
 _Tensor = torch.Tensor
 _NUMBERS = (int, float, complex, bool)
 _DTYPES: dict[str, torch.dtype] = {name: getattr(torch, name) for name in dtypes.BY_NAME}
-_MAX_DIMENSIONS = 64  # of an array of NumPy's
+_MAX_DIMENSIONS = 64  # of a NumPy array
 _REAL = (torch.float64, torch.float32)
-#: What a number becomes in a case of each dtype.
+#: The dtype of a plain number in a case of each dtype.
 _DEFAULTS = {dtype: _DTYPES[dtypes.real_of(dtype).name] for dtype in dtypes.BY_NAME.values() if dtype.kind in "fVc"}
-#: What torch raises when a call, or a backward pass, cannot be done.
+#: The exceptions of calls and backward passes that torch cannot do.
 _ERRORS = (RuntimeError, TypeError, ValueError, LookupError, ArithmeticError, AssertionError)
 
 
@@ -46,7 +46,7 @@ def _settings() -> tuple[torch.dtype, int, bool, bool]:
 
 
 def _session_settings(dtype: np.dtype) -> tuple[torch.dtype, int, bool, bool]:
-    """What torch warns of belongs to each case, not to the first alone."""
+    """Return the settings of a session, in which torch repeats its warnings."""
     return _DEFAULTS[dtype], 1, True, True
 
 
@@ -58,7 +58,7 @@ def _settle(dtype: torch.dtype, threads: int, recording: bool, warning: bool) ->
 
 
 class _Session:
-    """What holds while a case runs; a class, since a generator's context costs several small ops."""
+    """The settings while a case runs; a class, since a generator is slower."""
 
     __slots__ = ("_device", "_engine", "_known", "_mine")
 
@@ -81,7 +81,7 @@ class _Session:
 
 
 class Torch(DefineByRun):
-    """PyTorch, on one thread while a case runs; on the CPU, unless it is given another device."""
+    """PyTorch, on one thread; on the CPU, unless it gets another device."""
 
     name = "torch"
     tensor_type = _Tensor
@@ -89,16 +89,18 @@ class Torch(DefineByRun):
     def __init__(self, device: torch.device | None = None) -> None:
         self.host = TorchHost()
         self.forward_ad = _Duals()
-        self.device = device  # None for the CPU, which is the quickest to ask for
+        self.device = device  # None for the CPU, which is the quickest check
         self._freed_roots: list[torch.Tensor] = []  # roots of the passes that have freed their graphs
 
     def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
-        """The case's dtype is torch's default, gradients are recorded, warnings given each time; all of it is restored
-        afterwards."""
+        """Set the case's dtype as default, record gradients, repeat warnings.
+
+        All of it is restored afterwards.
+        """
         return _Session(self, _session_settings(dtype))
 
     def _has_session_settings(self, dtype: np.dtype) -> bool:
-        """Whether all is as it is in a session, inside which another need not be begun."""
+        """Return whether a session of this dtype would change nothing."""
         return _settings() == _session_settings(dtype)
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> torch.Tensor:
@@ -106,7 +108,10 @@ class Torch(DefineByRun):
         return tensor.requires_grad_() if requires_grad else tensor
 
     def array(self, tensor: torch.Tensor) -> np.ndarray:
-        """The tensor's values, sharing its memory. Raises ShapeMismatch for more dimensions than NumPy has."""
+        """Return the tensor's values, sharing its memory.
+
+        Raises ShapeMismatch for more dimensions than NumPy has.
+        """
         if tensor.ndim > _MAX_DIMENSIONS:
             raise ShapeMismatch(f"a tensor of {tensor.ndim} dimensions, where NumPy has {_MAX_DIMENSIONS} at most")
         if tensor.requires_grad:
@@ -122,16 +127,19 @@ class Torch(DefineByRun):
             return bits.view(dtypes.BFLOAT16)
         if tensor.dtype is torch.complex32:
             raise Unsupported("torch has complex numbers of half precision, and NumPy has none", lacks="complex32")
-        # a conjugate or a negative may be one that torch has not written out yet
+        # torch computes a conjugate or a negative lazily
         plain: np.ndarray = tensor.numpy(force=tensor.is_conj() or tensor.is_neg())
         return plain
 
     def backward(self, roots: list[torch.Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
-        """One pass from all roots at once. Like the core, and before anything is accumulated, it refuses a graph that
-        an earlier pass has freed, also where torch saved nothing and would not mind."""
+        """Run one pass from all roots at once.
+
+        Like the core, it raises BackwardTwice before anything is accumulated if an earlier pass has freed the graph,
+        even if torch saved nothing and would go on.
+        """
         gradients = self._incoming(roots, seeds)
         if self._freed_roots:
-            self._refuse_freed(roots)
+            self._check_not_freed(roots)
         try:
             self._sweep(roots, gradients)
         except _ERRORS as error:
@@ -146,7 +154,7 @@ class Torch(DefineByRun):
             torch.autograd.backward(roots, gradients, retain_graph=True)
 
     def _as_own_error(self, error: Exception) -> GradcheckError:
-        """What torch raised, as one of gradcheck's."""
+        """Return torch's exception as one of gradcheck's."""
         return translate(error)
 
     def _incoming(self, roots: list[torch.Tensor], seeds: list[Any]) -> list[torch.Tensor | None]:
@@ -161,13 +169,16 @@ class Torch(DefineByRun):
         return Recorder(self.host) if type(self) is Torch and self.device is None else None
 
     def pull_back_recorded(self, calls: Sequence[RecordedCall], cotangents: Sequence[np.ndarray]) -> list[Shares]:
-        """By torch's own nodes, each on its own; none where somebody pulls back in a way of his own."""
+        """Return the gradients by torch's nodes, unless `pull_back` is replaced."""
         if type(self).pull_back is not _PULL_BACK:
             return super().pull_back_recorded(calls, cotangents)
         return pull_back_by_nodes(calls, cotangents)
 
     def differentiate(self, roots: list[torch.Tensor], leaves: list[torch.Tensor], seeds: list[Any]) -> list[Any]:
-        """From the sum of `conj(seed) * root`, a scalar whose gradient at each root is its seed."""
+        """Differentiate the sum of `conj(seed) * root`.
+
+        Its gradient at each root is the seed.
+        """
         total = torch.zeros((), dtype=torch.get_default_dtype())
         for root, gradient in zip(roots, self._incoming(roots, seeds), strict=True):
             term = root if gradient is None else gradient.conj() * root
@@ -179,7 +190,7 @@ class Torch(DefineByRun):
         except _ERRORS as error:
             raise self._as_own_error(error) from None
 
-    def _refuse_freed(self, roots: list[torch.Tensor]) -> None:
+    def _check_not_freed(self, roots: list[torch.Tensor]) -> None:
         again = nodes(roots) & nodes(self._freed_roots)
         if again:
             saved = any(name.startswith("_raw_saved_") for node in again for name in dir(node))
@@ -191,26 +202,26 @@ class Torch(DefineByRun):
             raise error
 
 
-#: How torch pulls back, where nobody has put anything else in its place.
+#: The original method: a test, or a planted fault, may replace it.
 _PULL_BACK = Torch.pull_back
 
 
 class _Duals:
-    """torch's forward mode: each forward function of it has a rule of its own, written apart from the reverse ones."""
+    """torch's forward mode, whose rules are independent of the reverse ones."""
 
     def level(self) -> AbstractContextManager[Any]:
-        """Where tangents live."""
+        """Return the context in which tangents exist."""
         _load_decompositions()
         return forward_ad.dual_level()
 
     def dual(self, tensor: torch.Tensor, tangent: np.ndarray) -> torch.Tensor:
-        """The tensor with a tangent, of its shape and dtype."""
+        """Return the tensor with a tangent of its shape and dtype."""
         make: Any = forward_ad.make_dual  # to which torch gives no types
         dual: torch.Tensor = make(tensor, _tensor(tangent).to(tensor.device))
         return dual
 
     def tangent(self, tensor: torch.Tensor) -> torch.Tensor | None:
-        """The tangent that it has."""
+        """Return the tangent of a tensor."""
         unpack: Any = forward_ad.unpack_dual
         found: torch.Tensor | None = unpack(tensor).tangent
         return None if found is None else found.to(tensor.dtype)  # `prod` with a dtype leaves it in the input's
@@ -218,46 +229,52 @@ class _Duals:
 
 @cache
 def _load_decompositions() -> None:
-    """What torch imports with the first dual tensor, and warns of itself."""
+    """Import the module that warns when torch makes the first dual tensor."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import_module("torch._decomp.decompositions_for_jvp")
 
 
-#: What `torch.autograd.backward` calls, once it has imported a computer algebra system to compare shapes, half a second
-#: of every run. None where this version of torch has it elsewhere.
+#: `torch.autograd.backward` calls this after importing a computer algebra system to compare shapes, which takes half a
+#: second of every run. None if this version of torch has it elsewhere.
 _run_backward: Any = getattr(getattr(torch.autograd.Variable, "_execution_engine", None), "run_backward", None)
 
 
 def _tensor(array: np.ndarray) -> torch.Tensor:
-    """A tensor with a copy of the array."""
+    """Return a tensor with a copy of the array."""
     if array.dtype == dtypes.BFLOAT16:
         return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
     return torch.from_numpy(array.copy())
 
 
 def _cast(gradient: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """In the dtype of its root. Raises DtypeMismatch, as torch does, for a complex one of a real root."""
+    """Return the gradient in its root's dtype.
+
+    Raises DtypeMismatch, as torch does, for a complex gradient of a real root.
+    """
     if gradient.is_complex() and not dtype.is_complex:
         raise DtypeMismatch("the incoming gradient is complex, and its tensor is real", hint="take its .real")
     return gradient.to(dtype)
 
 
 def _unit_gradient(root: torch.Tensor) -> torch.Tensor | None:
-    """What torch takes where no gradient comes in; None where it may refuse to."""
+    """Return torch's default incoming gradient; None if torch may raise."""
     return torch.ones_like(root) if root.dim() == 0 and root.is_floating_point() else None
 
 
 def _fits(root: torch.Tensor, gradient: torch.Tensor | None) -> bool:
-    """Whether nothing can be wrong; all else is for torch itself to refuse."""
+    """Return whether torch accepts the gradient without its own checks."""
     return gradient is not None and root.requires_grad and root.shape == gradient.shape
 
 
 class TorchHost:
-    """Calls an op's counterpart in torch, with the arguments as they were written."""
+    """The host that calls an op's counterpart in torch, arguments unchanged."""
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """torch's result; named tuples and lists become tuples. Raises one of gradcheck's errors for torch's."""
+        """Return torch's result, with lists and named tuples as tuples.
+
+        Raises one of gradcheck's errors for torch's.
+        """
         function, infix, variadic = _plan(op)
         given = args
         if variadic is not None and len(args) > variadic:
@@ -273,7 +290,7 @@ class TorchHost:
             raise missing_feature_error(op, given, kwargs, error) or translate(error) from None
         if isinstance(result, _Tensor):
             if args and result is args[0] and result.requires_grad:
-                return result.view_as(result)  # handed back: a tensor of its own, with a gradient of its own
+                return result.view_as(result)  # an op that returns its argument gets a gradient of its own
             return result
         parts = tuple(result) if isinstance(result, (tuple, list)) else result
         return parts if op.choice is None else op.choice(parts)
@@ -283,8 +300,11 @@ class TorchHost:
 
 
 class _Plan(NamedTuple):
-    """How an op is called: torch's function; the operator for a number that comes first, since torch's functions want
-    a tensor there, and `2 - x` must keep the 2 a number; and where its variadic argument stands."""
+    """A call of an op: torch's function, its operator, its variadic place.
+
+    The operator is for a number that comes first: torch's functions take a tensor there, and `2 - x` must keep the 2
+    a number.
+    """
 
     function: Callable[..., Any]
     infix: Callable[[Any, Any], Any] | None
@@ -293,7 +313,7 @@ class _Plan(NamedTuple):
 
 @cache
 def _plan(op: Op) -> _Plan:
-    """Raises Unsupported where the installed torch has no counterpart."""
+    """Return the call of an op. Raises Unsupported if torch has none."""
     found: Any = torch
     for part in op.torch.split("."):
         found = getattr(found, part, None)
@@ -309,7 +329,7 @@ def _plan(op: Op) -> _Plan:
 
 
 def _guarded(op: Op, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """torch's result, unless its own code would not survive these arguments."""
+    """Return torch's result, unless these arguments would crash torch."""
     GUARDS[op.name](*op.bind(args, kwargs))
     return function(*args, **kwargs)
 
@@ -321,7 +341,7 @@ def _bundled(args: tuple[Any, ...], position: int) -> tuple[Any, ...]:
     return (*args[:position], rest)
 
 
-#: Ops of several tensors that torch does not take in a list.
+#: Ops whose tensors torch takes as separate arguments.
 _WRITTEN_OUT = frozenset({"broadcast_tensors", "block_diag", "cartesian_prod", "chain_matmul"})
 
 
@@ -330,6 +350,6 @@ def _written_out(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _keywords(op: Op, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """NumPy's words for torch's, unless the op itself has them."""
+    """Replace NumPy's keywords by torch's, unless the op itself has them."""
     names = {parameter.name for parameter in op.parameters}
     return {KEYWORD_ALIASES.get(name, name) if name not in names else name: value for name, value in kwargs.items()}

@@ -1,4 +1,4 @@
-"""Where torch computes."""
+"""torch's devices."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gradcheck.errors import UsageError
 
 
 def device_of(name: str) -> torch.device:
-    """The device of this name, on which torch can compute. Raises UsageError where there is none."""
+    """Return the device of a name. Raises UsageError if torch cannot use it."""
     try:
         device = torch.device(name)
         torch.zeros(1, device=device).add(1).cpu()

@@ -1,4 +1,4 @@
-"""What torch's exceptions mean in the contract's words, told by their class and text."""
+"""torch's exceptions as gradcheck's errors, by their class and text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gradcheck.errors import (
     exception_text,
 )
 
-#: The first pattern found in the text, in any case, decides; the order is from the particular to the general.
+#: The first pattern that the text matches, ignoring case, decides; specific patterns come first.
 _MEANINGS = (
     (NonScalarBackward, "grad can be implicitly created only for"),
     (NoGradRequired, "does not require grad and does not have a grad_fn"),
@@ -56,14 +56,17 @@ _MEANINGS = (
     ),
 )
 
-#: What torch, and the libraries that it calls, say where memory is refused.
+#: Messages of torch, and of libraries that it calls, for a failed allocation.
 _NO_MEMORY = re.compile("can't allocate memory|bad_alloc|bad alloc|out of memory|insufficient memory", re.IGNORECASE)
 
 
 def translate(error: Exception) -> TensorError:
-    """torch's exception as one of gradcheck's, without its advice and its C++ stack; an unknown one has the kind
-    `error`. One that says what torch lacks has `lacks`. Raises MemoryError where torch has run out of it."""
-    if isinstance(error, TensorError):  # what is refused before torch sees it
+    """Return torch's exception as gradcheck's, without advice and C++ stack.
+
+    An unknown one has the kind `error`; one that names a missing feature has `lacks`. Raises MemoryError if torch has
+    run out of memory.
+    """
+    if isinstance(error, TensorError):  # raised before torch is called
         return error
     found = _translated(error)
     found.is_own_message = False

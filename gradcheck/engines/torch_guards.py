@@ -1,6 +1,6 @@
-"""Arguments for which torch reads or writes outside of its tensors, or ends the process: refused before it sees them.
+"""Checks of arguments with which torch accesses foreign memory or crashes.
 
-They were found by calling every op with sizes, indices and lengths beyond what fits.
+They were found by calling every op with sizes, indices and lengths beyond its bounds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from gradcheck.errors import IndexOutOfRange, ShapeMismatch, Unsupported
 
 
 def _attention(query: Any, key: Any, value: Any, *rest: Any) -> None:
-    """Keys and values are as many as each other; of heads that are shared there are some."""
+    """Check that keys and values match, and that shared heads exist."""
     if rest[-1] and 0 in (*key.shape[-3:-2], *value.shape[-3:-2]):
         raise ShapeMismatch(f"scaled_dot_product_attention: no heads in {list(key.shape)} and {list(value.shape)}")
     if key.ndim > 1 and value.ndim > 1 and key.shape[-2] != value.shape[-2]:
@@ -37,7 +37,7 @@ def _normalized(input: Any, *_: Any) -> None:
 
 
 def _labels(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, *_: Any) -> None:
-    """Each target is a class; what stands beyond a target's length is none."""
+    """Check that each target is a class, ignoring those beyond its length."""
     sizes = _listed(target_lengths)
     if targets.ndim == 2:
         too_long = len(sizes) > targets.shape[0] or max(sizes, default=0) > targets.shape[1]
@@ -55,7 +55,7 @@ def _pooled(grad_output: Any, self: Any, *rest: Any) -> None:
 
 
 def _segments(data: Any, reduce: str, lengths: Any, indices: Any, offsets: Any, axis: int = 0, *_: Any) -> None:
-    """Segments begin and end within the dimension; dimensions before it have segments of their own."""
+    """Check that segments lie within the dimension, for each index before it."""
     place = canonical_dim(axis, data.ndim)
     size, given = data.shape[place], lengths if offsets is None else offsets
     if given is None:
@@ -79,7 +79,7 @@ def _listed(lengths: Any) -> list[int]:
     return list(map(int, lengths.reshape(-1).tolist() if hasattr(lengths, "dtype") else lengths))
 
 
-#: By the name of an op what checks its arguments, all of them in the order of its signature.
+#: The check of an op's arguments, given in the order of its signature, by the op's name.
 GUARDS: dict[str, Callable[..., None]] = {
     "scaled_dot_product_attention": _attention,
     "pdist": _rows,

@@ -1,7 +1,7 @@
-"""torch's recorded functions, asked one by one: what each makes of a gradient, without a pass over the graph.
+"""The gradients of single nodes of torch's graph, without a backward pass.
 
-A function of the graph can be called with the gradient of its result, and gives those of its arguments, by the same
-code that a backward pass runs; what a pass adds is that each is brought to its argument's shape, which is done here.
+A node can be called with the gradient of its result, and returns those of its arguments, by the code that a backward
+pass runs. A pass also sums each to its argument's shape, which is done here.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from gradcheck.engines.define_by_run import Shares
 from gradcheck.engines.recording import RecordedCall, flat, has_keyword_tensor
 
 _Tensor = torch.Tensor
-#: Dtypes of which NumPy's and torch's arrays are the same.
+#: Dtypes that NumPy and torch share.
 _PLAIN = {torch.float64: np.dtype(np.float64), torch.float32: np.dtype(np.float32)}
 
 
 def pull_back_by_nodes(calls: Sequence[RecordedCall], cotangents: Sequence[np.ndarray]) -> list[Shares]:
-    """For each call that was recorded as one function of torch's, the gradients of its tensors that need one; None for
-    what torch has made several functions of, or none."""
+    """Return the gradients of each call that is one node of torch's graph.
+
+    They are those of its tensors that need one; None for a call that is several nodes, or none.
+    """
     with torch.no_grad():
         return [_pull_back_call(call, cotangent) for call, cotangent in zip(calls, cotangents, strict=True)]
 
@@ -43,12 +45,12 @@ def _pull_back_call(call: RecordedCall, cotangent: np.ndarray) -> Shares:
         given = node(torch.from_numpy(cotangent.copy()))
         given = given if type(given) is tuple else (given,)
         return [_share(given[number], tensor) for (number, _), tensor in zip(edges, tensors, strict=True)]
-    except (RuntimeError, TypeError, AttributeError):  # what it has saved is freed, or there is no gradient there
+    except (RuntimeError, TypeError, AttributeError):  # saved values are freed, or there is no gradient
         return None
 
 
 def _leads_to(edge: tuple[Any, int], tensor: torch.Tensor) -> bool:
-    """Whether what flows along an edge is this tensor's gradient."""
+    """Return whether an edge of the graph carries this tensor's gradient."""
     function, number = edge
     own = tensor.grad_fn
     if own is None:
@@ -57,14 +59,14 @@ def _leads_to(edge: tuple[Any, int], tensor: torch.Tensor) -> bool:
 
 
 def _share(gradient: torch.Tensor, tensor: torch.Tensor) -> np.ndarray:
-    """The gradient in the shape of its tensor."""
+    """Return the gradient summed to the shape of its tensor."""
     whole = gradient if gradient.shape == tensor.shape else gradient.sum_to_size(tensor.shape)
     array: np.ndarray = whole.numpy()
     return array
 
 
 def nodes(roots: Iterable[torch.Tensor]) -> set[Any]:
-    """Every function of the recorded graph below the roots, leaves' accumulators aside."""
+    """Return every node of the graph below the roots, except accumulators."""
     stack = [root.grad_fn for root in roots if root.grad_fn is not None]
     found: set[Any] = set(stack)
     while stack:

@@ -1,7 +1,7 @@
-"""What an older torch lacks of what the op table follows: functions, arguments, dtypes, derivatives.
+"""Functions, arguments, dtypes and derivatives that an older torch lacks.
 
-A call that the op itself takes and the installed torch does not is nobody's mistake: it raises Unsupported, which is
-neither a pass nor a failure. The tables say which torch first has what, where that is known.
+A call that the op accepts and the installed torch does not raises Unsupported, which is neither a pass nor a failure.
+The tables give the first torch version with each feature, if known.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ import torch
 from gradcheck.autograd.op import Op
 from gradcheck.errors import GradcheckError, Unsupported
 
-#: The functions that torch 2.4 does not have.
+#: Functions that torch 2.4 lacks.
 FUNCTIONS = {
     "_safe_softmax": "2.5",
     "_unsafe_masked_index": "2.5",
     "_unsafe_masked_index_put_accumulate": "2.5",
     "linear_cross_entropy": "2.13",
 }
-#: The arguments that its functions do not take.
+#: Arguments that its functions lack.
 ARGUMENTS = {
     ("huber_loss", "weight"): "2.6",
     ("l1_loss", "weight"): "2.6",
     ("mse_loss", "weight"): "2.6",
     ("scaled_dot_product_attention", "enable_gqa"): "2.5",
 }
-#: The functions that it does not differentiate.
+#: Functions that it does not differentiate.
 DERIVATIVES = {
     "aminmax": "2.12",
     "channel_shuffle": "2.5",
@@ -38,21 +38,21 @@ DERIVATIVES = {
     "nextafter": "2.13",
 }
 
-#: How torch says that a function does not know an argument: one in Python, one that has one form, any other.
+#: torch's messages for an unknown argument: of a Python function, of one with one overload, of any other.
 _UNKNOWN = re.compile(
     r"(\w+)\(\) (?:got an unexpected keyword argument '(\w+)'|takes .* positional arguments? but|received an invalid)"
 )
-#: How torch says that a function of this name is there no more.
+#: torch's message for a removed function.
 _REMOVED = re.compile("function was deprecated .* is now removed")
-#: How torch names the dtypes for which a function may have no code in one version and code in the next.
+#: torch's message for a dtype that lacks a kernel in some versions.
 _NO_KERNEL = re.compile(r"not implemented for '((?:Complex)?Half|BFloat16)'")
 _LONG_INDICES = "Expected dtype int64 for index"
-#: How torch names a function that it does not differentiate.
+#: torch's message for a function without a derivative.
 _NO_DERIVATIVE = re.compile(r"derivative for (?:aten::)?'?([\w ]+?)'? is not implemented")
 
 
 class ChangedCalls(NamedTuple):
-    """Calls of a function that torch takes from a version on, or answers otherwise from there on."""
+    """Calls of a function whose results change in some torch version."""
 
     since: str
     what: str
@@ -92,12 +92,12 @@ CHANGED_CALLS = {
 
 
 def installed() -> str:
-    """`2.13.0`, without what stands for a build."""
+    """Return torch's version, such as `2.13.0`, without its build tag."""
     return str(torch.__version__).partition("+")[0]
 
 
 def is_older(version: str) -> bool:
-    """Whether the installed torch comes before this version, such as `2.13`."""
+    """Return whether the installed torch precedes a version such as `2.13`."""
     return _numbers(installed()) < _numbers(version)
 
 
@@ -106,13 +106,13 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def missing_function_error(op: Op) -> Unsupported:
-    """The error where torch does not have an op's counterpart."""
+    """Return the error for an op without a counterpart in torch."""
     message = f"torch {installed()} has no torch.{op.torch}, the counterpart of {op.name}"
     return Unsupported(message, hint=_hint(FUNCTIONS.get(op.name)), lacks=op.name)
 
 
 def with_version_check(op: Op, function: Callable[..., Any]) -> Callable[..., Any]:
-    """An op's counterpart, which raises Unsupported where the installed torch does not answer as later ones do."""
+    """Return the function, checked for calls that an older torch gets wrong."""
     if op.name == "linalg.lstsq" and is_older(DERIVATIVES["lstsq residuals"]):
         return lambda *args, **kwargs: _with_residuals(function(*args, **kwargs))
     answers = CHANGED_CALLS.get(op.name)
@@ -130,8 +130,10 @@ def with_version_check(op: Op, function: Callable[..., Any]) -> Callable[..., An
 
 
 def _with_residuals(found: Any) -> Any:
-    """What `lstsq` gives, where residuals are constants: a backward pass from them raises; one from no residuals, as of
-    a square matrix, has nothing to add."""
+    """Return `lstsq`'s result with residuals that raise in a backward pass.
+
+    Empty residuals, as of a square matrix, add nothing instead.
+    """
     solution, residuals, *others = found
     if solution.requires_grad and residuals.numel():
         barrier: Any = torch._C._functions.DelayedError("derivative for lstsq residuals is not implemented", 2)
@@ -144,8 +146,7 @@ def _with_residuals(found: Any) -> Any:
 def missing_feature_error(
     op: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception
 ) -> Unsupported | None:
-    """The error where torch refuses a call for a function that it no longer has, or an argument that it does not have,
-    and the op has; None where it is about anything else."""
+    """Return the error for a removed function or unknown argument, if any."""
     if _REMOVED.search(str(error)):
         message = f"torch {installed()} no longer has torch.{op.torch}, the counterpart of {op.name}"
         return Unsupported(message, lacks=op.name)
@@ -155,7 +156,7 @@ def missing_feature_error(
 def _unknown_argument(op: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> Unsupported | None:
     said = _UNKNOWN.search(str(error)) if isinstance(error, TypeError) else None
     *modules, called = op.torch.removeprefix("nn.functional.").split(".")
-    if said is None or said[1] not in (called, "_".join((*modules, called))):  # about a function that this one calls
+    if said is None or said[1] not in (called, "_".join((*modules, called))):  # of a function that this one calls
         return None
     if modules and said[1] == called and "invalid" in said[0]:  # such as `torch.var`, which `masked.var` calls
         return None
@@ -173,14 +174,16 @@ def _unknown_argument(op: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], 
 
 
 def _not_named(kwargs: Mapping[str, Any], text: str) -> str | None:
-    """The first of these that no form of the function has, where torch's message lists all forms."""
+    """Return the first keyword that none of torch's listed overloads has."""
     _, listed, forms = text.partition("but expected one of")
     return next((name for name in kwargs if not re.search(rf"\b{name}\b", forms)), None) if listed else None
 
 
 def missing_kernel_dtype(message: str) -> str:
-    """The dtype for which torch says that it has no code; empty where it says nothing of the kind, and for dtypes of
-    which it is a matter of principle: no whole number has a mean of its kind, and complex ones have no order."""
+    """Return the dtype for which torch's message reports no kernel, or "".
+
+    Dtypes that cannot have one do not count: a mean of integers, an order of complex numbers.
+    """
     if _LONG_INDICES in message:
         return "indices of this dtype"
     found = _NO_KERNEL.search(message)
@@ -188,7 +191,7 @@ def missing_kernel_dtype(message: str) -> str:
 
 
 def missing_derivative_error(message: str) -> Unsupported:
-    """The error where torch says that it does not differentiate a function."""
+    """Return the error for a function that torch does not differentiate."""
     found = _NO_DERIVATIVE.search(message)
     name = found[1] if found else ""
     hint = _hint(DERIVATIVES.get(name)) or "detach what has no gradient here"

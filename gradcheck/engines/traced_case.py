@@ -1,6 +1,6 @@
-"""A case on the core with every backward pass traced, and its tensors labelled for people.
+"""A case on the core, with a trace of every backward pass and labels.
 
-Tensors are called by the case's names, and where they have none by how they were made.
+Tensors are labelled by the case's names, and unnamed ones by their expressions.
 """
 
 from __future__ import annotations
@@ -24,21 +24,24 @@ from gradcheck.language.expr.printer import to_text
 from gradcheck.language.problem import Problem
 from gradcheck.language.symbolic.formula import Formula, call_expr
 
-#: An unnamed tensor's expression of more parts than this is written `…` inside of others.
+#: A longer expression of an unnamed tensor is written `…` inside of others.
 MAX_PARTS = 9
 _ELLIPSIS = Name("…")
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A tensor for people. `name` is empty where the case has none for it, and `inside` is then the graph entry that
-    it is a part of; `expression` says how it was made, and is empty for a leaf; `op` is the name of the last op."""
+    """A tensor's name or expression.
+
+    Without a name, `inside` is the graph entry that the tensor is a part of. `expression` is empty for a leaf. `op`
+    is the name of its last op. `number` counts equal expressions in one entry.
+    """
 
     name: str
     expression: str = ""
     op: str = ""
     inside: str = ""
-    number: int = 1  # of several parts of one entry that are written alike, which
+    number: int = 1
 
     @property
     def text(self) -> str:
@@ -51,10 +54,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class TracedStep:
-    """One step of a case. `trace` is there for backward passes alone; `error` is what the step raised, if it did.
-
-    `unexpected` says that the case does not ask for it; the steps that follow are then not run.
-    """
+    """One step of a case, with the trace of a backward pass."""
 
     index: int
     step: Step
@@ -69,7 +69,7 @@ class TracedStep:
 
 @dataclass(frozen=True, slots=True)
 class TracedCase:
-    """All steps of a case. An `error` at the graph entry `failed_at` kept the first from being reached."""
+    """All steps of a case, or the error at a graph entry before the first."""
 
     case: Case
     steps: tuple[TracedStep, ...] = ()
@@ -102,7 +102,7 @@ def _steps(core: _TracingCore, run: GraphRun) -> Iterator[TracedStep]:
 
 
 class _TracingCore(Core):
-    """The core, whose last backward pass is remembered event by event."""
+    """The core, with the trace of its last backward pass."""
 
     last: Trace | None = None
 
@@ -116,7 +116,7 @@ class _TracingCore(Core):
 
 
 class _Names:
-    """The tensors of one evaluation of a graph, constants included, by the names that the case gives them."""
+    """The tensors of one evaluation of a graph, by the case's names."""
 
     def __init__(self, tensors: Mapping[str, Tensor], constants: Mapping[str, Tensor]) -> None:
         self.names: dict[Tensor, str] = {}
@@ -126,7 +126,7 @@ class _Names:
         self._written: dict[Tensor, Expr] = {}
 
     def labels_of(self, trace: Trace) -> dict[Tensor, Label]:
-        """A label for every tensor that the pass touched, and for its roots."""
+        """Return a label for every tensor of the pass."""
         touched: dict[Tensor, None] = dict.fromkeys(trace.roots)
         for event in trace.events:
             touched.setdefault(event.tensor)
@@ -149,7 +149,7 @@ class _Names:
         return Label("", expression, op.name, owner, number)
 
     def _expression(self, tensor: Tensor) -> Expr:
-        """How the tensor was made of named ones; iterative, since a graph may be deep."""
+        """Return the tensor's expression in named ones; without recursion."""
         stack = [tensor]
         while stack:
             top = stack[-1]
@@ -165,11 +165,11 @@ class _Names:
     def _write(self, tensor: Tensor) -> Expr:
         op = tensor.creation_op
         assert op is not None
-        given = tensor.arguments  # without the defaults at their end, where an operator made it
+        given = tensor.arguments  # an operator omits defaults at their end
         args = (*given, *(parameter.default for parameter in op.parameters[len(given) :]))
         try:
             return call_expr(op, tuple(map_nested(arg, self._argument) for arg in args))
-        except Unsupported:  # an array that no name stands for, too large to be written out
+        except Unsupported:  # an unnamed array that is too large
             return Name(f"{op.name}(…)")
 
     def _argument(self, value: Any) -> Any:
@@ -180,7 +180,7 @@ class _Names:
         return value
 
     def _inner_expression(self, tensor: Tensor) -> Expr:
-        """How a tensor is written inside of another's expression."""
+        """Return a tensor's expression inside of another one."""
         name = self.names.get(tensor)
         if name:
             return Name(name)
@@ -193,7 +193,7 @@ class _Names:
 
 
 def _owners(names: Mapping[Tensor, str]) -> dict[Tensor, str]:
-    """The graph entry inside of which each unnamed tensor was made: the first that it leads to."""
+    """Return the first graph entry that each unnamed tensor leads to."""
     owners: dict[Tensor, str] = {}
     for tensor, name in names.items():
         stack = [tensor]

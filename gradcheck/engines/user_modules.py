@@ -1,9 +1,9 @@
-"""Modules of somebody's code, by the path of a file or by name, and what they may import meanwhile.
+"""Modules of user code by file or name, with controlled imports.
 
-Such code finds what stands beside it, as a program does whose folder Python looks in first. But what stands there must
-not come into the place of a module that somebody else imports: a folder `torch`, or a file `queue.py`, beside a case is
-nothing to gradcheck, to torch or to Python's own library. So a folder is no part of `sys.path`: a finder of its own
-serves only imports that the folder's own files make, and never the names of `RESERVED`.
+User code can import its neighbours, as a program can whose folder Python searches first. But its folder must not
+shadow modules that others import: a folder `torch`, or a file `queue.py`, beside a case must not affect gradcheck,
+torch or Python's own library. So the folder is not in `sys.path`: a finder of its own serves only imports by the
+folder's files, and never the names of `RESERVED`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from types import CodeType, ModuleType
 from gradcheck.errors import UsageError
 from gradcheck.language.suggest import did_you_mean
 
-#: Names that no folder of somebody's may take: gradcheck, its libraries, theirs, and what code is written for.
+#: Names that a user's folder cannot shadow: gradcheck, its libraries, theirs, and common frameworks.
 RESERVED = frozenset(
     (
         *("gradcheck", "click", "colorama", "jinja2", "markdown_it", "markupsafe", "mdurl", "ml_dtypes", "numpy"),
@@ -38,9 +38,11 @@ _PREFIX = "gradcheck_engine_"
 
 
 def module_of_name(name: str, folder: Path | None = None, last: Path | None = None) -> ModuleType:
-    """A module whose package is in a folder. Only where something is nowhere else is it looked for in a `last` one, for
-    a file that is found by two names is there twice; and not where that has another of the package's name: one in a
-    file comes before a folder that does not say that it is a package."""
+    """Return a module whose package is in a folder, or installed.
+
+    A package found nowhere else may be in the `last` folder, unless that folder has another package of the name: a
+    file with two names would be imported twice.
+    """
     top = name.partition(".")[0]
     hides = last is not None and ((last / f"{top}.py").is_file() or (last / top / "__init__.py").is_file())
     try:
@@ -55,9 +57,9 @@ def module_of_name(name: str, folder: Path | None = None, last: Path | None = No
 
 
 def module_of_file(where: str) -> ModuleType:
-    """Return the module in a file; one of a package under its full name, so that its relative imports work.
+    """Return the module in a file, under its full name if in a package.
 
-    Raises UsageError where there is no such file, and whatever the file raises.
+    Its relative imports work. Raises UsageError without such a file, and any exception of the file.
     """
     path = Path(where)
     if path.exists() and not path.is_file():
@@ -82,7 +84,7 @@ def _is_package(folder: Path) -> bool:
 
 
 def _is_name_taken(root: Path, path: Path) -> bool:
-    """Return whether a package cannot have the name of its folder, because the file imports another package by it."""
+    """Return whether the file imports another package of its folder's name."""
     if root.name in RESERVED or root.name in (sys.stdlib_module_names & sys.modules.keys()):
         return True
     lacking = [inner for name, inner in _imports(path) if name == root.name and not _has_module(root, inner)]
@@ -90,10 +92,10 @@ def _is_name_taken(root: Path, path: Path) -> bool:
 
 
 def _imported_folder(path: Path) -> Path | None:
-    """Return the outermost folder around a file that the file, or a package around it, imports from by name, and that
-    has what is imported: it is a package, though nothing in the folder may say so.
+    """Return the outermost folder that a file imports from as a package.
 
-    A clone is often called as the package inside. Under another name its classes would be there twice.
+    The file, or a package around it, imports a module that the folder has, though the folder may lack `__init__.py`.
+    A clone is often named like the package inside; under another name its classes would exist twice.
     """
     packages = takewhile(Path.is_file, (folder / "__init__.py" for folder in path.parents))
     imported = {found for file in (path, *packages) for found in _imports(file)}
@@ -106,7 +108,7 @@ def _imported_folder(path: Path) -> Path | None:
 
 
 def _imports(file: Path) -> set[tuple[str, str]]:
-    """Return the packages that a file imports from by name, each with what it imports of them."""
+    """Return the packages that a file imports from, each with its module."""
     text = file.read_text(encoding="utf-8", errors="replace")
     return set(re.findall(r"^\s*(?:from|import)\s+(\w+)\.(\w+)", text, re.MULTILINE))
 
@@ -116,12 +118,12 @@ def _has_module(folder: Path, inner: str) -> bool:
 
 
 def _is_relative(path: Path) -> bool:
-    """Whether it imports its neighbours as those of a package."""
+    """Return whether a file has relative imports."""
     return bool(re.search(r"^\s*from \.", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE))
 
 
 def _import_from_package(folder: Path, names: Sequence[str]) -> ModuleType:
-    """Return a module below a package that has no name of its own, or one that another has: it is given a new one."""
+    """Return a module of a package, which gets a name of its own."""
     name = f"{_PREFIX}{folder.name}_{abs(hash(str(folder))):x}"
     if name not in sys.modules:
         _make_package(name, folder)
@@ -129,7 +131,7 @@ def _import_from_package(folder: Path, names: Sequence[str]) -> ModuleType:
 
 
 def _make_package(name: str, folder: Path) -> None:
-    """Import a folder under this name, with what its `__init__.py` says, if there is one."""
+    """Import a folder under this name, with its `__init__.py`, if any."""
     init = folder / "__init__.py"
     spec = util.spec_from_file_location(name, init, submodule_search_locations=[str(folder)])
     if not init.is_file() or spec is None or spec.loader is None:
@@ -146,8 +148,10 @@ def _make_package(name: str, folder: Path) -> None:
 
 
 def _import_file(path: Path) -> ModuleType:
-    """A file on its own, under a name that hides no other module; its neighbours can be imported. A file that has
-    changed since is read again."""
+    """Import a file under a unique name; its neighbours can be imported.
+
+    A changed file is read again.
+    """
     about = path.stat()
     name = f"{_PREFIX}{path.stem}_{abs(hash((str(path), about.st_mtime_ns, about.st_size))):x}"
     if name in sys.modules:
@@ -168,7 +172,7 @@ def _import_file(path: Path) -> ModuleType:
 
 
 class _UncachedLoader(SourceFileLoader):
-    """Without bytecode, which Python takes for that of a file as long and changed within the same second."""
+    """Ignores bytecode, which would hide a change within the same second."""
 
     def get_code(self, fullname: str) -> CodeType:
         path = self.get_filename(fullname)
@@ -176,15 +180,15 @@ class _UncachedLoader(SourceFileLoader):
         return code
 
 
-# What may be imported meanwhile ------------------------------------------------------------------------
+# Finders ---------------------------------------------------------------------------------------------------
 
 
 @contextmanager
 def allow_imports_from(folder: Path | None, last: Path | None = None) -> Iterator[None]:
-    """Let the folder's files import each other in the block. Names that nothing else has may come from a `last` folder.
+    """Let a folder's files import each other; take unknown names from `last`.
 
-    Modules of the same names from other folders stand aside meanwhile. Modules named as one of Python's own stand aside
-    afterwards.
+    Modules of the same names from other folders are hidden during the block. The folder's modules that are named like
+    Python's own are hidden after it.
     """
     with ExitStack() as stack:
         for place, at in ((folder, 0), (last, _after_installed())):
@@ -197,12 +201,12 @@ def allow_imports_from(folder: Path | None, last: Path | None = None) -> Iterato
 
 
 def _after_installed() -> int:
-    """Return the place behind the finder of what is installed, once another is there before it."""
+    """Return the place after Python's own finder, once another precedes it."""
     return 2 + next(at for at, finder in enumerate(sys.meta_path) if finder is PathFinder)
 
 
 class _FolderFinder(MetaPathFinder):
-    """Finds modules in a folder, for imports by this module and by the folder's own files."""
+    """Finds modules in a folder, for this module and the folder's own files."""
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
@@ -215,7 +219,7 @@ class _FolderFinder(MetaPathFinder):
         found = PathFinder.find_spec(fullname, [self._folder])
         if found is None or found.origin is not None:
             return found
-        elsewhere = PathFinder.find_spec(fullname)  # a package says that it is one, a mere folder does not
+        elsewhere = PathFinder.find_spec(fullname)  # a package with `__init__.py` precedes a folder without
         return found if elsewhere is None or elsewhere.origin is None else None
 
     def _is_own(self, file: str) -> bool:
@@ -239,7 +243,7 @@ _IMPORTLIB = os.path.join(os.path.dirname(importlib.__file__), "")
 
 
 def _importer() -> str:
-    """Return the file whose code asks for the import that is under way; an empty text where there is none."""
+    """Return the file that runs the current import, or ""."""
     frame = sys._getframe(2)
     while frame is not None:
         file = frame.f_code.co_filename
@@ -249,13 +253,13 @@ def _importer() -> str:
     return ""
 
 
-#: Modules of folders that stand aside, because others have their names.
+#: Modules of folders that are hidden by others of the same names.
 _hidden_modules: dict[str, dict[str, ModuleType]] = {}
 
 
 @contextmanager
 def _with_own_modules(folder: str) -> Iterator[None]:
-    """Have `sys.modules` hold the folder's modules, rather than others of the same names, while the block runs."""
+    """Have `sys.modules` hold the folder's modules during the block."""
     names = _names_in(folder) - RESERVED
     others = {
         name: module
@@ -294,7 +298,7 @@ _SUFFIXES = tuple(all_suffixes())
 
 
 def _is_from(folder: str, top: str) -> bool:
-    """Return whether the top-level module of this name comes from the folder, or none is imported yet."""
+    """Return whether a top-level module comes from the folder, if imported."""
     module = sys.modules.get(top)
     file = getattr(module, "__file__", None) or ""
     above = os.path.dirname(file)

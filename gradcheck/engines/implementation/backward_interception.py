@@ -1,7 +1,7 @@
-"""What the backward of somebody's `Function` returns, looked at before torch does: how many gradients, of which shapes.
+"""Interception of a `Function`'s backward, to see its gradients' shapes.
 
-torch refuses the wrong number and what it cannot sum to the shape of its input, in words about its own engine. What is
-returned is kept instead, to be compared with what belongs there; torch is given zeros in its place.
+torch raises for a wrong number of gradients, and for one that it cannot sum to the shape of its input, with messages
+about its own engine. Such a gradient is kept, to be compared with the right one, and torch gets zeros.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import torch
 
 from gradcheck.engines.implementation.code_error import CodeError
 
-#: Told of a gradient that torch would refuse: the argument's place, and it.
+#: Called with an argument's place and a gradient that torch would reject.
 KeepGradient = Callable[[int, torch.Tensor], None]
 
 
 @contextmanager
 def intercept_backward(function: Any, arguments: Callable[[], Sequence[Any]], keep: KeepGradient) -> Iterator[None]:
-    """While it is on, the backward of a `Function` that is called with these arguments returns what torch takes."""
+    """Have the backward of a `Function` return only gradients of valid shapes."""
     own = vars(function).get("backward")
     known = function.backward
 
@@ -40,8 +40,10 @@ def intercept_backward(function: Any, arguments: Callable[[], Sequence[Any]], ke
 
 
 def _checked_gradients(returned: Any, arguments: Sequence[Any], keep: KeepGradient) -> Any:
-    """Raises CodeError for another number of gradients than there are arguments; further ones that are None are let
-    through, as by torch."""
+    """Return one gradient per argument. Raises CodeError for another number.
+
+    Further ones that are None are ignored, as by torch.
+    """
     listed = list(returned) if isinstance(returned, tuple) else [returned]
     while len(listed) > len(arguments) and listed[-1] is None:
         listed.pop()
@@ -63,7 +65,7 @@ def _checked_gradient(place: int, gradient: Any, argument: Any, keep: KeepGradie
 
 
 def _can_be_summed(shape: Sequence[int], to: Sequence[int]) -> bool:
-    """Whether torch itself sums a gradient of a shape to that of its input."""
+    """Return whether torch sums a gradient of a shape to that of its input."""
     if len(to) > len(shape):
         return False
     return all(mine in (1, theirs) for theirs, mine in zip(reversed(shape), reversed(to), strict=False))

@@ -1,4 +1,7 @@
-"""Which of a case's tensors somebody's code is called with: as `arguments` say, by its parameters' names, in order."""
+"""The case's tensors that user code is called with.
+
+They are bound by `arguments`, by the names of its parameters, or in order.
+"""
 
 from __future__ import annotations
 
@@ -16,39 +19,41 @@ from gradcheck.language.expr.traverse import free_names
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """What the code is called with: expressions over the case's names, those in `keywords` by name; parameters of a
-    module by the tensors that stand in for them; and how that was decided."""
+    """The arguments of a call: expressions over the case's names.
+
+    `keywords` are given by name. `parameters` are a module's own parameters and the tensors that replace them.
+    """
 
     positional: tuple[Claim, ...]
     keywords: Mapping[str, Claim] = field(default_factory=dict)
     parameters: Mapping[str, str] = field(default_factory=dict)
-    unbound_parameters: tuple[str, ...] = ()  # a module's parameters that no tensor of the case stands in for
+    unbound_parameters: tuple[str, ...] = ()  # a module's parameters without a tensor of the case
     how: str = "in order"
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """All of them, in order."""
+        """All arguments, in order."""
         return (*self.positional, *self.keywords.values(), *(_named(name) for name in self.parameters.values()))
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names of the case that it is given, each once."""
+        """All names of the case in the arguments, each once."""
         return tuple(dict.fromkeys(name for claim in self.claims for name in free_names(claim.expr)))
 
     @property
     def note(self) -> Fact:
-        """How the arguments were bound, to be told."""
+        """The fact that says how the arguments were bound."""
         return fact("arguments_bound", arguments=tuple(claim.text for claim in self.claims), how=self.how)
 
 
 def operands_of(case: Case, entry: str) -> list[str]:
-    """The tensors that the entry itself uses, in the order of `inputs`, `constants`, `graph`."""
+    """Return the tensors that the entry uses, in the case's order."""
     used = free_names(case.graph[entry].expr)
     return [name for name in (*case.inputs, *case.constants, *case.graph) if name in used]
 
 
 def ancestors_of(case: Case, entry: str) -> set[str]:
-    """All that the entry is computed from: inputs, constants, entries above it, sizes."""
+    """Return all names that the entry is computed from."""
     found: set[str] = set()
     stack = [entry]
     while stack:
@@ -63,16 +68,19 @@ def ancestors_of(case: Case, entry: str) -> set[str]:
 def bind(
     case: Case, implementation: Implementation, function: Callable[..., Any], parameters: Collection[str] = ()
 ) -> Binding:
-    """What `function` is called with, as far as names tell; see `bindings`."""
+    """Return the likeliest binding; see `bindings`."""
     return bindings(case, implementation, function, parameters)[0]
 
 
 def bindings(
     case: Case, implementation: Implementation, function: Callable[..., Any], parameters: Collection[str] = ()
 ) -> list[Binding]:
-    """What `function` may be called with, the likeliest first; `parameters` are the names of a module's own. There are
-    several where its parameters have the names of ancestors, and as many as the entry has operands. Raises InvalidCase
-    where its parameters do not go with the entry's operands."""
+    """Return the possible bindings of `function`, the likeliest first.
+
+    `parameters` are the names of a module's own. There are several if the function's parameters are named like
+    ancestors, and the entry has as many operands. Raises InvalidCase if the parameters do not match the entry's
+    operands.
+    """
     entry = implementation.entry
     known = ancestors_of(case, entry)
     own = _bind_module_parameters(case, known, parameters)
@@ -104,7 +112,7 @@ def _named(name: str) -> Claim:
 
 
 def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
-    """Those of a signature that can be read and names them all; None for any other."""
+    """Return the parameters of a signature; None if it is unknown or open."""
     try:
         listed = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -116,7 +124,10 @@ def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter] | Non
 def _by_name(
     wanted: Sequence[inspect.Parameter], known: Collection[str]
 ) -> tuple[tuple[Claim, ...], dict[str, Claim]] | None:
-    """Each parameter's namesake; None where one that must be given has none, or nothing has."""
+    """Bind parameters to the tensors of their names.
+
+    Return None if a required one has none, or no parameter has one.
+    """
     if any(one.default is one.empty and one.name not in known for one in wanted):
         return None
     positional: list[Claim] = []
@@ -133,7 +144,7 @@ def _by_name(
 
 
 def _fits(wanted: Sequence[inspect.Parameter], operands: Sequence[str]) -> bool:
-    """Whether so many operands can be what it takes."""
+    """Return whether the function takes so many operands."""
     ordered = [one for one in wanted if one.kind is not one.KEYWORD_ONLY]
     needed = [one for one in ordered if one.default is one.empty]
     missing = [one.name for one in wanted if one.kind is one.KEYWORD_ONLY and one.default is one.empty]
@@ -150,8 +161,10 @@ def _misfit(
 
 
 def _bind_module_parameters(case: Case, known: Collection[str], parameters: Collection[str]) -> dict[str, str]:
-    """The tensors that stand in for a module's own parameters: of the same name, also with `_` for `.`, or of the last
-    part of it where only one parameter ends so."""
+    """Return the tensors for a module's own parameters.
+
+    They have the same name, also with `_` for `.`, or its last part if only one parameter ends so.
+    """
     tensors = [name for name in (*case.inputs, *case.constants, *case.graph) if name in known]
     lasts = [name.rpartition(".")[2] for name in parameters]
     found: dict[str, str] = {}

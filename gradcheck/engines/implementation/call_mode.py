@@ -1,5 +1,7 @@
-"""In what manner code is asked: how inputs and incoming gradients lie in memory, and what happens in between. What
-comes out must not depend on it."""
+"""Modes of a call that must not change its result.
+
+They vary the memory layout of inputs and incoming gradients, and the calls in between.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +10,18 @@ from typing import Literal
 
 import torch
 
-#: How a tensor lies in memory: as it comes; with its dimensions the other way round and a gap between numbers; as a
-#: part of a larger one, whose rows are further apart; or as one number, or row, that stands for all.
+#: A tensor's layout in memory: contiguous; transposed with gaps between numbers; a part of a larger one with gaps
+#: between rows; or one number, or row, expanded to all.
 Layout = Literal["plain", "strided", "sliced", "expanded"]
 
 
 @dataclass(frozen=True, slots=True)
 class CallMode:
-    """`between` has the code called with other numbers between its forward and its backward; `recording` is off where
-    no gradient is wanted, `tracked` where no input asks for one; `apart` asks for gradients without accumulating any
-    (`torch.autograd.grad`)."""
+    """One mode of a call.
+
+    `calls_in_between` calls the code with other numbers between its forward and its backward; `without_accumulation`
+    takes gradients by `torch.autograd.grad`.
+    """
 
     inputs: Layout = "plain"
     incoming: Layout = "plain"
@@ -28,7 +32,6 @@ class CallMode:
 
     @property
     def is_not_plain(self) -> bool:
-        """Whether it is not the plain one."""
         return self != CallMode()
 
 
@@ -36,7 +39,10 @@ PLAIN_CALL = CallMode()
 
 
 def with_layout(tensor: torch.Tensor, layout: Layout) -> torch.Tensor:
-    """The same numbers, so laid out; as they are where numbers that must be equal for it are not."""
+    """Return the same numbers in a layout.
+
+    An expanded layout is impossible, and ignored, unless numbers are equal.
+    """
     if layout == "strided" and tensor.dim():
         wide = torch.zeros((*reversed(tensor.shape), 2), dtype=tensor.dtype)
         view = wide[..., 0].permute(*reversed(range(tensor.dim())))

@@ -1,4 +1,7 @@
-"""One call of somebody's code and its gradients, as a few lines of Python that need no more than its library."""
+"""One call of user code and its gradients, as a short Python program.
+
+It needs no more than the code's library.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +22,16 @@ from gradcheck.language.evaluation.evaluate import evaluate
 from gradcheck.language.expr.nodes import Name
 from gradcheck.language.problem import Problem
 
-#: What stands for incoming gradients, for what is returned, and for JAX's and HIPS autograd's pull-back.
+#: The variables for incoming gradients, for the result, and for JAX's and HIPS autograd's pull-back.
 _INCOMING, _FOUND, _PULL = "incoming_", "found_", "pull_"
 
 
 @dataclass(frozen=True, slots=True)
 class CodeCall:
-    """What is to be written: the code by its reference, its engine, the problem, all values of its graph, and the names
-    that get a gradient; `wanted` is one of them and what it should be."""
+    """A call to write: its reference, engine, problem and graph values.
+
+    `wanted` is the name of a tensor and the gradient that it should have.
+    """
 
     named: Named
     engine: CodeEngine
@@ -37,7 +42,7 @@ class CodeCall:
 
 @dataclass(slots=True)
 class _CallWriter:
-    """The lines so far; variables are tensors' names."""
+    """The lines so far, with the tensors' names as variables."""
 
     call: CodeCall
     lines: list[str] = field(default_factory=list)
@@ -45,8 +50,10 @@ class _CallWriter:
 
 
 def call_source(call: CodeCall) -> str:
-    """Imports, arguments, the call, its gradients; of code that no name leads to, its source. Raises Unsupported where
-    that cannot be shown."""
+    """Return imports, arguments, the call, its gradients, as Python.
+
+    Code without a reference is included as source. Raises Unsupported if it cannot be.
+    """
     known, sources = with_python_references(call.named)
     writer = _CallWriter(replace(call, named=known))
     kind = call.engine.code.kind
@@ -78,7 +85,7 @@ def _imports(known: Named, kind: str, sources: list[str]) -> list[str]:
 
 
 def _argument(writer: _CallWriter, claim: Any) -> str:
-    """A tensor by its name; anything else by its value."""
+    """Return a tensor's name; any other argument's value."""
     call = writer.call
     if isinstance(claim.expr, Name) and claim.expr.name in call.values and claim.expr.name not in call.problem.sizes:
         return _leaf(writer, claim.expr.name)
@@ -104,7 +111,7 @@ def _leaf(writer: _CallWriter, name: str) -> str:
 
 
 def _array(array: np.ndarray, kind: str) -> str:
-    """An array in its library's words."""
+    """Return an array as an expression of the code's library."""
     dtype = array.dtype.name
     numbers = repr(array.tolist()).replace("nan", "np.nan").replace("inf", "np.inf")
     if kind in ("numpy", "jax", "hips"):

@@ -1,4 +1,4 @@
-"""The engine of an implementation: torch runs the graph, and somebody's code stands in for one of its entries."""
+"""The engine of user code: torch runs the graph, the code one entry."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from gradcheck.language.problem import Problem
 
 
 class CodeEngine(Torch):
-    """torch, but for one entry, which somebody's code computes.
+    """torch, with user code for one entry.
 
-    record      what is seen of the code beyond its numbers
-    output      what it prints
-    manner      how it is asked
-    in_between  the problem that it is called with between forward and backward, where the manner says so
+    observations  facts about the code beyond its numbers
+    output        its printed text
+    mode          the mode of its calls
+    in_between    the problem of the calls between forward and backward, if the mode has them
     """
 
     def __init__(self, name: str, entry: str, code: Code, binding: Binding, device: torch.device | None = None) -> None:
@@ -50,14 +50,13 @@ class CodeEngine(Torch):
         self.mode = PLAIN_CALL
         self.in_between: Problem | None = None
         self.output = Output()
-        self.patched_functions: tuple[str, ...] = ()  # what of torch and NumPy it has put something else in place of
+        self.patched_functions: tuple[str, ...] = ()  # functions of torch and NumPy that the code has replaced
         self._is_open = False
         self._leaves: list[torch.Tensor] = []
-        self._last_arguments: list[Any] = []  # what it was called with last
+        self._last_arguments: list[Any] = []
 
     def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
-        """torch's, in which what the code prints is kept, and what it leaves behind is put back: once, where one is
-        inside another."""
+        """Capture the code's output and restore global state, once if nested."""
         if not self._is_open:
             return self._opened(dtype)
         if self._has_session_settings(dtype):
@@ -75,12 +74,13 @@ class CodeEngine(Torch):
             self._is_open = False
 
     def new_run(self, problem: Problem, recorder: Recorder | None = None) -> GraphRun:
-        """The graph with the code in place of its entry."""
         return CodeRun(self, problem)
 
     def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
-        """Run the graph and every step; gradients that torch would refuse for their shape, and inputs that were
-        changed in place, are told as they are."""
+        """Run the graph and every step.
+
+        Keep gradients of wrong shapes, which torch would reject, and changed inputs.
+        """
         self.observations.misshapen_gradients.clear()
         with self.session(problem.dtype):
             run = CodeRun(self, problem)
@@ -93,8 +93,7 @@ class CodeEngine(Torch):
         return replace(found, changed=changed) if changed else found
 
     def _intercept_backward(self) -> AbstractContextManager[None]:
-        """While it is on, gradients of a `Function` that torch would refuse are kept; of one call at a time, whose
-        arguments are known."""
+        """Keep gradients of wrong shapes of one `Function` call at a time."""
         if self.code.function is None or self.mode.calls_in_between:
             return nullcontext()
         return intercept_backward(self.code.function, lambda: self._last_arguments, self._keep)
@@ -102,16 +101,16 @@ class CodeEngine(Torch):
     def _keep(self, place: int, gradient: torch.Tensor) -> None:
         self.observations.misshapen_gradients[place] = np.array(self.array(gradient))
 
-    def evaluate_in_mode(self, manner: CallMode, problem: Problem, in_between: Problem | None = None) -> Evaluation:
-        """The evaluation where it is asked in some manner."""
-        self.mode, self.in_between = manner, in_between
+    def evaluate_in_mode(self, mode: CallMode, problem: Problem, in_between: Problem | None = None) -> Evaluation:
+        """Evaluate the problem in a mode."""
+        self.mode, self.in_between = mode, in_between
         try:
             return self.evaluate(problem)
         finally:
             self.mode, self.in_between = PLAIN_CALL, None
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> torch.Tensor:
-        """A new tensor with a copy of the array, laid out as the manner says."""
+        """Return a new tensor with a copy of the array, in the mode's layout."""
         requires_grad = requires_grad and self.mode.requires_grad
         if self.mode.inputs == "plain":
             return super().leaf(array, requires_grad)
@@ -119,7 +118,7 @@ class CodeEngine(Torch):
         return made.requires_grad_() if requires_grad else made
 
     def backward(self, roots: list[torch.Tensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
-        """As torch does; of several results, those that the code marks as not differentiable pass nothing back."""
+        """Run torch's pass, without roots that the code marks non-differentiable."""
         moving = [place for place, root in enumerate(roots) if root.requires_grad]
         if len(moving) < len(roots) and self.observations.is_differentiable:
             for root, seed in zip(roots, seeds, strict=True):
@@ -131,13 +130,13 @@ class CodeEngine(Torch):
         super().backward(roots, seeds, retain_graph)
 
     def _incoming(self, roots: list[torch.Tensor], seeds: list[Any]) -> list[torch.Tensor | None]:
-        manner = self.mode
-        self.mode = replace(manner, inputs="plain")
+        mode = self.mode
+        self.mode = replace(mode, inputs="plain")
         try:
             found = super()._incoming(roots, seeds)
         finally:
-            self.mode = manner
-        return [None if g is None else with_layout(g, manner.incoming) for g in found]
+            self.mode = mode
+        return [None if g is None else with_layout(g, mode.incoming) for g in found]
 
     def _misshapen(self, state: Any) -> Any:
         gradients = dict(state.gradients)
@@ -148,7 +147,7 @@ class CodeEngine(Torch):
         return replace(state, gradients=gradients)
 
     def second_order(self, problem: Problem, step: int, probes: Gradients) -> SecondOrder:
-        """As torch does; nothing where some code says itself that it can be differentiated once."""
+        """Return torch's second order; Unsupported if the code declares one order."""
         with self.session(problem.dtype):
             run = self.new_run(problem)
             try:
@@ -158,15 +157,15 @@ class CodeEngine(Torch):
             roots = [one for one in run.tensors.values() if one.grad_fn is not None]
             self.observations.is_once_differentiable = any(map(_is_once_differentiable, nodes(roots)))
         if not self.observations.is_once_differentiable:
-            found = self._second_order_or_refusal(problem, step, probes)
+            found = self._second_order_or_error(problem, step, probes)
             self.observations.is_once_differentiable = found.error is not None
             if found.error is None:
                 return found
         refused = Unsupported("it can be differentiated once", lacks="a second order")
         return SecondOrder({}, {}, as_tensor_error(refused))
 
-    def _second_order_or_refusal(self, problem: Problem, step: int, probes: Gradients) -> SecondOrder:
-        """A backward that cannot be differentiated and says so, in whatever words, is no wrong one."""
+    def _second_order_or_error(self, problem: Problem, step: int, probes: Gradients) -> SecondOrder:
+        """Return the error of a backward that cannot be differentiated."""
         try:
             return super().second_order(problem, step, probes)
         except MemoryError:
@@ -175,11 +174,11 @@ class CodeEngine(Torch):
             return SecondOrder({}, {}, as_code_error(self.name, error))
 
     def array(self, tensor: torch.Tensor) -> np.ndarray:
-        """The tensor's values; a sparse one's written out."""
+        """Return the tensor's values; a sparse one as a dense array."""
         return super().array(tensor if tensor.layout is torch.strided else tensor.to_dense())
 
     def values_alone(self, problem: Problem) -> Mapping[str, np.ndarray]:
-        """What the graph comes to, without a backward pass; nothing where something raises."""
+        """Return the graph's values without a backward pass; {} after an error."""
         with self.session(problem.dtype), torch.no_grad():
             run = CodeRun(self, problem)
             try:
@@ -190,13 +189,12 @@ class CodeEngine(Torch):
             return {name: a if a is given.get(name) else np.array(a) for name, a in run.values.items()}
 
     def evaluate_with_noise(self, problem: Problem, seed: int) -> Evaluation:
-        """The evaluation where torch rounds otherwise."""
+        """Evaluate the problem with randomly perturbed rounding."""
         with StochasticRounding(seed):
             return self.evaluate(problem)
 
     def less_precision(self, problem: Problem) -> str:
-        """The least precise dtype that is less precise than the problem's and is computed in while the code runs;
-        empty where there is none."""
+        """Return the least precise dtype below the problem's in the code, or ""."""
         with PrecisionProbe(self.host.dtype(problem.dtype.name)) as seen:
             self.evaluate(problem)
         return str(seen.least_precise).removeprefix("torch.") if seen.least_precise is not None else ""
@@ -217,7 +215,7 @@ class CodeEngine(Torch):
                 self.observations.changed_arguments.add("incoming")
 
     def _sweep_without_accumulation(self, roots: list[torch.Tensor], gradients: list[torch.Tensor | None]) -> None:
-        """The same by `torch.autograd.grad`, which accumulates nothing by itself."""
+        """Run a pass by `torch.autograd.grad`."""
         leaves = [one for one in self._leaves if one.requires_grad]
         found = torch.autograd.grad(roots, leaves, gradients, retain_graph=True, allow_unused=True)
         for leaf, gradient in zip(leaves, found, strict=True):
@@ -227,7 +225,7 @@ class CodeEngine(Torch):
         return as_code_error(self.name, error)
 
     def call_code(self, names: Mapping[str, Any]) -> Any:
-        """What the code makes of the tensors of these names. Raises CodeError."""
+        """Return the code's result for these tensors. Raises CodeError."""
         positional = self.arguments(names)
         try:
             keywords = {key: evaluate(claim.expr, names, self.host) for key, claim in self.binding.keywords.items()}
@@ -238,7 +236,7 @@ class CodeEngine(Torch):
             raise as_code_error(self.name, error) from None
 
     def arguments(self, names: Mapping[str, Any]) -> list[Any]:
-        """What the code is called with, in order. Raises CodeError."""
+        """Return the code's positional arguments. Raises CodeError."""
         try:
             return [
                 names[claim.text] if claim.text in names else evaluate(claim.expr, names, self.host)
@@ -264,7 +262,7 @@ class CodeEngine(Torch):
 
     @property
     def notes(self) -> tuple[Fact, ...]:
-        """What is told of the code, and is no failure."""
+        """Facts about the code that are no failure."""
         found = [self.binding.note]
         found += (
             [fact("parameters_unchecked", names=self.binding.unbound_parameters)]
@@ -283,7 +281,7 @@ class CodeEngine(Torch):
 
 
 def _is_once_differentiable(node: Any) -> bool:
-    """Whether a node of torch's graph is a `Function` whose backward is marked so."""
+    """Return whether a node's `Function` marks its backward so."""
     backward = getattr(getattr(node, "_forward_cls", None), "backward", None)
     code = getattr(backward, "__code__", None)
     return (

@@ -1,4 +1,4 @@
-"""What somebody's code raises, with their own traceback: ours, torch's and Python's machinery are cut away."""
+"""Exceptions of user code, with the traceback through the user's files."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from gradcheck.engines.tensor_class.user_code_guard import error_line
 from gradcheck.engines.user_modules import is_installed_file
 from gradcheck.errors import TensorError
 
-#: Whose frames are nobody's business.
+#: Files whose frames are removed.
 _OURS = str(Path(__file__).parents[2])
 
 
 class CodeError(TensorError):
-    """An exception of somebody's code; `trace` is the traceback through their own files."""
+    """An exception of user code, with its traceback."""
 
     kind = "code_raised"
 
@@ -24,7 +24,7 @@ class CodeError(TensorError):
 
 
 def as_code_error(what: str, error: BaseException) -> CodeError:
-    """The exception as ours: who raised what, and where in their own files."""
+    """Return the exception as a CodeError that names the code and the line."""
     own = _own_frames(error)
     lines = [*traceback.format_list(own), *traceback.format_exception_only(error)]
     where = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""

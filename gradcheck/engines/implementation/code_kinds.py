@@ -1,4 +1,4 @@
-"""What somebody's code is, by what it is made of; and one way to call it on torch's tensors."""
+"""The kinds of user code, and one way to call them on torch's tensors."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from gradcheck.errors import UsageError
 
 @dataclass(slots=True)
 class Code:
-    """Somebody's callable.
+    """A callable of user code.
 
     kind        `torch`, `function` (one of `torch.autograd.Function`'s), `module`, `jax`, `hips`, `numpy`
-    call        what is called on torch's tensors, of the torch kinds
-    pulled      how another library's is called, otherwise
     signature   the function whose parameters are its arguments
+    call        the callable on torch's tensors, for the torch kinds
+    foreign     the callable of another library
     parameters  a module's own, by name
     function    the class of a `Function`
     """
@@ -37,18 +37,17 @@ class Code:
 
     @property
     def is_torch(self) -> bool:
-        """Whether torch itself goes through it."""
+        """True if torch itself differentiates it."""
         return self.foreign is None
 
     @property
     def keeps_state(self) -> bool:
-        """Whether it is a layer that keeps in itself what its backward needs: one call at a time is all that it
-        promises."""
+        """True for a layer that stores its backward's needs: one call at a time."""
         return bool(getattr(self.foreign, "keeps_state", False))
 
     @property
     def constants(self) -> tuple[float, ...]:
-        """The numbers that its code, and what that mentions, is written with."""
+        """The numeric constants in its code, and in functions that it names."""
         parts = [
             self.signature,
             getattr(self.foreign, "backward", None),
@@ -64,7 +63,7 @@ class Code:
 
     @property
     def place(self) -> tuple[str, int]:
-        """The file and the line where it begins; empty where that is unknown."""
+        """Its file and line; "" and 0 if unknown."""
         try:
             found = inspect.unwrap(self.function or self.signature)
             return inspect.getsourcefile(found) or "", inspect.getsourcelines(found)[1]
@@ -73,7 +72,10 @@ class Code:
 
 
 def code_of(found: Any, backward: Any, name: str, several: int = 1) -> Code:
-    """What the object is. Raises UsageError for what cannot be called. `several` is how many tensors the entry is."""
+    """Return an object's kind. Raises UsageError if it cannot be called.
+
+    `several` is the number of tensors of the entry.
+    """
     if backward is not None:
         from gradcheck.engines.implementation.numpy_pair import NumpyPair
 
@@ -111,7 +113,7 @@ def _made(kind: type, name: str) -> Any:
 
 
 def _function_of(found: Any) -> Any:
-    """The class of `torch.autograd.Function` that this is, or whose `apply` it is."""
+    """Return the `torch.autograd.Function` of a class or of its `apply`."""
     owner = found if isinstance(found, type) else getattr(found, "__self__", None)
     is_apply = isinstance(found, type) or getattr(found, "__name__", "") == "apply"
     if is_apply and isinstance(owner, type) and issubclass(owner, torch.autograd.Function):
@@ -120,7 +122,7 @@ def _function_of(found: Any) -> Any:
 
 
 def _forward_of(function: Any) -> Callable[..., Any]:
-    """A function with the parameters of its `forward`, less `ctx`, unless the context is set up apart."""
+    """Return a function with the parameters of `forward`, without `ctx`."""
     forward: Any = function.forward
     if function.setup_context is not torch.autograd.Function.setup_context:
         return forward  # type: ignore[no-any-return]
@@ -139,7 +141,7 @@ def _forward_of(function: Any) -> Callable[..., Any]:
 
 
 def _library_of(found: Any) -> str:
-    """Which library's arrays a function takes: by its own type, else by what its code, and what that calls, names."""
+    """Return the library of a function, by its type or by names in its code."""
     root = type(found).__module__.partition(".")[0]
     if root in ("jax", "jaxlib"):
         return "jax"
@@ -150,7 +152,7 @@ def _library_of(found: Any) -> str:
 
 
 def _methods(owner: Any) -> list[Any]:
-    """The functions of a class, or of a module's, that people write."""
+    """Return the methods that users write, of a class or of an object's."""
     kind = owner if isinstance(owner, type) or owner is None else type(owner)
     return [getattr(kind, name, None) for name in ("forward", "backward", "setup_context")] if kind else []
 

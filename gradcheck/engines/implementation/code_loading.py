@@ -1,4 +1,4 @@
-"""A reference to somebody's code, as a case file has it, and the object that it names."""
+"""User code by its reference in a case file."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from gradcheck.language.case import STDIN, Implementation
 
 
 def folder_of(file: str) -> Path:
-    """Where the files are looked for that a case names: beside it."""
+    """Return the folder of a case file, where its references start."""
     return Path() if file in ("", STDIN) else Path(file).parent
 
 
 def load_code(implementation: Implementation) -> tuple[Any, Any]:
-    """The callable and its backward, None where it has none of its own. Raises UsageError, which says what is there."""
+    """Return the callable and its backward, if any. Raises UsageError."""
     if implementation.loaded is not None:
         found = implementation.loaded
         return found if isinstance(found, tuple) else (found, None)
@@ -29,7 +29,7 @@ def load_code(implementation: Implementation) -> tuple[Any, Any]:
 
 
 def with_absolute_paths(implementation: Implementation) -> Implementation:
-    """The same with files by their whole paths, for a case that stands elsewhere."""
+    """Return the implementation with absolute paths."""
     folder = folder_of(implementation.place.file).absolute()
     pair = (implementation.call, implementation.backward)
     call, backward = (_absolute_reference(folder, one) if one else one for one in pair)
@@ -37,7 +37,7 @@ def with_absolute_paths(implementation: Implementation) -> Implementation:
 
 
 def _absolute_reference(folder: Path, reference: str) -> str:
-    """A reference to a file as it is from the working directory; one to a module as it is."""
+    """Return a reference with its file below `folder`; a module unchanged."""
     where, _, name = reference.rpartition(":")
     if not (where.endswith(".py") or "/" in where or os.sep in where):
         return reference

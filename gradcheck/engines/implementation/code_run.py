@@ -1,4 +1,4 @@
-"""A problem's graph on its way through torch, with somebody's code in place of an entry."""
+"""The run of a graph through torch, with user code for one entry."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from gradcheck.language.evaluation.host import Host
 
 
 class CodeRun(GraphRun):
-    """A problem's graph, with somebody's code in place of an entry."""
+    """A problem's graph, with user code for one entry."""
 
     engine: Any  # the `CodeEngine` that runs it, which imports this
 
     def run_graph(self) -> None:
-        """Every entry; then, where the manner says so, the code is called with other numbers."""
+        """Run every entry; then call the code with other numbers, if in the mode."""
         super().run_graph()
         other = self.engine.in_between
         if self.engine.mode.calls_in_between and other is not None:
             GraphRun.run_graph(CodeRun(self.engine, other))
 
     def compute_entry(self, name: str, claim: Claim, names: Mapping[str, Any]) -> Any:
-        """The entry by the code; any other by torch."""
+        """Compute the entry by the code, any other by torch."""
         if name != self.engine.entry:
             return super().compute_entry(name, claim, names)
         found = self.engine.call_code(names)
@@ -52,7 +52,10 @@ class CodeRun(GraphRun):
         return self._narrowed(found)
 
     def _narrowed(self, found: torch.Tensor) -> torch.Tensor:
-        """In the dtype of the case where it is a wider one; any other difference is the code's mistake."""
+        """Return a result of wider dtype in the case's.
+
+        Any other difference of dtypes is the code's mistake.
+        """
         wanted = _dtype_of(self.engine.host, self.problem.dtype)
         wide, case = REAL_DTYPES.get(found.dtype, found.dtype), REAL_DTYPES.get(wanted, wanted)
         if wide not in SIGNIFICAND_BITS or wide == case:
@@ -63,7 +66,7 @@ class CodeRun(GraphRun):
         return found.to(case)
 
     def changed(self) -> dict[str, np.ndarray]:
-        """Inputs and constants whose values are no longer what they were given."""
+        """Return inputs and constants whose values have changed."""
         given = {**self.problem.inputs, **self.problem.constants}
         if any(self.problem.forwards):
             return {}
@@ -78,12 +81,12 @@ class CodeRun(GraphRun):
 
 @cache
 def _dtype_of(host: Host, dtype: np.dtype) -> Any:
-    """Remembered, since NumPy spells a dtype's name anew each time."""
+    """Return the host's dtype; cached, since NumPy builds its name each time."""
     return host.dtype(dtype.name)
 
 
 def _memory(tensor: torch.Tensor) -> int:
-    """Where its memory begins; 0 where it has none to share."""
+    """Return the address of a tensor's memory; 0 if it has none to share."""
     is_plain = (
         tensor.layout is torch.strided
         and tensor.numel()

@@ -1,5 +1,7 @@
-"""The forward of somebody's `Function`, run where torch records it: differentiated by torch itself, it is a witness of
-the backward that was written by hand."""
+"""A `Function`'s forward recorded by torch, without its own backward.
+
+torch differentiates it, which checks the user's backward independently.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from gradcheck.engines.implementation.code_kinds import Code
 
 
 class RecordingContext:
-    """What a forward may do with its `ctx`, which keeps whatever it is given."""
+    """The `ctx` of a forward, which stores its arguments."""
 
     saved_tensors: tuple[Any, ...] = ()
 
@@ -22,24 +24,26 @@ class RecordingContext:
         self.needs_input_grad = needs
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Kept, and not asked for."""
+        """Store the tensors."""
         self.saved_tensors = tensors
 
     save_for_forward = save_for_backward
 
     def mark_dirty(self, *tensors: Any) -> None:
-        """Nothing is done."""
+        """Do nothing."""
 
     def mark_non_differentiable(self, *tensors: Any) -> None:
-        """Nothing is done."""
+        """Do nothing."""
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Nothing is done."""
+        """Do nothing."""
 
 
 def differentiable_forward(code: Code) -> Code | None:
-    """The same code with the forwards of its `Function`s in place of the whole of them; None where torch does not go
-    through it."""
+    """Return the code with forwards in place of its `Function`s.
+
+    Return None if torch does not differentiate it.
+    """
     if not code.is_torch or code.call is None:
         return None
     inner = code.function
@@ -63,7 +67,7 @@ def _run(function: Any, arguments: tuple[Any, ...]) -> Any:
 
 @contextmanager
 def _bypass_backwards() -> Iterator[None]:
-    """`apply` of any `Function` runs its forward, and torch records that."""
+    """Have `apply` of any `Function` run its forward, which torch records."""
     known: Any = torch.autograd.Function.__dict__["apply"]
 
     def apply(cls: Any, *arguments: Any) -> Any:

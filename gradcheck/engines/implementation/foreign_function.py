@@ -1,6 +1,6 @@
-"""Code that hands back gradients itself, as one node of torch's graph: arrays go in, and its own pull-back is asked.
+"""Code that returns gradients itself, as one node of torch's graph.
 
-Whatever shape its gradients have is kept and compared; torch is given zeros in place of one that it would refuse.
+Gradients of wrong shapes are kept and compared; torch gets zeros in their place.
 """
 
 from __future__ import annotations
@@ -14,29 +14,31 @@ import torch
 
 from gradcheck.engines.implementation.code_error import CodeError
 
-#: The gradient for each argument, None where there is none, from the incoming gradient of each result.
+#: Returns a gradient, or None, for each argument, given the incoming gradient of each result.
 PullbackFunction = Callable[[list[np.ndarray]], Sequence["np.ndarray | None"]]
 
 
 class ForeignFunction(Protocol):
-    """Code of another library than torch: results, and how gradients are pulled back through it."""
+    """Code of another library than torch."""
 
     def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, PullbackFunction]:
-        """What it returns, whether that is several tensors, and its pull-back. `needs` says which of the arguments get
-        a gradient."""
+        """Return the results, whether they are several, and the pull-back.
+
+        `needs` marks the arguments that need a gradient.
+        """
         ...
 
 
 @dataclass(slots=True)
 class Observations:
-    """What is seen while it runs.
+    """Facts about the code's calls.
 
-    shapes   gradients by the argument's place whose shape is not the argument's
-    wider    dtypes that it came out in, though it was given less precise ones
-    changed  what it changed in place: arguments by their places, or the incoming gradient
-    once     whether it says itself that it has no second order
-    aliases  whether a result shares the memory of an argument
-    differentiable  whether a result of the last call passes gradients back
+    misshapen_gradients    by the argument's place, gradients of another shape than the argument
+    wider_dtypes           dtypes of results that are more precise than the arguments
+    changed_arguments      places of arguments changed in place, or "incoming"
+    is_once_differentiable whether the code declares that it has no second order
+    shares_memory          whether a result shares the memory of an argument
+    is_differentiable      whether a result of the last call requires a gradient
     """
 
     misshapen_gradients: dict[int, np.ndarray] = field(default_factory=dict)
@@ -50,14 +52,14 @@ class Observations:
 def call_foreign(
     code: ForeignFunction, arguments: Sequence[Any], record: Observations, arrays: Callable[[Any], np.ndarray]
 ) -> Any:
-    """The results as torch's tensors, which pass gradients back through the code."""
+    """Return the results as torch's tensors, with the code's gradients."""
     tensors = [one for one in arguments if isinstance(one, torch.Tensor)]
     node: Any = _ForeignNode
     return node.apply(_ForeignCall(code, list(arguments), record, arrays), *tensors)
 
 
 def insert_at(values: Iterable[Any], places: Sequence[int], among: Sequence[Any]) -> list[Any]:
-    """Some values at their places among others."""
+    """Return a list with some values replaced at their places."""
     found = list(among)
     for place, value in zip(places, values, strict=True):
         found[place] = value
@@ -66,8 +68,7 @@ def insert_at(values: Iterable[Any], places: Sequence[int], among: Sequence[Any]
 
 @dataclass(slots=True)
 class _ForeignCall:
-    """One call of the code: where its tensors stand among the arguments, what it was given as arrays, and copies of
-    these."""
+    """One call of the code: its arguments, as arrays, and copies of them."""
 
     code: ForeignFunction
     arguments: list[Any]
@@ -78,7 +79,7 @@ class _ForeignCall:
 
     @property
     def places(self) -> list[int]:
-        """Where its tensors stand."""
+        """The places of tensors among the arguments."""
         return [place for place, one in enumerate(self.arguments) if isinstance(one, torch.Tensor)]
 
     def forward(
@@ -101,7 +102,7 @@ class _ForeignCall:
         return [torch.from_numpy(np.array(one)).to(device) for one in results], several, pull
 
     def note_changed_arguments(self) -> None:
-        """Note those that are no longer what they were."""
+        """Note arguments that have been changed in place."""
         for place in self.places:
             if not _is_same(self.passed_arrays[place], self.array_copies[place]):
                 self.observations.changed_arguments.add(f"argument {place}")

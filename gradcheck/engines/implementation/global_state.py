@@ -1,5 +1,4 @@
-"""What a process has one of, and somebody's code may leave otherwise than it was: all who come after it would be
-checked under that."""
+"""Global state of the process, restored after user code."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ import torch
 
 
 def _folder() -> str:
-    """The working directory; nothing where it is gone."""
+    """Return the working directory; "" if it is gone."""
     try:
         return os.getcwd()
     except OSError:
@@ -21,7 +20,10 @@ def _folder() -> str:
 
 
 def _device() -> torch.device:
-    """Where tensors are made; `torch.get_default_device` raises in torch 2.4 once the default has been put back."""
+    """Return the default device.
+
+    `torch.get_default_device` raises in torch 2.4 once the default has been restored.
+    """
     return torch.empty(0).device
 
 
@@ -29,7 +31,7 @@ def _settle_device(device: torch.device) -> None:
     torch.set_default_device(None if device.type == "cpu" else device)
 
 
-#: How each is asked for, and set.
+#: The getter and the setter of each state.
 _STATES: tuple[tuple[Callable[[], Any], Callable[[Any], object]], ...] = (
     (_folder, os.chdir),
     (np.geterr, lambda known: np.seterr(**known)),
@@ -44,8 +46,10 @@ _STATES: tuple[tuple[Callable[[], Any], Callable[[Any], object]], ...] = (
 
 @contextmanager
 def restore_global_state() -> Iterator[None]:
-    """All of it is afterwards as it was before. Whoever ends the process inside raises SystemExit, so that no run ends
-    well that came to no end; a copy of the process goes no further than this."""
+    """Restore all state after the block; make `os._exit` raise SystemExit.
+
+    So no run looks complete that ended early. A fork of the process ends here.
+    """
     known = [ask() for ask, _ in _STATES]
     process, leave = os.getpid(), os._exit
 

@@ -1,4 +1,4 @@
-"""A function of `autograd.numpy`, its own primitives included, pulled back by `make_vjp`."""
+"""Functions of HIPS autograd as user code."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gradcheck.engines.implementation.foreign_function import PullbackFunction, 
 
 
 class HipsFunction:
-    """Its results, and what the library makes of its rules."""
+    """A function of `autograd.numpy`, its own primitives included."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
 
     def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, PullbackFunction]:
-        """The results and the pull-back."""
+        """Return the results and the pull-back by `make_vjp`."""
         places = [place for place, need in enumerate(needs) if need]
 
         def of_some(some: Sequence[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""A function of JAX arrays, its custom rules included, pulled back by `jax.vjp`."""
+"""Functions of JAX as user code."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from gradcheck.engines.implementation.foreign_function import PullbackFunction, 
 
 
 class JaxFunction:
-    """Its results, and what `jax.vjp` makes of its own rule."""
+    """A function of JAX arrays, its custom rules included."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
 
     def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, PullbackFunction]:
-        """The results and the pull-back."""
+        """Return the results and the pull-back by `jax.vjp`."""
         places = [place for place, need in enumerate(needs) if need]
         with _wide():
             given = [jax.numpy.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments]
@@ -49,7 +49,7 @@ def _plain(result: Any) -> np.ndarray:
 
 @contextmanager
 def _wide() -> Iterator[None]:
-    """JAX makes everything 32 bits wide unless it is told otherwise; restored afterwards."""
+    """Switch 64-bit floats on, which JAX does not use by default."""
     known = jax.config.jax_enable_x64
     jax.config.update("jax_enable_x64", True)
     try:

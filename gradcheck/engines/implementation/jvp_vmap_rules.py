@@ -1,7 +1,6 @@
-"""What a `Function` states besides its forward and backward: a rule for forward mode (`jvp`), and one for `vmap`.
+"""The rules of a `Function` for forward mode (`jvp`) and for `vmap`.
 
-torch asks for them where somebody pushes tangents forward, or maps code over a dimension; until then nobody notices
-what is wrong in them.
+torch calls them only under forward mode or `vmap`, so that mistakes in them stay unnoticed until then.
 """
 
 from __future__ import annotations
@@ -22,23 +21,23 @@ if TYPE_CHECKING:
     from gradcheck.language.problem import Problem
 
 _Function = torch.autograd.Function
-#: So many copies of the arguments are mapped over, each with other numbers.
+#: The number of copies of the arguments, each with other numbers, that are mapped over.
 _COPIES = 3
-#: The dimensions that are mapped over: the first of each argument, and the last.
+#: The dimensions that are mapped over.
 DIMS = (0, -1)
 
 
 class VmapResult(NamedTuple):
-    """A result where arguments are mapped over a dimension, beside what the code gives for each alone."""
+    """A result under `vmap`, and the stacked results without it."""
 
-    name: str  # of the argument that is mapped alone, "" where all are
+    name: str  # of the argument that is mapped alone, "" if all are
     dim: int
     got: np.ndarray
     want: np.ndarray
 
 
 def rules_of(engine: CodeEngine, problem: Problem) -> frozenset[str]:
-    """Which of `jvp` and `vmap` the `Function`s state that the code goes through."""
+    """Return the rules, "jvp" and "vmap", that the code's `Function`s have."""
     with engine.session(problem.dtype):
         run = engine.new_run(problem)
         try:
@@ -55,7 +54,7 @@ def rules_of(engine: CodeEngine, problem: Problem) -> frozenset[str]:
 def code_tangents(
     engine: CodeEngine, problem: Problem, directions: Mapping[str, np.ndarray]
 ) -> Mapping[str, np.ndarray | None]:
-    """The tangent of each result of the code where inputs move along directions. Raises GradcheckError."""
+    """Return the tangents of the code's results. Raises GradcheckError."""
     assert engine.forward_ad is not None
     with engine.session(problem.dtype), engine.forward_ad.level():
         run = engine.new_run(problem)
@@ -70,16 +69,18 @@ def code_tangents(
     return {name: one for name, one in found.items() if name.partition("[")[0] == engine.entry}
 
 
-class VmapRefusal(NamedTuple):
-    """What is raised where arguments are mapped."""
+class VmapError(NamedTuple):
+    """An exception under `vmap`."""
 
-    name: str  # of the argument that is mapped alone, "" where all are
+    name: str  # of the argument that is mapped alone, "" if all are
     error: TensorError
 
 
-def vmap_results(engine: CodeEngine, problem: Problem) -> Iterator[VmapResult | VmapRefusal]:
-    """Each result under `vmap`, all arguments mapped over their first dimension, over their last, and each alone;
-    nothing where the code itself maps nothing."""
+def vmap_results(engine: CodeEngine, problem: Problem) -> Iterator[VmapResult | VmapError]:
+    """Yield results under `vmap`, for all arguments and for each alone.
+
+    All are mapped over their first, and over their last dimension. Code that is no `Function` yields nothing.
+    """
     code = engine.code
     if code.function is None:
         return
@@ -97,7 +98,7 @@ def vmap_results(engine: CodeEngine, problem: Problem) -> Iterator[VmapResult | 
             try:
                 yield from _vmap_over(engine, arguments, copies, (dim, some, name))
             except USER_EXCEPTIONS as error:
-                yield VmapRefusal(name, as_code_error(engine.name, error))
+                yield VmapError(name, as_code_error(engine.name, error))
 
 
 def _choices(places: list[int]) -> Iterator[tuple[int, list[int]]]:
@@ -134,5 +135,5 @@ def _moves(argument: Any) -> bool:
 
 
 def _moved(argument: Any, number: int) -> Any:
-    """The argument with other numbers, of the same signs."""
+    """Return the argument with other numbers of the same signs."""
     return argument.detach() * (1 - number / (2 * _COPIES)) if _moves(argument) else argument

@@ -1,5 +1,7 @@
-"""A forward and its backward on NumPy arrays, as courses have them: `(out, cache)`, and gradients in the arguments'
-order."""
+"""A forward and its backward on NumPy arrays, as courses write them.
+
+The forward returns `(out, cache)`, the backward gradients in the arguments' order.
+"""
 
 from __future__ import annotations
 
@@ -12,25 +14,25 @@ from gradcheck.engines.implementation.binding import parameters_of
 from gradcheck.engines.implementation.code_error import CodeError
 from gradcheck.engines.implementation.foreign_function import PullbackFunction, insert_at
 
-#: What stands before or behind a tensor's name in the name of its gradient.
+#: Prefix and suffix of a tensor's name in the name of its gradient.
 _GRADIENT_AFFIXES = (("", ""), ("d", ""), ("grad_", ""), ("d_", ""), ("", "_grad"))
 
 
 class NumpyPair:
-    """`forward(*arguments)` and `backward(incoming, cache)`, or `backward(incoming, *inputs)`."""
+    """A forward, with `backward(incoming, cache)` or `(incoming, *inputs)`."""
 
     def __init__(self, forward: Callable[..., Any], backward: Callable[..., Any], several: int = 1) -> None:
-        """`several` is how many tensors the entry is."""
+        """`several` is the number of tensors of the entry."""
         self.forward, self.backward, self._several = forward, backward, several
 
     @property
     def keeps_state(self) -> bool:
-        """Whether both are methods of one object, which keeps what its backward needs: a layer of a course."""
+        """True if both are methods of one object, such as a layer."""
         owner = getattr(self.forward, "__self__", self.forward)
         return owner is getattr(self.backward, "__self__", None)
 
     def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, PullbackFunction]:
-        """The results and the pull-back."""
+        """Return the results and the pull-back."""
         found = self.forward(*arguments)
         results, caches = self._split_results(found)
         arrays = [_array(one) for one in results]
@@ -45,8 +47,10 @@ class NumpyPair:
         return arrays, self._several > 1, pull
 
     def backward_arguments_text(self, given: list[Any], arguments: list[str], names: tuple[str, str]) -> list[str]:
-        """What the backward is called with, as it is written where what comes in, and the forward's result, have these
-        names."""
+        """Return the backward's arguments as text.
+
+        `names` are the variables of the incoming gradient and of the forward's result.
+        """
         incoming, name = names
         found = self.forward(*given)
         _, caches = self._split_results(found)
@@ -61,7 +65,7 @@ class NumpyPair:
         )
 
     def _split_results(self, found: Any) -> tuple[list[Any], list[Any]]:
-        """The results, and the cache, if there is one."""
+        """Return the results, and the cache, if any."""
         if not isinstance(found, tuple):
             return (list(found), []) if isinstance(found, list) and self._several > 1 else ([found], [])
         if self._several > 1:
@@ -76,7 +80,7 @@ class NumpyPair:
     def _backward_arguments(
         self, incoming: Any, caches: list[Any], arguments: list[Any], results: list[Any]
     ) -> list[Any]:
-        """What the backward is called with: the cache where there is one, else the inputs, by name where that fits."""
+        """Return the backward's arguments: the cache, else the inputs."""
         names, own = _names(self.backward), _names(self.forward)
         takes_inputs = names is not None and len(names) == 1 + len(arguments) and len(names) > 1 + len(caches)
         if caches and not takes_inputs:
@@ -94,7 +98,7 @@ class NumpyPair:
 
 
 def _names(function: Callable[..., Any]) -> list[str] | None:
-    """Its parameters' names; None where they cannot be read, or it takes any number."""
+    """Return the names of required parameters; None if unknown or open."""
     listed = parameters_of(function)
     return None if listed is None else [one.name for one in listed if one.default is one.empty]
 
@@ -109,8 +113,11 @@ def _array(result: Any) -> np.ndarray:
 def gradients_in_order(
     returned: Any, arguments: Sequence[Any], needs: Sequence[bool], names: Sequence[str] | None = None
 ) -> list[Any]:
-    """The gradient for each argument, of what a backward returned: in order, with or without those that have none, one
-    array alone, or by name. Raises CodeError for another number of them."""
+    """Return a backward's gradients in the order of the arguments.
+
+    They may be in order, with or without those of arguments that need none, one array, or a mapping by name. Raises
+    CodeError for another number.
+    """
     if isinstance(returned, Mapping):
         return _by_name(returned, arguments, needs, names or [])
     listed = list(returned) if isinstance(returned, (tuple, list)) and _are_several(returned) else [returned]
@@ -125,7 +132,7 @@ def gradients_in_order(
 
 
 def _are_several(returned: Sequence[Any]) -> bool:
-    """Whether a list holds gradients, and is not one written as a list of numbers."""
+    """Return whether a list holds gradients, not numbers of one."""
     return isinstance(returned, tuple) or any(one is None or isinstance(one, np.ndarray) for one in returned)
 
 

@@ -1,5 +1,7 @@
-"""What somebody's code puts in place of torch's, NumPy's and Python's own functions: all who come after it would
-compute with that, its specification first."""
+"""Functions of torch, NumPy and Python that user code has replaced.
+
+Without repair, all later code would compute with them, its specification first.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-#: Whose names are looked after, and how each is called.
+#: The watched modules and classes, with their names.
 _OWNERS: tuple[tuple[str, Any], ...] = (
     ("torch", torch),
     ("torch.Tensor", torch.Tensor),
@@ -33,15 +35,17 @@ class Patches:
         self._known = [dict(vars(owner)) for _, owner in _OWNERS]
 
     def undo(self) -> tuple[str, ...]:
-        """The names that stand for something else by now, or for nothing; they are put back. What has been added to a
-        module stays: a library that was imported."""
+        """Restore replaced functions; return their names.
+
+        Additions to a module stay: a library was imported.
+        """
         found: list[str] = []
         for (text, owner), known in zip(_OWNERS, self._known, strict=True):
             now = vars(owner)
             changed = [name for name, value in known.items() if now.get(name, _MISSING) is not value]
             for name in changed:
                 setattr(owner, name, known[name])
-            if isinstance(owner, type):  # what is added hides what it has of others
+            if isinstance(owner, type):  # an added attribute hides an inherited one
                 added = [name for name in now if name not in known]
                 for name in added:
                     delattr(owner, name)

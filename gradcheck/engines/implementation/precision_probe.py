@@ -1,4 +1,4 @@
-"""Which precisions torch computes in while code runs."""
+"""Modes of torch that watch, or perturb, the precision of user code."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-#: How precise a floating dtype is, to tell which of two is wider.
+#: The precision of floating dtypes.
 SIGNIFICAND_BITS = {torch.float16: 11, torch.bfloat16: 8, torch.float32: 24, torch.float64: 53}
 REAL_DTYPES = {torch.complex64: torch.float32, torch.complex128: torch.float64}
 
 
-#: Numbers that are whole, times this, are of few digits, and as exact in any precision: those of a mask, a count.
+#: Numbers are exact in any precision if they are integers after this factor: those of a mask, a count.
 _FEW_DIGITS = 256
 
 
 class PrecisionProbe(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Looks for the least precise dtype that torch computes in, of those less precise than one, but for numbers of few
-    digits."""
+    """Finds the least precise dtype, below a given one, of torch's results.
+
+    Results that are exact in any precision do not count.
+    """
 
     def __init__(self, dtype: torch.dtype) -> None:
         super().__init__()  # type: ignore[no-untyped-call]

@@ -1,5 +1,7 @@
-"""How code that was handed over in Python is called by name: imported where its module has it, else by its own source,
-with what that mentions of its module."""
+"""References to user code that was passed as Python objects.
+
+An object of an imported module gets its name; any other its own source, with the parts of its module that it needs.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,10 @@ from gradcheck.language.case import Implementation
 
 
 def with_python_references(implementation: Implementation) -> tuple[Implementation, list[str]]:
-    """The same with references in place of what was handed over, and the source of what no name leads to. Raises
-    Unsupported where there is none."""
+    """Return the implementation with references, and necessary sources.
+
+    Raises Unsupported if a source is unavailable.
+    """
     if implementation.loaded is None:
         return implementation, []
     call, backward = load_code(implementation)
@@ -49,7 +53,7 @@ def _leads_to(module: str, name: str) -> Any:
 
 
 def _write_source(found: Any, sources: list[str]) -> str:
-    """Its own source, as it stands, below what it mentions; its name."""
+    """Add an object's source below its dependencies; return its name."""
     try:
         text = textwrap.dedent(inspect.getsource(found)).rstrip()
         (top,) = ast.parse(text).body
@@ -59,7 +63,7 @@ def _write_source(found: Any, sources: list[str]) -> str:
         raise Unsupported("its source does not stand alone")
     if text in sources:
         return top.name
-    sources.append(text)  # what mentions itself is written once
+    sources.append(text)  # ends the recursion of a recursive function
     for name in sorted({node.id for node in ast.walk(top) if isinstance(node, ast.Name)} - {top.name}):
         _write_dependency(found, name, sources)
     sources.remove(text)
@@ -68,7 +72,7 @@ def _write_source(found: Any, sources: list[str]) -> str:
 
 
 def _write_dependency(found: Any, name: str, sources: list[str]) -> None:
-    """What a name stands for that is its module's, before what mentions it."""
+    """Add the definition of a name in the object's module."""
     functions = [one for one in (found, *vars(found).values()) if inspect.isfunction(inspect.unwrap(_plain(one)))]
     around = [inspect.getclosurevars(inspect.unwrap(_plain(one))) for one in functions]
     known = {key: value for one in around for key, value in {**one.globals, **one.nonlocals}.items()}
@@ -89,5 +93,5 @@ def _write_dependency(found: Any, name: str, sources: list[str]) -> None:
 
 
 def _plain(one: Any) -> Any:
-    """The function of a static method."""
+    """Return the function of a static method."""
     return getattr(one, "__func__", one)

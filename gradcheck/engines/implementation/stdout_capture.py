@@ -1,4 +1,4 @@
-"""What code writes to file descriptor 1 past Python, as a kernel's `printf` does: it is a part of what it prints."""
+"""Capture of file descriptor 1, to which a kernel's `printf` writes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _STDOUT = 1
 
 @contextmanager
 def capture_stdout(output: Output) -> Iterator[None]:
-    """Whatever Python, or C, writes to stdout inside comes to the output, and what Python writes to stderr."""
+    """Write Python's and C's output to `output` during the block."""
     with output.capturing():
         _flush()
         try:
             known, file = os.dup(_STDOUT), _file(os.getpid())
-        except OSError:  # there is none
+        except OSError:  # there is no stdout
             yield
             return
         start = os.lseek(file, 0, os.SEEK_CUR)
@@ -38,7 +38,7 @@ def capture_stdout(output: Output) -> Iterator[None]:
 
 
 def _take(file: int, start: int, output: Output) -> None:
-    """What has come to the file since it was so long; it is so long again."""
+    """Move the text after `start` from the file to the output."""
     if os.lseek(file, 0, os.SEEK_CUR) > start:
         output.write(os.pread(file, LIMIT, start).decode(errors="replace"))
         os.ftruncate(file, start)
@@ -47,7 +47,7 @@ def _take(file: int, start: int, output: Output) -> None:
 
 @cache
 def _file(process: int) -> int:
-    """A file of this process, which nobody else finds."""
+    """Return an unlinked temporary file of this process."""
     file, path = tempfile.mkstemp()
     with suppress(OSError):
         os.unlink(path)
@@ -62,7 +62,7 @@ def _c_library() -> Any:
 
 
 def _flush() -> None:
-    """What Python and C have not written yet is written."""
+    """Flush the buffers of Python and C."""
     with suppress(OSError, ValueError, AttributeError):
         assert sys.__stdout__ is not None
         sys.__stdout__.flush()

@@ -1,7 +1,7 @@
-"""Torch with another rounding: what each op comes to is moved at random by up to a unit in the last place.
+"""torch with perturbed rounding: by up to a unit in the last place.
 
-What answers to that is what rounding makes of code (the stochastic arithmetic of Vignes, "A stochastic arithmetic for
-reliable scientific computation", Mathematics and Computers in Simulation 35, 1993), whoever has written it.
+The changes that result are the effect of rounding on any code (the stochastic arithmetic of Vignes, "A stochastic
+arithmetic for reliable scientific computation", Mathematics and Computers in Simulation 35, 1993).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-#: Ops that round nothing: they choose, copy, compare or move numbers.
+#: Ops that do not round: they choose, copy, compare or move numbers.
 _EXACT = frozenset(
     re.findall(
         r"\w+",
@@ -31,7 +31,7 @@ _EXACT = frozenset(
 
 
 class StochasticRounding(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """While it is on, ops round otherwise; `seed` says how."""
+    """Perturbs the results of ops at random; `seed` makes it repeatable."""
 
     def __init__(self, seed: int) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
