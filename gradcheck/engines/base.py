@@ -47,8 +47,7 @@ class State:
     """Values and gradients by name after one step.
 
     Parts of a tuple are named `m[0]`, `m[1]`. A gradient is None if none has arrived. `error` is the step's
-    exception.
-    """
+    exception."""
 
     values: Mapping[str, np.ndarray]
     gradients: Mapping[str, np.ndarray | None]
@@ -62,8 +61,7 @@ class Evaluation:
     """One engine's states after each step of a problem.
 
     They end with the first step that raised unexpectedly. `failed_at` is the graph entry at which a forward pass
-    raised.
-    """
+    raised."""
 
     engine: str
     states: tuple[State, ...]
@@ -93,8 +91,7 @@ class Application:
 class Pullback:
     """The gradients of an op's tracked differentiable arrays, in order.
 
-    A tensor in several places has its whole gradient in each of them.
-    """
+    A tensor in several places has its whole gradient in each of them."""
 
     gradients: tuple[np.ndarray | None, ...]
     error: TensorError | None = None
@@ -105,8 +102,7 @@ class OpComposition:
     """The parts of one op in an engine.
 
     `called` are the ops that the engine calls in its place, empty if it calls the op itself; `methods` are the names
-    of the ops whose methods the engine's own method calls, and `place` is where that method begins.
-    """
+    of the ops whose methods the engine's own method calls, and `place` is where that method begins."""
 
     called: tuple[Application, ...] = ()
     methods: tuple[str, ...] = ()
@@ -125,8 +121,7 @@ class Engine(Protocol):
         `gradcheck.language.evaluation.evaluate.evaluate(claim.expr, names, host)` evaluates an entry of
         `problem.case.graph` with the engine's own `host`. A state after each step holds the values of all named
         tensors (parts of a tuple as `m[0]`), and the gradient of every input and graph entry: None if none has
-        arrived. Gradients accumulate over steps until a `zero_grad`.
-        """
+        arrived. Gradients accumulate over steps until a `zero_grad`."""
         ...
 
     def pull_back(
@@ -136,16 +131,14 @@ class Engine(Protocol):
 
         Return a Pullback for each application: a gradient for every floating or complex array among its arguments
         that is `tracked`, in order, of the array's own shape and dtype. A cotangent of None marks an output without a
-        gradient. `dtype` is the case's.
-        """
+        gradient. `dtype` is the case's."""
         ...
 
 
 def as_tensor_error(error: GradcheckError, asked: str | None = None) -> TensorError:
     """Return the error as a TensorError of the same kind.
 
-    An error with `lacks` becomes "unsupported", unless its kind is the `asked` one, which the case expects.
-    """
+    An error with `lacks` becomes "unsupported", unless its kind is the `asked` one, which the case expects."""
     if isinstance(error, TensorError) and (not error.lacks or error.kind == asked):
         return error
     wrapped = TensorError(error.message, hint=error.hint)
@@ -182,8 +175,7 @@ def take_output(engine: Engine) -> str:
 def session(engine: Engine, dtype: np.dtype) -> AbstractContextManager[None]:
     """Return the context in which the engine runs cases of this dtype.
 
-    It may be entered once around many cases, each of which enters it again.
-    """
+    It may be entered once around many cases, each of which enters it again."""
     found = getattr(engine, "session", None)
     return nullcontext() if found is None else found(dtype)
 
@@ -220,8 +212,7 @@ class TensorBackend(ABC):
 class GradientBackend(TensorBackend):
     """A backend that records a graph while it computes.
 
-    Its tensors have `requires_grad`, `grad` and `retain_grad()`.
-    """
+    Its tensors have `requires_grad`, `grad` and `retain_grad()`."""
 
     name: str
 
@@ -229,8 +220,7 @@ class GradientBackend(TensorBackend):
     def backward(self, roots: list[Any], seeds: list[np.ndarray | None], retain_graph: bool) -> None:
         """Run one pass from all roots at once. Raises TensorError.
 
-        A seed of None stands for a gradient of 1.
-        """
+        A seed of None stands for a gradient of 1."""
 
 
 class ForwardAD(Protocol):

@@ -62,8 +62,7 @@ class DefineByRun(GradientBackend):
         """Return the gradients of these leaves, differentiable again.
 
         They are tensors, differentiable with respect to tensor seeds too; None if none flows. Raises TensorError,
-        Unsupported here.
-        """
+        Unsupported here."""
         raise Unsupported(f"{self.name} has no gradients of gradients")
 
     def jvp(
@@ -71,8 +70,7 @@ class DefineByRun(GradientBackend):
     ) -> list[np.ndarray | None]:
         """Return each root's tangent if the leaves move along the directions.
 
-        It is computed by gradients of gradients; None if the root does not move. Raises TensorError.
-        """
+        It is computed by gradients of gradients; None if the root does not move. Raises TensorError."""
         incoming = [self.leaf(np.ones_like(self.array(root)), True) for root in roots]
         first = self.differentiate(list(roots), list(leaves), list(incoming)) if roots else []
         flowing = [
@@ -88,8 +86,7 @@ class DefineByRun(GradientBackend):
     def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
         """Run the graph and every step, the first evaluation on the recorder.
 
-        Only the core's tensors can have a recorder.
-        """
+        Only the core's tensors can have a recorder."""
         with self.session(problem.dtype):
             return self.new_run(problem, recorder).evaluation()
 
@@ -112,8 +109,7 @@ class DefineByRun(GradientBackend):
     ) -> list[Pullback]:
         """Run each op on its own leaves, and one backward pass over all of them.
 
-        If that raises, run a pass over each.
-        """
+        If that raises, run a pass over each."""
         with self.session(dtype):
             runs = [OpRun(self, *one) for one in zip(applications, cotangents, strict=True)]
             roots = [root for run in runs for root in run.roots]
@@ -138,8 +134,7 @@ class DefineByRun(GradientBackend):
     def second_order(self, problem: Problem, step: int, probes: Gradients) -> SecondOrder:
         """Return gradients of one pass, and gradients of `<gradient, probe>`.
 
-        For a scalar root the second is its Hessian times the probe, by a second pass through the first.
-        """
+        For a scalar root the second is its Hessian times the probe, by a second pass through the first."""
         with self.session(problem.dtype):
             try:
                 return self._second_order(self.new_run(problem), step, probes)
@@ -184,8 +179,7 @@ class OpRun:
 
     leaves        a tensor for each tracked array among the arguments, in order
     roots, seeds  outputs that require a gradient and have a cotangent, and the cotangents
-    error         the exception of the forward or the backward pass
-    """
+    error         the exception of the forward or the backward pass"""
 
     __slots__ = ("_engine", "error", "leaves", "roots", "seeds")
 

@@ -56,8 +56,7 @@ _COMPARE = frozenset(("lt", "le", "gt", "ge", "eq", "ne", "clamp", "hardtanh", "
 def double_precision_problem(problem: Problem) -> Problem:
     """Return the problem in double precision, with its own thresholds.
 
-    At `float16(0.8)` a clamp at 0.8 has its kink.
-    """
+    At `float16(0.8)` a clamp at 0.8 has its kink."""
     if RAISED.get(problem.dtype.name, problem.dtype.name) == problem.dtype.name:
         return problem
 

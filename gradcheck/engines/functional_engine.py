@@ -148,8 +148,7 @@ class FunctionalEngine(ForeignEngine):
         """Return tangents by a derivative of a derivative.
 
         The inner one is that of the weighted replayed roots, along the directions; the outer one is with respect to
-        the weights.
-        """
+        the weights."""
         if not roots:
             return []
         calls, _ = self._calls_leading_to(list(roots))

@@ -33,8 +33,7 @@ class GraphRun:
     tensors    inputs and graph entries by name, after the graph is evaluated; parts of a tuple as `m[0]`
     values     the arrays of all tensors, and of graph entries that are plain numbers
     failed_at  the graph entry that is being evaluated, or at which evaluation raised; empty otherwise
-    evaluated  whether the graph has been evaluated
-    """
+    evaluated  whether the graph has been evaluated"""
 
     def __init__(
         self,
@@ -155,8 +154,7 @@ class GraphRun:
         """Return accumulated gradients by name, without unread ones.
 
         They are `copied` if later steps might add to them in place. A constant is included only if a gradient, which
-        it should not have, has arrived.
-        """
+        it should not have, has arrived."""
         plain = self.engine.array
         found: dict[str, np.ndarray | None] = {}
         for name, tensor in (*self.tensors.items(), *self.constants.items()):

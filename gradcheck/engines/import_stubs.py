@@ -84,8 +84,7 @@ def import_with_stubs(load: Callable[[], Any]) -> Any:
 def _is_installed(module: Any) -> bool:
     """Return whether a module is a library's, or Python's own.
 
-    Some of these cannot be imported twice. A package without a file is where its folders are.
-    """
+    Some of these cannot be imported twice. A package without a file is where its folders are."""
     file = getattr(module, "__file__", None)
     if file is not None and not str(file).endswith(".py"):
         return True

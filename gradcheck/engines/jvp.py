@@ -33,8 +33,7 @@ Directions = Sequence[np.ndarray]
 class Pushforward:
     """The tangent of each tensor of a graph by name, of its shape and dtype.
 
-    Outputs of an op alone are named `0`, `1` and so on. A tangent is None if the tensor does not move.
-    """
+    Outputs of an op alone are named `0`, `1` and so on. A tangent is None if the tensor does not move."""
 
     tangents: Mapping[str, np.ndarray | None]
     method: JvpMethod
@@ -154,8 +153,7 @@ def _operation_by_double_reverse(
 ) -> dict[str, np.ndarray | None]:
     """Compute ops of half precision in single, and round once.
 
-    Rules of half precision are computed in single, too.
-    """
+    Rules of half precision are computed in single, too."""
     alone = _without_halves(application)
     if alone is not application:
         found = _operation_by_double_reverse(engine, alone, [_single(direction) for direction in directions])
@@ -181,8 +179,7 @@ def _operation_by_double_reverse(
 def _without_halves(application: Application) -> Application:
     """Return the application with half precision raised to single, if any.
 
-    It is unchanged too if its outputs are unknown.
-    """
+    It is unchanged too if its outputs are unknown."""
     flat = arrays(application.args, application.kwargs)
     if not application.outputs or not any(array.dtype in dtypes.HALVES for array in flat):
         return application

@@ -152,8 +152,7 @@ def rebuild(
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Return the arguments with arrays and dtypes replaced.
 
-    Each array becomes `tensor(array)`, in `arrays`' order, and each dtype `dtype(name)`.
-    """
+    Each array becomes `tensor(array)`, in `arrays`' order, and each dtype `dtype(name)`."""
 
     def one(value: Any) -> Any:
         if type(value) is np.ndarray:

@@ -91,8 +91,7 @@ def _resolve(name: str) -> Engine:
 def engine_from_spec(spec: str, *, installed: bool = False) -> Engine:
     """Return the engine that `file.py:attr` or `package.module:attr` names.
 
-    A module of that name in the working directory comes first, unless the module is `installed`. Raises UsageError.
-    """
+    A module of that name in the working directory comes first, unless the module is `installed`. Raises UsageError."""
     if not all(spec.rpartition(":")[::2]):
         raise UsageError(f"'{spec}' names no engine", hint="write FILE.py:CLASS or PACKAGE.MODULE:CLASS")
     where, _, attribute = spec.rpartition(":")
@@ -155,8 +154,7 @@ def as_engine(found: Any, name: str, spec: str, module: ModuleType | None = None
 def adapt(constructor: Callable[..., Any], name: str, module: ModuleType | None = None) -> TensorClassEngine:
     """Return the engine of a Tensor class, or of a function making tensors.
 
-    Its output during discovery is dropped. Raises UsageError if it is no Tensor class.
-    """
+    Its output during discovery is dropped. Raises UsageError if it is no Tensor class."""
     from gradcheck.engines.tensor_class.api_discovery import api_of  # only a Tensor class needs these
     from gradcheck.engines.tensor_class.engine import TensorClassEngine
     from gradcheck.engines.tensor_class.scalar_engine import ScalarClassEngine
@@ -182,8 +180,7 @@ def _name_hint(attribute: str, module: ModuleType) -> str:
 def _import_user_code(spec: str, load: Callable[[], Any]) -> Any:
     """Return the result of `load`; raise any exception as a UsageError.
 
-    The hint quotes the code's output.
-    """
+    The hint quotes the code's output."""
     output = Output()
     try:
         with output.capturing():

@@ -95,8 +95,7 @@ class Torch(DefineByRun):
     def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
         """Set the case's dtype as default, record gradients, repeat warnings.
 
-        All of it is restored afterwards.
-        """
+        All of it is restored afterwards."""
         return _Session(self, _session_settings(dtype))
 
     def _has_session_settings(self, dtype: np.dtype) -> bool:
@@ -110,8 +109,7 @@ class Torch(DefineByRun):
     def array(self, tensor: torch.Tensor) -> np.ndarray:
         """Return the tensor's values, sharing its memory.
 
-        Raises ShapeMismatch for more dimensions than NumPy has.
-        """
+        Raises ShapeMismatch for more dimensions than NumPy has."""
         if tensor.ndim > _MAX_DIMENSIONS:
             raise ShapeMismatch(f"a tensor of {tensor.ndim} dimensions, where NumPy has {_MAX_DIMENSIONS} at most")
         if tensor.requires_grad:
@@ -135,8 +133,7 @@ class Torch(DefineByRun):
         """Run one pass from all roots at once.
 
         Like the core, it raises BackwardTwice before anything is accumulated if an earlier pass has freed the graph,
-        even if torch saved nothing and would go on.
-        """
+        even if torch saved nothing and would go on."""
         gradients = self._incoming(roots, seeds)
         if self._freed_roots:
             self._check_not_freed(roots)
@@ -177,8 +174,7 @@ class Torch(DefineByRun):
     def differentiate(self, roots: list[torch.Tensor], leaves: list[torch.Tensor], seeds: list[Any]) -> list[Any]:
         """Differentiate the sum of `conj(seed) * root`.
 
-        Its gradient at each root is the seed.
-        """
+        Its gradient at each root is the seed."""
         total = torch.zeros((), dtype=torch.get_default_dtype())
         for root, gradient in zip(roots, self._incoming(roots, seeds), strict=True):
             term = root if gradient is None else gradient.conj() * root
@@ -250,8 +246,7 @@ def _tensor(array: np.ndarray) -> torch.Tensor:
 def _cast(gradient: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """Return the gradient in its root's dtype.
 
-    Raises DtypeMismatch, as torch does, for a complex gradient of a real root.
-    """
+    Raises DtypeMismatch, as torch does, for a complex gradient of a real root."""
     if gradient.is_complex() and not dtype.is_complex:
         raise DtypeMismatch("the incoming gradient is complex, and its tensor is real", hint="take its .real")
     return gradient.to(dtype)
@@ -273,8 +268,7 @@ class TorchHost:
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Return torch's result, with lists and named tuples as tuples.
 
-        Raises one of gradcheck's errors for torch's.
-        """
+        Raises one of gradcheck's errors for torch's."""
         function, infix, variadic = _plan(op)
         given = args
         if variadic is not None and len(args) > variadic:
@@ -303,8 +297,7 @@ class _Plan(NamedTuple):
     """A call of an op: torch's function, its operator, its variadic place.
 
     The operator is for a number that comes first: torch's functions take a tensor there, and `2 - x` must keep the 2
-    a number.
-    """
+    a number."""
 
     function: Callable[..., Any]
     infix: Callable[[Any, Any], Any] | None

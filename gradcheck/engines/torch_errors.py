@@ -64,8 +64,7 @@ def translate(error: Exception) -> TensorError:
     """Return torch's exception as gradcheck's, without advice and C++ stack.
 
     An unknown one has the kind `error`; one that names a missing feature has `lacks`. Raises MemoryError if torch has
-    run out of memory.
-    """
+    run out of memory."""
     if isinstance(error, TensorError):  # raised before torch is called
         return error
     found = _translated(error)

@@ -132,8 +132,7 @@ def with_version_check(op: Op, function: Callable[..., Any]) -> Callable[..., An
 def _with_residuals(found: Any) -> Any:
     """Return `lstsq`'s result with residuals that raise in a backward pass.
 
-    Empty residuals, as of a square matrix, add nothing instead.
-    """
+    Empty residuals, as of a square matrix, add nothing instead."""
     solution, residuals, *others = found
     if solution.requires_grad and residuals.numel():
         barrier: Any = torch._C._functions.DelayedError("derivative for lstsq residuals is not implemented", 2)
@@ -182,8 +181,7 @@ def _not_named(kwargs: Mapping[str, Any], text: str) -> str | None:
 def missing_kernel_dtype(message: str) -> str:
     """Return the dtype for which torch's message reports no kernel, or "".
 
-    Dtypes that cannot have one do not count: a mean of integers, an order of complex numbers.
-    """
+    Dtypes that cannot have one do not count: a mean of integers, an order of complex numbers."""
     if _LONG_INDICES in message:
         return "indices of this dtype"
     found = _NO_KERNEL.search(message)

@@ -34,8 +34,7 @@ class Label:
     """A tensor's name or expression.
 
     Without a name, `inside` is the graph entry that the tensor is a part of. `expression` is empty for a leaf. `op`
-    is the name of its last op. `number` counts equal expressions in one entry.
-    """
+    is the name of its last op. `number` counts equal expressions in one entry."""
 
     name: str
     expression: str = ""

@@ -41,8 +41,7 @@ def module_of_name(name: str, folder: Path | None = None, last: Path | None = No
     """Return a module whose package is in a folder, or installed.
 
     A package found nowhere else may be in the `last` folder, unless that folder has another package of the name: a
-    file with two names would be imported twice.
-    """
+    file with two names would be imported twice."""
     top = name.partition(".")[0]
     hides = last is not None and ((last / f"{top}.py").is_file() or (last / top / "__init__.py").is_file())
     try:
@@ -59,8 +58,7 @@ def module_of_name(name: str, folder: Path | None = None, last: Path | None = No
 def module_of_file(where: str) -> ModuleType:
     """Return the module in a file, under its full name if in a package.
 
-    Its relative imports work. Raises UsageError without such a file, and any exception of the file.
-    """
+    Its relative imports work. Raises UsageError without such a file, and any exception of the file."""
     path = Path(where)
     if path.exists() and not path.is_file():
         raise UsageError(f"{where} is not a regular file")
@@ -95,8 +93,7 @@ def _imported_folder(path: Path) -> Path | None:
     """Return the outermost folder that a file imports from as a package.
 
     The file, or a package around it, imports a module that the folder has, though the folder may lack `__init__.py`.
-    A clone is often named like the package inside; under another name its classes would exist twice.
-    """
+    A clone is often named like the package inside; under another name its classes would exist twice."""
     packages = takewhile(Path.is_file, (folder / "__init__.py" for folder in path.parents))
     imported = {found for file in (path, *packages) for found in _imports(file)}
     for folder in reversed(path.parents):
@@ -150,8 +147,7 @@ def _make_package(name: str, folder: Path) -> None:
 def _import_file(path: Path) -> ModuleType:
     """Import a file under a unique name; its neighbours can be imported.
 
-    A changed file is read again.
-    """
+    A changed file is read again."""
     about = path.stat()
     name = f"{_PREFIX}{path.stem}_{abs(hash((str(path), about.st_mtime_ns, about.st_size))):x}"
     if name in sys.modules:
@@ -188,8 +184,7 @@ def allow_imports_from(folder: Path | None, last: Path | None = None) -> Iterato
     """Let a folder's files import each other; take unknown names from `last`.
 
     Modules of the same names from other folders are hidden during the block. The folder's modules that are named like
-    Python's own are hidden after it.
-    """
+    Python's own are hidden after it."""
     with ExitStack() as stack:
         for place, at in ((folder, 0), (last, _after_installed())):
             if place is not None:

@@ -83,11 +83,11 @@ def _factor(got: float, want: float) -> float | None:
 
 def _check_vmap(context: Context, engine: CodeEngine, subject: Subject, notes: list[Fact]) -> Iterator[Comparison]:
     """Compare results under `vmap`; refusing one mapped argument is noted."""
-    from gradcheck.engines.implementation.jvp_vmap_rules import VmapRefusal, vmap_results
+    from gradcheck.engines.implementation.jvp_vmap_rules import VmapError, vmap_results
 
     seen: set[str] = set()
     for one in vmap_results(engine, context.points.own.problem):
-        if isinstance(one, VmapRefusal):
+        if isinstance(one, VmapError):
             wrong = _refusal_fact(engine, "vmap_one" if one.name else "vmap", one.name, one.error)
             if not one.name:
                 yield subject.failed(wrong)

@@ -42,8 +42,7 @@ def intercept_backward(function: Any, arguments: Callable[[], Sequence[Any]], ke
 def _checked_gradients(returned: Any, arguments: Sequence[Any], keep: KeepGradient) -> Any:
     """Return one gradient per argument. Raises CodeError for another number.
 
-    Further ones that are None are ignored, as by torch.
-    """
+    Further ones that are None are ignored, as by torch."""
     listed = list(returned) if isinstance(returned, tuple) else [returned]
     while len(listed) > len(arguments) and listed[-1] is None:
         listed.pop()

@@ -21,8 +21,7 @@ from gradcheck.language.expr.traverse import free_names
 class Binding:
     """The arguments of a call: expressions over the case's names.
 
-    `keywords` are given by name. `parameters` are a module's own parameters and the tensors that replace them.
-    """
+    `keywords` are given by name. `parameters` are a module's own parameters and the tensors that replace them."""
 
     positional: tuple[Claim, ...]
     keywords: Mapping[str, Claim] = field(default_factory=dict)
@@ -79,8 +78,7 @@ def bindings(
 
     `parameters` are the names of a module's own. There are several if the function's parameters are named like
     ancestors, and the entry has as many operands. Raises InvalidCase if the parameters do not match the entry's
-    operands.
-    """
+    operands."""
     entry = implementation.entry
     known = ancestors_of(case, entry)
     own = _bind_module_parameters(case, known, parameters)
@@ -126,8 +124,7 @@ def _by_name(
 ) -> tuple[tuple[Claim, ...], dict[str, Claim]] | None:
     """Bind parameters to the tensors of their names.
 
-    Return None if a required one has none, or no parameter has one.
-    """
+    Return None if a required one has none, or no parameter has one."""
     if any(one.default is one.empty and one.name not in known for one in wanted):
         return None
     positional: list[Claim] = []
@@ -163,8 +160,7 @@ def _misfit(
 def _bind_module_parameters(case: Case, known: Collection[str], parameters: Collection[str]) -> dict[str, str]:
     """Return the tensors for a module's own parameters.
 
-    They have the same name, also with `_` for `.`, or its last part if only one parameter ends so.
-    """
+    They have the same name, also with `_` for `.`, or its last part if only one parameter ends so."""
     tensors = [name for name in (*case.inputs, *case.constants, *case.graph) if name in known]
     lasts = [name.rpartition(".")[2] for name in parameters]
     found: dict[str, str] = {}

@@ -20,8 +20,7 @@ class CallMode:
     """One mode of a call.
 
     `calls_in_between` calls the code with other numbers between its forward and its backward; `without_accumulation`
-    takes gradients by `torch.autograd.grad`.
-    """
+    takes gradients by `torch.autograd.grad`."""
 
     inputs: Layout = "plain"
     incoming: Layout = "plain"
@@ -41,8 +40,7 @@ PLAIN_CALL = CallMode()
 def with_layout(tensor: torch.Tensor, layout: Layout) -> torch.Tensor:
     """Return the same numbers in a layout.
 
-    An expanded layout is impossible, and ignored, unless numbers are equal.
-    """
+    An expanded layout is impossible, and ignored, unless numbers are equal."""
     if layout == "strided" and tensor.dim():
         wide = torch.zeros((*reversed(tensor.shape), 2), dtype=tensor.dtype)
         view = wide[..., 0].permute(*reversed(range(tensor.dim())))

@@ -30,8 +30,7 @@ _INCOMING, _FOUND, _PULL = "incoming_", "found_", "pull_"
 class CodeCall:
     """A call to write: its reference, engine, problem and graph values.
 
-    `wanted` is the name of a tensor and the gradient that it should have.
-    """
+    `wanted` is the name of a tensor and the gradient that it should have."""
 
     named: Named
     engine: CodeEngine
@@ -52,8 +51,7 @@ class _CallWriter:
 def call_source(call: CodeCall) -> str:
     """Return imports, arguments, the call, its gradients, as Python.
 
-    Code without a reference is included as source. Raises Unsupported if it cannot be.
-    """
+    Code without a reference is included as source. Raises Unsupported if it cannot be."""
     known, sources = with_python_references(call.named)
     writer = _CallWriter(replace(call, named=known))
     kind = call.engine.code.kind

@@ -40,8 +40,7 @@ class CodeEngine(Torch):
     observations  facts about the code beyond its numbers
     output        its printed text
     mode          the mode of its calls
-    in_between    the problem of the calls between forward and backward, if the mode has them
-    """
+    in_between    the problem of the calls between forward and backward, if the mode has them"""
 
     def __init__(self, name: str, entry: str, code: Code, binding: Binding, device: torch.device | None = None) -> None:
         super().__init__(device)
@@ -79,8 +78,7 @@ class CodeEngine(Torch):
     def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
         """Run the graph and every step.
 
-        Keep gradients of wrong shapes, which torch would reject, and changed inputs.
-        """
+        Keep gradients of wrong shapes, which torch would reject, and changed inputs."""
         self.observations.misshapen_gradients.clear()
         with self.session(problem.dtype):
             run = CodeRun(self, problem)

@@ -24,8 +24,7 @@ class Code:
     call        the callable on torch's tensors, for the torch kinds
     foreign     the callable of another library
     parameters  a module's own, by name
-    function    the class of a `Function`
-    """
+    function    the class of a `Function`"""
 
     kind: str
     signature: Callable[..., Any]
@@ -74,8 +73,7 @@ class Code:
 def code_of(found: Any, backward: Any, name: str, several: int = 1) -> Code:
     """Return an object's kind. Raises UsageError if it cannot be called.
 
-    `several` is the number of tensors of the entry.
-    """
+    `several` is the number of tensors of the entry."""
     if backward is not None:
         from gradcheck.engines.implementation.numpy_pair import NumpyPair
 

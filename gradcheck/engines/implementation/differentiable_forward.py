@@ -42,8 +42,7 @@ class RecordingContext:
 def differentiable_forward(code: Code) -> Code | None:
     """Return the code with forwards in place of its `Function`s.
 
-    Return None if torch does not differentiate it.
-    """
+    Return None if torch does not differentiate it."""
     if not code.is_torch or code.call is None:
         return None
     inner = code.function

@@ -24,8 +24,7 @@ class ForeignFunction(Protocol):
     def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, PullbackFunction]:
         """Return the results, whether they are several, and the pull-back.
 
-        `needs` marks the arguments that need a gradient.
-        """
+        `needs` marks the arguments that need a gradient."""
         ...
 
 
@@ -38,8 +37,7 @@ class Observations:
     changed_arguments      places of arguments changed in place, or "incoming"
     is_once_differentiable whether the code declares that it has no second order
     shares_memory          whether a result shares the memory of an argument
-    is_differentiable      whether a result of the last call requires a gradient
-    """
+    is_differentiable      whether a result of the last call requires a gradient"""
 
     misshapen_gradients: dict[int, np.ndarray] = field(default_factory=dict)
     wider_dtypes: set[str] = field(default_factory=set)

@@ -22,8 +22,7 @@ def _folder() -> str:
 def _device() -> torch.device:
     """Return the default device.
 
-    `torch.get_default_device` raises in torch 2.4 once the default has been restored.
-    """
+    `torch.get_default_device` raises in torch 2.4 once the default has been restored."""
     return torch.empty(0).device
 
 
@@ -48,8 +47,7 @@ _STATES: tuple[tuple[Callable[[], Any], Callable[[Any], object]], ...] = (
 def restore_global_state() -> Iterator[None]:
     """Restore all state after the block; make `os._exit` raise SystemExit.
 
-    So no run looks complete that ended early. A fork of the process ends here.
-    """
+    So no run looks complete that ended early. A fork of the process ends here."""
     known = [ask() for ask, _ in _STATES]
     process, leave = os.getpid(), os._exit
 

@@ -79,8 +79,7 @@ class VmapError(NamedTuple):
 def vmap_results(engine: CodeEngine, problem: Problem) -> Iterator[VmapResult | VmapError]:
     """Yield results under `vmap`, for all arguments and for each alone.
 
-    All are mapped over their first, and over their last dimension. Code that is no `Function` yields nothing.
-    """
+    All are mapped over their first, and over their last dimension. Code that is no `Function` yields nothing."""
     code = engine.code
     if code.function is None:
         return

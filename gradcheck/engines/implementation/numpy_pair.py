@@ -49,8 +49,7 @@ class NumpyPair:
     def backward_arguments_text(self, given: list[Any], arguments: list[str], names: tuple[str, str]) -> list[str]:
         """Return the backward's arguments as text.
 
-        `names` are the variables of the incoming gradient and of the forward's result.
-        """
+        `names` are the variables of the incoming gradient and of the forward's result."""
         incoming, name = names
         found = self.forward(*given)
         _, caches = self._split_results(found)
@@ -116,8 +115,7 @@ def gradients_in_order(
     """Return a backward's gradients in the order of the arguments.
 
     They may be in order, with or without those of arguments that need none, one array, or a mapping by name. Raises
-    CodeError for another number.
-    """
+    CodeError for another number."""
     if isinstance(returned, Mapping):
         return _by_name(returned, arguments, needs, names or [])
     listed = list(returned) if isinstance(returned, (tuple, list)) and _are_several(returned) else [returned]

@@ -37,8 +37,7 @@ class Patches:
     def undo(self) -> tuple[str, ...]:
         """Restore replaced functions; return their names.
 
-        Additions to a module stay: a library was imported.
-        """
+        Additions to a module stay: a library was imported."""
         found: list[str] = []
         for (text, owner), known in zip(_OWNERS, self._known, strict=True):
             now = vars(owner)

@@ -1,19 +1,19 @@
-"""Anybody's Tensor class as an engine, without a line of adapter code.
+"""Tensor classes as engines, without adapter code.
 
-How a class is made, read and asked for gradients is found out by trying the words of `dialects`: a class in another
-dialect is one more entry there. Nothing here knows what a case claims, or another engine's answers.
+The words of `dialects` are tried on a class; another dialect is one more entry there. Nothing here knows a case's
+claims, or another engine's results.
 
-dialects      what Tensor classes differ in, a table for each difference
-api           how one class is made, read and asked for gradients; `discovery` finds out
-capabilities  what its backward pass takes and keeps; `learning` finds that out by gradients, from `hypotheses`, and
-              `traits` what else holds under the one that is believed
-bare          a problem again as a few lines of Python would run it, before anybody is blamed
-conventions   what of that is worth a line at the top of a report
-call_forms    how an op might be called; `op_lookup` finds out which of these a class understands
-foreign       what is the same for every library that gradcheck did not write, and its tensors, wrapped
-guard         what somebody's code raises and prints
-calls         ops on wrapped tensors; those that a class lacks are written in others
-engine        an engine of a class that holds arrays; `scalars` of one that holds a number a node; where its passes
-              begin is `backward`
-source_code   a problem as Python that needs the class and NumPy alone
+dialects      the differences between Tensor classes, a table for each
+api           making and reading one class's tensors, and running passes; `api_discovery` finds it out
+capabilities  the properties of its passes; `capability_learning` finds them by gradients, from `hypotheses`, and
+              `traits` the further ones
+bare_graph    a problem again with its leaves alone, before a failure is reported
+conventions   capabilities that a report mentions
+call_forms    the forms of a call to an op; `op_lookup` finds those of a class
+foreign_engine   the base of all engines for other libraries, with `wrapped_tensor`
+user_code_guard  exceptions and output of user code
+op_calls      ops on wrapped tensors; missing ones are written in others
+engine        the engine of a class of arrays; `scalar_engine` of one that holds a number a node; `backward_engine`
+              has their passes
+problem_source  a problem as Python of the class and NumPy alone
 """

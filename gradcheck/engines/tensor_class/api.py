@@ -1,4 +1,4 @@
-"""How one Tensor class is made, read and asked for gradients: found out by trying the words of `dialects`, once."""
+"""The interface of one Tensor class: making tensors, reading them, passes."""
 
 from __future__ import annotations
 
@@ -26,33 +26,32 @@ from gradcheck.errors import Unsupported
 
 @dataclass(slots=True)
 class Api:
-    """A class (or a function that makes tensors), and how to talk to what it makes.
+    """A class, or a function that makes tensors, and the way to use it.
 
-    tensor_type      of what the constructor makes
-    base_type        of everything with such a backward pass: what ops return may be of another class than operands
-    flag             the constructor's parameter for gradients; empty where there is none
-    flag_if_wanted   its value where a gradient is wanted
-    keeping          the constructor's parameter by which a tensor keeps its gradient; empty where there is no other
-    flags            all that may be it, and their values, the likeliest first
-    data_name        the constructor's parameter for the data, where it is not the first alone that has to be given
-    others           what is given besides, by parameter: functions that make it
-    values_names     the attribute with the values, where it is called as nobody else's
-    gradient_name    the attribute with the gradient; empty where it is found out tensor by tensor
-    gradient_field   the attribute behind a property of that name, which may make up what it is asked for before a pass
-    backward_name    the method that runs a backward pass
-    scalar           whether it holds one number, and is made from one
-    lists            whether it has to be made from lists
-    storage          the attribute with an array of somebody's own, which holds the values; empty where NumPy's does
-    arrays_alone     whether a single number has to be an array, too
-    running          what runs a whole pass, where the method does not
-    module           the one that was named, which may have its class from another
-    returned         gradients that passes have given back
-    akin             of other classes, whether their objects are tensors, too
-    clearing         its own method that forgets one tensor's gradient, or should; empty where gradients are assigned
-    leaves           the tensors of this graph that want a gradient, and were made of nothing else
-    passed           whether a pass has been run, and no gradient been cleared since
-    gives_tensors    whether the gradient that was read last is a tensor, too
-    """
+    tensor_type         the class of the constructor's tensors
+    base_type           the class of all its tensors: ops may return another class than that of their operands
+    grad_flag           the constructor's parameter for gradients, or ""
+    grad_flag_value     its value for a tensor with a gradient
+    keeping_flag        another parameter of the constructor, by which a tensor keeps its gradient, or ""
+    grad_flags          all candidates for the flag with their values, the likeliest first
+    data_name           the constructor's parameter for the data, if it is not the only required one
+    other_arguments     functions that make the other required arguments, by parameter
+    values_names        the attribute with the values, if it is in no table
+    gradient_name       the attribute with the gradient; "" if it is looked up for each tensor
+    gradient_field      the attribute behind a property of that name, which may compute a gradient before any pass
+    backward_name       the method that runs a backward pass
+    is_scalar           whether a tensor holds one number, and is made from one
+    needs_lists         whether tensors are made from lists
+    needs_arrays        whether a single number must be an array, too
+    storage             the attribute with an array of the user's own that holds the values; "" for a NumPy array
+    clearing_name       its own method that clears one tensor's gradient; "" if gradients are assigned
+    pass_runner         the function that runs a whole pass, if the method does not
+    module              the named module, which may have its class from another one
+    returned_gradients  gradients that passes have returned
+    related_types       for other classes, whether their objects are tensors, too
+    leaves              the leaves of the current graph that need a gradient
+    has_run_pass        whether a pass has run since a gradient was cleared
+    gives_tensors       whether the last gradient that was read is a tensor, too"""
 
     constructor: Callable[..., Any]
     name: str
@@ -84,7 +83,7 @@ class Api:
     # Making -------------------------------------------------------------------------------------
 
     def make(self, array: np.ndarray, requires_grad: bool) -> Any:
-        """A new tensor with a copy of the array. Raises whatever the class raises."""
+        """Return a new tensor with a copy of the array."""
         flags = {self.grad_flag: requires_grad is self.grad_flag_value} if self.grad_flag else {}
         flags |= {self.keeping_flag: True} if self.keeping_flag and requires_grad else {}
         if self.is_scalar:
@@ -100,7 +99,7 @@ class Api:
         return self._marked(tensor, requires_grad)
 
     def construct(self, data: Any, flags: Mapping[str, bool]) -> Any:
-        """What the constructor makes of the data. Raises whatever it raises."""
+        """Call the constructor with the data."""
         if not self.data_name:
             return self.constructor(data, **flags)
         return self.constructor(
@@ -108,7 +107,7 @@ class Api:
         )
 
     def _of_number(self, array: np.ndarray, flags: dict[str, bool]) -> Any:
-        """A tensor of one number, from Python's if the class takes it."""
+        """Return a tensor of one number, from Python's if the class takes it."""
         try:
             tensor = self.construct(array.item(), flags)
             if self.tensor_type is object or self.read(tensor).dtype == array.dtype:
@@ -129,7 +128,7 @@ class Api:
     # Reading ------------------------------------------------------------------------------------
 
     def is_tensor(self, value: Any) -> bool:
-        """Whether it is one of the class's tensors: of none that is not known yet."""
+        """Return whether a value is one of the class's tensors."""
         if isinstance(value, self.base_type):
             return self.base_type is not object
         kind = type(value)
@@ -138,7 +137,7 @@ class Api:
         return self.related_types[kind]
 
     def read(self, tensor: Any) -> np.ndarray:
-        """Its values; memory may be shared. Raises Unsupported where there are none to be found."""
+        """Return a tensor's values, which may share memory. Raises Unsupported."""
         if isinstance(tensor, np.ndarray):
             return np.asarray(tensor)
         problem: BaseException | None = None
@@ -158,7 +157,7 @@ class Api:
         return array
 
     def plain(self, value: Any) -> np.ndarray | None:
-        """A number, an array or a list of them as an array; None for anything else."""
+        """Return a number, an array or a list of them as an array, else None."""
         for _ in range(4):  # data may be a tensor again, as torch's is
             if not self.is_tensor(value) or isinstance(value, np.ndarray):
                 break
@@ -176,14 +175,13 @@ class Api:
         return array if array.dtype.kind in "biufcV" else None
 
     def gradient(self, tensor: Any) -> Any:
-        """What the tensor has for a gradient, in the class's own terms: None too where it raises because there is
-        none."""
+        """Return the tensor's gradient in the class's own form; None without one."""
         way = self.pass_runner
         if way is not None and way.returns_gradients:
             return self.returned_gradients.of(tensor)
         field_ = self.gradient_field if way is None else way.attribute
         if field_ and not self.has_run_pass:
-            return getattr(tensor, field_, None)  # what computes its gradient would keep it
+            return getattr(tensor, field_, None)  # a property would compute its gradient, and keep it
         try:
             if self.gradient_name:
                 found = getattr(tensor, self.gradient_name, None)
@@ -191,13 +189,13 @@ class Api:
                 found = next(candidates(tensor, dialects.GRADIENTS, dialects.GRADIENT_METHODS), None)
             found = found() if callable(found) and not self.is_tensor(found) else found
         except USER_EXCEPTIONS as error:
-            if field_ and isinstance(error, RecursionError):  # while it is computed
+            if field_ and isinstance(error, RecursionError):  # of the computed gradient
                 raise
             found = None
         return self.returned_gradients.of(tensor) if found is None else found
 
     def gradient_array(self, tensor: Any) -> np.ndarray | None:
-        """The same as an array."""
+        """Return the tensor's gradient as an array; None without one."""
         found = self.gradient(tensor)
         if found is None:
             return None
@@ -205,7 +203,7 @@ class Api:
         return self._as_array(found)
 
     def keeps_tensors(self, tensor: Any) -> bool:
-        """Whether its gradient is a tensor, too; where it has none, whether the last that was read is."""
+        """Return whether its gradient, or the last that was read, is a tensor."""
         found = self.gradient(tensor)
         return self.gives_tensors if found is None else self.is_tensor(found)
 
@@ -215,8 +213,9 @@ class Api:
     # Gradients ----------------------------------------------------------------------------------
 
     def backward(self, tensor: Any, *seed: Any, keyword: str = "", retain_graph: bool | None = None) -> None:
-        """The class's own backward pass, its incoming gradient given by the keyword if there is one. Raises whatever it
-        raises."""
+        """Run the class's own backward pass.
+
+        The incoming gradient is given by `keyword`, if it is not ""."""
         named: dict[str, Any] = {}
         if keyword and seed:
             named[keyword], seed = seed[0], ()
@@ -232,26 +231,26 @@ class Api:
         self.returned_gradients.add(given, self.is_tensor, self._as_array)
 
     def begin_graph(self) -> None:
-        """Forget what passes have given back; a tape begins anew. Raises whatever the class raises."""
-        self.returned_gradients.forget()
+        """Clear returned gradients, and begin a tape."""
+        self.returned_gradients.clear()
         self.has_run_pass = False
         if self.pass_runner is not None:
             self.pass_runner.begin()
 
     def use_pass(self, way: PassRunner | None) -> None:
-        """Run passes so from now on; by the tensor's own method where it is none."""
+        """Run passes by this function from now on; by the tensor's method if None."""
         if self.pass_runner is not None:
             self.pass_runner.end()
         self.pass_runner = way
 
     def modules(self, submodules: Iterable[str] = dialects.SUBMODULES) -> list[ModuleType]:
-        """Where functions on its tensors may be."""
+        """Return the modules that may have functions on its tensors."""
         homes = dict.fromkeys(getattr(thing, "__module__", "") or "" for thing in (self.constructor, self.tensor_type))
         homes |= {self.module.__name__: None} if self.module is not None else {}
         return modules_of(list(homes), tuple(submodules), dialects.NEIGHBOURS)
 
     def passes(self) -> Iterator[PassRunner]:
-        """What may run a whole pass besides the method. Modules by usual names are imported for it."""
+        """Yield functions that may run a whole pass, importing likely modules."""
         homes = [self.module, sys.modules.get(getattr(self.tensor_type, "__module__", ""))]
         homes += self.modules((*dialects.PASS_MODULES, *dialects.SUBMODULES))
         found = list(dict.fromkeys(home for home in homes if home is not None))
@@ -260,15 +259,15 @@ class Api:
 
     @property
     def retain_parameter(self) -> str:
-        """The parameter by which a graph is kept; empty where there is none."""
+        """The parameter of `backward` that keeps the graph, or ""."""
         return next((name for name in dialects.RETAIN_PARAMETERS if name in self._parameters()), "")
 
     def takes_seed(self) -> bool:
-        """Whether `backward` takes an incoming gradient, as far as its signature tells."""
+        """Return whether the signature of `backward` has an incoming gradient."""
         return any(name not in dialects.NO_SEEDS for name in self._parameters())
 
     def seed_keywords(self) -> list[str]:
-        """The parameters, but for the first, that may be the incoming gradient."""
+        """Return further parameters that may be the incoming gradient."""
         return [name for name in self._parameters()[1:] if name in dialects.SEEDS]
 
     def _parameters(self) -> list[str]:
@@ -281,27 +280,26 @@ class Api:
         return list(signature.parameters)[1:]
 
     def keep_gradient(self, tensor: Any) -> None:
-        """Tell a tensor that is no leaf to keep its gradient, if it can be told. Raises whatever the class raises."""
+        """Have a tensor that is no leaf keep its gradient, if the class can."""
         keep = method_of(tensor, dialects.RETAIN_METHODS)
         if keep is not None:
             keep()
 
     def needs_retain_grad(self, tensor: Any) -> bool:
-        """Whether a tensor that is no leaf keeps its gradient only if it is told to."""
+        """Return whether a tensor that is no leaf has `retain_grad`."""
         return method_of(tensor, dialects.RETAIN_METHODS) is not None
 
     def is_view(self, tensor: Any) -> bool:
-        """Whether it shares another's memory, and gradient."""
+        """Return whether a tensor shares another's memory, and gradient."""
         return any(self.is_tensor(getattr(tensor, name, None)) for name in dialects.BASES)
 
     def initial_gradient(self, tensor: Any) -> Any:
-        """What a tensor has for a gradient before any has arrived: a copy, which no pass changes."""
+        """Return a copy of a tensor's gradient before any pass."""
         found = self.gradient(tensor)
         return FreshTensor(self.read(found).copy()) if self.is_tensor(found) else copied(found)
 
     def set_gradient(self, tensor: Any, gradient: Any, clearing: bool) -> None:
-        """Put a copy of a gradient there; where it cannot be assigned, it can be cleared at best. Raises
-        Unsupported."""
+        """Set a copy of a gradient, or clear it. Raises Unsupported."""
         if self.returned_gradients.put(tensor, gradient if isinstance(gradient, np.ndarray) else None):
             return
         way, self.has_run_pass = self.pass_runner, self.has_run_pass and not clearing
@@ -310,7 +308,7 @@ class Api:
         name = self.gradient_name or next((n for n in dialects.GRADIENTS if hasattr(tensor, n)), "grad")
         name = way.attribute if way is not None and way.attribute else name
         name = self.gradient_field if way is None and clearing and self.gradient_field else name
-        if clearing and self.clearing_name and self._cleared(tensor):
+        if clearing and self.clearing_name and self._try_clear(tensor):
             return
         if isinstance(gradient, FreshTensor):
             gradient = self.make(gradient.array, False)
@@ -328,13 +326,15 @@ class Api:
             clear()
 
     def stored(self, array: np.ndarray) -> Any:
-        """A copy of an array as the class keeps its own: in an array of somebody's, where it has such."""
+        """Return a copy of an array in the class's own kind of array."""
         if self.is_scalar or not self.storage:
             return array.copy()
         return getattr(self.make(array, False), self.storage)
 
-    def _cleared(self, tensor: Any) -> bool:
-        """Whether its own method could be called; of a tensor that has no gradient some cannot."""
+    def _try_clear(self, tensor: Any) -> bool:
+        """Call the clearing method; return whether it raised nothing.
+
+        Some methods raise for a tensor without a gradient."""
         try:
             getattr(tensor, self.clearing_name)()
         except USER_EXCEPTIONS:

@@ -1,4 +1,4 @@
-"""Finding out how a Tensor class is made and read, before anything is computed with it."""
+"""Discovery of a Tensor class's interface, before any computation."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from gradcheck.engines.tensor_class.storages import is_storage
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line
 from gradcheck.errors import Unsupported, UsageError
 
-#: What a class that is looked at is made of.
+#: The data of trial tensors.
 _SAMPLE = np.array([[0.5, 0.25, 2.0], [1.0, 3.0, 0.75]])
-#: A class that has one of these is made for tensors, and not for single numbers.
+#: A class with one of these holds tensors, not single numbers.
 _ARRAY_LIKE = ("sum", "__matmul__", "dot", "mm", "matmul", "mean", "reshape", "__getitem__", "T", "transpose", "shape")
 _PRODUCTS = ("__matmul__", "dot", "mm", "matmul")
 
 
 def api_of(constructor: Callable[..., Any], name: str, module: ModuleType | None = None) -> Api:
-    """How a class, or a function that makes tensors, is used. Raises UsageError where it is no Tensor class. A `module`
-    that was named may have its class from another."""
+    """Return the interface of a class, or of a function that makes tensors.
+
+    Raises UsageError if it is no Tensor class. The named `module` may have its class from another one."""
     api = Api(constructor, name, module=module)
     api.grad_flags, api.keeping_flag = _flags(constructor), _keeping_flag(constructor)
     made = _sample_tensor(api)
@@ -56,7 +57,7 @@ def _backward_of(kind: type) -> str:
 
 
 def enable_gradients(api: Api) -> bool:
-    """Call what gives the class its gradients, where there is such a function around it; whether there is."""
+    """Call functions that add gradients to the class; return whether one did."""
     found = False
     for home in api.modules((*dialects.PASS_MODULES, *dialects.SUBMODULES)):
         for name in dialects.ENABLING_FUNCTIONS:
@@ -64,7 +65,7 @@ def enable_gradients(api: Api) -> bool:
             if callable(function) and not found:
                 try:
                     function()
-                except USER_EXCEPTIONS:  # it is for something else
+                except USER_EXCEPTIONS:  # it has another purpose
                     continue
                 found = True
     if found:
@@ -74,7 +75,7 @@ def enable_gradients(api: Api) -> bool:
 
 
 def _sample_tensor(api: Api) -> Any:
-    """A tensor, from the data alone, else with all that the constructor wants besides."""
+    """Return a tensor from the data alone, else with all required arguments."""
     try:
         return _first_tensor(api)
     except UsageError:
@@ -89,8 +90,9 @@ def _sample_tensor(api: Api) -> Any:
 
 
 def _fill(api: Api) -> bool:
-    """Give the constructor all that it wants besides the data, as far as that is known by what it is called: whether
-    anything but the data alone is given then."""
+    """Set values for required arguments with known names.
+
+    Return whether the constructor then gets more than the data by position."""
     try:
         parameters = inspect.signature(api.constructor).parameters.values()
     except (TypeError, ValueError):
@@ -107,8 +109,9 @@ def _fill(api: Api) -> bool:
 
 
 def _flags(constructor: Callable[..., Any]) -> tuple[tuple[str, bool], ...]:
-    """The constructor's parameters that may be for gradients, and their values where one is wanted, in the order of the
-    dialects; then none of them; at last whatever else is False unless it is said."""
+    """Return the candidates for the gradient flag, with their values.
+
+    The dialects' flags come first, then none, then any other parameter that defaults to False."""
     try:
         parameters = list(inspect.signature(constructor).parameters.values())[1:]
     except (TypeError, ValueError):
@@ -131,8 +134,9 @@ def _keeping_flag(constructor: Callable[..., Any]) -> str:
 
 
 def _first_tensor(api: Api) -> Any:
-    """A tensor of a few numbers, or, where the class takes one number only, of one; it is then `scalar`. The first flag
-    with which it can be made and read is kept."""
+    """Return a tensor of several numbers, or of one for a scalar class.
+
+    The first flag with which it can be made and read is kept."""
     problem: BaseException | None = None
     ways = ((False, False, _SAMPLE), (False, True, _SAMPLE), (True, False, np.array(0.5)))
     for scalar, lists, array in ways:
@@ -151,7 +155,7 @@ def _first_tensor(api: Api) -> Any:
 
 
 def _values_names(api: Api, made: Any, array: np.ndarray) -> tuple[str, ...]:
-    """The attribute that has what a tensor was made of, where no table knows it."""
+    """Return the attribute with the data, if no table knows it."""
     if any(_has_attribute(made, name) for name in (*dialects.VALUES, *dialects.VALUE_METHODS)):
         return ()
     kept = (name for name in vars_of(made) if _has_values(api, getattr(made, name), array))
@@ -164,7 +168,7 @@ def _has_values(api: Api, value: Any, array: np.ndarray) -> bool:
 
 
 def _storage_of(api: Api, made: Any) -> str:
-    """The attribute with an array of somebody's own."""
+    """Return the attribute with an array of the user's own, or ""."""
     names = (*api.values_names, *dialects.VALUES)
     found = next(
         (name for name in names if _has_attribute(made, name) and api.plain(getattr(made, name)) is not None), ""
@@ -174,7 +178,7 @@ def _storage_of(api: Api, made: Any) -> str:
 
 
 def _holds_arrays(api: Api) -> bool:
-    """Whether the class is made for tensors: a container that keeps whatever it is given is not enough."""
+    """Return whether the class holds tensors, not just any object."""
     tensor = api.make(_SAMPLE, True)
     try:
         if api.read(tensor).shape != _SAMPLE.shape:
@@ -185,7 +189,7 @@ def _holds_arrays(api: Api) -> bool:
 
 
 def _has_working_method(api: Api, name: str) -> bool:
-    """Whether there is such a thing, and it is no empty method: one that is called and gives nothing."""
+    """Return whether there is such a method, and it returns something."""
     if not hasattr(api.tensor_type, name):
         return False
     given = api.make(_SAMPLE @ _SAMPLE.T, True)
@@ -198,7 +202,7 @@ def _has_working_method(api: Api, name: str) -> bool:
 
 
 def _converts(api: Api) -> bool:
-    """Whether it makes arrays of lists, begins with gradients that are arrays or none, or refuses numbers."""
+    """Return whether it converts lists, or has arrays for gradients."""
     home = sys.modules.get(getattr(api.tensor_type, "__module__", ""))
     try:
         made = api.constructor(_SAMPLE.tolist())
@@ -206,13 +210,13 @@ def _converts(api: Api) -> bool:
         if isinstance(values, np.ndarray) or isinstance(api.gradient(made), np.ndarray):
             return True
         begins_with_none = api.gradient_name != "" and api.gradient(api.constructor(0.5)) is None
-    except Exception:  # it takes arrays alone
+    except Exception:  # it takes only arrays
         return True
     return begins_with_none and any(value is np for value in vars(home).values() if home is not None)
 
 
 def _has_attribute(tensor: Any, name: str) -> bool:
-    """Whether there is such an attribute, even one that cannot be read yet."""
+    """Return whether there is such an attribute, even an unreadable one."""
     try:
         return hasattr(tensor, name)
     except USER_EXCEPTIONS:

@@ -1,21 +1,23 @@
-"""Backward passes of a Tensor class: from which of its objects, and with which incoming gradients, they are begun."""
+"""Backward passes of a Tensor class: their roots and incoming gradients."""
 
 from __future__ import annotations
 
 import operator
 from abc import abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import reduce
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from gradcheck.autograd.op import Op
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.call_forms import Library
 from gradcheck.engines.tensor_class.capabilities import Capabilities, assigned_seed, seed_arguments
 from gradcheck.engines.tensor_class.foreign_engine import ForeignEngine
+from gradcheck.engines.tensor_class.op_calls import OpCalls
 from gradcheck.engines.tensor_class.user_code_guard import EngineError, is_deliberate, translate_errors
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
 from gradcheck.errors import NonScalarBackward, Unsupported
@@ -24,46 +26,80 @@ Seeds = list[np.ndarray | None]
 
 
 class BackwardEngine(ForeignEngine):
-    """A library whose tensors run their own passes, as an `Api` says."""
+    """A library whose tensors run their own passes, by its `Api`."""
 
     def __init__(self, api: Api, name: str, library: Library) -> None:
         super().__init__(name, api.name, library)
         self.api = api
-        self._pass_roots: list[WrappedTensor] = []  # where passes over this graph have begun
-        self._retained: list[WrappedTensor] = []  # what is no leaf, and has been asked to keep its gradient
-        self._is_graph_used = False  # whether a backward pass has gone through all that has been computed
-        self._is_bare = False  # whether nothing is asked of the class but what the case takes
+        self.calls = OpCalls(self)
+        self._dtype = np.dtype(np.float64)
+        self._pass_roots: list[WrappedTensor] = []  # roots of passes over this graph
+        self._retained: list[WrappedTensor] = []  # tensors that are no leaves, and retain their gradients
+        self._is_graph_used = False  # whether no op has been applied since the last backward pass
+        self._is_bare = False  # whether only the case's own ops and passes run
 
     @property
     @abstractmethod
     def capabilities(self) -> Capabilities:
-        """What its backward pass takes and keeps."""
+        """The properties of its backward pass."""
 
     def new_graph(self) -> None:
         super().new_graph()
         self._pass_roots, self._retained = [], []
+        self.api.begin_graph()
+
+    def mark_endless(self, op: Op) -> AbstractContextManager[None]:
+        """Do not try an op again if it is interrupted in the block."""
+        return self.calls.lookup.mark_endless(op)
+
+    def use_flag(self, flag: tuple[str, bool]) -> None:
+        """Make tensors by this flag, and look every op up again."""
+        if (self.api.grad_flag, self.api.grad_flag_value) != flag:
+            self.api.grad_flag, self.api.grad_flag_value = flag
+            self.forget_forms()
+
+    def forget_forms(self) -> None:
+        """Look every op up again."""
+        self.calls.forget_forms()
+
+    def use_dtype(self, name: str) -> None:
+        """Round values and gradients to this dtype."""
+        self._dtype = np.dtype(name)
+
+    def compared_values(self, values: np.ndarray) -> np.ndarray:
+        """Return values rounded to the class's own precision.
+
+        Some results may be more precise than others."""
+        own = self._dtype
+        return values.astype(own) if values.dtype.kind == "f" and own.itemsize < values.dtype.itemsize else values
+
+    def raw_gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
+        """Return the gradient as the class has it."""
+        with translate_errors("reading a gradient"):
+            return self.api.gradient_array(tensor.tensor)
 
     def backward(self, roots: list[WrappedTensor], seeds: Seeds, retain_graph: bool) -> None:
-        """One pass from all roots at once; where `backward` takes no gradient, from the sum of root times gradient."""
+        """Run one pass from all roots at once.
+
+        Without a gradient argument, it starts from the sum of roots times gradients."""
         self._check_supported(roots, retain_graph)
         roots, seeds = self.starts(roots, seeds)
         can, was_started = self.capabilities, bool(self._pass_roots)
         for tensor in self._retained if was_started and not can.adds_to_intermediates else ():
-            tensor.unread = True  # of an earlier pass nothing is left there
+            tensor.unread = True  # the new pass overwrites the sum
         is_anew = was_started and (not can.adds_to_roots or can.seed.startswith("assigned"))
         keep = retain_graph if self.api.retain_parameter else None
         for root, seed in zip(roots, seeds, strict=True):
             start = self.start_of(root)
             root.unread = root.unread or not can.keeps_roots or is_anew
             self._pass_roots.append(root)
-            with self._refusal_as_unsupported(start), translate_errors("backward()"):
+            with self._rejected_shape_as_unsupported(start), translate_errors("backward()"):
                 self.start(start, can, seed, keep)
         self._is_graph_used = True
 
     @contextmanager
-    def _refusal_as_unsupported(self, start: Any) -> Iterator[None]:
-        """Raise Unsupported where the class itself refuses to begin at one element of other dimensions than its own
-        totals have."""
+    def _rejected_shape_as_unsupported(self, start: Any) -> Iterator[None]:
+        """Raise Unsupported if the class rejects a single number by its shape."""
         try:
             yield
         except EngineError as error:
@@ -78,7 +114,7 @@ class BackwardEngine(ForeignEngine):
             raise Unsupported(error.message, lacks=f"passes from a tensor of shape {list(shape)}") from error
 
     def start(self, root: Any, how: Capabilities, incoming: np.ndarray | None, keep: bool | None = None) -> None:
-        """One backward pass of the class from one of its tensors. Raises whatever the class raises."""
+        """Run one backward pass from one of the class's tensors."""
         shape = np.shape(self.values_of(root))
         alone = how.starts_alone and (how.seed == "none" or prod(shape) != 1 or shape in (how.total_shape, ()))
         if incoming is None and (how.seed.startswith("assigned") or not alone):
@@ -91,15 +127,15 @@ class BackwardEngine(ForeignEngine):
         self.api.backward(root, *given, keyword=how.keyword, retain_graph=keep)
 
     def values_of(self, root: Any) -> np.ndarray:
-        """The values of one of the class's own tensors."""
+        """Return the values of one of the class's own tensors."""
         return self.api.read(root)
 
     def start_of(self, root: WrappedTensor) -> Any:
-        """The object whose `backward` is called."""
+        """Return the object whose `backward` is called."""
         return root.tensor
 
     def _check_supported(self, roots: list[WrappedTensor], retain_graph: bool) -> None:
-        """Unsupported for passes that cannot be asked of this class."""
+        """Raise Unsupported for passes that the class does not have."""
         if self._is_graph_used and not self.capabilities.keeps_graph:
             raise Unsupported(f"{self.name} keeps no graph after a backward pass", lacks="second passes over a graph")
         if not retain_graph and not self.api.retain_parameter:
@@ -110,7 +146,7 @@ class BackwardEngine(ForeignEngine):
             raise Unsupported("a backward pass from what is no tensor of the engine", lacks="passes from constants")
 
     def starts(self, roots: list[WrappedTensor], seeds: Seeds) -> tuple[list[WrappedTensor], Seeds]:
-        """Roots and seeds as the class takes them: as they are, one total, or, on the bare graph, one after another."""
+        """Return roots and seeds as the class takes them, or as one total."""
         if all(seed is None for seed in seeds) and len(roots) == 1:
             if roots[0].array.size != 1 and self.api.is_scalar:
                 raise Unsupported("one number has no backward pass from several", lacks="tensors of several numbers")
@@ -126,13 +162,16 @@ class BackwardEngine(ForeignEngine):
         return [self.total(roots, seeds)], [None]
 
     def _is_given(self, roots: list[WrappedTensor]) -> bool:
-        """Whether the one root is what an op has made of a leaf by giving it back: some passes go from no leaf."""
+        """Return whether the only root is a leaf that an op returned unchanged.
+
+        Some passes do not start from a leaf."""
         root = roots[0]
         return len(roots) == 1 and any(root.tensor is leaf.tensor and root is not leaf for _, leaf in self._leaf_arrays)
 
     def total(self, roots: list[WrappedTensor], seeds: Seeds) -> WrappedTensor:
-        """The number whose gradients are those of all roots with their incoming gradients: the sum of their products,
-        by no more of the class than that takes. Raises Unsupported where the class cannot compute it."""
+        """Return the sum of roots times incoming gradients, with few ops.
+
+        Raises Unsupported if the class cannot compute it."""
         terms = []
         for root, seed in zip(roots, seeds, strict=True):
             ones = seed is None or np.all(seed == 1)

@@ -1,9 +1,9 @@
-"""How an op might be called in somebody's library: Python's operators, and torch's and NumPy's names and arguments.
+"""The forms of a call to an op in a user's library.
 
-A `CallForm` is one way of calling. `exact` ones cannot be misunderstood: an operator, or the op's own name with nothing
-but tensors; where such a form exists it is the one to be tested, whatever it returns. Others (`sum(0)` might set
-another parameter than the dimension) are believed only when they return what the op should. A further name of an op, or
-of a parameter, is an entry in `dialects`.
+They are Python's operators, and torch's and NumPy's names and arguments. A `CallForm` is one form of call. `exact`
+ones are unambiguous: an operator, or the op's own name with nothing but tensors; such a form is tested whatever it
+returns. Others (`sum(0)` might set another parameter than the dimension) are used only if they return the op's
+result. Another name of an op, or of a parameter, is an entry in `dialects`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gradcheck.engines.tensor_class.dialects import AMBIGUOUS, KEYWORDS, SYNONYM
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.language.evaluation.scalar_arithmetic import ARITHMETIC
 
-#: An op's arguments in the signature's order, as the library takes them.
+#: An op's arguments in the signature's order.
 Arguments = Sequence[Any]
 Shape = tuple[int, ...]
 
@@ -39,21 +39,24 @@ class MissingName(Exception):
 
 
 class Library(NamedTuple):
-    """Where names are looked up: methods on the tensor, functions in modules (or in a class), and, after all these,
-    functions of `others` that ask the tensor what they come to: NumPy's, of a class with `__array_ufunc__`."""
+    """The places where names are looked up.
+
+    They are methods of the tensor, functions in modules (or in a class), and then functions of `fallback_modules`
+    that call the tensor: NumPy's, for a class with `__array_ufunc__`."""
 
     modules: tuple[Any, ...]
     methods: bool = True
     fallback_modules: tuple[Any, ...] = ()
 
     def function(self, name: str) -> Callable[..., Any]:
-        """The first public function of this name. Raises Absent."""
+        """Return the first public function of this name. Raises MissingName."""
         function: Callable[..., Any] = getattr(self.home(name), name)
         return function
 
     def home(self, name: str) -> Any:
-        """What has the first public function of this name. Raises Absent, also where a module's own way of finding it
-        raises."""
+        """Return the module of this function. Raises MissingName.
+
+        A module whose own lookup raises is skipped."""
         for module in (*self.modules, *self.fallback_modules):
             try:
                 found = getattr(module, name, None)
@@ -66,11 +69,10 @@ class Library(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FormArgument:
-    """One argument of a call: the op's own at `index`, or sizes (those of the result's shape if `dims` is None).
+    """An argument: the op's own at `index`, or sizes, by default the result's.
 
-    The items of one that is `spread` are written out, `2, 3` in place of `(2, 3)`; a single number that is `packed` is
-    given as a tuple, `(2,)`.
-    """
+    The items of one that is `spread` are separate arguments, `2, 3` in place of `(2, 3)`; a single number that is
+    `packed` is given as a tuple, `(2,)`."""
 
     index: int | None = None
     dims: Shape | None = None
@@ -78,7 +80,7 @@ class FormArgument:
     packed: bool = False
 
     def value(self, args: Arguments, shape: Shape) -> Any:
-        """What is given, for an op's arguments and its result's shape."""
+        """Return the value, given an op's arguments and its result's shape."""
         if self.index is not None:
             value = args[self.index]
             return (value,) if self.packed and isinstance(value, int) else value
@@ -87,9 +89,10 @@ class FormArgument:
 
 @dataclass(frozen=True, slots=True)
 class CallForm:
-    """One way of calling an op. A method's first argument is the tensor that has it; a method that takes nothing else
-    may be a property. Masks and indices are arrays, or `lifted`: tensors of the library's. An op that is an object is
-    made of what is in `making`, and used in a `manner`: see `op_objects`."""
+    """One form of a call to an op.
+
+    A method's first argument is its tensor; a method without other arguments may be a property. Masks and indices are
+    arrays, or, if `lifted`, tensors of the library. For `constructor_arguments` and `usage` see `op_objects`."""
 
     kind: Literal["operator", "method", "function", "object"]
     name: str
@@ -102,7 +105,7 @@ class CallForm:
 
     @property
     def label(self) -> str:
-        """For messages: `operator add`, `.sum(dim=…)`, `softmax(…)`."""
+        """`operator add`, `.sum(dim=…)` or `softmax(…)`, for messages."""
         if self.kind == "operator":
             return f"operator {self.name}"
         if self.kind == "object":
@@ -111,7 +114,7 @@ class CallForm:
         return f"{'.' if self.kind == 'method' else ''}{self.name}({', '.join(given)})"
 
     def given(self, args: Arguments, shape: Shape) -> tuple[list[Any], dict[str, Any]]:
-        """The positional arguments and the keywords of the call."""
+        """Return the positional arguments and the keywords of the call."""
         positional: list[Any] = []
         for argument in self.positional:
             value = argument.value(args, shape)
@@ -119,12 +122,12 @@ class CallForm:
         return positional, {word: argument.value(args, shape) for word, argument in self.keywords}
 
     def passes_none(self, args: Arguments, shape: Shape) -> bool:
-        """Whether None is among what is given: a bound that is not there means something else to others."""
+        """Return whether an argument is None, which has different meanings."""
         positional, keywords = self.given(args, shape)
         return any(value is None for value in (*positional, *keywords.values()))
 
     def _call_object(self, made_by: Callable[..., Any], tensors: list[Any], settings: list[Any]) -> Any:
-        """What a class that is an op makes of tensors."""
+        """Return the result of a class that is an op."""
         if self.usage in ("make", "apply"):
             use: Callable[..., Any] | None = made_by if self.usage == "make" else getattr(made_by, "apply", None)
             if use is None:
@@ -136,8 +139,9 @@ class CallForm:
         return made(tensors) if self.usage == "list" else made(*tensors)
 
     def call(self, library: Library, args: Arguments, shape: Shape) -> Any:
-        """Call it. `shape` is the result's, for ops in `SHAPED`. Raises Absent where the library has no such thing, and
-        whatever the library raises."""
+        """Call the op; `shape` is the result's, for ops in `SHAPED`.
+
+        Raises MissingName if the library does not have it, and any exception of the library."""
         given, keywords = self.given(args, shape)
         if self.kind == "operator":
             return OPERATORS[self.name](*given)
@@ -153,7 +157,7 @@ class CallForm:
             raise MissingName(self.name) from None
         kind = type(given[0])
         if kind is not np.ndarray and getattr(kind, self.name, None) is getattr(np.ndarray, self.name, MissingName):
-            raise MissingName(self.name)  # a tensor that is an array, too: it is NumPy's method, and no op of the class
+            raise MissingName(self.name)  # a tensor that is an array, too, has NumPy's method, not the class's
         if callable(method):
             return method(*given[1:], **keywords)
         if len(given) > 1 or keywords:
@@ -162,8 +166,9 @@ class CallForm:
 
 
 def forms(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[CallForm]:
-    """Every way of calling the op with these arguments (their values matter only where they are no tensors); `ndim` is
-    the first argument's number of dimensions."""
+    """Yield every form of the op with these arguments.
+
+    Values matter only for arguments that are no tensors; `ndim` is the first argument's number of dimensions."""
     settings = settings_of(op, bound)
     if op.name in OPERATORS and not settings:
         operands = tuple(FormArgument(index) for index in range(_operands(op)))
@@ -180,14 +185,14 @@ def forms(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[Cal
 
 
 def _where_forms() -> Iterator[CallForm]:
-    """torch's method is that of what is chosen where the condition holds: `x.where(condition, y)`."""
+    """Yield forms of `where`; the method is torch's `x.where(condition, y)`."""
     condition, chosen, other = map(FormArgument, range(3))
     yield CallForm("method", "where", (chosen, condition, other))
     yield CallForm("function", "where", (condition, chosen, other))
 
 
 def names_of(op: Op) -> tuple[str, ...]:
-    """What it may be called, its own name first. Nobody's `var` is `masked.var`."""
+    """Return the op's names, its own first."""
     if op.name.startswith("masked."):
         return (op.name.replace(".", "_"),)
     short = op.name.rpartition(".")[2]
@@ -196,14 +201,16 @@ def names_of(op: Op) -> tuple[str, ...]:
 
 
 def _is_mixed(op: Op, bound: Arguments) -> bool:
-    """An index of arrays and other things, of which NumPy and torch make different shapes."""
+    """Return whether an index has arrays among other items.
+
+    NumPy and torch return different shapes for it."""
     if op.name != "getitem" or not isinstance(bound[1], tuple):
         return False
     return len(bound[1]) > 1 and any(hasattr(item, "dtype") or isinstance(item, list) for item in bound[1])
 
 
 def settings_of(op: Op, bound: Arguments) -> list[int]:
-    """Positions of the arguments that are neither tensors' places nor left at their defaults."""
+    """Return the places of arguments that are neither operands nor defaults."""
     operands = _operands(op)
     return [
         i
@@ -213,7 +220,7 @@ def settings_of(op: Op, bound: Arguments) -> list[int]:
 
 
 def _operands(op: Op) -> int:
-    """How many leading parameters are tensors' places, an index among them."""
+    """Return the number of leading operands, an index included."""
     if op.name == "getitem":
         return 2
     required = next((i for i, p in enumerate(op.parameters) if not p.required), len(op.parameters))
@@ -227,12 +234,12 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _named_forms(op: Op, name: str, settings: list[int], library: Library, exact: bool) -> Iterator[CallForm]:
-    """Method, function, property."""
+    """Yield method, function and property of one name."""
     listed = next((i for i, parameter in enumerate(op.parameters) if parameter.name == op.variadic), None)
     arguments = [
         FormArgument(i, spread=i == listed) for i in range(len(op.parameters))
     ]  # einsum("ij,jk", a, b) is spread
-    for count, words in _ways_of_giving(op, settings):
+    for count, words in _argument_splits(op, settings):
         positional = tuple(arguments[:count])
         keywords = tuple((word, replace(arguments[i], packed=word == "axes")) for word, i in words)
         if library.methods and op.sequence is None:
@@ -240,8 +247,8 @@ def _named_forms(op: Op, name: str, settings: list[int], library: Library, exact
         yield CallForm("function", name, positional, keywords, exact)
 
 
-def _ways_of_giving(op: Op, settings: list[int]) -> Iterator[tuple[int, list[tuple[str, int]]]]:
-    """How many arguments are given by position, and which settings by which keyword: torch's or NumPy's."""
+def _argument_splits(op: Op, settings: list[int]) -> Iterator[tuple[int, list[tuple[str, int]]]]:
+    """Yield the number of positional arguments, and the keywords of others."""
     operands = _operands(op)
     if not settings:
         yield operands, []
@@ -261,31 +268,31 @@ def _ways_of_giving(op: Op, settings: list[int]) -> Iterator[tuple[int, list[tup
 
 # Ops whose arguments are sizes and dimensions -------------------------------------------------------
 
-#: Ops that are asked for by the shape that comes out, and what they may be called.
+#: Ops that are called with the result's shape, and their names.
 _SIZED = dict.fromkeys(("reshape", "view", "flatten", "ravel", "unflatten"), ("reshape", "view"))
 _SIZED |= dict.fromkeys(("expand", "broadcast_to"), ("expand", "broadcast_to"))
-#: Ops that swap two dimensions, the last two where none are given.
+#: Ops that swap two dimensions, by default the last two.
 _SWAPPING = ("transpose", "swapaxes", "T", "mT", "t")
-#: All ops that are not asked for as they are written.
+#: All ops whose arguments are rewritten.
 SHAPED = frozenset((*_SIZED, *_SWAPPING, "permute", "getitem"))
 
 _TENSOR = FormArgument(0)
 
 
 def _shape_forms(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[CallForm]:
-    """Forms of the ops in `SHAPED`; none for an index, which is the operator's alone."""
+    """Yield forms of ops in `SHAPED`; `getitem` is only an operator."""
     if op.name in _SIZED:
         yield from _sizes(_SIZED[op.name], library)
     elif op.name == "permute":
         yield from _order(tuple(int(dim) % max(ndim, 1) for dim in bound[1]), library)
     elif op.name in _SWAPPING and (len(bound) > 1 or ndim > 1):
-        if len(bound) == 1:  # as it is written, if that is there: a rule may differ between a class's own words
+        if len(bound) == 1:  # under its own name, if the class has it: synonyms may have different rules
             yield CallForm("method", op.name, (_TENSOR,))
         yield from _swap(tuple(bound[1:3]) or (-2, -1), ndim, library)
 
 
 def _sizes(names: Sequence[str], library: Library, dims: Shape | None = None) -> Iterator[CallForm]:
-    """`reshape(2, 3)` and `reshape((2, 3))`, methods and functions; of the result's shape unless `dims` are given."""
+    """Yield `reshape(2, 3)` and `reshape((2, 3))`, methods and functions."""
     for name in names:
         if library.methods:
             yield CallForm("method", name, (_TENSOR, FormArgument(dims=dims, spread=True)))
@@ -294,7 +301,7 @@ def _sizes(names: Sequence[str], library: Library, dims: Shape | None = None) ->
 
 
 def _order(dims: Shape, library: Library) -> Iterator[CallForm]:
-    """Dimensions in another order."""
+    """Yield forms that permute dimensions."""
     yield from _sizes(("permute", "transpose"), library, dims)
     if library.methods:
         yield CallForm("method", "transpose", (_TENSOR,), (("axes", FormArgument(dims=dims)),))
@@ -305,7 +312,7 @@ def _order(dims: Shape, library: Library) -> Iterator[CallForm]:
 
 
 def _swap(pair: Sequence[Any], ndim: int, library: Library) -> Iterator[CallForm]:
-    """Two dimensions in each other's place."""
+    """Yield forms that swap two dimensions."""
     first, second = (int(dim) % max(ndim, 1) for dim in pair)
     order = list(range(ndim))
     if ndim:

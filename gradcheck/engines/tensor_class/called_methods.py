@@ -1,4 +1,4 @@
-"""Which of a library's methods another of its methods calls: `sum`, for a `mean` that is written with it."""
+"""The methods of a library that another one calls: `sum` for `mean`."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ _PYTHON = {"div": "truediv", "floor_divide": "floordiv", "remainder": "mod", "po
 
 
 def methods_called(library: Library, function: Callable[[], object]) -> dict[str, CodeType]:
-    """The ops whose methods are called while the function runs, in order, and the code of these; functions in Python
-    alone are seen."""
+    """Return the ops whose methods a function calls, with their code.
+
+    Only functions in Python are seen."""
     known = _codes(library)
     seen: dict[str, CodeType] = {}
 
@@ -35,7 +36,7 @@ def methods_called(library: Library, function: Callable[[], object]) -> dict[str
 
 
 def _codes(library: Library) -> dict[CodeType, str]:
-    """The code of every method and function of the library that is called as an op is, and that op's name."""
+    """Return the op of each method and function that is named like an op."""
     words = _words()
     found: dict[CodeType, str] = {}
     for home in reversed(library.modules):
@@ -50,7 +51,7 @@ def _codes(library: Library) -> dict[CodeType, str]:
 
 @lru_cache(maxsize=1)
 def _words() -> dict[str, str]:
-    """By the name of a method or a function, the op that it is; an op's own name before other names of others."""
+    """Return ops by the names of methods; an op's own name wins."""
     table = whole_table()
     found = {word: op.name for op in reversed(table.values()) for word in names_of(op)[1:]}
     found |= {op.name: op.name for op in table.values()}

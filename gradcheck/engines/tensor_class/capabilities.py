@@ -1,4 +1,4 @@
-"""What a Tensor class's backward pass takes and keeps; `learning` finds it out."""
+"""The properties of a Tensor class's backward pass."""
 
 from __future__ import annotations
 
@@ -16,26 +16,24 @@ Shape = tuple[int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What a backward pass takes and keeps.
+    """The properties of a backward pass, learned by `capability_learning`.
 
-    seed                 the incoming gradient as an argument of `backward`, or as assigned before it; "none" where it
-                         takes none
-    keeps_intermediates  gradients of what is no leaf can be read afterwards
-    equals_are_one       equal expressions of the same tensors have one gradient
-    keeps_graph          a second pass over the same graph does something
-    keyword              the parameter by which the incoming gradient is given; empty by position
-    keeps_roots          the gradient of what a pass starts from can be read afterwards
-    adds_to_roots        a second pass adds to it, and does not set it anew
-    adds_to_intermediates  the same of what is no leaf
-    starts_alone         a pass from a single number needs no incoming gradient
-    starts_with_ones     without one, a pass from a tensor of several numbers starts with ones
-    total                the shape of a single number from which a pass starts
-    tracks_constants     constants have to be made as inputs are
-    spares_constants     what is made without the flag has no gradient afterwards
-    answers_numpy        NumPy's functions are its own: it says what they come to, with gradients
-    dtype                in which it computes, whatever it is given
-    misunderstood        why nothing can be asked of it; empty where it is understood
-    """
+    seed                   the form of the incoming gradient: an argument of `backward`, assigned before it, or "none"
+    keeps_intermediates    gradients of tensors that are no leaves can be read afterwards
+    keeps_graph            a second pass over the same graph has an effect
+    keyword                the parameter of the incoming gradient; "" by position
+    merges_equal_nodes     equal expressions of the same tensors share one gradient
+    keeps_roots            the gradient of a pass's root can be read afterwards
+    adds_to_roots          a second pass adds to it, and does not overwrite it
+    adds_to_intermediates  the same of other tensors that are no leaves
+    starts_alone           a pass from a single number needs no incoming gradient
+    starts_with_ones       without one, a pass from a tensor of several numbers starts with ones
+    total_shape            the shape of a single number from which a pass starts
+    tracks_constants       constants have to be made like inputs
+    constants_lack_gradients  a tensor made without the flag has no gradient afterwards
+    answers_numpy          NumPy's functions work on its tensors, with gradients
+    dtype                  the dtype in which it computes, whatever its arguments
+    not_understood         the reason why it cannot be checked; "" if it is understood"""
 
     seed: SeedKind
     keeps_intermediates: bool
@@ -55,19 +53,19 @@ class Capabilities:
     not_understood: str = ""
 
 
-#: Of a class about which nothing could be learned.
+#: The assumption before anything is learned.
 UNKNOWN = Capabilities("array", keeps_intermediates=True, keeps_graph=True)
 
 
 def seed_arguments(api: Api, seed: SeedKind, incoming: np.ndarray) -> tuple[Any, ...]:
-    """The arguments of `backward` for an incoming gradient."""
+    """Return the arguments of `backward` for an incoming gradient."""
     if seed not in ("array", "tensor"):
         return ()
     return (_as_seed(api, seed, incoming),)
 
 
 def assigned_seed(api: Api, seed: SeedKind, incoming: np.ndarray) -> Any:
-    """What is put into the gradient of the root before the pass; None where nothing is."""
+    """Return the gradient to assign to the root before the pass, if any."""
     return _as_seed(api, seed, incoming) if seed.startswith("assigned") else None
 
 
@@ -78,7 +76,8 @@ def _as_seed(api: Api, seed: SeedKind, incoming: np.ndarray) -> Any:
 
 
 def check_can_accumulate(api: Api, gradient: np.ndarray | None) -> None:
-    """Unsupported for a gradient to which others are to be added, where one is computed when it is asked for first and
-    stays what it was then."""
+    """Raise Unsupported if a pass cannot add to a gradient.
+
+    Some classes compute a gradient when it is first read, and keep it."""
     if gradient is not None and api.pass_runner is not None and api.pass_runner.attribute:
         raise Unsupported(f"{api.name} adds nothing to a gradient that is there", lacks="gradients that add up")

@@ -1,8 +1,8 @@
-"""Learning by gradients how a Tensor class is asked for them.
+"""Learning the capabilities of a Tensor class by gradients.
 
-A hypothesis is a flag for gradients and a way to give the incoming gradient. Each is tried on graphs of one op, with
-an incoming gradient of which every element differs, and the one under which most of these are right is believed;
-where none is right, one under which all are wrong by the same factor. Names and signatures only say what to try first.
+A hypothesis is a flag for gradients and a form of incoming gradient. Each is tried on graphs of one op, with an
+incoming gradient of distinct elements, and the one with most right gradients wins; if none is right, one whose
+gradients are all wrong by the same factor. Names and signatures only determine the order of trials.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import numpy as np
 
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.api_discovery import enable_gradients
+from gradcheck.engines.tensor_class.backward_engine import BackwardEngine
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, SeedKind
 from gradcheck.engines.tensor_class.computed_dtype import made_dtype
 from gradcheck.engines.tensor_class.hypotheses import (
     GRADIENT_PROBES,
-    ProbedEngine,
     factor_of,
     hypotheses,
     is_right,
@@ -35,8 +35,10 @@ from gradcheck.errors import GradcheckError
 
 @dataclass(slots=True)
 class _Score:
-    """How one hypothesis fared: lessons that ran, were right, and by which factors each was off; `tensors` where
-    gradients are the class's own, `trouble` what was raised first."""
+    """The score of one hypothesis: probes that ran, that were right.
+
+    `factors` are the ratios of wrong gradients; `tensors` is set if gradients are the class's own; `first_error` is
+    the first exception."""
 
     ran: int = 0
     right: int = 0
@@ -45,34 +47,34 @@ class _Score:
     first_error: str = ""
 
     def matches_seed(self, seed: SeedKind) -> bool:
-        """Whether gradients go in as they come out."""
+        """Return whether incoming gradients have the type of gradients."""
         return seed == "none" or seed.endswith("tensor") == self.tensors
 
     def rank(self, api: Api, seed: SeedKind) -> tuple[int, int, bool]:
-        """By which hypotheses are compared: what is right, what asks least of the class, what suits."""
+        """Return the key by which hypotheses are compared."""
         way = 0 if (seed == "none") is not api.is_scalar else 1 if seed.startswith("assigned") else 2
         return self.right, way, self.matches_seed(seed)
 
     @property
     def is_consistent(self) -> bool:
-        """Whether most of what arrived was wrong by one factor; of an op that is made of two, it may be the square."""
+        """True if most gradients are wrong by one factor."""
         factor, times = Counter(self.factors).most_common(1)[0] if self.factors else (0.0, 0)
         return times > 1 and 2 * times > self.ran and factor not in (0.0, np.inf)
 
 
-#: Of one whose tensors are tapes.
 _WRITES = "an op writes its result into its operand"
 _WHOLE = "its sums are whole numbers"
 _NOTHING = "no gradient is right, whatever is tried"
 
 
-#: How often a class is looked at that seems to go no further than one op: one that answers by chance does, at times.
+#: The number of attempts with a class whose passes seem to go no further than one op: a random class may, at times.
 _LOOKS = 4
 
 
-def learn_capabilities(engine: ProbedEngine) -> Capabilities:
-    """What the engine's class can do; the flag under which that holds, and what runs a pass, are those of its `Api`
-    afterwards."""
+def learn_capabilities(engine: BackwardEngine) -> Capabilities:
+    """Return the capabilities of the engine's class.
+
+    Set the flag and the pass runner of its `Api`."""
     found = UNKNOWN
     for _ in range(_LOOKS if engine.api.backward_name else 0):
         found = _learn(engine)
@@ -83,9 +85,8 @@ def learn_capabilities(engine: ProbedEngine) -> Capabilities:
     return _learn_with_other_passes(engine, found) if is_the_pass or not engine.api.backward_name else found
 
 
-def _learn_with_other_passes(engine: ProbedEngine, found: Capabilities) -> Capabilities:
-    """What is learned where something else than the method runs passes, or where the method runs some when it has been
-    enabled; what was `found` where nothing does."""
+def _learn_with_other_passes(engine: BackwardEngine, found: Capabilities) -> Capabilities:
+    """Return capabilities with another pass runner, else `found`."""
     if engine.api.backward_name and enable_gradients(engine.api):
         again = _learn(engine)
         if not again.not_understood:
@@ -93,7 +94,7 @@ def _learn_with_other_passes(engine: ProbedEngine, found: Capabilities) -> Capab
     for way in engine.api.passes():
         engine.api.use_pass(way)
         if way.records:
-            engine.forget_forms()  # outside of a tape an op may give what is no tensor
+            engine.forget_forms()  # outside of a tape an op may return no tensor
         try:
             again = _learn(engine) if _has_right_gradient(engine) else UNKNOWN
         except (GradcheckError, *USER_EXCEPTIONS):  # a tape that cannot be begun
@@ -104,19 +105,19 @@ def _learn_with_other_passes(engine: ProbedEngine, found: Capabilities) -> Capab
     return found if found.not_understood else replace(UNKNOWN, not_understood=_NOTHING)
 
 
-def _has_right_gradient(engine: ProbedEngine) -> bool:
-    """Whether any gradient of a sum, or a product, is right."""
+def _has_right_gradient(engine: BackwardEngine) -> bool:
+    """Return whether any gradient of a sum or a product is right."""
     base = replace(UNKNOWN, dtype=made_dtype(engine))
-    return any(is_right(engine, one, lesson) for one in hypotheses(engine.api, base) for lesson in GRADIENT_PROBES[:3])
+    return any(is_right(engine, one, probe) for one in hypotheses(engine.api, base) for probe in GRADIENT_PROBES[:3])
 
 
-def _learn_with_lists(engine: ProbedEngine, found: Capabilities) -> Capabilities:
-    """What is learned where tensors are made from lists: of a class that takes arrays, but computes with lists."""
+def _learn_with_lists(engine: BackwardEngine, found: Capabilities) -> Capabilities:
+    """Return capabilities of tensors made from lists, else `found`."""
     if engine.api.needs_lists or engine.api.is_scalar:
         return found
     engine.api.needs_lists = True
     engine.forget_forms()
-    with suppress(GradcheckError, *USER_EXCEPTIONS):  # it may refuse lists
+    with suppress(GradcheckError, *USER_EXCEPTIONS):  # it may reject lists
         again = _learn(engine)
         if not again.not_understood:
             return again
@@ -125,7 +126,7 @@ def _learn_with_lists(engine: ProbedEngine, found: Capabilities) -> Capabilities
     return found
 
 
-def _learn(engine: ProbedEngine) -> Capabilities:
+def _learn(engine: BackwardEngine) -> Capabilities:
     found = list(_score_hypotheses(engine))
     best, flag, one = max(found, key=lambda entry: entry[0].rank(engine.api, entry[2].seed))
     if not best.right:
@@ -139,41 +140,41 @@ def _learn(engine: ProbedEngine) -> Capabilities:
         return replace(UNKNOWN, not_understood=_WHOLE)
     if best.right or best.is_consistent:
         return complete_capabilities(engine, one)
-    troubles = [entry[0].first_error for entry in found if entry[0].first_error and entry[2].seed == "none"]
-    return replace(UNKNOWN, not_understood=(troubles or [_NOTHING])[0])
+    errors = [entry[0].first_error for entry in found if entry[0].first_error and entry[2].seed == "none"]
+    return replace(UNKNOWN, not_understood=(errors or [_NOTHING])[0])
 
 
-def _score_hypotheses(engine: ProbedEngine) -> Iterator[tuple[_Score, tuple[str, bool], Capabilities]]:
-    """Every hypothesis and how it fared, up to the first that leaves nothing to be desired."""
+def _score_hypotheses(engine: BackwardEngine) -> Iterator[tuple[_Score, tuple[str, bool], Capabilities]]:
+    """Yield each hypothesis with its score, up to the first perfect one."""
     for flag in engine.api.grad_flags:
         engine.use_flag(flag)
         dtype, total = made_dtype(engine), UNKNOWN.total_shape
         for one in hypotheses(engine.api, replace(UNKNOWN, dtype=dtype)):
             if one.total_shape != total:
                 total = one.total_shape
-                engine.forget_forms()  # what ops took of single numbers of another shape
+                engine.forget_forms()  # learned with single numbers of another shape
             score = _score(engine, one)
             yield score, flag, one
             if score.right and score.right == score.ran and score.matches_seed(one.seed):
                 return
 
 
-def _score(engine: ProbedEngine, one: Capabilities) -> _Score:
+def _score(engine: BackwardEngine, one: Capabilities) -> _Score:
     score, factors = _Score(), list[float]()
-    for lesson in GRADIENT_PROBES:
+    for probe in GRADIENT_PROBES:
         try:
-            taught = run_probe(engine, one, lesson)
+            result = run_probe(engine, one, probe)
         except (GradcheckError, *USER_EXCEPTIONS) as error:
             score.first_error = score.first_error or (
                 error.message if isinstance(error, GradcheckError) else error_line(error)
             )
             score.ran, factors = score.ran + 1, [*factors, float("inf")]
             continue
-        if taught is None:
+        if result is None:
             continue
-        factor = factor_of(taught)
+        factor = factor_of(result)
         factors.append(factor)
         score.ran, score.right = score.ran + 1, score.right + (factor == 1)
-        score.tensors = score.tensors or taught.tensors
+        score.tensors = score.tensors or result.tensors
     score.factors = tuple(factors)
     return score

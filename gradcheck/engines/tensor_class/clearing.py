@@ -1,4 +1,4 @@
-"""By which method of its own a tensor forgets its gradient."""
+"""The method of a tensor that clears its gradient."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ import numpy as np
 
 from gradcheck.autograd.op import TABLE
 from gradcheck.engines.tensor_class import dialects
+from gradcheck.engines.tensor_class.backward_engine import BackwardEngine
 from gradcheck.engines.tensor_class.capabilities import Capabilities
-from gradcheck.engines.tensor_class.hypotheses import A, GradientProbe, ProbedEngine
+from gradcheck.engines.tensor_class.hypotheses import A, GradientProbe
 from gradcheck.engines.tensor_class.members import method_of
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
 from gradcheck.errors import GradcheckError
 
 
-def clearing_of(engine: ProbedEngine, one: Capabilities, lessons: list[GradientProbe]) -> str:
-    """The method that forgets the gradient of its tensor alone, or forgets nothing: that of no more than it should is
-    called, as a person would. Empty where there is none, or it is for more than one tensor."""
-    for lesson in (lesson for lesson in lessons if lesson.operands == 2):
+def clearing_of(engine: BackwardEngine, one: Capabilities, probes: list[GradientProbe]) -> str:
+    """Return the name of the clearing method, or "" without a usable one.
+
+    It must clear no other tensor's gradient. One that clears nothing is used, as a user would."""
+    for probe in (probe for probe in probes if probe.operands == 2):
         arrays = one.seed != "none" and not engine.api.is_scalar
         given = (A if arrays else np.full(one.total_shape, 2.0)).astype(one.dtype)
         try:
             engine.new_graph()
             first, second = engine.leaf(given, True), engine.leaf(given + 1, True)
-            op = TABLE[lesson.op]
+            op = TABLE[probe.op]
             root = engine.apply(op, op.bind((first, second), {}))
             engine.start(engine.start_of(root), one, np.ones(root.shape, one.dtype))
             method = method_of(engine.start_of(first), dialects.CLEARING_METHODS)
@@ -40,9 +42,9 @@ def clearing_of(engine: ProbedEngine, one: Capabilities, lessons: list[GradientP
 
 
 def _clearing_cuts_graph(
-    engine: ProbedEngine, one: Capabilities, made: tuple[WrappedTensor, WrappedTensor], clearing: str
+    engine: BackwardEngine, one: Capabilities, made: tuple[WrappedTensor, WrappedTensor], clearing: str
 ) -> bool:
-    """Whether what a root has been made of is forgotten with its gradient: a further pass does not come to a leaf."""
+    """Return whether clearing cuts the graph, so that a further pass stops."""
     root, leaf = made
     getattr(engine.start_of(root), clearing)()
     leaf.grad = None

@@ -1,7 +1,7 @@
-"""How often a library asks whether two of its own objects are the same: what looking for one in a list costs.
+"""The number of comparisons between objects, as in searches of lists.
 
-Python looks through a list without a call that could be seen. So classes that compare by identity, as any do that say
-nothing of it, are given an `==` that says the same and is counted.
+Python searches a list without a visible call. So classes that compare by identity, as they do by default, get an `==`
+with the same result that is counted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 
 class ComparisonCount:
-    """How many comparisons there have been."""
+    """The number of comparisons."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -21,7 +21,7 @@ class ComparisonCount:
 
 @contextmanager
 def count_comparisons(homes: Sequence[Any]) -> Iterator[ComparisonCount]:
-    """Comparisons of objects whose classes are in these modules, or are among these classes, meanwhile."""
+    """Count comparisons of objects of these classes, or modules' classes."""
     count = ComparisonCount()
 
     def is_same(self: object, other: object) -> Any:
@@ -40,7 +40,7 @@ def count_comparisons(homes: Sequence[Any]) -> Iterator[ComparisonCount]:
 
 
 def _classes(homes: Sequence[Any]) -> list[type]:
-    """Classes, and those that are at home in the modules."""
+    """Return classes, and those defined in the modules."""
     found: dict[type, None] = {}
     for home in homes:
         if isinstance(home, ModuleType):
@@ -52,6 +52,6 @@ def _classes(homes: Sequence[Any]) -> list[type]:
 
 
 def _compares_by_identity(kind: type) -> bool:
-    """Whether nothing below `object` says when two are equal, or what an object's hash is."""
+    """Return whether a class inherits `==` and hash from `object`."""
     names = {name for above in kind.__mro__[:-1] for name in vars(above)}
     return not names & {"__eq__", "__hash__"}

@@ -1,4 +1,4 @@
-"""What a Tensor class does otherwise than torch by design: each is said once, and fails nothing."""
+"""Intended deviations of a Tensor class from torch, which are no failures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gradcheck.facts import Fact, fact
 
 
 def conventions_of(can: Capabilities, is_scalar: bool) -> tuple[Fact, ...]:
-    """The conventions of a class that can do this, what matters most first."""
+    """Return the conventions of a class, the most important first."""
     return tuple(_convention_facts(can, is_scalar))
 
 

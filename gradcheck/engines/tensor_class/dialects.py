@@ -1,6 +1,6 @@
-"""What Tensor classes differ in, a table for each difference. A class in another dialect is one more entry in one.
+"""The differences between Tensor classes, a table for each.
 
-Where a table has an order, what stands first is tried first.
+Another dialect is one more entry. In ordered tables, earlier entries are tried first.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from typing import Any
 
 # Making a tensor ------------------------------------------------------------------------------------
 
-#: The constructor's flag for gradients, in small letters and without underscores; and flags that mean the opposite.
+#: The constructor's flag for gradients, in small letters without underscores; and flags of opposite meaning.
 FLAGS = (
     *("requiresgrad", "requiresgradient", "needsgrad", "needgrad", "hasgrad", "withgrad", "usegrad", "isgrad"),
     *("trackgrad", "computegrad", "recordgrad", "gradenabled", "autograd", "differentiable", "tracked", "trainable"),
     *("diff", "isdiff", "learnable", "watch", "watched", "isleaf", "isparam", "isparameter", "isvariable"),
 )
 OPPOSITE_FLAGS = ("constant", "isconstant", "nograd", "frozen", "stopgradient", "stopgrad")
-#: The constructor's flag by which a tensor keeps its gradient, where that is another than the one that asks for it.
+#: The constructor's flag by which a tensor keeps its gradient, if it is a separate one.
 KEEPING_FLAGS = ("keepgrad", "keepsgrad", "retaingrad", "retainsgrad", "storegrad")
-#: Where there is no such flag: an attribute that is False on a new tensor, and True where a gradient is wanted.
+#: Without such a flag: an attribute that is False on a new tensor, and True on one with a gradient.
 MARKS = ("requires_grad",)
-#: Where there is neither: a method that asks for one.
+#: Without either: a method that requires a gradient.
 GRAD_MARK_METHODS = ("requires_grad_",)
 
-#: Its parameter for the data, where that is not the first, or not the only one that has to be given.
+#: Its parameter for the data, if it is not the first, or not the only required one.
 DATA = ("data", "value", "values", "val", "array", "arr", "x", "tensor", "numbers", "content", "primal", "v")
 _NUMBERS = count(1)
-#: What is given for the others, by their names in small letters and without underscores around them.
+#: Values for other required parameters, by their names in small letters without outer underscores.
 DEFAULT_ARGUMENTS: dict[str, Callable[[], Any]] = {
     **dict.fromkeys(("name", "label", "id", "symbol", "identifier"), lambda: f"v{next(_NUMBERS)}"),
     **dict.fromkeys(("op", "operation", "operator", "type"), str),
@@ -41,27 +41,27 @@ DEFAULT_ARGUMENTS: dict[str, Callable[[], Any]] = {
 
 # Reading it -----------------------------------------------------------------------------------------
 
-#: Attributes (or methods without arguments) that hold its values; methods that give them.
+#: Attributes (or methods without arguments) that hold its values; methods that return them.
 VALUES = ("data", "value", "values", "val", "_data", "_value", "array", "arr", "primal", "v", "x")
 VALUE_METHODS = ("numpy", "asnumpy", "to_numpy", "item", "tolist")
-#: Methods without arguments that compute values which are not computed before: they give these, or keep them.
+#: Methods without arguments that compute lazy values: they return or store them.
 REALIZE_METHODS = ("realize", "compute", "evaluate", "eval", "forward", "materialize", "execute", "run")
-#: Attributes (or methods without arguments) that hold its gradient; methods that give it.
+#: Attributes (or methods without arguments) that hold its gradient; methods that return it.
 GRADIENTS = ("grad", "gradient", "_grad", "_gradient", "grads", "adjoint", "derivative", "dv", "g")
 GRADIENT_METHODS = ("get_grad", "get_gradient")
-#: Attributes by which a pass names tensors in the dictionary of gradients that it gives back.
+#: Attributes by which a pass names tensors in a returned dictionary of gradients.
 KEYS = ("name", "label", "id", "_id", "uid", "unique_id", "node_id", "key")
 
 # Passes ---------------------------------------------------------------------------------------------
 
 #: The method that runs a backward pass.
 BACKWARDS = ("backward", "backprop", "backpropagate", "backward_pass", "run_backward", "compute_gradients")
-#: Functions of its module that do, where the method goes no further than one op, or there is none.
+#: Functions of its module that run one, if the method goes no further than one op, or there is none.
 PASSES = (
     *("backward_graph", "backward_pass", "run_backward", "backpropagate", "backprop", "backward_all", "backward"),
     *("get_gradients", "compute_gradients", "get_grads", "gradients", "gradient", "grad", "reverse"),
 )
-#: Words of functions, and of methods, that may run one; and words of those that do not.
+#: Words in the names of functions and methods that may run one; and of those that do not.
 PASS_WORDS = (
     *("backward", "backprop", "backpropagate", "backpropagation", "back", "gradient", "grad", "derivative", "derive"),
     *("reverse", "adjoint", "differentiate", "diff", "autodiff", "autograd", "vjp", "jacobian", "propagate"),
@@ -72,29 +72,29 @@ NO_PASS_WORDS = (
     *("broadcast", "unbroadcast", "accumulate", "init", "print", "show", "retain", "register", "save", "load", "step"),
     *("train", "fit", "layer", "loss", "op", "fn", "func", "function", "graph", "forward", "like", "stop", "detach"),
 )
-#: Functions that give a class what it needs for gradients, which it has not before.
+#: Functions that add gradients to a class.
 ENABLING_FUNCTIONS = ("enable_autograd", "init_autograd", "setup_autograd", "activate_autograd")
-#: Words of classes that record what is done to tensors.
+#: Words in the names of classes that record ops.
 TAPES = ("tape", "graph", "engine", "autograd", "autodiff", "recorder")
-#: Words of classes that are made of the leaves, and may run a pass.
+#: Words in the names of classes that are made of the leaves, and may run a pass.
 TRAINERS = ("optimizer", "optimiser", "optim", "sgd", "trainer", "solver")
 #: Modules that may have any of these, below the package and below the class's own module.
 PASS_MODULES = (
     *("grad", "gradient", "gradients", "autograd", "autodiff", "backprop", "backward", "engine", "tape", "graph"),
     *("differentiate", "core", "core.grad", "optimizer", "optimizers", "optim"),
 )
-#: Its parameter that keeps the graph, and others that are no incoming gradient either.
+#: Its parameter that keeps the graph, and others that are no incoming gradient.
 RETAIN_PARAMETERS = ("retain_graph", "keep_graph", "retain")
 NO_SEEDS = (*RETAIN_PARAMETERS, "create_graph", "retain_grad", "zero_grad")
-#: Its parameters that are incoming gradients, where these do not come first.
+#: Its parameters for the incoming gradient, if it is not the first.
 SEEDS = ("gradient", "grad", "grad_output", "out_grad", "upstream", "seed", "gradients", "dy", "d_output", "g")
-#: Methods that forget a gradient which cannot be assigned.
+#: Methods that clear a gradient.
 CLEARING_METHODS = ("zero_grad", "null_grad", "zero_grad_", "clear_grad", "cleargrad", "reset_grad", "zero_gradient")
-#: The method by which a tensor that is no leaf is told to keep its gradient.
+#: The method that makes a tensor that is no leaf keep its gradient.
 RETAIN_METHODS = ("retain_grad",)
-#: The method that gives the same values without a gradient.
+#: The method that returns the same values without a gradient.
 DETACH_METHODS = ("detach",)
-#: The attribute of a view that is the tensor whose memory, and whose gradient, it shares.
+#: The attribute of a view with the tensor whose memory and gradient it shares.
 BASES = ("base",)
 
 # Ops ------------------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ SUBMODULES = (
     *("nnet.activations", "nnet.losses", "nnet", "tensor", "F"),
 )
 
-#: Files beside the one of a class that is in no package, and that may have functions, or ops, for it.
+#: Files beside a class without a package that may have functions, or ops, for it.
 NEIGHBOURS = ("ops", "op", "operations", "tensor_ops", "functions", "function", "functional", "F", "activations")
 
 #: Other names of ops, NumPy's first.
@@ -155,11 +155,11 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "unsqueeze": ("expand_dims",),
 }
 
-#: NumPy's words for torch's parameters.
+#: NumPy's names for torch's parameters.
 KEYWORDS = {"dim": "axis", "keepdim": "keepdims", "dims": "axis"}
 
-#: Names that mean different things to different libraries, by what they differ in: another value there is another
-#: convention, not a mistake.
+#: Names with different meanings in different libraries, by the difference: another value is another convention, not a
+#: mistake.
 CONVENTIONS = {
     "the divisor, n or n - 1": ("std", "var"),
     "whether elements or the whole is repeated": ("repeat", "tile"),

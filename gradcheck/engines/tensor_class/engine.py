@@ -1,4 +1,4 @@
-"""Anybody's Tensor class as an engine: ops find their way to its operators, methods and functions."""
+"""The engine of a Tensor class that holds arrays."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from gradcheck.engines.tensor_class.capability_learning import learn_capabilitie
 from gradcheck.engines.tensor_class.comparisons import ComparisonCount, count_comparisons
 from gradcheck.engines.tensor_class.conventions import conventions_of
 from gradcheck.engines.tensor_class.hypotheses import has_right_complex_gradients
-from gradcheck.engines.tensor_class.op_calls import OpCalls
 from gradcheck.engines.tensor_class.user_code_guard import EngineError, Output, error_line, translate_errors
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
 from gradcheck.errors import GradcheckError, Unsupported
@@ -29,33 +28,31 @@ from gradcheck.facts import Fact
 from gradcheck.language.problem import Problem
 
 Seeds = list[np.ndarray | None]
-#: Of a class with so many ops that never return nothing more is asked.
+#: A class with so many ops that never return is not tried again.
 MOST_ENDLESS = 2
 
 
 class TensorClassEngine(BackwardEngine):
-    """A Tensor class, used by its `Api`."""
+    """A Tensor class, used through its `Api`."""
 
     lifts = True
 
     def __init__(self, api: Api, name: str) -> None:
         super().__init__(api, name, Library((*api.modules(), api.tensor_type)))
         api.leaves = self.leaves
-        self.calls = OpCalls(self)
         self._capabilities: Capabilities | None = None
-        self._dtype = np.dtype(np.float64)
-        self._complex: bool | None = None  # whether gradients of complex numbers are torch's; None until it is asked
-        self.provided: tuple[Fact, ...] = ()  # what it could not be imported without
+        self._complex: bool | None = None  # whether gradients of complex numbers are torch's; None if not tested yet
+        self.provided: tuple[Fact, ...] = ()  # stand-ins for its imports
 
     @property
     def capabilities(self) -> Capabilities:
-        """What its backward pass takes and keeps: learned while the first case runs, and on its time."""
+        """The properties of its backward pass, learned during the first case."""
         if self._capabilities is None:
             self._capabilities, known = UNKNOWN, len(self.calls.lookup.endless)  # while it is learned
             try:
-                with Output().capturing():  # what is printed meanwhile is dropped
+                with Output().capturing():  # drop printed text
                     self._capabilities = learn_capabilities(self)
-            except BaseException as error:  # the end of a case's time: the next case learns again, without what it was
+            except BaseException as error:  # a timeout: the next case learns again, without the endless op
                 endless = self.calls.lookup.endless
                 whole = known < len(endless) < MOST_ENDLESS
                 why = " and ".join(endless.values()) or f"{error_line(error)}, while it was looked at"
@@ -67,26 +64,10 @@ class TensorClassEngine(BackwardEngine):
             self.new_graph()
         return self._capabilities
 
-    def mark_endless(self, op: Op) -> AbstractContextManager[None]:
-        """Where what is tried of an op meanwhile is interrupted, it is not tried again."""
-        return self.calls.lookup.mark_endless(op)
-
-    def new_graph(self) -> None:
-        super().new_graph()
-        self.api.begin_graph()
-
-    def use_flag(self, flag: tuple[str, bool]) -> None:
-        """Make tensors by this flag from now on, and forget what was learned with another."""
-        if (self.api.grad_flag, self.api.grad_flag_value) != flag:
-            self.api.grad_flag, self.api.grad_flag_value = flag
-            self.forget_forms()
-
-    def forget_forms(self) -> None:
-        """Look every op up again."""
-        self.calls.forget_forms()
-
     def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
-        """As any engine does; again where ops were tried; what is raised must be raised on the bare graph, too."""
+        """Evaluate a problem, again if ops were tried.
+
+        An exception counts only if the bare graph raises it, too."""
         known = self.calls.lookup.known
         found = super().evaluate(problem, recorder)
         if self.calls.lookup.known != known:
@@ -97,7 +78,7 @@ class TensorClassEngine(BackwardEngine):
         return found if again.error is not None and again.error.kind == found.error.kind else again
 
     def evaluate_bare(self, problem: Problem) -> Evaluation:
-        """The same problem as a few lines of Python would run it: see `bare`."""
+        """Evaluate the problem on the bare graph: see `bare_graph`."""
         self._is_bare = True
         try:
             return evaluate_on_bare_graph(self, problem)
@@ -105,11 +86,11 @@ class TensorClassEngine(BackwardEngine):
             self._is_bare = False
 
     def comparisons(self) -> AbstractContextManager[ComparisonCount]:
-        """How often its objects are compared meanwhile."""
+        """Count comparisons of its objects in the block."""
         return count_comparisons(self.library.modules)
 
     def accepts_seeds(self, roots: Sequence[np.ndarray], seeds: Sequence[np.ndarray | None]) -> bool:
-        """Whether roots of these values get these incoming gradients: see `bare`."""
+        """Return whether such roots get these gradients: see `bare_graph`."""
         with self.output.capturing():
             return accepts_seeds(self, roots, seeds)
 
@@ -121,7 +102,7 @@ class TensorClassEngine(BackwardEngine):
         return self.api.make(shaped, requires_grad or can.tracks_constants)
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor:
-        """A tensor of the class. Raises Unsupported where the class is not understood."""
+        """Return a tensor of the class. Raises Unsupported if not understood."""
         if self.capabilities.not_understood:
             raise Unsupported(f"not understood: {self.capabilities.not_understood}")
         if array.dtype.kind == "c" and not self._has_complex_gradients:
@@ -131,9 +112,9 @@ class TensorClassEngine(BackwardEngine):
 
     @property
     def _has_complex_gradients(self) -> bool:
-        """Whether those of complex numbers are torch's: asked of one product, when the first such numbers come."""
+        """True if gradients of a complex product are torch's; tested once."""
         if self._complex is None:
-            self._complex = True  # while it is asked
+            self._complex = True  # during the test
             known = self._is_graph_used, list(self._pass_roots)
             self._complex = has_right_complex_gradients(self)
             self._is_graph_used, self._pass_roots = known
@@ -141,16 +122,12 @@ class TensorClassEngine(BackwardEngine):
 
     @property
     def conventions(self) -> tuple[Fact, ...]:
-        """What the class does otherwise by design; nothing before a case has run."""
+        """The class's intended deviations from torch; empty before the first case."""
         return (
             ()
             if self._capabilities is None
             else (*conventions_of(self._capabilities, self.api.is_scalar), *self.provided)
         )
-
-    def use_dtype(self, name: str) -> None:
-        """Tell values and gradients in no more precision than this from now on."""
-        self._dtype = np.dtype(name)
 
     @property
     def own_dtype(self) -> str:
@@ -164,23 +141,18 @@ class TensorClassEngine(BackwardEngine):
         return self.api.read(tensor)
 
     def wrap(self, tensor: Any, values: np.ndarray, requires_grad: bool) -> WrappedTensor:
-        """With what it has for a gradient before any has arrived."""
+        """Return a wrapped tensor with the gradient that it has before any pass."""
         initial = self.api.initial_gradient(tensor) if requires_grad else None
         return WrappedTensor(self, tensor, np.array(self.compared_values(values)), requires_grad, initial)
 
-    def compared_values(self, values: np.ndarray) -> np.ndarray:
-        """What a class of less than double precision computes in more of it, here and there, is told in its own."""
-        own = self._dtype
-        return values.astype(own) if values.dtype.kind == "f" and own.itemsize < values.dtype.itemsize else values
-
     def check_backward(self, form: CallForm, given: list[Any], shape: Shape, beyond: bool) -> None:
-        """Raise what a backward pass raises of what is `beyond`; or where a mask or an index is given as an array, and
-        is asked for what only tensors have."""
+        """Raise the exception of a backward pass that shows a missing feature.
+
+        It is of a form that is `beyond` the library's purpose; or of a mask or an index given as an array, if the
+        pass needs an attribute that only tensors have."""
         is_learning = self._capabilities is None or self._capabilities is UNKNOWN
         is_asked = beyond or any(type(value) is np.ndarray for value in given)
-        if (
-            not is_asked or is_learning or self.api.is_scalar or self.api.pass_runner is not None
-        ):  # a pass that is no method
+        if not is_asked or is_learning or self.api.is_scalar or self.api.pass_runner is not None:
             return
         result = form.call(self.library, given, shape)
         if not self.is_tensor(result):
@@ -211,15 +183,10 @@ class TensorClassEngine(BackwardEngine):
             return None
         is_seed = found.size == 1 and any(tensor is one for one in self._pass_roots)
         if found.shape != tensor.shape and (is_seed or (found.ndim == 0 and not found)):
-            return np.full(tensor.shape, found.item(), tensor.dtype)  # the 0 it began with, or a pass's 1
+            return np.full(tensor.shape, found.item(), tensor.dtype)  # an initial 0, or the 1 of a pass
         found = self.compared_values(found.reshape(()) if tensor.shape == () and found.size == 1 else found)
         is_exact = found.dtype != tensor.dtype and found.dtype.kind in "biuf" and np.array_equal(found, np.round(found))
         return found.astype(tensor.dtype) if is_exact else found.copy()
-
-    def raw_gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
-        """The gradient as the class has it."""
-        with translate_errors("reading a gradient"):
-            return self.api.gradient_array(tensor.tensor)
 
     def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None:
         if tensor.tensor is None or tensor.unread:
@@ -234,8 +201,9 @@ class TensorClassEngine(BackwardEngine):
             self.api.set_gradient(tensor.tensor, new, gradient is None)
 
     def retain(self, tensor: WrappedTensor) -> None:
-        """Ask the class to keep this gradient. What it cannot tell is not asked for: the graph stays as it is. An entry
-        that is a leaf, which `double` gives back, has that leaf's."""
+        """Have the class keep this gradient, if it can; the graph does not change.
+
+        A returned leaf, as of `double`, already has its own."""
         if tensor.tensor is None or tensor.is_leaf:
             return
         if self._is_bare:

@@ -1,4 +1,4 @@
-"""The values of a tensor that has them not where most have: given by something else, or when they are computed."""
+"""The values of a tensor in unusual places, or computed lazily."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.members import candidates, method_of
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 
-#: Makes an array of what may be numbers; None of what is none.
+#: Returns an array of numbers; None for any other value.
 ToArray = Callable[[Any], np.ndarray | None]
 
 
 def read_fallback_values(tensor: Any, plain: ToArray) -> np.ndarray | None:
-    """By what gives numbers after another has raised; else by what it is without a gradient, as torch wants it; else
-    after it has been told to compute them."""
+    """Return values by any attribute, or detached, or computed."""
     array = _first_readable(tensor, plain)
     detach = method_of(tensor, dialects.DETACH_METHODS) if array is None else None
     array = array if detach is None else _first_readable(detach(), plain)

@@ -1,4 +1,7 @@
-"""What is the same for every library that gradcheck did not write: whatever it does costs no more than one case."""
+"""The base of engines for libraries that gradcheck did not write.
+
+A fault of the library costs no more than one case.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,12 @@ from gradcheck.engines.tensor_class.wrapped_tensor import LibraryCall, WrappedTe
 from gradcheck.errors import GradcheckError, Place, Unsupported
 from gradcheck.language.problem import Problem
 
-#: Seconds for each case, unless the run says otherwise: somebody's engine may loop for ever.
+#: Seconds for each case, unless the run has its own limit: a user's engine may loop for ever.
 TIMEOUT = 20.0
 
 
 def _application(call: LibraryCall, owner: str) -> Application:
-    """A call as an op alone, on plain arrays."""
+    """Return a call as an op alone, on plain arrays."""
     kinds = (WrappedTensor, np.ndarray)
     tracked = tuple(getattr(value, "requires_grad", False) for value in flat(call.bound) if type(value) in kinds)
     pairs = list(zip(call.op.parameters, map(plain, call.bound), strict=True))
@@ -41,88 +44,86 @@ def _application(call: LibraryCall, owner: str) -> Application:
 
 
 class ForeignEngine(DefineByRun):
-    """Somebody's library as an engine, and the host of its ops. A subclass provides `backward` and what is abstract
-    here; it may extend `new_graph`, `called` and `rehearse`."""
+    """A user's library as an engine, and the host of its ops."""
 
     tensor_type = WrappedTensor
-    #: Whether masks and indices may be tensors of the library's.
+    #: Whether masks and indices may be tensors of the library.
     lifts = False
 
     def __init__(self, name: str, constructor_name: str, library: Library) -> None:
-        """`constructor_name` is what makes a tensor, in messages."""
+        """`constructor_name` is the name of a tensor's maker in messages."""
         self.name, self.constructor_name, self.library = name, constructor_name, library
         self.host = self
         self.timeout = TIMEOUT
         self.output = Output()
-        self._leaf_arrays: list[
-            tuple[np.ndarray, WrappedTensor]
-        ] = []  # leaves of this graph, and what they were made from
-        self._call_log: list[LibraryCall] | None = None  # where calls are noted, while anybody listens
+        self._leaf_arrays: list[tuple[np.ndarray, WrappedTensor]] = []  # leaves of this graph with their arrays
+        self._call_log: list[LibraryCall] | None = None
 
     def has_rule(self, op: Op) -> bool:
-        """Whether the library may have a rule of its own for an op; else it is written out for it."""
+        """Return whether the library may have its own rule for an op."""
         return True
 
     # What a library provides --------------------------------------------------------------------
 
     @abstractmethod
     def make(self, array: np.ndarray, requires_grad: bool) -> Any:
-        """One of the library's tensors with a copy of the array. Raises whatever the library raises."""
+        """Return one of the library's tensors with a copy of the array."""
 
     @abstractmethod
     def is_tensor(self, value: Any) -> bool:
-        """Whether it is one of the library's tensors."""
+        """Return whether a value is one of the library's tensors."""
 
     @abstractmethod
     def values(self, tensor: Any) -> np.ndarray:
-        """The values of one of the library's tensors; memory may be shared."""
+        """Return the values of one of its tensors; memory may be shared."""
 
     @abstractmethod
     def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
-        """An op on all its arguments in order: a wrapped tensor, or a tuple of them. Raises GradcheckError."""
+        """Apply an op to all its arguments in order. Raises GradcheckError."""
 
     @abstractmethod
     def gradient(self, tensor: WrappedTensor) -> np.ndarray | None:
-        """A copy of the gradient that has arrived, of the tensor's shape; None where none has."""
+        """Return a copy of the tensor's gradient; None if none has arrived."""
 
     @abstractmethod
     def set_gradient(self, tensor: WrappedTensor, gradient: np.ndarray | None) -> None:
-        """Forget the gradient (None), or carry one over. Raises Unsupported where the library cannot."""
+        """Set the gradient, or clear it (None). Raises Unsupported."""
 
     @abstractmethod
     def retain(self, tensor: WrappedTensor) -> None:
-        """Make sure that the gradient of a tensor that is no leaf can be read after a backward pass."""
+        """Keep the gradient of a tensor that is no leaf after a pass."""
 
     def compared_values(self, values: np.ndarray) -> np.ndarray:
-        """Values as they are compared."""
+        """Return values in the precision of comparisons."""
         return values
 
     def new_graph(self) -> None:
-        """A graph is begun: forget the last."""
+        """Begin a new graph."""
         self._leaf_arrays = []
 
     def note_call(self, call: LibraryCall) -> None:
-        """An op has been called, and may have raised."""
+        """Record a call of an op, which may have raised."""
         if self._call_log is not None:
             self._call_log.append(call)
 
     @contextmanager
-    def record_calls(self, heard: list[LibraryCall]) -> Iterator[None]:
-        """Every call meanwhile is noted."""
-        self._call_log = heard
+    def record_calls(self, calls: list[LibraryCall]) -> Iterator[None]:
+        """Record every call in the block."""
+        self._call_log = calls
         try:
             yield
         finally:
             self._call_log = None
 
     def check_backward(self, form: CallForm, given: list[Any], shape: Shape, beyond: bool) -> None:
-        """Raise whatever a form that computes would raise in a backward pass, where that is no failure but a lack: a
-        bound that is none or a single number's dimension is `beyond` what a library may be made for."""
+        """Raise if a form's backward pass shows a missing feature.
+
+        A form with a bound of None, or the dimension of a single number, is `beyond` the purpose of some libraries."""
 
     # Tensors ------------------------------------------------------------------------------------
 
     def new(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor:
-        """A tensor of the library. Raises Unsupported where it has no such dtype, or shape."""
+        """Return a tensor of the library. Raises Unsupported for dtype or shape."""
         what = self.constructor_name
         try:
             with translate_errors(f"{what}(array of shape {list(array.shape)}, {array.dtype})"):
@@ -137,22 +138,22 @@ class ForeignEngine(DefineByRun):
             message = f"{what} keeps numbers in {values.dtype}, not {array.dtype}"
             raise Unsupported(message, hint=f"run with --dtype {values.dtype}", lacks=array.dtype.name)
         if values.shape != array.shape and array.ndim == 0 and values.size == 1:
-            values = values.reshape(())  # its numbers have a dimension
+            values = values.reshape(())  # the library's numbers have a dimension
         if values.shape != array.shape:
             message = f"{what} makes a tensor of shape {list(values.shape)} from {list(array.shape)}"
             raise Unsupported(message, lacks=f"tensors of {array.ndim} dimensions")
         return self.wrap(tensor, values, requires_grad)
 
     def wrap(self, tensor: Any, values: np.ndarray, requires_grad: bool) -> WrappedTensor:
-        """One of the library's tensors, with a copy of its values."""
+        """Return a wrapped tensor of the library with a copy of its values."""
         return WrappedTensor(self, tensor, np.array(values), requires_grad)
 
     def constant(self, array: np.ndarray) -> WrappedTensor:
-        """A value that NumPy alone knows."""
+        """Return a value without a tensor of the library."""
         return WrappedTensor(self, None, array)
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor:
-        """A tensor of the library; an index or a mask stays an array."""
+        """Return a tensor of the library; an index or a mask stays an array."""
         if not dtypes.is_differentiable(array.dtype):
             return self.constant(array)
         made = self.new(array, requires_grad)
@@ -161,7 +162,7 @@ class ForeignEngine(DefineByRun):
         return made
 
     def leaves(self) -> list[Any]:
-        """The library's own objects that the leaves of this graph are, or consist of, where these want gradients."""
+        """Return the library's objects of leaves that require gradients."""
         made = [one.tensor for _, one in self._leaf_arrays if one.requires_grad and one.tensor is not None]
         several = [one.flat if type(one) is np.ndarray and one.dtype == object else (one,) for one in made]
         return [thing for things in several for thing in things]
@@ -170,13 +171,14 @@ class ForeignEngine(DefineByRun):
         return tensor.array if type(tensor) is WrappedTensor else np.asarray(tensor)
 
     def current_values(self, tensor: WrappedTensor) -> np.ndarray:
-        """The values that the library has for a tensor by now."""
+        """Return the library's current values of a tensor."""
         with translate_errors("reading its values"):
             return tensor.array if tensor.tensor is None else np.array(self.values(tensor.tensor))
 
     def native(self, op: Op, value: Any, fresh: bool = False) -> Any:
-        """An argument as the library takes it: its tensors, arrays for indices and masks, plain settings. `fresh`:
-        arrays become leaves of their own that require a gradient."""
+        """Return an argument as the library takes it.
+
+        If `fresh`, arrays become leaves that require a gradient."""
         return map_nested(value, lambda item: self._native(op, item, fresh))
 
     def _native(self, op: Op, value: Any, fresh: bool) -> Any:
@@ -193,11 +195,11 @@ class ForeignEngine(DefineByRun):
         return value
 
     def lift(self, value: Any) -> Any:
-        """An argument with the library's tensors in place of arrays."""
+        """Return an argument with the library's tensors in place of arrays."""
         return map_nested(value, lambda item: self.make(item, False) if type(item) is np.ndarray else item)
 
     def read(self, result: Any) -> np.ndarray | None:
-        """The values of one of the library's tensors; None for anything else."""
+        """Return the values of one of the library's tensors; None for others."""
         return np.asarray(self.values(result)) if self.is_tensor(result) else None
 
     # A host, and an engine ----------------------------------------------------------------------
@@ -209,31 +211,33 @@ class ForeignEngine(DefineByRun):
         return dtypes.BY_NAME[name]
 
     def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
-        """As any define-by-run engine does; what the library raises is taken for what the case asks it to raise, and
-        what it does to its inputs is noted."""
+        """Run the graph and every step; note changed inputs.
+
+        An exception counts as the kind of error that the case expects."""
         self.new_graph()
         with self.output.capturing():
             try:
                 found = with_expected_errors(problem.case, super().evaluate(problem, recorder))
-            except GradcheckError as error:  # not even the inputs could be made
+            except GradcheckError as error:  # the inputs cannot be made
                 found = Evaluation(self.name, (), as_tensor_error(error), next(iter(problem.inputs), ""))
             return replace(found, changed=self._changed(problem))
 
     def parts(self, application: Application, dtype: np.dtype) -> OpComposition:
-        """What the adapter calls for an op that the library lacks, and which of its own methods the library calls."""
-        heard: list[LibraryCall] = []
-        with self.fresh_session(dtype), self.record_calls(heard):
+        """Return the ops called for a missing op, and the methods it calls."""
+        calls: list[LibraryCall] = []
+        with self.fresh_session(dtype), self.record_calls(calls):
             methods = methods_called(self.library, lambda: OpRun(self, application, ()))
-        if any(call.op is application.op for call in heard):
-            heard = []
-        calls = [_application(call, application.owner) for call in heard if getattr(call.result, "requires_grad", True)]
+        if any(call.op is application.op for call in calls):
+            calls = []
+        tracked = [call for call in calls if getattr(call.result, "requires_grad", True)]
+        called = [_application(call, application.owner) for call in tracked]
         methods.pop("detach", None)
-        code = methods.get(application.op.name) or next(iter(methods.values()), None) if not calls else None
+        code = methods.get(application.op.name) or next(iter(methods.values()), None) if not called else None
         place = Place(code.co_filename, code.co_firstlineno) if code is not None else None
-        return OpComposition(tuple(calls), tuple(name for name in methods if name != application.op.name), place)
+        return OpComposition(tuple(called), tuple(name for name in methods if name != application.op.name), place)
 
     def _changed(self, problem: Problem) -> dict[str, np.ndarray]:
-        """Inputs and constants that are no longer what they were."""
+        """Return inputs and constants with new values."""
         names = {id(array): name for name, array in (*problem.inputs.items(), *problem.constants.items())}
         found = {}
         for array, made in self._leaf_arrays:
@@ -246,7 +250,7 @@ class ForeignEngine(DefineByRun):
 
     @contextmanager
     def fresh_session(self, dtype: np.dtype) -> Iterator[None]:
-        """With a graph of its own; what is printed meanwhile is kept."""
+        """Return a session with a graph of its own and captured output."""
         self.new_graph()
         with self.output.capturing(), self.session(dtype):
             yield
@@ -254,13 +258,13 @@ class ForeignEngine(DefineByRun):
     def jvp(
         self, roots: Sequence[Any], leaves: Sequence[Any], directions: Sequence[np.ndarray]
     ) -> list[np.ndarray | None]:
-        """Raises Unsupported: its gradients are arrays."""
+        """Raise Unsupported: gradients are arrays."""
         raise Unsupported(f"{self.name} has no gradients of gradients")
 
     def pull_back(
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
     ) -> list[Pullback]:
-        """Each op in a backward pass of its own, so that the trouble of one is not another's."""
+        """Run each op in a pass of its own, so that errors stay separate."""
         found = []
         with self.output.capturing(), self.session(dtype):
             for application, incoming in zip(applications, cotangents, strict=True):

@@ -1,61 +1,27 @@
-"""Ways in which a Tensor class may be asked for gradients, and small graphs on which they are tried."""
+"""Hypotheses about the passes of a Tensor class, and probes to test them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcheck.autograd.op import TABLE, Op
+from gradcheck.autograd.op import TABLE
 from gradcheck.engines.tensor_class.api import Api
+from gradcheck.engines.tensor_class.backward_engine import BackwardEngine
 from gradcheck.engines.tensor_class.capabilities import Capabilities, SeedKind
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
-from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
 from gradcheck.errors import GradcheckError
-
-
-class ProbedEngine(Protocol):
-    """An engine of a Tensor class, as far as it is asked here."""
-
-    @property
-    def api(self) -> Api: ...
-
-    def use_flag(self, flag: tuple[str, bool]) -> None: ...
-
-    def forget_forms(self) -> None: ...
-
-    def new_graph(self) -> None: ...
-
-    def use_dtype(self, name: str) -> None: ...
-
-    def leaf(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor: ...
-
-    def apply(self, op: Op, bound: tuple[Any, ...]) -> Any: ...
-
-    def retain(self, tensor: WrappedTensor) -> None: ...
-
-    def mark_endless(self, op: Op) -> AbstractContextManager[None]: ...
-
-    def start_of(self, root: WrappedTensor) -> Any: ...
-
-    def start(self, root: Any, how: Capabilities, incoming: np.ndarray | None, keep: bool | None = None) -> None: ...
-
-    def backward(self, roots: list[WrappedTensor], seeds: list[np.ndarray | None], retain_graph: bool) -> None: ...
-
-    def gradient(self, tensor: WrappedTensor) -> np.ndarray | None: ...
-
-    def raw_gradient(self, tensor: WrappedTensor) -> np.ndarray | None: ...
-
 
 A, B = np.array([[2.0, 3.0], [0.5, 1.25]]), np.array([[1.5, 0.25], [4.0, 0.75]])
 _INCOMING = np.array([[0.5, 2.0], [1.25, -3.0]])
 
 
 class GradientProbe(NamedTuple):
-    """An op of one or two operands, or of one twice, and its rule for the gradients."""
+    """An op of one or two operands, or of one twice, and its gradient rule."""
 
     op: str
     rule: Callable[..., tuple[Any, ...]]
@@ -79,7 +45,7 @@ GRADIENT_PROBES = (
 
 
 def hypotheses(api: Api, base: Capabilities) -> Iterator[Capabilities]:
-    """Ways of giving the incoming gradient, the likeliest first."""
+    """Yield forms of the incoming gradient, the likeliest first."""
     kinds: tuple[SeedKind, ...] = ("array", "tensor")
     if not api.is_scalar:
         for keyword in ("", *api.seed_keywords()) if api.takes_seed() else ():
@@ -95,27 +61,30 @@ def hypotheses(api: Api, base: Capabilities) -> Iterator[Capabilities]:
 
 
 class ProbeResult(NamedTuple):
-    """The gradients of a lesson's operands, and what they should be; whether they are the class's own tensors."""
+    """The gradients of a probe's operands, found and wanted.
+
+    `tensors` is set if they are the class's own tensors."""
 
     found: list[np.ndarray | None]
     wanted: list[np.ndarray]
     tensors: bool
 
 
-def run_probe(engine: ProbedEngine, one: Capabilities, lesson: GradientProbe, way: str = "") -> ProbeResult | None:
-    """What comes of a lesson; None where the class has no such op. With the way "constant", the second operand is made
-    without the flag; with "ones", passes start from arrays without an incoming gradient; with "single", operands are
-    single numbers."""
+def run_probe(engine: BackwardEngine, one: Capabilities, probe: GradientProbe, way: str = "") -> ProbeResult | None:
+    """Return the gradients of a probe; None if the class lacks the op.
+
+    With `way` "constant", the second operand is made without the flag; with "ones", a pass starts from an array
+    without an incoming gradient; with "single", operands are single numbers."""
     engine.new_graph()
-    scalar = (one.seed == "none" or engine.api.is_scalar or way == "single") and lesson.op != "sum" and way != "ones"
-    if (scalar and lesson.op == "matmul") or (lesson.op == "sum" and (engine.api.is_scalar or way == "ones")):
+    scalar = (one.seed == "none" or engine.api.is_scalar or way == "single") and probe.op != "sum" and way != "ones"
+    if (scalar and probe.op == "matmul") or (probe.op == "sum" and (engine.api.is_scalar or way == "ones")):
         return None
     given = [A, B] if not scalar else [np.full(one.total_shape, 2.0), np.full(one.total_shape, 3.0)]
-    given = [array.astype(one.dtype) for array in given[: lesson.operands]]
+    given = [array.astype(one.dtype) for array in given[: probe.operands]]
     tensors = [engine.leaf(array, way != "constant" or not index) for index, array in enumerate(given)]
     try:
-        op = TABLE[lesson.op]
-        root = engine.apply(op, op.bind(tuple(tensors) * lesson.uses, {}))
+        op = TABLE[probe.op]
+        root = engine.apply(op, op.bind(tuple(tensors) * probe.uses, {}))
     except GradcheckError as error:
         if error.kind == "unsupported":
             return None
@@ -126,7 +95,7 @@ def run_probe(engine: ProbedEngine, one: Capabilities, lesson: GradientProbe, wa
     if way == "constant":
         tensors = tensors[:1]
     kept = engine.api.gradient(engine.start_of(tensors[0]))
-    wanted = list(lesson.rule(incoming, *given))[: len(tensors)]
+    wanted = list(probe.rule(incoming, *given))[: len(tensors)]
     return ProbeResult([engine.gradient(tensor) for tensor in tensors], wanted, engine.api.is_tensor(kept))
 
 
@@ -134,10 +103,10 @@ def incoming_of(shape: tuple[int, ...]) -> np.ndarray:
     return _INCOMING if shape == _INCOMING.shape else np.full(shape, 0.5)
 
 
-def factor_of(taught: ProbeResult) -> float:
-    """By which all gradients are off; infinity where there is no such factor."""
+def factor_of(result: ProbeResult) -> float:
+    """Return the factor by which all gradients are wrong; infinity if none."""
     factors = set()
-    for got, want in zip(taught.found, taught.wanted, strict=True):
+    for got, want in zip(result.found, result.wanted, strict=True):
         if got is None or got.shape != want.shape:
             return float("inf")
         ratio = np.asarray(got, np.float64) / want
@@ -145,20 +114,20 @@ def factor_of(taught: ProbeResult) -> float:
     return factors.pop() if len(factors) == 1 else float("inf")
 
 
-def is_right(engine: ProbedEngine, one: Capabilities, lesson: GradientProbe, way: str = "") -> bool:
+def is_right(engine: BackwardEngine, one: Capabilities, probe: GradientProbe, way: str = "") -> bool:
     try:
-        taught = run_probe(engine, one, lesson, way)
+        result = run_probe(engine, one, probe, way)
     except (GradcheckError, *USER_EXCEPTIONS):
         return False
-    return taught is not None and factor_of(taught) == 1
+    return result is not None and factor_of(result) == 1
 
 
-def writes_into_operands(engine: ProbedEngine) -> bool:
-    """Whether the result of an op is one of its operands, with other values: nothing is left to compare with."""
-    for lesson in (lesson for lesson in GRADIENT_PROBES if lesson.operands == 2):
+def writes_into_operands(engine: BackwardEngine) -> bool:
+    """Return whether an op overwrites an operand with its result."""
+    for probe in (probe for probe in GRADIENT_PROBES if probe.operands == 2):
         try:
             given = [engine.leaf(array, True) for array in (A, B)]
-            op = TABLE[lesson.op]
+            op = TABLE[probe.op]
             root = engine.apply(op, op.bind(tuple(given), {}))
         except (GradcheckError, *USER_EXCEPTIONS):
             continue
@@ -166,8 +135,8 @@ def writes_into_operands(engine: ProbedEngine) -> bool:
     return False
 
 
-def sums_are_integers(engine: ProbedEngine, one: Capabilities) -> bool:
-    """Whether sums are whole numbers."""
+def sums_are_integers(engine: BackwardEngine, one: Capabilities) -> bool:
+    """Return whether sums are rounded to integers."""
     with suppress(GradcheckError, *USER_EXCEPTIONS):
         given = [engine.leaf(np.full(one.total_shape, number, one.dtype), True) for number in (1.3, 2.1)]
         op = TABLE["add"]
@@ -176,9 +145,10 @@ def sums_are_integers(engine: ProbedEngine, one: Capabilities) -> bool:
     return False
 
 
-def has_right_complex_gradients(engine: ProbedEngine) -> bool:
-    """Whether the factors of a product of complex numbers get its gradient times the other's conjugate; True where
-    there are no products."""
+def has_right_complex_gradients(engine: BackwardEngine) -> bool:
+    """Return whether gradients of a complex product are torch's.
+
+    Each factor gets the gradient times the other's conjugate. It is True if the class has no products."""
     given, incoming = [A + 1j * B, B - 2j * A], _INCOMING * (1 - 0.5j)
     op = TABLE["mul"]
     try:
@@ -191,11 +161,12 @@ def has_right_complex_gradients(engine: ProbedEngine) -> bool:
     return all(got is not None and np.allclose(got, want) for got, want in zip(found, wanted, strict=True))
 
 
-def merges_equal_nodes(engine: ProbedEngine) -> bool:
-    """Whether two tensors that the same op makes of the same operands hold one node of the class's, which no other
-    tensor holds: then neither has a gradient of its own."""
-    for lesson in (lesson for lesson in GRADIENT_PROBES if lesson.operands == 2):
-        op = TABLE[lesson.op]
+def merges_equal_nodes(engine: BackwardEngine) -> bool:
+    """Return whether two equal expressions share one node of the class's.
+
+    No other tensor holds it; then neither has a gradient of its own."""
+    for probe in (probe for probe in GRADIENT_PROBES if probe.operands == 2):
+        op = TABLE[probe.op]
         try:
             a, b = (engine.leaf(array, True) for array in (A, B))
             made = [engine.apply(op, op.bind(pair, {})) for pair in ((a, b), (a, b), (a, a))]
@@ -209,7 +180,7 @@ def merges_equal_nodes(engine: ProbedEngine) -> bool:
 
 
 def _foreign_attributes(tensor: Any) -> dict[str, Any]:
-    """What a tensor has, by the attribute's name, of classes that are neither Python's nor NumPy's."""
+    """Return a tensor's attributes of classes from other libraries."""
     slots = (name for kind in type(tensor).__mro__ for name in getattr(kind, "__slots__", ()))
     found = {name: getattr(tensor, name, None) for name in (*getattr(tensor, "__dict__", ()), *slots)}
     return {name: one for name, one in found.items() if type(one).__module__ not in ("builtins", "numpy", "weakref")}

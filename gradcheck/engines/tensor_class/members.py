@@ -1,4 +1,4 @@
-"""What a tensor has under one of several names."""
+"""Attributes and methods of a tensor under several names."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _MISSING = object()
 
 
 def method_of(tensor: Any, names: tuple[str, ...]) -> Callable[..., Any] | None:
-    """The first method of these names; None where there is none."""
+    """Return the first method of these names, if any."""
     methods = (getattr(tensor, name, None) for name in names)
     return next((method for method in methods if callable(method)), None)
 
 
 def vars_of(thing: Any) -> list[str]:
-    """The names of what an object itself has."""
+    """Return the names of an object's own attributes."""
     slots = (name for kind in type(thing).__mro__ for name in getattr(kind, "__slots__", ()))
     return [*getattr(thing, "__dict__", ()), *(name for name in slots if hasattr(thing, name))]
 
 
 def candidates(tensor: Any, names: tuple[str, ...], methods: tuple[str, ...]) -> Iterator[Any]:
-    """What these attributes and methods give, where the tensor has them."""
+    """Yield the values of these attributes and methods, if there are any."""
     for name in names:
         found = getattr(tensor, name, _MISSING)
         if found is not _MISSING:
@@ -40,11 +40,11 @@ def candidates(tensor: Any, names: tuple[str, ...], methods: tuple[str, ...]) ->
 
 @dataclass(frozen=True, slots=True)
 class FreshTensor:
-    """The values of a tensor that is made afresh wherever it is needed."""
+    """The values of a tensor to be made anew at each use."""
 
     array: np.ndarray
 
 
 def copied(gradient: Any) -> Any:
-    """A copy of what is no tensor of the class's, if it is an array: NumPy's, torch's or another's."""
+    """Return a copy of an array of any library; other values unchanged."""
     return deepcopy(gradient) if hasattr(gradient, "__array__") or is_storage(gradient) else gradient

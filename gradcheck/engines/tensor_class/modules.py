@@ -1,4 +1,4 @@
-"""Where functions on somebody's tensors may be: modules around the one that has the class."""
+"""Modules around a Tensor class that may have functions on its tensors."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from gradcheck.engines.user_modules import module_of_name
 
 
 def modules_of(homes: Sequence[str], submodules: Sequence[str], neighbours: Sequence[str]) -> list[ModuleType]:
-    """The modules of these names; the package and the module of each; and what they have by usual names, which is
-    imported where it can be."""
+    """Return each named module, its package, and their submodules.
+
+    Submodules of usual names are imported if possible."""
     names: dict[str, None] = {}
     for home in homes:
         for base in dict.fromkeys((home.partition(".")[0], home, home.rpartition(".")[0])):
@@ -28,13 +29,13 @@ def modules_of(homes: Sequence[str], submodules: Sequence[str], neighbours: Sequ
 
 
 def overrides_numpy(kind: type) -> bool:
-    """Whether a class is asked what NumPy's functions of its tensors come to; of one that is an array NumPy knows."""
+    """Return whether a class overrides NumPy's functions."""
     protocol = ("__array_ufunc__", "__array_function__")
     return any(getattr(kind, name, None) not in (None, getattr(np.ndarray, name)) for name in protocol)
 
 
 def _neighbours(home: ModuleType | None, names: Sequence[str]) -> Iterator[ModuleType]:
-    """Files by usual names beside that of a module that is in no package, imported where they can be."""
+    """Yield files of usual names beside a module without a package."""
     file = getattr(home, "__file__", None)
     if home is None or file is None or "." in home.__name__ or (Path(file).parent / "__init__.py").is_file():
         return
@@ -43,14 +44,14 @@ def _neighbours(home: ModuleType | None, names: Sequence[str]) -> Iterator[Modul
         if path.is_file() and str(path) != file:
             try:
                 module = module_of_name(name, path.parent)
-            except USER_EXCEPTIONS:  # what cannot be imported is not there
+            except USER_EXCEPTIONS:
                 continue
             if getattr(module, "__file__", None) == str(path):
                 yield module
 
 
 def _module(name: str) -> ModuleType | None:
-    """The module of this name; None where it is none that its package has."""
+    """Return the module of this name, imported if its package has it."""
     if name in sys.modules:
         return sys.modules[name]
     parent, _, short = name.rpartition(".")
@@ -59,5 +60,5 @@ def _module(name: str) -> ModuleType | None:
         return None
     try:
         return import_module(name)
-    except USER_EXCEPTIONS:  # what cannot be imported is not there
+    except USER_EXCEPTIONS:
         return None

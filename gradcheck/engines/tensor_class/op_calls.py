@@ -1,4 +1,4 @@
-"""Ops on the tensors of somebody's library: by its own names for them, by what they are made of, or by NumPy."""
+"""Ops on the tensors of a library: by its own names, by others, by NumPy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gradcheck.engines.tensor_class.user_code_guard import EngineError, is_delib
 from gradcheck.engines.tensor_class.wrapped_tensor import LibraryCall, WrappedTensor, compute, plain, tensors_in
 from gradcheck.errors import GradcheckError, Unsupported
 
-#: Ops whose result has another dtype, and no more.
+#: Ops that only change the dtype.
 _CHANGES_DTYPE = frozenset({"to", "float", "double", "half", "bfloat16", "cfloat", "cdouble", "type", "type_as"})
 
 
@@ -38,7 +38,7 @@ class OpCalls:
         self.lookup = OpLookup(self.engine, self.lookup.endless)
 
     def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
-        """An op on all its arguments in order. Raises Unsupported where the library cannot express it."""
+        """Apply an op to all its arguments. Raises Unsupported."""
         if op.name == "detach":
             return self.detach(bound[0])
         if all(tensor.tensor is None for tensor in tensors_in(bound)) or not (op.composite or any(op.rules)):
@@ -51,7 +51,7 @@ class OpCalls:
             return self._decomposed(op, bound, lacking)
 
     def apply_natively(self, op: Op, bound: tuple[Any, ...]) -> WrappedTensor:
-        """As the library itself does it. Raises NoForm where it has no such op."""
+        """Apply the library's own op. Raises NoForm if it has none."""
         engine, form = self.engine, self.lookup.form(op, bound)
         with translate_errors(f"its {form.label}"):
             shape = np.shape(compute(op, bound)) if op.name in SHAPED else ()
@@ -64,7 +64,7 @@ class OpCalls:
             raise Unsupported(f"its {op.name} returned no tensor but a {type(result).__name__}", lacks=op.name)
         given = list(tensors_in(bound))
         if values.size == 1 and values.ndim and np.shape(compute(op, bound)) == ():
-            values = values.reshape(())  # a total of one dimension
+            values = values.reshape(())  # a total with a dimension
         requires_grad = any(tensor.requires_grad for tensor in given) and dtypes.is_differentiable(values.dtype)
         made = engine.wrap(result, values, requires_grad)
         made.unread = any(result is tensor.tensor for tensor in given)
@@ -72,7 +72,7 @@ class OpCalls:
         return made
 
     def _call_form(self, op: Op, form: CallForm, bound: tuple[Any, ...], given: tuple[list[Any], Shape]) -> Any:
-        """What the library returns. What its author refuses, where it makes sense, is a lack and no failure."""
+        """Return the library's result; a deliberate exception is Unsupported."""
         try:
             with allow_undefined_numbers(op, bound), translate_errors(f"its {form.label}"):
                 return form.call(self.engine.library, *given)
@@ -80,11 +80,11 @@ class OpCalls:
             if error.__cause__ is None or not is_deliberate(error.__cause__):
                 self.engine.note_call(LibraryCall(None, op, form, bound, given[1]))
                 raise
-            compute(op, bound)  # raises what the case may ask for
+            compute(op, bound)  # raises an error that the case may expect
             raise Unsupported(error.message, lacks=op.name) from error
 
     def detach(self, tensor: WrappedTensor) -> WrappedTensor:
-        """By the library's own detach, or as a new tensor of the same values."""
+        """Return the library's detached tensor, or a new one of the same values."""
         if tensor.tensor is None:
             return self.engine.constant(tensor.array)
         detach = method_of(tensor.tensor, dialects.DETACH_METHODS)
@@ -95,7 +95,7 @@ class OpCalls:
             return self.engine.wrap(result, self.engine.values(result), False)
 
     def _decomposed(self, op: Op, bound: tuple[Any, ...], lacking: NoForm) -> Any:
-        """By the op's definition in others, where it has one."""
+        """Apply an op by its definition in others, if it has one."""
         if op in self._decomposing:
             raise lacking
         lifted = self._without_numbers(op, bound)
@@ -108,7 +108,7 @@ class OpCalls:
         try:
             result = decomposition(*bound)
         except Unsupported as inner:
-            known = lookup(inner.lacks)  # an op that torch has not says nothing to others
+            known = lookup(inner.lacks)  # an op without a counterpart in torch is internal
             raise (inner if op.composite and (known is None or known.torch) else lacking) from inner
         except GradcheckError:
             raise
@@ -121,7 +121,9 @@ class OpCalls:
         return convert(result, np.ndarray, self.engine.constant)
 
     def _without_numbers(self, op: Op, bound: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """A number beside a tensor, or an array that only NumPy knows, as a tensor: for libraries that know none."""
+        """Return arguments with plain numbers as tensors, if there are any.
+
+        Some libraries take only tensors."""
         count = len(op.rules)
         if not op.elementwise or not any(self._is_plain(value) for value in bound[:count]):
             return None
@@ -143,7 +145,7 @@ class OpCalls:
         return like.shape if type(value) in (int, float) else np.shape(plain(value))
 
     def _by_numpy(self, op: Op, bound: tuple[Any, ...]) -> Any:
-        """What has no gradient (comparisons, creators, indices) is not the library's to compute."""
+        """Compute an op without gradients: comparisons, creators, indices."""
         with np.errstate(all="ignore"):
             result = compute(op, bound)
         if isinstance(result, (tuple, list)):
@@ -163,7 +165,7 @@ class OpCalls:
 
 @contextmanager
 def allow_undefined_numbers(op: Op, bound: Sequence[Any]) -> Iterator[None]:
-    """Raise Unsupported where Python's own numbers raise, and arrays have infinity or no number: at 1 / 0."""
+    """Raise Unsupported if Python raises for inf or NaN, as 1 / 0 does."""
     try:
         yield
     except EngineError as error:
@@ -178,7 +180,7 @@ def allow_undefined_numbers(op: Op, bound: Sequence[Any]) -> Iterator[None]:
 
 # Ops that a library lacks ---------------------------------------------------------------------------
 #
-# Written in ones that it may have, by identities of arithmetic alone: what is tested must stay what the case says.
+# They are written in other ops by arithmetic identities alone, so that the case's own ops are tested.
 
 
 def _div(input: Any, other: Any, rounding_mode: Any) -> Any:
@@ -196,7 +198,7 @@ def _mean(input: Any, dim: Any, keepdim: Any, dtype: Any) -> Any:
 
 
 def _expand(input: Any, size: Any) -> Any:
-    """Broadcasting, by a product with ones."""
+    """Broadcast by a product with ones."""
     lead = len(size) - input.ndim
     target = [input.shape[i - lead] if s == -1 else s for i, s in enumerate(size)]
     return input * np.ones(target, input.dtype)
@@ -214,7 +216,7 @@ def _unsqueeze(input: Any, dim: int) -> Any:
     return TABLE["reshape"](input, shape)
 
 
-#: By name, an op as a function of all its arguments; NotImplemented where these are not covered.
+#: An op as a function of all its arguments, by name; NotImplemented for arguments that it does not cover.
 DECOMPOSITIONS: dict[str, Callable[..., Any]] = {
     "add": lambda input, other, alpha: NotImplemented if alpha == 1 else input + other * alpha,
     "sub": lambda input, other, alpha: input + other * -alpha,

@@ -1,4 +1,4 @@
-"""Which of an op's forms a library understands: tried on tensors of their own, so that no graph is disturbed."""
+"""Lookup of an op's form in a library, by trials on separate tensors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, erro
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor, compute, plain, tensors_in
 from gradcheck.errors import GradcheckError, Unsupported, exception_text
 
-#: By which a library says that a call is not for it. (Of an absent name nothing needs to be said.)
+#: Exceptions and words by which a library rejects a call.
 _REFUSAL_ERRORS = (TypeError, AttributeError, NotImplementedError, AssertionError)
 _REFUSAL_WORDS = re.compile(
     r"not (yet |currently )?(support|implement|allow|differentiable)|unsupport|only support|non-constant"
@@ -29,40 +29,38 @@ _REFUSAL_WORDS = re.compile(
 
 
 class NoForm(Unsupported):
-    """A library has no way of calling an op with such arguments."""
+    """A library has no form for an op with such arguments."""
 
 
 @dataclass(slots=True)
 class FormTrial:
-    """How one form fared on tensors of its own."""
+    """The result of one form on separate tensors."""
 
     form: CallForm
-    fits: bool = False  # a tensor of the right shape came out
-    right: bool = False  # with the right values
-    other_meaning: str = (
-        ""  # what it is instead: the sum over one dimension, for that over all; NumPy's dot, for a matmul
-    )
+    fits: bool = False  # the result has the right shape
+    right: bool = False  # and the right values
+    other_meaning: str = ""  # another op of that name, such as NumPy's dot for a matmul
     error: BaseException | None = None
-    ran: bool = False  # something was returned; an error was raised later
+    ran: bool = False  # the call returned; any error came later
 
 
 class OpLookup:
-    """Finds a library's form for each op and kind of arguments, and remembers it."""
+    """Finds and caches a library's form for each op and kind of arguments."""
 
     def __init__(self, engine: ForeignEngine, endless: dict[Op, str] | None = None) -> None:
-        """`endless` ops had not returned when somebody's time was up, and are not tried again; a text says so."""
+        """`endless` are ops that did not return before a timeout, with a message."""
         self._engine = engine
-        self._known: dict[Any, CallForm | str] = {}  # a text says why there is none
+        self._known: dict[Any, CallForm | str] = {}  # a text is the reason for no form
         self.endless: dict[Op, str] = {} if endless is None else endless
-        self._classes: dict[str, list[str]] | None = None  # that may be ops; looked for once
+        self._classes: dict[str, list[str]] | None = None  # classes that may be ops
 
     @property
     def known(self) -> int:
-        """How many forms have been looked for so far."""
+        """The number of cached forms."""
         return len(self._known)
 
     def form(self, op: Op, bound: Sequence[Any]) -> CallForm:
-        """How the op is called with arguments of these kinds. Raises NoForm where the library has no such thing."""
+        """Return the op's form for arguments of these kinds. Raises NoForm."""
         key = (op, *[_kind(value) for value in bound], *settings_of(op, bound))
         found = self.endless.get(op, self._known.get(key))
         if found is None:
@@ -74,7 +72,7 @@ class OpLookup:
 
     @contextmanager
     def mark_endless(self, op: Op) -> Iterator[None]:
-        """Where what is tried of an op meanwhile is interrupted, note that it is endless."""
+        """Mark an op as endless if it is interrupted in the block."""
         try:
             yield
         except (GradcheckError, MemoryError, *USER_EXCEPTIONS):
@@ -100,7 +98,7 @@ class OpLookup:
         return _best(op, trials)
 
     def _forms(self, op: Op, bound: Sequence[Any], ndim: int) -> Iterator[CallForm]:
-        """All of them; where there are masks or indices, then with these as the library's own tensors."""
+        """Yield all forms; masks and indices also as the library's tensors."""
         library = self._engine.library
         yield from forms(op, bound, ndim, library)
         if self._classes is None:
@@ -110,7 +108,7 @@ class OpLookup:
             yield from (replace(form, lifted=True) for form in forms(op, bound, ndim, library))
 
     def _try(self, op: Op, form: CallForm, values: Sequence[Any], expected: np.ndarray | None) -> FormTrial | None:
-        """None where the library has nothing of that name."""
+        """Return the result of a trial; None without such a name."""
         engine, trial = self._engine, FormTrial(form)
         shape = () if expected is None else expected.shape
         try:
@@ -123,7 +121,7 @@ class OpLookup:
             )
             array = engine.read(result)
             if form.kind == "function" and any(result is one for one in given):
-                trial.error = TypeError("it gives its operand back")  # a helper of the class's own, of an op's name
+                trial.error = TypeError("it gives its operand back")  # a helper with the name of an op
         except MissingName:
             return None
         except (GradcheckError, MemoryError):
@@ -145,15 +143,17 @@ class OpLookup:
         return trial
 
     def _is_trusted(self, trial: FormTrial) -> bool:
-        """Whether what came of an exact form is the library's answer to this very question. A function that raises may
-        have been made for others."""
+        """Return whether an exact form's result is the library's own for this op.
+
+        A function that raises may have another purpose."""
         if trial.error is not None and trial.form.kind == "function":
             return False
-        return not trial.other_meaning and not self._refused(trial.error)
+        return not trial.other_meaning and not self._rejected(trial.error)
 
-    def _refused(self, error: BaseException | None) -> bool:
-        """Whether an exception says that a call is not for the library, and not that something went wrong: that its own
-        code asks its own tensor for what that has not."""
+    def _rejected(self, error: BaseException | None) -> bool:
+        """Return whether an exception rejects a call, rather than shows a mistake.
+
+        A tensor without an attribute that the library's own code needs is a mistake."""
         if isinstance(error, AttributeError) and self._engine.is_tensor(error.obj):
             return False
         return isinstance(error, _REFUSAL_ERRORS) or (
@@ -162,7 +162,7 @@ class OpLookup:
 
 
 def _best(op: Op, trials: list[FormTrial]) -> CallForm | str:
-    """Where no form was right: the first of the right shape, unless conventions differ; else why there is none."""
+    """Return the first form of the right shape, or the reason for none."""
     fitting = [trial.form for trial in trials if trial.fits]
     other = next((trial.other_meaning for trial in trials if trial.other_meaning), "")
     if other:
@@ -177,7 +177,7 @@ def _best(op: Op, trials: list[FormTrial]) -> CallForm | str:
 
 
 def _kind(value: Any) -> Any:
-    """What a form may depend on: the kind of an argument, and a setting's own value."""
+    """Return the properties of an argument that a form may depend on."""
     if type(value) is WrappedTensor:
         return ("tensor", value.ndim, value.dtype.char, value.tensor is None, min(value.array.size, 1))
     if isinstance(value, (list, tuple)):
@@ -185,12 +185,14 @@ def _kind(value: Any) -> Any:
     return repr(value) if isinstance(value, (bool, str, int, type(None), slice)) else type(value).__name__
 
 
-# What to try it on ----------------------------------------------------------------------------------
+# Trial arguments ------------------------------------------------------------------------------------
 
 
 def _trial_arguments(op: Op, bound: Sequence[Any]) -> tuple[list[Any], Any]:
-    """Arguments with other values, and what the op makes of them: an array, or several; the given ones where others
-    make no sense, and None where even these do not. Conventions differ in what becomes of numbers below 0."""
+    """Return arguments with other values, and the op's result for them.
+
+    The given ones are used if others are out of domain; the result is None if even these are. Conventions differ for
+    negative numbers."""
     generator = np.random.default_rng(0)
     given = [plain(value) for value in bound]
     lowest = (-0.9, 0.2) if op.name in AMBIGUOUS else (0.2,)
@@ -219,13 +221,13 @@ def _other_array(array: np.ndarray, generator: np.random.Generator, lowest: floa
 
 
 def _names_dim_of_number(op: Op, values: Sequence[Any]) -> bool:
-    """Whether a dimension of a single number is named, which has none but where torch says so."""
+    """Return whether a dimension of a single number is named, as torch allows."""
     dims = [value for one, value in zip(op.parameters, values, strict=True) if one.name in ("dim", "dims")]
     return np.shape(values[0]) == () and any(dim is not None for dim in dims)
 
 
 def _other_meaning(op: Op, values: Sequence[Any], array: np.ndarray) -> str:
-    """What another shape than the op's comes of, where others mean that by the same name; empty where it is none."""
+    """Return another meaning of the op's name with this result, or ""."""
     if _is_over_one_dimension(op, values, array):
         return "over one dimension where none is named"
     if op.name == "matmul" and max(map(np.ndim, values)) > 2:
@@ -237,7 +239,7 @@ def _other_meaning(op: Op, values: Sequence[Any], array: np.ndarray) -> str:
 
 
 def _is_over_one_dimension(op: Op, values: Sequence[Any], array: np.ndarray) -> bool:
-    """Whether a reduction that is asked of all dimensions has been taken over one."""
+    """Return whether a reduction over all dimensions was taken over one."""
     if array.size == 1 or "dim" not in [one.name for one in op.parameters] or not isinstance(values[0], np.ndarray):
         return False
     for dim in range(values[0].ndim):
@@ -255,7 +257,7 @@ def _is_same(array: np.ndarray, expected: np.ndarray) -> bool:
 
 
 def _close(array: np.ndarray, expected: np.ndarray, strictly: bool = False) -> bool:
-    """Whether it is the same op; `strictly` where another of its name comes close, as one gelu to another."""
+    """Return whether values are equal; `strictly` for similar variants."""
     least = min(array.dtype.itemsize, expected.dtype.itemsize)
     tolerance = 1e-9 if least >= 8 else (1e-6 if strictly else 1e-4) if least == 4 else 1e-2
     return bool(np.allclose(np.asarray(array, np.complex128), np.asarray(expected, np.complex128), tolerance, 1e-12))

@@ -1,6 +1,7 @@
-"""Ops that are classes: `Add.apply(a, b)`, `Add()(a, b)`, `Add()([a, b])`, or a node `Add(a, b)` that is a tensor.
+"""Ops that are classes: `Add.apply(a, b)`, `Add()(a, b)`, `Add()([a, b])`.
 
-They are looked for where nothing else has an op's name, and believed only if what comes out is right.
+A node `Add(a, b)` may be a tensor itself. They are tried if nothing else has the op's name, and used only if the
+result is right.
 """
 
 from __future__ import annotations
@@ -21,16 +22,18 @@ from gradcheck.engines.tensor_class.call_forms import (
 )
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
 
-#: How such a class is used, the likeliest first.
+#: The usages of such a class, the likeliest first.
 _USAGES = ("apply", "call", "list", "forward", "make")
-#: What is said of such a class besides the op's name.
+#: Affixes of an op's name in the name of such a class.
 _CLASS_NAME_AFFIXES = re.compile(
     r"^(tensor|op|scalar|matrix|element_?wise|ew)|(op|operation|function|fn|func|node|layer|gate)$"
 )
 
 
 def classes_in(library: Library) -> dict[str, list[str]]:
-    """The classes in a library's modules, by their names in small letters; with and without what surrounds an op's."""
+    """Return the classes in a library's modules by lower-case names.
+
+    Names are with and without affixes."""
     found: dict[str, list[str]] = {}
     for module in library.modules:
         for name, value in list(vars(module).items()):
@@ -43,20 +46,20 @@ def classes_in(library: Library) -> dict[str, list[str]]:
 
 
 def object_forms(op: Op, bound: Arguments, classes: dict[str, list[str]]) -> Iterator[CallForm]:
-    """Every way of using such a class for an op with these arguments; none for what is asked for by shapes."""
+    """Yield every form of such a class for an op, except ops in `SHAPED`."""
     if op.name in SHAPED or op.name in ("where", "getitem") or op.sequence is not None:
         return
     tensors = [i for i, value in enumerate(bound) if type(value) is WrappedTensor]
     others = {*settings_of(op, bound), *(i for i, value in enumerate(bound) if type(value) in (int, float))}
-    making = tuple(FormArgument(i) for i in sorted(others - set(tensors)) if _must_be_given(op, bound, i))
+    constructed = tuple(FormArgument(i) for i in sorted(others - set(tensors)) if _must_be_given(op, bound, i))
     given = tuple(FormArgument(i) for i in tensors)
     for name in dict.fromkeys(n for word in names_of(op) for n in classes.get(word.replace("_", ""), ())):
-        for manner in _USAGES:
-            yield CallForm("object", name, given, constructor_arguments=making, usage=manner)
+        for usage in _USAGES:
+            yield CallForm("object", name, given, constructor_arguments=constructed, usage=usage)
 
 
 def _must_be_given(op: Op, bound: Arguments, index: int) -> bool:
-    """Whether an argument has to be given: an operand, or a setting that is not its default."""
+    """Return whether an argument is an operand, or not its default."""
     parameter = op.parameters[index]
     value: Any = bound[index]
     return parameter.required or not (type(value) is type(parameter.default) and value == parameter.default)

@@ -1,7 +1,7 @@
-"""Elementwise ops of engines that broadcast nothing, alone: asked with operands that are as large as the result.
+"""Elementwise ops alone, for engines that do not broadcast.
 
-In a graph, a number that is broadcast is used many times, and what arrives is added up by the engine's pass. Of an op
-alone, which is asked for its rule and no pass, every number is used once, and gradients are summed here.
+In a graph, a broadcast number is used many times, and the engine's pass sums its gradients. An op alone is checked
+without that: operands are as large as the result, and gradients are summed here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gradcheck.engines.recording import arrays, convert
 
 
 def broadcast_operands(application: Application) -> Application:
-    """An elementwise op with operands that are all of its result's shape; another as it is."""
+    """Return an elementwise op with operands of its result's shape."""
     output = application.outputs[0] if application.outputs else None
     if not application.op.elementwise or output is None or application.shared:
         return application
@@ -29,7 +29,7 @@ def broadcast_operands(application: Application) -> Application:
 
 
 def sum_to_operands(found: Pullback, application: Application) -> Pullback:
-    """Gradients of the stretched op, summed to the shapes of the op's own operands."""
+    """Return the gradients summed to the op's own operands."""
     pairs = zip(arrays(application.args, application.kwargs), application.tracked or repeat(True), strict=False)
     shapes = [array.shape for array, tracked in pairs if tracked and dtypes.is_differentiable(array.dtype)]
     to = TABLE["sum_to_size"].forward

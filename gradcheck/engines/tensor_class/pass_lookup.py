@@ -1,4 +1,4 @@
-"""What may run a backward pass of a Tensor class, besides the usual method: found by what it is called."""
+"""Functions, by name, that may run a backward pass of a Tensor class."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from gradcheck.engines.tensor_class.members import vars_of
 from gradcheck.engines.tensor_class.pass_runners import ForeignTape, LeafMode, PassRunner, pass_by_attribute
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 
-#: Words of a name: `calcGradients`, `run_backward_pass`.
+#: The words of a name: `calcGradients`, `run_backward_pass`.
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name, in small letters; of what is `backwards` and of `gradients` without the last one."""
+    """Return the words of a name in small letters and the singular."""
     words = [word.lower() for word in _WORDS.findall(name)]
     return [word[:-1] if word.endswith("s") and not word.endswith("ss") else word for word in words]
 
 
 def may_be_a_pass(name: str) -> bool:
-    """Whether something that is called so may run a pass: `calc_gradients`, but neither `zero_grad` nor `relu_grad`."""
+    """Return whether a name suggests a pass, as `calc_gradients` does.
+
+    `zero_grad` and `relu_grad` do not."""
     words = words_of(name)
     own = [word for word in words if word in dialects.PASS_WORDS]
     others = [word for word in words if word not in dialects.PASS_WORDS]
@@ -34,37 +36,41 @@ def may_be_a_pass(name: str) -> bool:
 
 
 def passes_of(kind: type, made: Any, gradient_name: str, homes: Sequence[ModuleType]) -> Iterator[PassRunner]:
-    """Every way that a class, of which one tensor has been `made`, may have, the likeliest first."""
+    """Yield every possible pass runner, the likeliest first.
+
+    `made` is a tensor of the class `kind`."""
     functions = list(_functions(homes))
     methods = [getattr(kind, name) for name in _methods(kind)]
-    ways = [way for manner in ("alone", "listed", "each") for way in _passes_with_mode(manner, (*functions, *methods))]
+    ways = [
+        way for leaf_mode in ("alone", "listed", "each") for way in _passes_with_mode(leaf_mode, (*functions, *methods))
+    ]
     yield from ways
     for tape in _tapes(homes, kind):
         yield from tape
     yield from _trainer_passes(homes, made)
     if gradient_name and _computes(kind, gradient_name):
         yield from (pass_by_attribute(name) for name in _empty_attributes(made) if name != gradient_name)
-    for way in ways:  # of the leaf, by the root
+    for way in ways:  # as a function of the leaf and the root
         if way.leaf_mode == "each":
             yield PassRunner(_with_swapped_arguments(way.function), "each")
 
 
-def _passes_with_mode(manner: LeafMode, functions: Sequence[Callable[..., Any]]) -> Iterator[PassRunner]:
+def _passes_with_mode(leaf_mode: LeafMode, functions: Sequence[Callable[..., Any]]) -> Iterator[PassRunner]:
     for function in functions:
         least, most = _arity(function)
-        if least <= (2 if manner == "alone" else 3) and most >= (1 if manner == "alone" else 2):
-            yield PassRunner(function, manner)
+        if least <= (2 if leaf_mode == "alone" else 3) and most >= (1 if leaf_mode == "alone" else 2):
+            yield PassRunner(function, leaf_mode)
 
 
 def _with_swapped_arguments(function: Callable[..., Any]) -> Callable[..., Any]:
-    def turned(root: Any, leaf: Any) -> Any:
+    def swapped(root: Any, leaf: Any) -> Any:
         return function(leaf, root)
 
-    return turned
+    return swapped
 
 
 def _arity(function: Callable[..., Any]) -> tuple[int, int]:
-    """How many arguments have to be given by position, and how many can be; none at all where that is not known."""
+    """Return the least and the greatest number of positional arguments."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -77,7 +83,7 @@ def _arity(function: Callable[..., Any]) -> tuple[int, int]:
 
 
 def _functions(homes: Sequence[ModuleType]) -> Iterator[Callable[..., Any]]:
-    """Functions of these modules, those of the tables first."""
+    """Yield functions of these modules, those in the tables first."""
     seen: set[int] = set()
     for home in homes:
         known = [name for name in dialects.PASSES if name in vars(home)]
@@ -109,32 +115,35 @@ def _tapes(homes: Sequence[ModuleType], tensors: type) -> Iterator[Iterator[Pass
 
 
 def _trainer_passes(homes: Sequence[ModuleType], made: Any) -> Iterator[PassRunner]:
-    """By what is made of parameters, as optimizers are: of a list of them, or a dictionary by their names. A parameter
-    may have to be of another class, which is made of a tensor."""
+    """Yield passes of objects that are made of parameters, as optimizers are.
+
+    They take a list, or a dictionary by name. A parameter may be of another class, which is made of a tensor."""
     kinds = dict.fromkeys(value for home in homes for value in list(vars(home).values()) if isinstance(value, type))
     trainers = [kind for kind in kinds if not set(words_of(kind.__name__)).isdisjoint(dialects.TRAINERS)]
     parameters = [made]
     for kind in kinds if trainers else ():
         if issubclass(kind, type(made)) and kind is not type(made):
-            with suppress(*USER_EXCEPTIONS):  # it is made of something else
+            with suppress(*USER_EXCEPTIONS):  # it takes other arguments
                 parameters.append(kind(made))
     for trainer in trainers:
         names = [name for name in dialects.BACKWARDS if callable(getattr(trainer, name, None))]
         for given in ([one] if listed else {"parameter": one} for one in parameters for listed in (True, False)):
-            with suppress(*USER_EXCEPTIONS):  # it wants something else
+            with suppress(*USER_EXCEPTIONS):  # it takes other arguments
                 mine = trainer(given)
                 yield from (PassRunner(getattr(mine, name)) for name in names)
                 break
 
 
 def _computes(kind: type, name: str) -> bool:
-    """Whether an attribute is a method or a property."""
+    """Return whether an attribute is a method or a property."""
     found = inspect.getattr_static(kind, name, None)
     return callable(found) or isinstance(found, property)
 
 
 def _empty_attributes(made: Any) -> list[str]:
-    """Attributes of a new tensor that are nothing, or 0, those first that are called after a gradient."""
+    """Return a new tensor's attributes that are None or 0.
+
+    Those named like a gradient come first."""
     found = []
     for name in vars_of(made):
         value = getattr(made, name, "")

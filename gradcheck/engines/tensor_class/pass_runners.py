@@ -1,6 +1,6 @@
-"""How a backward pass is run where no method of the tensor does it: by functions, tapes, or leaves that ask.
+"""Backward passes that are no method of the tensor: functions, tapes.
 
-`pass_lookup` finds what may be one; `learning` believes those by which gradients are right.
+`pass_lookup` finds candidates; `capability_learning` tests them by gradients.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 
-#: What is given besides the root: nothing; a list of the leaves; one leaf after the other.
+#: The arguments besides the root: none; a list of the leaves; one leaf at a time.
 LeafMode = Literal["alone", "listed", "each"]
-#: A tensor, or what its class calls it, and a gradient.
+#: A tensor, or its key, and a gradient.
 KeyedGradient = tuple[Any, Any]
 
 
@@ -23,15 +23,13 @@ def _nothing() -> None: ...
 
 @dataclass(frozen=True, slots=True)
 class PassRunner:
-    """One way.
+    """One function that runs passes.
 
-    function   called with the root, with what the manner says, and with an incoming gradient if there is one
-    manner     of functions that are asked for leaves, these give the gradients back, and tensors keep none
-    attribute  of a tensor whose gradient is computed where it is asked for: where that of the root is put, and that of
-               others is kept afterwards; else empty
-    begin      called when a graph is begun
-    end        called when the way is given up
-    """
+    function   takes the root, leaves by `leaf_mode`, and an incoming gradient, if any
+    leaf_mode  functions that take leaves return their gradients, and tensors keep none
+    attribute  for tensors that compute their gradients when read: the attribute for the root's, else ""
+    begin      called at the beginning of a graph
+    end        called when the runner is dropped"""
 
     function: Callable[..., Any]
     leaf_mode: LeafMode = "alone"
@@ -41,16 +39,16 @@ class PassRunner:
 
     @property
     def returns_gradients(self) -> bool:
-        """Whether gradients are given back, leaf by leaf."""
+        """True if gradients are returned, leaf by leaf."""
         return self.leaf_mode != "alone"
 
     @property
     def records(self) -> bool:
-        """Whether ops are recorded between its beginning and its end."""
+        """True if ops are recorded between `begin` and `end`."""
         return self.begin is not _nothing
 
     def parameters(self) -> list[str]:
-        """What may be given besides the root and the leaves."""
+        """Return the parameters besides the root and the leaves."""
         try:
             return list(inspect.signature(self.function).parameters)[1 + self.returns_gradients :]
         except (TypeError, ValueError):
@@ -59,8 +57,9 @@ class PassRunner:
     def run(
         self, root: Any, leaves: Sequence[Any], seed: tuple[Any, ...], named: dict[str, Any]
     ) -> Iterable[KeyedGradient]:
-        """A pass from the root, and the gradients that it has given back. A leaf that is asked for and has nothing to
-        do with the root may raise; where all do, the first exception is raised."""
+        """Run a pass from the root; return the gradients that it returns.
+
+        A leaf that the root does not depend on may raise; if all do, the first exception is raised."""
         if not self.returns_gradients:
             found = self.function(root, *seed, **named)
             return list(found.items()) if isinstance(found, Mapping) else []
@@ -93,8 +92,9 @@ class PassRunner:
 
 
 def pass_by_attribute(attribute: str) -> PassRunner:
-    """The gradient of the root is put there, and every other tensor computes its own from those that were made of
-    it."""
+    """Return a runner for tensors that compute gradients when they are read.
+
+    It sets the root's gradient; each other tensor computes its own from the tensors made of it."""
 
     def put(root: Any, gradient: Any = 1.0) -> None:
         setattr(root, attribute, gradient)
@@ -103,34 +103,37 @@ def pass_by_attribute(attribute: str) -> PassRunner:
 
 
 def _signature_of_method(method: Callable[..., Any]) -> inspect.Signature:
-    """What a method takes, without the object itself."""
+    """Return a method's signature without `self`."""
     signature = inspect.signature(method)
     return signature.replace(parameters=list(signature.parameters.values())[1:])
 
 
 class ForeignTape:
-    """Somebody's class that records what is done to tensors: a new one for every graph, entered if it can be."""
+    """A user's class that records ops: a new object for every graph.
+
+    It is entered, if it is a context manager."""
 
     def __init__(self, kind: type) -> None:
         self.kind = kind
         self.now: Any = None
 
     def begin(self) -> None:
-        """Record on a new one. Raises whatever the class raises."""
+        """Begin a new tape."""
         self.end()
         self.now = self.kind()
         if hasattr(self.now, "__enter__"):
             self.now.__enter__()
 
     def end(self) -> None:
-        """Record no more."""
+        """End the tape."""
         now, self.now = self.now, None
         if hasattr(now, "__exit__"):
             now.__exit__(None, None, None)
 
     def passes(self, name: str) -> Iterable[PassRunner]:
-        """By a method of the tape: it leaves gradients on tensors, gives them back, or keeps them on the tape, by
-        tensor."""
+        """Yield runners by a method of the tape, for each place of gradients.
+
+        They are kept by tensors, returned, or kept by the tape."""
 
         def run(root: Any, *given: Any, **named: Any) -> Any:
             return getattr(self.now, name)(root, *given, **named)

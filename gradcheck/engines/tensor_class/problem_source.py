@@ -1,4 +1,4 @@
-"""A problem as a few lines of Python that need its Tensor class and NumPy alone."""
+"""A problem as a short Python program of its Tensor class and NumPy."""
 
 from __future__ import annotations
 
@@ -21,12 +21,10 @@ from gradcheck.language.problem import Problem
 
 
 def problem_source(engine: TensorClassEngine, problem: Problem, wanted: tuple[str, np.ndarray] | None = None) -> str:
-    """Imports, tensors, the graph and the backward passes, as the engine's class takes them; and, where a tensor and
-    the gradient that it should have are `wanted`, a line that prints the one it has.
+    """Return imports, tensors, the graph and passes as Python.
 
-    Raises Unsupported where that takes more than constructors, calls and backward passes, and whatever the graph
-    raises.
-    """
+    The name of a tensor and the gradient `wanted` of it add a line that prints the actual one. Raises Unsupported if
+    more is needed than constructors, calls and passes, and any error of the graph."""
     writer = _ProblemWriter(engine)
     with engine.output.capturing():
         body = writer.lines_of(problem)
@@ -39,7 +37,7 @@ def problem_source(engine: TensorClassEngine, problem: Problem, wanted: tuple[st
 
 @dataclass(frozen=True, slots=True)
 class WrittenTensor:
-    """A tensor of the engine, and how it is written; `tight` where it needs no brackets."""
+    """A tensor of the engine, with its expression."""
 
     tensor: WrappedTensor
     text: str
@@ -59,7 +57,7 @@ class WrittenTensor:
 
 
 class _ProblemWriter:
-    """The host on which a problem's expressions are evaluated and written at once."""
+    """The host that evaluates and writes a problem's expressions."""
 
     def __init__(self, engine: TensorClassEngine) -> None:
         self.engine, self.api = engine, engine.api
@@ -69,7 +67,7 @@ class _ProblemWriter:
         self.imports: dict[str, list[str]] = {self.module: [self.constructor]}
 
     def lines_of(self, problem: Problem) -> list[str]:
-        """A line for each tensor, graph entry and root of a backward pass."""
+        """Return a line for each tensor, graph entry and root of a pass."""
         case = problem.case
         if self.api.pass_runner is not None:
             raise Unsupported("a backward pass that is no method")
@@ -109,7 +107,7 @@ class _ProblemWriter:
     # A host ---------------------------------------------------------------------------------------
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> WrittenTensor:
-        """The op on the engine, and how it is written there."""
+        """Apply the op on the engine, and write it."""
         bound = op.bind(args, kwargs)
         if any(
             isinstance(item, WrittenTensor) for value in bound if isinstance(value, (list, tuple)) for item in value
@@ -125,7 +123,7 @@ class _ProblemWriter:
         return WrittenTensor(result, self._call(form, *form.given(bound, np.shape(result.array))))
 
     def dtype(self, name: str) -> Any:
-        """Dtypes are not written."""
+        """Raise Unsupported: dtypes are not written."""
         raise Unsupported(f"the dtype {name}")
 
     def _call(self, form: CallForm, given: Sequence[Any], keywords: dict[str, Any]) -> str:
@@ -138,7 +136,9 @@ class _ProblemWriter:
         return method if is_property else f"{method}({', '.join(texts)})"
 
     def _import(self, function: str) -> None:
-        """From where the library has it; from the engine's own module under the name that the person gave it."""
+        """Import a function from its module.
+
+        A function of the engine's own module is imported from the module that the user named."""
         home = sys.modules.get(self.api.constructor.__module__)
         owner = self.engine.library.home(function)
         if isinstance(owner, type):

@@ -1,16 +1,17 @@
-"""Which classes belong together: what ops return may be of another class than the one that somebody names."""
+"""The relation of classes: an op may return another than the named one."""
 
 from __future__ import annotations
 
 import inspect
 
-#: Modules whose classes say nothing of kinship.
+#: Modules whose classes show no relation.
 _COMMON = ("builtins", "abc", "typing", "enum", "collections", "numpy", "object")
 
 
 def is_related_type(kind: type, to: type, backward: str) -> bool:
-    """Whether objects of a class are tensors as those of another are: it has the method that runs a backward pass, and
-    they share a base of somebody's own, or are one class of one file that has been imported under two names."""
+    """Return whether objects of a class are tensors like those of another.
+
+    It has the backward method, and shares a user's base class, or is the same class imported under two names."""
     if backward and not callable(getattr(kind, backward, None)):
         return False
     shared = set(kind.__mro__) & set(to.__mro__)

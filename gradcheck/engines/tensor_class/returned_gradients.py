@@ -1,4 +1,4 @@
-"""Gradients that a backward pass gives back, and that its tensors do not keep."""
+"""Gradients that a backward pass returns, and tensors do not keep."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 
 
 class ReturnedGradients:
-    """What passes over one graph have given back, added up: as those that tensors keep are."""
+    """The sums of gradients returned by passes over one graph."""
 
     def __init__(self) -> None:
-        self._found: dict[Any, tuple[Any, np.ndarray]] = {}  # by the tensor's identity, or its key
+        self._found: dict[Any, tuple[Any, np.ndarray]] = {}  # by the tensor's id, or its key
 
     def add(
         self, gradients: Iterable[tuple[Any, Any]], is_tensor: Callable[[Any], bool], array: Callable[[Any], Any]
     ) -> None:
-        """The gradients of one pass, each with its tensor, or with what this is called."""
+        """Add the gradients of one pass, each with its tensor or key."""
         for key, gradient in gradients:
             values = array(gradient)
             if values is None:
@@ -30,13 +30,12 @@ class ReturnedGradients:
             self._found[place] = key, np.array(values if so_far is None else so_far + values)
 
     def of(self, tensor: Any) -> np.ndarray | None:
-        """The gradient of a tensor; None where none has been given."""
+        """Return the gradient of a tensor, if any."""
         found = next((self._found[place] for place in _places(tensor) if place in self._found), None)
         return None if found is None else found[1]
 
     def put(self, tensor: Any, gradient: np.ndarray | None) -> bool:
-        """Forget a tensor's gradient, or have another in its place, to which passes add; whether there was one, or
-        could be."""
+        """Clear or replace a tensor's gradient; return whether it could have one."""
         place = next((place for place in _places(tensor) if place in self._found), None)
         if gradient is None:
             return self._found.pop(place, None) is not None
@@ -50,13 +49,13 @@ class ReturnedGradients:
         return True
 
     def _new_place(self, tensor: Any) -> tuple[Any, Any]:
-        """Where the gradient of a tensor would be that has none yet, and by what it is called: as others are."""
+        """Return the place and the key for a tensor without a gradient."""
         is_by_key = any(key is place for place, (key, _) in self._found.items())
         places = list(_places(tensor))[1:] if is_by_key else [id(tensor)]
         return (None, None) if not places else (places[0], places[0] if is_by_key else tensor)
 
-    def forget(self) -> None:
-        """A graph is begun."""
+    def clear(self) -> None:
+        """Clear all gradients."""
         self._found = {}
 
 

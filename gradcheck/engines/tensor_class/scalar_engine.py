@@ -1,4 +1,7 @@
-"""Engines that hold one number a node: a tensor is an array of them, small cases are written out number by number."""
+"""The engine of classes that hold one number a node.
+
+A tensor is an array of such numbers; cases are computed number by number.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +29,12 @@ from gradcheck.engines.tensor_class.user_code_guard import translate_errors
 from gradcheck.engines.tensor_class.wrapped_tensor import LibraryCall, WrappedTensor, compute, tensors_in
 from gradcheck.errors import Unsupported
 
-#: Tensors of more numbers than this, and products of more multiplications, are not written out.
+#: The limits of numbers in a tensor, and of multiplications in a product.
 MAX_NUMBERS, MAX_PRODUCTS = 4_096, 50_000
 
-#: Ops of which NumPy makes all others on arrays of objects.
+#: The ops by which NumPy computes others on arrays of objects.
 _NUMBER_OPS = ("add", "sub", "mul", "div", "neg")
-#: How NumPy's functions fail on objects that lack what they need.
+#: Exceptions of NumPy's functions on objects that lack an operation.
 _OBJECT_ARRAY_ERRORS = (
     TypeError,
     AttributeError,
@@ -44,7 +47,7 @@ _OBJECT_ARRAY_ERRORS = (
 
 
 class ScalarClassEngine(TensorClassEngine):
-    """Arrays of somebody's numbers: a wrapped `tensor` is an array of objects. Constants stay plain numbers."""
+    """Arrays of a class's numbers; constants stay plain numbers."""
 
     lifts = False
 
@@ -52,8 +55,8 @@ class ScalarClassEngine(TensorClassEngine):
         super().__init__(api, name)
         self.held_dtype = np.dtype(made_dtype(self))
         self.calls = ScalarCalls(self)
-        self._named_numbers: dict[int, Any] = {}  # numbers that are in a named tensor of this graph
-        self._used_numbers: dict[int, Any] = {}  # numbers of which others have been made
+        self._named_numbers: dict[int, Any] = {}  # numbers in a named tensor of this graph
+        self._used_numbers: dict[int, Any] = {}  # operands of other numbers
 
     def new_graph(self) -> None:
         super().new_graph()
@@ -62,7 +65,9 @@ class ScalarClassEngine(TensorClassEngine):
     # Tensors ------------------------------------------------------------------------------------
 
     def new(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor:
-        """An array of the class's numbers. Raises Unsupported for too many, or of another precision than Python's."""
+        """Return an array of the class's numbers.
+
+        Raises Unsupported for too many, or for another precision than Python's."""
         if array.dtype != self.held_dtype:
             message = f"{self.constructor_name} holds one number of {self.held_dtype}, not of {array.dtype}"
             raise Unsupported(message, lacks=array.dtype.name)
@@ -73,15 +78,16 @@ class ScalarClassEngine(TensorClassEngine):
         return WrappedTensor(self, objects, array.copy(), requires_grad, initial)
 
     def leaf(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor:
-        """An array of the class's numbers; of plain ones where no gradient is wanted."""
+        """Return an array of the class's numbers; a constant has plain ones."""
         made = super().leaf(array, True) if requires_grad else self.constant(array)
         if made.tensor is not None:
             self._claim_numbers(made.tensor)
         return made
 
     def gather(self, objects: np.ndarray) -> WrappedTensor:
-        """Numbers that have been computed as one tensor; plain ones among them, the zeros beside a diagonal, become the
-        class's own."""
+        """Return computed numbers as one tensor.
+
+        Plain ones among them, the zeros beside a diagonal, become the class's own."""
         check_size(objects.size)
         plain = [index for index in np.ndindex(objects.shape) if not self.api.is_tensor(objects[index])]
         with translate_errors(f"{self.constructor_name}(number)"):
@@ -96,11 +102,11 @@ class ScalarClassEngine(TensorClassEngine):
         return _map_elements(self.number, tensor).astype(self.held_dtype)
 
     def number(self, value: Any) -> float:
-        """The value of one of the class's numbers, or of a plain one."""
+        """Return the value of one of the class's numbers, or of a plain one."""
         return float(self.api.read(value).item() if self.api.is_tensor(value) else value)
 
     def native(self, op: Op, value: Any, fresh: bool = False) -> Any:
-        """Single numbers, for which calls are looked up."""
+        """Return a single number, on which calls are tried."""
         if type(value) is WrappedTensor:
             return value.tensor
         if isinstance(value, np.ndarray):
@@ -111,7 +117,7 @@ class ScalarClassEngine(TensorClassEngine):
         return np.asarray(self.number(result), self.held_dtype) if self.api.is_tensor(result) else None
 
     def parts(self, application: Application, dtype: np.dtype) -> OpComposition:
-        """What is written out in numbers is made of the ops of these that are used: sums and products, for a matmul."""
+        """Return the parts of an op; of structural ones, ops on numbers."""
         found = super().parts(application, dtype)
         if application.op.elementwise:
             return found
@@ -125,7 +131,7 @@ class ScalarClassEngine(TensorClassEngine):
     def pull_back(
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
     ) -> list[Pullback]:
-        """As any engine does; but what is broadcast is summed in the end by no doing of the class."""
+        """Pull back ops with broadcast operands, and sum gradients afterwards."""
         found = super().pull_back([broadcast_operands(application) for application in applications], cotangents, dtype)
         return [sum_to_operands(*one) for one in zip(found, applications, strict=True)]
 
@@ -152,8 +158,10 @@ class ScalarClassEngine(TensorClassEngine):
                     self.api.set_gradient(tensor.tensor[index], new, gradient is None)
 
     def retain(self, tensor: WrappedTensor) -> None:
-        """A gradient can be told of numbers that no other named tensor shares, and of which nothing has been made on
-        the way: the first of running sums is in all that follow."""
+        """Mark a gradient as unread if the numbers are shared with other tensors.
+
+        They must be in no other named tensor, and operands of no number that has been made on the way: the first of
+        running sums is in all that follow."""
         if tensor.tensor is not None and not tensor.is_leaf:
             used = not self._used_numbers.keys().isdisjoint(map(id, tensor.tensor.flat))
             its_own = self._claim_numbers(tensor.tensor) and not used
@@ -161,13 +169,13 @@ class ScalarClassEngine(TensorClassEngine):
             tensor.unread = not its_own or not self.capabilities.keeps_intermediates
 
     def note_use(self, operands: Sequence[np.ndarray], made: np.ndarray) -> None:
-        """Numbers that are no operands have been made of operands."""
+        """Record the operands of new numbers."""
         given = {id(value): value for operand in operands for value in operand.flat if self.api.is_tensor(value)}
         if any(id(value) not in given for value in made.flat):
             self._used_numbers |= given
 
     def _claim_numbers(self, numbers: np.ndarray) -> bool:
-        """Whether these numbers are all of the class, and none has been in another named tensor or twice in this."""
+        """Record a named tensor's numbers; return whether all are its own."""
         before = len(self._named_numbers)
         self._named_numbers |= {id(value): value for value in numbers.flat if self.api.is_tensor(value)}
         return len(self._named_numbers) == before + numbers.size
@@ -175,7 +183,7 @@ class ScalarClassEngine(TensorClassEngine):
     # Passes -------------------------------------------------------------------------------------
 
     def start_of(self, root: WrappedTensor) -> Any:
-        """The one number that a root is. Raises Unsupported for a plain one."""
+        """Return the root's number. Raises Unsupported for a plain one."""
         number = root.tensor.reshape(-1)[0]
         if not self.api.is_tensor(number):
             raise Unsupported("a backward pass from a plain number", lacks="passes from constants")
@@ -185,7 +193,7 @@ class ScalarClassEngine(TensorClassEngine):
         return np.asarray(self.number(root), self.held_dtype)
 
     def total(self, roots: list[WrappedTensor], seeds: Seeds) -> WrappedTensor:
-        """The sum of all roots' numbers times their incoming gradients; a gradient of 1 takes no product."""
+        """Return the sum of numbers times incoming gradients."""
         terms = [self._weighted(root, seed) for root, seed in zip(roots, seeds, strict=True)]
         numbers = [value for term in terms for value in term.reshape(-1)]
         if not numbers:
@@ -204,20 +212,19 @@ class ScalarClassEngine(TensorClassEngine):
 
 
 class ScalarCalls(OpCalls):
-    """Elementwise ops go to each number; products, sums and all rearranging are NumPy's own on arrays of objects, in
-    terms of the numbers' `+` and `*`."""
+    """Elementwise ops on each number; other ops by NumPy on arrays of objects."""
 
     engine: ScalarClassEngine
 
     def detach(self, tensor: WrappedTensor) -> WrappedTensor:
-        """Plain numbers."""
+        """Return plain numbers."""
         return self.engine.constant(tensor.array)
 
     def apply_natively(self, op: Op, bound: tuple[Any, ...]) -> WrappedTensor:
-        """An op on arrays of numbers. Raises NoForm where the class's numbers cannot express it."""
+        """Apply an op to arrays of numbers. Raises NoForm."""
         if op.composite:
             raise NoForm(f"it has no {op.name}", lacks=op.name)
-        if op.elementwise and op.name != "where":  # which only chooses among its operands' elements
+        if op.elementwise and op.name != "where":  # `where` only selects elements
             return self._elementwise(op, bound)
         return self._structural(op, bound)
 
@@ -245,13 +252,13 @@ class ScalarCalls(OpCalls):
         return made
 
     def _scalar(self, value: Any) -> Any:
-        """One number of an operand, as calls are looked up for."""
+        """Return one number of an operand, on which calls are looked up."""
         if not self.engine.api.is_tensor(value):
             return value
         return WrappedTensor(self.engine, value, np.array(self.engine.number(value)), True)
 
     def _structural(self, op: Op, bound: tuple[Any, ...]) -> WrappedTensor:
-        """By the op's own NumPy forward, on arrays of objects."""
+        """Apply the op's own NumPy forward to arrays of objects."""
         if op.name in CONTRACTIONS:
             _check_product(bound)
         expected = np.shape(compute(op, bound))
@@ -270,12 +277,12 @@ class ScalarCalls(OpCalls):
 
 
 def _number_application(op: Op, owner: str) -> Application:
-    """An op of numbers, on some."""
+    """Return an op on sample numbers."""
     return Application(op, (A, B)[: len(op.rules)], {}, owner, outputs=((A.shape, A.dtype),))
 
 
 def _map_elements(function: Callable[[Any], Any], numbers: np.ndarray) -> np.ndarray:
-    """What the function makes of each, an array of objects of the same shape."""
+    """Return an array of objects with the function of each element."""
     made = np.empty(numbers.shape, object)
     for index in np.ndindex(numbers.shape):
         made[index] = function(numbers[index])
@@ -283,7 +290,7 @@ def _map_elements(function: Callable[[Any], Any], numbers: np.ndarray) -> np.nda
 
 
 def check_size(size: int) -> None:
-    """Raises Unsupported for too many numbers."""
+    """Raise Unsupported for too many numbers."""
     if size > MAX_NUMBERS:
         raise Unsupported(f"{size:,} numbers are too many to be written out one by one", lacks="large tensors")
 
@@ -296,12 +303,12 @@ def _check_product(bound: Sequence[Any]) -> None:
 
 
 def _objects(value: Any) -> np.ndarray:
-    """An operand as an array of objects: the class's numbers, or plain ones."""
+    """Return an operand as an array of objects."""
     if type(value) is WrappedTensor:
         return np.asarray(value.array.astype(object) if value.tensor is None else value.tensor)
     return np.asarray(value).astype(object)
 
 
 def _objects_or_indices(tensor: WrappedTensor) -> np.ndarray:
-    """A floating tensor's objects; another's numbers as they are."""
+    """Return a floating tensor's objects, or another's array."""
     return _objects(tensor) if tensor.dtype.kind == "f" else tensor.array

@@ -1,4 +1,4 @@
-"""Arrays of somebody's own, in which a Tensor class may keep its numbers: read by what they say of themselves."""
+"""Arrays of a user's own class, as the data of a Tensor class."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import numpy as np
 
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 
-#: Methods that give all the numbers, in lists or in an array.
+#: Methods that return all numbers, in lists or in an array.
 _WHOLE = ("numpy", "to_numpy", "asnumpy", "tolist", "to_list")
-#: More elements than this are not asked for one by one.
+#: The limit of elements that are read one by one.
 MAX_ELEMENTS = 4_096
 
 
 def is_storage(thing: Any) -> bool:
-    """Whether it is an array of somebody's own: it has a shape, and is neither NumPy's nor anything that gives one."""
+    """Return whether an object has a shape, and is no NumPy array."""
     return not isinstance(thing, (type, np.ndarray, np.generic, memoryview)) and _shape(thing) is not None
 
 
 def array_of(thing: Any) -> np.ndarray | None:
-    """The numbers of such an array; None where they cannot be had."""
+    """Return the numbers of such an array, if they can be read."""
     shape = _shape(thing)
     if shape is None or isinstance(thing, type):
         return None
@@ -49,7 +49,7 @@ def _shape(thing: Any) -> tuple[int, ...] | None:
 
 
 def _element(thing: Any, index: tuple[int, ...]) -> float:
-    """By all indices at once, else by one after the other."""
+    """Read an element by all indices at once, else one by one."""
     try:
         found = thing[index]
     except USER_EXCEPTIONS:
@@ -60,7 +60,7 @@ def _element(thing: Any, index: tuple[int, ...]) -> float:
 
 
 def _flat(thing: Any, shape: tuple[int, ...]) -> np.ndarray | None:
-    """A list of as many numbers as there are elements."""
+    """Read a list with as many numbers as there are elements."""
     for name in ("data", "_data", "flat", "buffer", "_buffer", "storage", "values"):
         numbers = getattr(thing, name, None)
         if isinstance(numbers, (list, tuple)) and len(numbers) == np.prod(shape):

@@ -1,4 +1,4 @@
-"""What somebody's code does besides computing: what it raises, in gradcheck's kinds of errors, and what it prints."""
+"""Exceptions of user code as gradcheck's errors, and its printed output."""
 
 from __future__ import annotations
 
@@ -17,31 +17,32 @@ from gradcheck.language.case import Case, Step
 
 
 class EngineError(TensorError):
-    """An exception of an engine that has no typed errors: what it means is for the case to say."""
+    """An exception of an engine without typed errors; the case says its kind."""
 
     kind = "engine_error"
 
 
 class EndlessRecursion(TensorError):
-    """The engine calls itself deeper than Python goes."""
+    """The engine recurses deeper than Python allows."""
 
     kind = "recursion"
 
 
-#: All that somebody's code may raise and be blamed for; an interruption, and the end of a case's time, are not its own.
+#: Exceptions that are user code's own fault; an interruption or a timeout is not.
 USER_EXCEPTIONS = (Exception, SystemExit)
-#: Exceptions of code that meant something else; no engine refuses a request in these words.
+#: Exceptions that show a mistake in code; no engine rejects a call by them.
 _SLIPS = (AttributeError, NameError, KeyError, ImportError)
 #: A line that raises, also behind its condition.
 _RAISES = re.compile(r"(^|:\s*)raise\b")
-#: Characters kept; what an endless loop prints beyond them is lost.
+#: The number of characters kept of an output.
 LIMIT = 10_000
 
 
 @contextmanager
 def translate_errors(what: str) -> Iterator[None]:
-    """Raise what a library raises inside as errors that say what was asked of it: Unsupported, EndlessRecursion,
-    EngineError. Lack of memory passes through; on an interruption, as by lack of time, it is noted what it was."""
+    """Raise a library's exceptions as errors that name the call.
+
+    They are Unsupported, EndlessRecursion and EngineError. MemoryError passes through; an interruption gets a note."""
     try:
         yield
     except (GradcheckError, MemoryError):
@@ -61,13 +62,13 @@ def translate_errors(what: str) -> Iterator[None]:
 
 
 def note_interruption(error: BaseException, what: str) -> None:
-    """Note on an interruption what was interrupted, unless that is known in more detail."""
+    """Note the interrupted call on an interruption without notes."""
     if not getattr(error, "__notes__", ()):
         error.add_note(what)
 
 
 def is_deliberate(error: BaseException) -> bool:
-    """Return whether a line of the library's own code raises or asserts, and not NumPy, or Python, on its behalf.
+    """Return whether the library's own code raises or asserts, not NumPy.
 
     A SystemExit refuses no argument: it would end the whole process.
     """
@@ -83,7 +84,9 @@ def is_deliberate(error: BaseException) -> bool:
 
 
 def _unimplemented(error: NotImplementedError) -> str:
-    """What is missing: of HIPS autograd's `VJP of roll wrt argnums (0,) not defined`, the gradient of roll."""
+    """Return the missing feature that an exception names.
+
+    For HIPS autograd's `VJP of roll wrt argnums (0,) not defined` it is the gradient of roll."""
     found = re.search(r"VJP of (\w+)", exception_text(error))
     return f"a gradient of {found[1]}" if found else f"what raises {error_line(error):.40}"
 
@@ -95,8 +98,9 @@ def error_line(error: BaseException) -> str:
 
 
 def with_expected_errors(case: Case, evaluation: Evaluation) -> Evaluation:
-    """The same, where an exception is taken for the kind of error that its step asks for: an engine's own exceptions
-    have no kinds, and a refusal is a refusal."""
+    """Return the evaluation with exceptions as the errors that steps expect.
+
+    An engine's own exceptions have no kinds."""
     states = tuple(
         replace(state, error=_as_expected_kind(step, state.error)) if state.error else state
         for step, state in zip(case.steps, evaluation.states, strict=False)
@@ -117,11 +121,11 @@ def _as_expected_kind(step: Step, error: TensorError) -> TensorError:
     return meant
 
 
-# Printing -------------------------------------------------------------------------------------------
+# Output ---------------------------------------------------------------------------------------------
 
 
 class Output(io.TextIOBase):
-    """What is printed, kept to be shown only if something is wrong: a stream that keeps its beginning."""
+    """A stream that keeps the beginning of printed text, to show on failures."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -141,12 +145,12 @@ class Output(io.TextIOBase):
 
     @contextmanager
     def capturing(self) -> Iterator[None]:
-        """Whatever Python writes to stdout and stderr inside comes here."""
+        """Capture Python's stdout and stderr in the block."""
         with redirect_stdout(self), redirect_stderr(self):
             yield
 
     def take(self) -> str:
-        """All that has come since the last time."""
+        """Return all text since the last call."""
         text = "".join(self._parts)
         self._parts.clear()
         self._room = LIMIT

@@ -1,4 +1,4 @@
-"""A value on its way through somebody's library, and what is asked of any such value."""
+"""A library's tensor, wrapped with the interface that gradcheck needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gradcheck.engines.tensor_class.call_forms import CallForm, Shape
 
 
 class Owner(Protocol):
-    """The engine of a wrapped tensor, as far as its tensors ask it."""
+    """The engine of a wrapped tensor."""
 
     def apply(self, op: Op, bound: tuple[Any, ...]) -> Any: ...
 
@@ -28,15 +28,14 @@ class Owner(Protocol):
 
 @array_attributes("array")
 class WrappedTensor(Operators):
-    """A value on its way through somebody's library, with what the language and a `DefineByRun` ask of any tensor.
+    """A library's tensor, for the language and `DefineByRun`.
 
-    tensor         the library's own object; None where NumPy alone knows the value (an index, a mask, a creator)
-    array          its values when it was made: a copy, so that nobody changes them
-    requires_grad  whether a gradient must flow through it, by gradcheck's own reckoning
-    initial        what the library has for its gradient before any has arrived: None, 0, zeros
-    is_leaf        whether it was made from an input or a constant, and from nothing else
-    unread         whether the library has no gradient of its own for it: none at all, or one that another tensor shares
-    """
+    tensor         the library's own object; None for an index, a mask or a creator, which only NumPy knows
+    array          a copy of its values when it was made
+    requires_grad  whether a gradient must flow through it, by gradcheck's own rules
+    initial        the library's gradient before any pass: None, 0, zeros
+    is_leaf        whether it was made from an input or a constant
+    unread         whether the library has no separate gradient for it: none, or a shared one"""
 
     shape: tuple[int, ...]
     dtype: np.dtype
@@ -55,7 +54,7 @@ class WrappedTensor(Operators):
         return len(self.array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """What NumPy alone knows, to be read by definitions of ops. Raises TypeError for the library's own."""
+        """Return the values for definitions of ops. Raises TypeError for a tensor."""
         if self.tensor is not None:
             raise TypeError("a tensor of a library is no array")
         found = np.array(self.array, dtype)
@@ -74,7 +73,7 @@ class WrappedTensor(Operators):
         self.engine.set_gradient(self, gradient)
 
     def retain_grad(self) -> None:
-        """Make sure that the gradient can be read after a backward pass."""
+        """Keep the gradient readable after a backward pass."""
         self.engine.retain(self)
 
     @classmethod
@@ -83,23 +82,23 @@ class WrappedTensor(Operators):
 
 
 def tensors_in(values: Sequence[Any]) -> Iterator[WrappedTensor]:
-    """Every wrapped tensor among arguments, also those in lists."""
+    """Return every wrapped tensor among arguments, nested lists included."""
     return (value for value in flat(values) if type(value) is WrappedTensor)
 
 
 def plain(value: Any) -> Any:
-    """An argument with arrays in place of wrapped tensors, also of those in lists."""
+    """Return an argument with arrays in place of wrapped tensors."""
     return convert(value, WrappedTensor, lambda tensor: tensor.array)
 
 
 def compute(op: Op, bound: Sequence[Any]) -> Any:
-    """What the op table makes of the arguments' arrays: an array, or a tuple of them. Raises TensorError."""
+    """Return the op's result on the arguments' arrays. Raises TensorError."""
     values = [plain(value) for value in bound]
     return op.forward(*values) if op.composite else op.compute(values)
 
 
 class LibraryCall(NamedTuple):
-    """An op as a library was called for it; the result is None where it raised. `shape` is that of ops in `SHAPED`."""
+    """A call of an op in a library; the result is None if it raised."""
 
     result: Any
     op: Op

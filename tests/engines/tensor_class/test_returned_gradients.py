@@ -50,7 +50,7 @@ def test_what_is_cleared_or_carried_over() -> None:
     assert found.of(a) is None
     assert not found.put(a, None)
     again = added({a: [1.0]})
-    again.forget()
+    again.clear()
     assert again.of(a) is None
 
 
