@@ -51,7 +51,7 @@ def completion(names: Callable[[], Iterable[str]], or_file: bool = False) -> Cal
 
 
 def _engines() -> Iterable[str]:
-    from gradcheck.engines.resolve import ENGINES
+    from gradcheck.engines.registry import ENGINES
 
     return ENGINES
 

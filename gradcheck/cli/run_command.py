@@ -19,8 +19,8 @@ from gradcheck.cli.config import ConfiguredCommand, overrides_of
 from gradcheck.cli.fast_exit import allow_immediate_exit
 from gradcheck.cli.group import USAGE, run_command
 from gradcheck.cli.output import Outputs, is_terminal, write_smallest_case, write_stderr, write_stdout
-from gradcheck.cli.supervisor import CommandProcess, runs_foreign_code, supervise
-from gradcheck.engines.libraries import LIBRARIES, libraries_of
+from gradcheck.cli.supervisor import CommandProcess, engine_names, runs_foreign_code, supervise
+from gradcheck.engines.registry import ENGINES, libraries_of
 from gradcheck.errors import UsageError
 from gradcheck.reports import FORMATS
 from gradcheck.reports.safe_text import count
@@ -124,7 +124,7 @@ def _cache(chosen: dict[str, Any], code: str | None) -> Cache | None:
     if not chosen["cache"] or code is None:
         return None
     names = options.engine_names(chosen, *(one.choices for one in chosen["overrides"]))
-    known = (name for name in names if name in LIBRARIES)  # nothing is kept of other engines
+    known = (name for name in names if name in ENGINES)  # nothing is kept of other engines
     libraries = libraries_of(known)
     from gradcheck.cache import signing_key
     from gradcheck.cache.cache import user_cache

@@ -20,11 +20,10 @@ import click
 
 from gradcheck.cli.options import engine_names
 from gradcheck.cli.output import reserve_stdout, write_stderr
+from gradcheck.engines.registry import ENGINES
 from gradcheck.forks import CRASH, end_fork, report_from_here
 from gradcheck.safe_files import is_same
 
-#: Engines that are known to return.
-_TRUSTED_ENGINES = frozenset({"core", "torch"})
 #: Options of Linux's `prctl`, from sys/prctl.h: a process ends with its parent; it becomes the parent of what its
 #: descendants leave behind.
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -57,10 +56,11 @@ class CommandProcess:
 
 def runs_foreign_code(*choices: Mapping[str, Any]) -> bool:
     """Return whether these choices, of a run and its overrides, run user code."""
-    return any(
-        some.get("allow_code") or some.get("executor") or not _TRUSTED_ENGINES.issuperset(engine_names(some))
-        for some in choices
-    )
+    return any(some.get("allow_code") or some.get("executor") or not _always_return(some) for some in choices)
+
+
+def _always_return(choices: Mapping[str, Any]) -> bool:
+    return all(name in ENGINES and ENGINES[name].always_returns for name in engine_names(choices))
 
 
 def supervise(*, again: bool) -> bool:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from gradcheck.engines import import_stubs
 from gradcheck.engines.base import Engine
+from gradcheck.engines.registry import ENGINES, LIBRARY_CLASSES
 from gradcheck.engines.tensor_class.user_code_guard import Output
 from gradcheck.engines.user_modules import module_of_file, module_of_name
 from gradcheck.errors import GradcheckError, UsageError, exception_text
@@ -29,21 +30,6 @@ from gradcheck.language.suggest import did_you_mean
 if TYPE_CHECKING:
     from gradcheck.engines.tensor_class.engine import TensorClassEngine
 
-#: gradcheck's own, by name: where the class is, and what to install where it cannot be imported.
-ENGINES = {
-    "core": ("gradcheck.engines.core:Core", ""),
-    "torch": ("gradcheck.engines.torch:Torch", ""),
-    "hips": ("gradcheck.engines.hips:Hips", "pip install 'gradcheck[engines]'"),
-    "jax": ("gradcheck.engines.jax:Jax", "pip install 'gradcheck[engines]'"),
-}
-#: Other people's Tensor classes by the names of their libraries.
-LIBRARY_CLASSES = {
-    "mygrad": "mygrad:tensor",
-    "micrograd": "micrograd.engine:Value",
-    "dezero": "dezero:Variable",
-    "tinygrad": "tinygrad:Tensor",
-    "chainer": "chainer:Variable",
-}
 #: Lets code compiled by Numba run in forked processes: GNU's OpenMP ends them.
 NUMBA_FORK_SAFE = ("NUMBA_THREADING_LAYER", "forksafe")
 #: The entry-point group of other packages' engines.
@@ -61,12 +47,12 @@ def resolve_engine(name: str) -> Engine:
 
 def _resolve(name: str) -> Engine:
     if name in ENGINES:
-        where, hint = ENGINES[name]
-        module, _, kind = where.partition(":")
+        entry = ENGINES[name]
         try:
-            found: Engine = getattr(importlib.import_module(module), kind)()
+            found: Engine = getattr(importlib.import_module(entry.module), entry.class_name)()
         except ImportError as error:
-            raise UsageError(f"the engine {name!r} cannot be imported: {exception_text(error)}", hint=hint) from error
+            message = f"the engine {name!r} cannot be imported: {exception_text(error)}"
+            raise UsageError(message, hint=entry.install_hint) from error
         return found
     if ":" in name:
         return engine_from_spec(name)

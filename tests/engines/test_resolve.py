@@ -149,7 +149,8 @@ def test_gradchecks_own_have_their_names(name: str) -> None:
 
 
 def test_what_is_not_installed_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(resolve.ENGINES, "jax", ("gradcheck.engines.absent:Jax", "pip install it"))
+    entry = resolve.ENGINES["jax"]._replace(module="gradcheck.engines.absent", install_hint="pip install it")
+    monkeypatch.setitem(resolve.ENGINES, "jax", entry)
     with pytest.raises(UsageError, match=r"the engine 'jax' cannot be imported: .*; pip install it"):
         resolve_engine("jax")
 

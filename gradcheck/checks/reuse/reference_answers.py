@@ -12,7 +12,7 @@ from gradcheck.cache.cache import Cache
 from gradcheck.checks.options import Options
 from gradcheck.checks.reuse.cached_reference import REFERENCE, CachedAnswers
 from gradcheck.checks.reuse.result_cache import has_known_engines, is_picked_for_recheck, options_key
-from gradcheck.engines.libraries import LIBRARIES
+from gradcheck.engines.registry import ENGINES
 from gradcheck.language.case import Case, CaseOrErrors
 
 #: How many cases' answers are written at a time.
@@ -26,7 +26,10 @@ def may_cache_reference(options: Options) -> bool:
     differ = options.override_values("engines") or options.override_values("reference")
     known = options.reference == REFERENCE and REFERENCE not in options.engines
     return bool(
-        options.cache is not None and not differ and known and options.cache.covers_libraries(LIBRARIES[REFERENCE])
+        options.cache is not None
+        and not differ
+        and known
+        and options.cache.covers_libraries(ENGINES[REFERENCE].libraries)
     )
 
 

@@ -16,7 +16,7 @@ from gradcheck.cache.cache import Cache
 from gradcheck.checks.isolation.pickling import Packer
 from gradcheck.checks.options import Options
 from gradcheck.checks.result import CaseResult, Comparison, Failure
-from gradcheck.engines.libraries import libraries_of
+from gradcheck.engines.registry import libraries_of
 from gradcheck.facts import fact
 from gradcheck.language.case import Case, CaseOrErrors
 from gradcheck.language.problem import Problem

@@ -32,7 +32,7 @@ from gradcheck.checks.reuse.cached_reference import CachedReference, engines_wit
 from gradcheck.checks.reuse.reference_answers import ReferenceAnswers, may_cache_reference
 from gradcheck.checks.scheduling.isolated_case import crashed_result, unreadable_result
 from gradcheck.checks.scheduling.sequential import check_with_answers, engine_sessions, make_checker
-from gradcheck.engines.resolve import ENGINES
+from gradcheck.engines.registry import ENGINES
 from gradcheck.errors import UsageError, exception_text
 from gradcheck.facts import fact
 from gradcheck.forks import reporting
@@ -75,7 +75,7 @@ def _modules(options: Options, reference: bool = True) -> list[str]:
     names = [name for name in engines if isinstance(name, str)]
     return [
         __name__,
-        *(ENGINES[name][0].partition(":")[0] for name in names if name in ENGINES and name not in THREADED),
+        *(ENGINES[name].module for name in names if name in ENGINES and name not in THREADED),
     ]
 
 

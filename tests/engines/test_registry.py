@@ -1,4 +1,4 @@
-"""What is known of gradcheck's own engines by their libraries, and of nobody else's."""
+"""Entries of engines, and the libraries that results depend on."""
 
 from __future__ import annotations
 
@@ -6,19 +6,17 @@ from pathlib import Path
 
 import gradcheck.engines
 from gradcheck.engines.core import Core
-from gradcheck.engines.libraries import LIBRARIES, libraries_of
-from gradcheck.engines.resolve import ENGINES, LIBRARY_CLASSES
+from gradcheck.engines.registry import ENGINES, LIBRARY_CLASSES, libraries_of
 from tests.test_architecture import imports_of, parsed
 
 ROOM = Path(gradcheck.engines.__file__).parent
 
 
-def test_every_engine_of_ours_is_there_with_all_that_it_imports() -> None:
-    assert set(LIBRARIES) == set(ENGINES)
-    for name, (where, _) in ENGINES.items():
-        page = ROOM / f"{where.partition(':')[0].rpartition('.')[2]}.py"
+def test_each_entry_lists_all_libraries_that_its_module_imports() -> None:
+    for entry in ENGINES.values():
+        page = ROOM / f"{entry.module.rpartition('.')[2]}.py"
         libraries = {found for found in imports_of(parsed(page)) if found in {"torch", "jax", "autograd", "numpy"}}
-        assert libraries <= {*LIBRARIES["core"], *LIBRARIES[name]}
+        assert libraries <= {*ENGINES["core"].libraries, *entry.libraries}
 
 
 def test_what_the_core_computes_with_always_counts() -> None:
