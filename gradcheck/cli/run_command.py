@@ -19,7 +19,7 @@ from gradcheck.cli.config import ConfiguredCommand, overrides_of
 from gradcheck.cli.fast_exit import allow_immediate_exit
 from gradcheck.cli.group import USAGE, run_command
 from gradcheck.cli.output import Outputs, is_terminal, write_smallest_case, write_stderr, write_stdout
-from gradcheck.cli.supervisor import CommandProcess, engine_names, runs_foreign_code, supervise
+from gradcheck.cli.supervisor import CommandProcess, runs_foreign_code, supervise
 from gradcheck.engines.registry import ENGINES, libraries_of
 from gradcheck.errors import UsageError
 from gradcheck.reports import FORMATS

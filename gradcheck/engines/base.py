@@ -15,9 +15,9 @@ error of the kind "unsupported" (raise `Unsupported`, return it by `as_tensor_er
 Any other error is returned as a `TensorError`, and compared with the reference's.
 
 Optional are `timeout`, `own_dtype`, `conventions`, `output`, `session` and `parts`, which `time_limit`, `own_dtype`,
-`conventions`, `take_output`, `session` and `op_composition` below read, `evaluate_bare` and `gives` (see
-`tensor_class.bare_graph`), and `Evaluation.changed`. If its tensors have `requires_grad`, `grad` and `retain_grad()`,
-a subclass of `DefineByRun` takes a page, and its `evaluate` can record ops.
+`conventions`, `take_output`, `session` and `op_composition` below read, the methods of `AdaptedEngine`, and
+`Evaluation.changed`. If its tensors have `requires_grad`, `grad` and `retain_grad()`, a subclass of `DefineByRun` takes
+a page, and its `evaluate` can record ops.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -184,6 +184,27 @@ def op_composition(engine: Engine, application: Application, dtype: np.dtype) ->
     """Return the parts of an op by the engine's `parts`; empty without it."""
     found = getattr(engine, "parts", None)
     return OpComposition() if found is None else found(application, dtype)
+
+
+@runtime_checkable
+class AdaptedEngine(Engine, Protocol):
+    """An engine of a Tensor class, with the parts that its adapter adds."""
+
+    def evaluate_bare(self, problem: Problem) -> Evaluation:
+        """Return the problem's evaluation on the bare graph: see `tensor_class.bare_graph`."""
+        ...
+
+    def accepts_seeds(self, roots: Sequence[np.ndarray], seeds: Sequence[np.ndarray | None]) -> bool:
+        """Return whether passes give leaves like the roots these gradients."""
+        ...
+
+    def has_rule(self, op: Op) -> bool:
+        """Return whether the class may have its own rule for an op."""
+        ...
+
+    def comparisons(self) -> AbstractContextManager[Any]:
+        """Count comparisons of the class's objects in the block."""
+        ...
 
 
 # Backends -------------------------------------------------------------------------------------------

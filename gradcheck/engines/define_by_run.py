@@ -6,7 +6,7 @@ If an engine's tensors have `requires_grad`, `grad` and `retain_grad()`, as torc
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -174,6 +174,22 @@ def last_backward_step(problem: Problem) -> int | None:
     return found[-1] if found else None
 
 
+def op_outputs(
+    engine: GradientBackend, application: Application, tracked_leaf: Callable[[np.ndarray], Any]
+) -> tuple[Any, ...]:
+    """Return the op's outputs, with tracked arrays made by `tracked_leaf`."""
+    tracked = iter(application.tracked or itertools.repeat(True))
+
+    def leaf(array: np.ndarray) -> Any:
+        if next(tracked) and dtypes.is_differentiable(array.dtype):
+            return tracked_leaf(array)
+        return engine.leaf(array, False)
+
+    args, kwargs = rebuild(application.args, application.kwargs, leaf, engine.host.dtype)
+    result = engine.host.call(application.op, args, kwargs)
+    return result if type(result) is tuple else (result,)
+
+
 class OpRun:
     """One op applied alone, on leaves of its own, and pulled back.
 
@@ -189,35 +205,23 @@ class OpRun:
         self.roots: list[Any] = []
         self.seeds: list[np.ndarray | None] = []
         self.error: TensorError | None = None
+        shared: dict[int, Any] = {}
+
+        def leaf(array: np.ndarray) -> Any:
+            if id(array) not in shared or not application.shared:
+                shared[id(array)] = engine.leaf(array, True)
+            self.leaves.append(shared[id(array)])
+            return self.leaves[-1]
+
         try:
-            result = self._forward(application)
+            outputs = op_outputs(engine, application, leaf)
         except GradcheckError as error:
             self.error = as_tensor_error(error)
             return
-        outputs = result if type(result) is tuple else (result,)
         for output, cotangent in zip(outputs, cotangents, strict=False):
             if cotangent is not None and getattr(output, "requires_grad", False):
                 self.roots.append(output)
                 self.seeds.append(cotangent)
-
-    def _forward(self, application: Application) -> Any:
-        tracked = iter(application.tracked or itertools.repeat(True))
-        leaves, make, host = self.leaves, self._engine.leaf, self._engine.host
-        known: dict[int, Any] = {}
-
-        def leaf(array: np.ndarray) -> Any:
-            if next(tracked) and dtypes.is_differentiable(array.dtype):
-                tensor = known.get(id(array))
-                if tensor is None:
-                    tensor = make(array, True)
-                    if application.shared:
-                        known[id(array)] = tensor
-                leaves.append(tensor)
-                return tensor
-            return make(array, False)
-
-        args, kwargs = rebuild(application.args, application.kwargs, leaf, host.dtype)
-        return host.call(application.op, args, kwargs)
 
     def backward(self) -> None:
         """Run a pass from this op's roots; keep its exception."""

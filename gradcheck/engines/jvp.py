@@ -9,16 +9,16 @@ gradient, and differentiable with respect to it.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.engines.base import Application, ForwardAD, as_tensor_error
-from gradcheck.engines.define_by_run import DefineByRun
+from gradcheck.engines.define_by_run import DefineByRun, op_outputs
 from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import GradcheckError, TensorError
@@ -27,6 +27,8 @@ from gradcheck.language.problem import Problem
 JvpMethod = Literal["forward AD", "double reverse"]
 #: The tangent of each tracked array of an op, in order.
 Directions = Sequence[np.ndarray]
+#: Tangents by name; None if the tensor does not move.
+Tangents = dict[str, np.ndarray | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +49,7 @@ def push_forward(
 ) -> Pushforward:
     """Return the tangents of all named tensors for tangents of the inputs."""
     with engine.fresh_session(problem.dtype):
-        if engine.forward_ad is not None:
-            found = _attempt(lambda: _graph_by_duals(engine, problem, directions), "forward AD")
-            if found.error is None or found.error.kind != "unsupported":
-                return found
-        return _attempt(lambda: _graph_by_double_reverse(engine, problem, directions), "double reverse")
+        return _push(engine, _graph_by_duals, _graph_by_double_reverse, problem, directions)
 
 
 def problem_at_step(problem: Problem, step: int) -> Problem:
@@ -63,44 +61,32 @@ def problem_at_step(problem: Problem, step: int) -> Problem:
     return replace(problem, inputs=inputs, constants=constants)
 
 
-def _duals(engine: DefineByRun) -> ForwardAD:
-    assert engine.forward_ad is not None
-    return engine.forward_ad
+def _push(engine: DefineByRun, by_duals: Any, by_double_reverse: Any, *given: Any) -> Pushforward:
+    """Return the tangents by forward mode if the engine supports it here, else by double reverse."""
+    if engine.forward_ad is not None:
+        found = _attempt(partial(by_duals, engine.forward_ad, engine, *given), "forward AD")
+        if found.error is None or found.error.kind != "unsupported":
+            return found
+    return _attempt(partial(by_double_reverse, engine, *given), "double reverse")
 
 
-def _attempt(run: Any, way: JvpMethod) -> Pushforward:
+def _attempt(run: Callable[[], Tangents], method: JvpMethod) -> Pushforward:
     try:
-        return Pushforward(run(), way)
+        return Pushforward(run(), method)
     except GradcheckError as error:
-        return Pushforward({}, way, as_tensor_error(error))
+        return Pushforward({}, method, as_tensor_error(error))
 
 
-# A graph -------------------------------------------------------------------------------------------
+def _tangents_by_duals(duals: ForwardAD, engine: DefineByRun, named: Mapping[str, Any]) -> Tangents:
+    tangents = {name: duals.tangent(tensor) for name, tensor in named.items()}
+    return {name: None if tangent is None else engine.array(tangent) for name, tangent in tangents.items()}
 
 
-def _graph_by_duals(
-    engine: DefineByRun, problem: Problem, directions: Mapping[str, np.ndarray]
-) -> dict[str, np.ndarray | None]:
-    duals = _duals(engine)
-    with duals.level():
-        run = GraphRun(engine, problem)
-        for name, direction in directions.items():
-            run.leaves[name] = duals.dual(engine.leaf(problem.inputs[name], False), direction)
-        run.run_graph()
-        named = {name: duals.tangent(tensor) for name, tensor in run.tensors.items() if name not in run.leaves}
-        return {name: _array(engine, tangent) for name, tangent in named.items()}
-
-
-def _graph_by_double_reverse(
-    engine: DefineByRun, problem: Problem, directions: Mapping[str, np.ndarray]
-) -> dict[str, np.ndarray | None]:
-    run = GraphRun(engine, problem)
-    run.run_graph()
-    named = {name: tensor for name, tensor in run.tensors.items() if name not in run.leaves}
+def _tangents_by_double_reverse(
+    engine: DefineByRun, named: Mapping[str, Any], leaves: Sequence[Any], directions: Directions
+) -> Tangents:
     moving = {name: tensor for name, tensor in named.items() if _moves(engine, tensor)}
-    leaves = [run.leaves[name] for name in directions]
-    tangents = engine.jvp(list(moving.values()), leaves, list(directions.values()))
-    found = dict(zip(moving, tangents, strict=True))
+    found = dict(zip(moving, engine.jvp(list(moving.values()), leaves, directions), strict=True))
     return {name: found.get(name) for name in named}
 
 
@@ -108,8 +94,29 @@ def _moves(engine: DefineByRun, tensor: Any) -> bool:
     return bool(tensor.requires_grad) and dtypes.is_differentiable(engine.array(tensor).dtype)
 
 
-def _array(engine: DefineByRun, tensor: Any) -> np.ndarray | None:
-    return None if tensor is None else engine.array(tensor)
+# A graph -------------------------------------------------------------------------------------------
+
+
+def _graph_by_duals(
+    duals: ForwardAD, engine: DefineByRun, problem: Problem, directions: Mapping[str, np.ndarray]
+) -> Tangents:
+    with duals.level():
+        run = GraphRun(engine, problem)
+        for name, direction in directions.items():
+            run.leaves[name] = duals.dual(engine.leaf(problem.inputs[name], False), direction)
+        run.run_graph()
+        return _tangents_by_duals(duals, engine, _named(run))
+
+
+def _graph_by_double_reverse(engine: DefineByRun, problem: Problem, directions: Mapping[str, np.ndarray]) -> Tangents:
+    run = GraphRun(engine, problem)
+    run.run_graph()
+    leaves = [run.leaves[name] for name in directions]
+    return _tangents_by_double_reverse(engine, _named(run), leaves, list(directions.values()))
+
+
+def _named(run: GraphRun) -> dict[str, Any]:
+    return {name: tensor for name, tensor in run.tensors.items() if name not in run.leaves}
 
 
 # One op --------------------------------------------------------------------------------------------
@@ -120,60 +127,43 @@ def push_operations(
 ) -> list[Pushforward]:
     """Return the tangents of each op alone, given those of its tracked arrays."""
     found = []
-    for application, ways in zip(applications, directions, strict=True):
+    for application, tangents in zip(applications, directions, strict=True):
         with engine.fresh_session(dtype):
-            found.append(_push_operation(engine, application, ways))
+            found.append(_push(engine, _operation_by_duals, _operation_by_double_reverse, application, tangents))
     return found
 
 
-def _push_operation(engine: DefineByRun, application: Application, directions: Directions) -> Pushforward:
-    if engine.forward_ad is not None:
-        found = _attempt(lambda: _operation_by_duals(engine, application, directions), "forward AD")
-        if found.error is None or found.error.kind != "unsupported":
-            return found
-    return _attempt(lambda: _operation_by_double_reverse(engine, application, directions), "double reverse")
-
-
 def _operation_by_duals(
-    engine: DefineByRun, application: Application, directions: Directions
-) -> dict[str, np.ndarray | None]:
-    duals = _duals(engine)
+    duals: ForwardAD, engine: DefineByRun, application: Application, directions: Directions
+) -> Tangents:
     with duals.level():
         moving = iter(directions)
-        outputs = _op_outputs(engine, application, lambda array: duals.dual(engine.leaf(array, False), next(moving)))
-        return {
-            str(number): _array(engine, duals.tangent(output))
-            for number, output in enumerate(outputs)
-            if isinstance(output, engine.tensor_type)
-        }
+        outputs = op_outputs(engine, application, lambda array: duals.dual(engine.leaf(array, False), next(moving)))
+        return _tangents_by_duals(duals, engine, _numbered(engine, outputs))
 
 
-def _operation_by_double_reverse(
-    engine: DefineByRun, application: Application, directions: Directions
-) -> dict[str, np.ndarray | None]:
-    """Compute ops of half precision in single, and round once.
-
-    Rules of half precision are computed in single, too."""
+def _operation_by_double_reverse(engine: DefineByRun, application: Application, directions: Directions) -> Tangents:
+    """Compute ops of half precision in single, and round once."""
     alone = _without_halves(application)
     if alone is not application:
         found = _operation_by_double_reverse(engine, alone, [_single(direction) for direction in directions])
-        made = [None if output is None else output[1] for output in application.outputs]
-        return {
-            number: array.astype(made[int(number)]) if array is not None and made[int(number)] is not None else array
-            for number, array in found.items()
-        }
+        for number, output in enumerate(application.outputs):
+            tangent = found.get(str(number))
+            if tangent is not None and output is not None:
+                found[str(number)] = tangent.astype(output[1])
+        return found
     leaves: list[Any] = []
 
     def leaf(array: np.ndarray) -> Any:
         leaves.append(engine.leaf(array, True))
         return leaves[-1]
 
-    listed = {
-        str(n): o for n, o in enumerate(_op_outputs(engine, application, leaf)) if isinstance(o, engine.tensor_type)
-    }
-    moving = {number: output for number, output in listed.items() if _moves(engine, output)}
-    found = dict(zip(moving, engine.jvp(list(moving.values()), leaves, directions), strict=True))
-    return {number: found.get(number) for number in listed}
+    outputs = _numbered(engine, op_outputs(engine, application, leaf))
+    return _tangents_by_double_reverse(engine, outputs, leaves, directions)
+
+
+def _numbered(engine: DefineByRun, outputs: Sequence[Any]) -> dict[str, Any]:
+    return {str(number): one for number, one in enumerate(outputs) if isinstance(one, engine.tensor_type)}
 
 
 def _without_halves(application: Application) -> Application:
@@ -189,17 +179,3 @@ def _without_halves(application: Application) -> Application:
 
 def _single(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float32) if array.dtype in dtypes.HALVES else array
-
-
-def _op_outputs(engine: DefineByRun, application: Application, tracked_leaf: Any) -> tuple[Any, ...]:
-    """Return the op's outputs, with tracked arrays made by `tracked_leaf`."""
-    tracked = iter(application.tracked or itertools.repeat(True))
-
-    def leaf(array: np.ndarray) -> Any:
-        if next(tracked) and dtypes.is_differentiable(array.dtype):
-            return tracked_leaf(array)
-        return engine.leaf(array, False)
-
-    args, kwargs = rebuild(application.args, application.kwargs, leaf, engine.host.dtype)
-    result = engine.host.call(application.op, args, kwargs)
-    return result if type(result) is tuple else (result,)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from gradcheck.engines.base import Engine
+from gradcheck.engines.base import AdaptedEngine, Engine
 from gradcheck.errors import Place
 from gradcheck.language.case import Case, Claim, Step
 from gradcheck.language.expr.nodes import Call, Expr, Name
@@ -112,8 +112,8 @@ def _growth(engine: Engine, name: str, nodes: int, dtype: str) -> Growth | None:
 
 def _calls(engine: Engine, problem: Problem) -> int | None:
     """Return calls and comparisons of an evaluation; None if it raises."""
-    count, ours = 0, _HERE if hasattr(engine, "evaluate_bare") else "\0"
-    comparisons: Any = getattr(engine, "comparisons", nullcontext)
+    count, ours = 0, _HERE if isinstance(engine, AdaptedEngine) else "\0"
+    comparisons: Any = engine.comparisons if isinstance(engine, AdaptedEngine) else nullcontext
 
     def watch(frame: FrameType, event: str, _: Any) -> None:
         nonlocal count

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS, PointFa
 from gradcheck.checks.failures.traversal_probe import is_right_on_small_graph
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison, Operation, WrongOperation
-from gradcheck.engines.base import Engine, Evaluation, State
+from gradcheck.engines.base import AdaptedEngine, Engine, Evaluation, State
 from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
 
@@ -35,14 +34,14 @@ _GRADIENTS = (ClaimKind.GRADIENT, ClaimKind.EXPECTED)
 def mark_unreproduced(context: Context) -> None:
     """Make unsupported what failed and is not the engine's own, of engines that can be asked for the bare graph."""
     for engine in context.engines.tested:
-        if hasattr(engine, "evaluate_bare") and any(_is_of(c, engine) for c in context.found):
+        if isinstance(engine, AdaptedEngine) and any(_is_of(c, engine) for c in context.found):
             _recheck_engine(context, engine)
 
 
 def reproduced_failures(context: Context, point: Point, found: Iterable[Comparison]) -> list[Comparison]:
     """Of the ops that are wrong alone at a point, those that are the engine's own fault."""
     known = {
-        e.name: _BareGraphRecheck(context, point, e) for e in context.engines.tested if hasattr(e, "evaluate_bare")
+        e.name: _BareGraphRecheck(context, point, e) for e in context.engines.tested if isinstance(e, AdaptedEngine)
     }
     judged = (known[c.engine].rechecked(c) if c.engine in known and c.status == "failed" else c for c in found)
     return [c for c in judged if c.status == "failed"]
@@ -52,7 +51,7 @@ def _is_of(c: Comparison, engine: Engine) -> bool:
     return c.status == "failed" and c.engine == engine.name
 
 
-def _recheck_engine(context: Context, engine: Engine) -> None:
+def _recheck_engine(context: Context, engine: AdaptedEngine) -> None:
     points: dict[int, _BareGraphRecheck] = {}
     for place, c in enumerate(context.found):
         if not _is_of(c, engine) or c.what not in (*_GRADIENTS, ClaimKind.NODE):
@@ -75,7 +74,7 @@ class _BareGraphRecheck:
 
     context: Context
     point: Point
-    engine: Any
+    engine: AdaptedEngine
     again: list[Evaluation] = field(default_factory=list)
     composed: dict[int, bool] = field(default_factory=dict)  # by an op's number, whether it is made of right ones
     _behind: set[str] | None = None
@@ -153,14 +152,13 @@ class _BareGraphRecheck:
 
     def _can_receive(self, operation: Operation) -> bool:
         """Whether leaves of its results' shapes get these incoming gradients."""
-        gives: Callable[..., bool] = self.engine.accepts_seeds
         given = [
             (np.ones(shape, dtype), cotangent)
             for output, cotangent in zip(operation.application.outputs, operation.cotangents, strict=True)
             if output is not None and cotangent is not None
             for shape, dtype in (output,)
         ]
-        return gives([root for root, _ in given], [seed for _, seed in given])
+        return self.engine.accepts_seeds([root for root, _ in given], [seed for _, seed in given])
 
     def _can_pull_back(self, one: WrongOperation, incoming: Callable[[np.ndarray], np.ndarray]) -> bool:
         """Whether the op alone raises nothing for another incoming gradient."""

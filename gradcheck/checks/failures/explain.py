@@ -32,7 +32,7 @@ from gradcheck.checks.failures.wrong_values import has_forward_error, has_wrong_
 from gradcheck.checks.isolation.failure_capture import try_part
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Cause, Comparison, WrongOperation
-from gradcheck.engines.base import Engine
+from gradcheck.engines.base import AdaptedEngine, Engine
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import fact
 from gradcheck.language.claim_kind import ClaimKind
@@ -276,11 +276,11 @@ def _explain_accumulation(failures: PointFailures, engine: Engine, wrong: Sequen
 
 def _is_by_total(failures: PointFailures, engine: Engine, fault: fault_localization.Fault) -> bool:
     """Whether it is at a root whose incoming gradient is given by a total that ops which are wrong have made wrong."""
-    gives, seeds = getattr(engine, "accepts_seeds", None), failures.point.problem.seeds[fault.step]
-    if gives is None or fault.tensor not in seeds:
+    seeds = failures.point.problem.seeds[fault.step]
+    if not isinstance(engine, AdaptedEngine) or fault.tensor not in seeds:
         return False
     values = failures.point.evaluation(engine).states[fault.step].values
-    return not gives([values[root] for root in seeds], list(seeds.values()))
+    return not engine.accepts_seeds([values[root] for root in seeds], list(seeds.values()))
 
 
 def _blame_fault(failures: PointFailures, engine: Engine, fault: fault_localization.Fault, uses: int) -> None:

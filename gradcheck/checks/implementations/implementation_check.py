@@ -74,7 +74,7 @@ def check_implementations(context: Context, case: Case) -> ImplementationResults
 def _check_implementation(
     context: Context, whole: Case, which: tuple[Implementation, str], found: ImplementationResults
 ) -> None:
-    from gradcheck.engines.implementation.patches import Patches
+    from gradcheck.engines.implementation.global_state import Patches
 
     one, dtype = which
     patches = Patches()

@@ -21,9 +21,8 @@ from gradcheck.engines.implementation.code_error import CodeError, as_code_error
 from gradcheck.engines.implementation.code_kinds import Code
 from gradcheck.engines.implementation.code_run import CodeRun
 from gradcheck.engines.implementation.global_state import restore_global_state
-from gradcheck.engines.implementation.precision_probe import PrecisionProbe
+from gradcheck.engines.implementation.precision_modes import PrecisionProbe, StochasticRounding
 from gradcheck.engines.implementation.stdout_capture import capture_stdout
-from gradcheck.engines.implementation.stochastic_rounding import StochasticRounding
 from gradcheck.engines.recording import Recorder
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, Output
 from gradcheck.engines.torch import Torch

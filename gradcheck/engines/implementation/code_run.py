@@ -11,7 +11,7 @@ import torch
 
 from gradcheck.engines.graph_run import GraphRun
 from gradcheck.engines.implementation.code_error import CodeError
-from gradcheck.engines.implementation.precision_probe import REAL_DTYPES, SIGNIFICAND_BITS
+from gradcheck.engines.implementation.precision_modes import REAL_DTYPES, SIGNIFICAND_BITS
 from gradcheck.language.case import Claim
 from gradcheck.language.evaluation.host import Host
 

@@ -12,12 +12,17 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engines.tensor_class import dialects
-from gradcheck.engines.tensor_class.fallback_values import read_fallback_values
-from gradcheck.engines.tensor_class.members import FreshTensor, candidates, copied, method_of
+from gradcheck.engines.tensor_class.members import (
+    FreshTensor,
+    candidates,
+    copied,
+    is_related_type,
+    method_of,
+    read_fallback_values,
+)
 from gradcheck.engines.tensor_class.modules import modules_of
 from gradcheck.engines.tensor_class.pass_lookup import passes_of
 from gradcheck.engines.tensor_class.pass_runners import PassRunner
-from gradcheck.engines.tensor_class.related_types import is_related_type
 from gradcheck.engines.tensor_class.returned_gradients import ReturnedGradients
 from gradcheck.engines.tensor_class.storages import array_of
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS

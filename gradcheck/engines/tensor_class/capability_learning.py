@@ -18,7 +18,6 @@ from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.api_discovery import enable_gradients
 from gradcheck.engines.tensor_class.backward_engine import BackwardEngine
 from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, SeedKind
-from gradcheck.engines.tensor_class.computed_dtype import made_dtype
 from gradcheck.engines.tensor_class.hypotheses import (
     GRADIENT_PROBES,
     factor_of,
@@ -28,7 +27,7 @@ from gradcheck.engines.tensor_class.hypotheses import (
     sums_are_integers,
     writes_into_operands,
 )
-from gradcheck.engines.tensor_class.traits import ONE_OP, complete_capabilities
+from gradcheck.engines.tensor_class.traits import ONE_OP, complete_capabilities, made_dtype
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line
 from gradcheck.errors import GradcheckError
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,8 @@ from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.backward_engine import BackwardEngine
 from gradcheck.engines.tensor_class.bare_graph import accepts_seeds, evaluate_on_bare_graph
 from gradcheck.engines.tensor_class.call_forms import CallForm, Library, Shape
-from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, check_can_accumulate
+from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities, check_can_accumulate, conventions_of
 from gradcheck.engines.tensor_class.capability_learning import learn_capabilities
-from gradcheck.engines.tensor_class.comparisons import ComparisonCount, count_comparisons
-from gradcheck.engines.tensor_class.conventions import conventions_of
 from gradcheck.engines.tensor_class.hypotheses import has_right_complex_gradients
 from gradcheck.engines.tensor_class.user_code_guard import EngineError, Output, error_line, translate_errors
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
@@ -214,3 +213,51 @@ class TensorClassEngine(BackwardEngine):
         self._retained.append(tensor)
         is_its_bases = self.api.is_view(tensor.tensor)
         tensor.unread = tensor.unread or is_its_bases or not self.capabilities.keeps_intermediates
+
+
+# Comparisons of objects ---------------------------------------------------------------------------
+
+
+class ComparisonCount:
+    """The number of comparisons."""
+
+    def __init__(self) -> None:
+        self.number = 0
+
+
+@contextmanager
+def count_comparisons(homes: Sequence[Any]) -> Iterator[ComparisonCount]:
+    """Count comparisons of objects of these classes, or modules' classes."""
+    count = ComparisonCount()
+
+    def is_same(self: object, other: object) -> Any:
+        count.number += 1
+        return True if self is other else NotImplemented
+
+    changed = [kind for kind in _classes(homes) if _compares_by_identity(kind)]
+    try:
+        for kind in changed:
+            kind.__eq__ = is_same  # type: ignore[assignment]  # its hash stays
+        yield count
+    finally:
+        for kind in changed:
+            if kind.__dict__.get("__eq__") is is_same:
+                del kind.__eq__
+
+
+def _classes(homes: Sequence[Any]) -> list[type]:
+    """Return classes, and those defined in the modules."""
+    found: dict[type, None] = {}
+    for home in homes:
+        if isinstance(home, ModuleType):
+            own = (value for value in vars(home).values() if getattr(value, "__module__", None) == home.__name__)
+            found |= {value: None for value in own if type(value) is type}
+        elif type(home) is type:
+            found[home] = None
+    return list(found)
+
+
+def _compares_by_identity(kind: type) -> bool:
+    """Return whether a class inherits `==` and hash from `object`."""
+    names = {name for above in kind.__mro__[:-1] for name in vars(above)}
+    return not names & {"__eq__", "__hash__"}

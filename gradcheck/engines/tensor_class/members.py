@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.storages import is_storage
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 
 _MISSING = object()
 
@@ -48,3 +52,66 @@ class FreshTensor:
 def copied(gradient: Any) -> Any:
     """Return a copy of an array of any library; other values unchanged."""
     return deepcopy(gradient) if hasattr(gradient, "__array__") or is_storage(gradient) else gradient
+
+
+# Values in unusual places -------------------------------------------------------------------------
+
+
+#: Returns an array of numbers; None for any other value.
+ToArray = Callable[[Any], np.ndarray | None]
+
+
+def read_fallback_values(tensor: Any, plain: ToArray) -> np.ndarray | None:
+    """Return values by any attribute, or detached, or computed."""
+    array = _first_readable(tensor, plain)
+    detach = method_of(tensor, dialects.DETACH_METHODS) if array is None else None
+    array = array if detach is None else _first_readable(detach(), plain)
+    return _realized_values(tensor, plain) if array is None else array
+
+
+def _realized_values(tensor: Any, plain: ToArray) -> np.ndarray | None:
+    for name in dialects.REALIZE_METHODS:
+        with suppress(*USER_EXCEPTIONS):
+            made = getattr(tensor, name)()
+            array = plain(made)
+            for one in (made, tensor) if array is None else ():
+                array = _first_readable(one, plain) if array is None else array
+            if array is not None:
+                return array
+    return None
+
+
+def _first_readable(tensor: Any, plain: ToArray) -> np.ndarray | None:
+    for name in (*dialects.VALUES, *dialects.VALUE_METHODS):
+        with suppress(*USER_EXCEPTIONS):
+            for candidate in candidates(tensor, (name,), ()):
+                array = plain(candidate)
+                if array is not None:
+                    return array
+    return plain(tensor) if hasattr(tensor, "__array__") else None
+
+
+# Related classes ----------------------------------------------------------------------------------
+
+
+#: Modules whose classes show no relation.
+_COMMON = ("builtins", "abc", "typing", "enum", "collections", "numpy", "object")
+
+
+def is_related_type(kind: type, to: type, backward: str) -> bool:
+    """Return whether objects of a class are tensors like those of another.
+
+    It has the backward method, and shares a user's base class, or is the same class imported under two names."""
+    if backward and not callable(getattr(kind, backward, None)):
+        return False
+    shared = set(kind.__mro__) & set(to.__mro__)
+    if any(base.__module__.partition(".")[0] not in _COMMON for base in shared):
+        return True
+    return kind.__qualname__ == to.__qualname__ and _file(kind) == _file(to) != ""
+
+
+def _file(kind: type) -> str:
+    try:
+        return inspect.getfile(kind)
+    except (TypeError, OSError):
+        return ""

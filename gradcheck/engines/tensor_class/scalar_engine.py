@@ -19,12 +19,12 @@ from gradcheck.engines.base import Application, Cotangents, OpComposition, Pullb
 from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.capabilities import check_can_accumulate
-from gradcheck.engines.tensor_class.computed_dtype import made_dtype
 from gradcheck.engines.tensor_class.engine import Seeds, TensorClassEngine
 from gradcheck.engines.tensor_class.hypotheses import A, B
 from gradcheck.engines.tensor_class.op_calls import OpCalls, allow_undefined_numbers
 from gradcheck.engines.tensor_class.op_lookup import NoForm
 from gradcheck.engines.tensor_class.operand_broadcast import broadcast_operands, sum_to_operands
+from gradcheck.engines.tensor_class.traits import made_dtype
 from gradcheck.engines.tensor_class.user_code_guard import translate_errors
 from gradcheck.engines.tensor_class.wrapped_tensor import LibraryCall, WrappedTensor, compute, tensors_in
 from gradcheck.errors import Unsupported

@@ -11,11 +11,10 @@ from dataclasses import replace
 import numpy as np
 
 from gradcheck.autograd.op import TABLE
+from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.backward_engine import BackwardEngine
 from gradcheck.engines.tensor_class.capabilities import Capabilities
-from gradcheck.engines.tensor_class.clearing import clearing_of
-from gradcheck.engines.tensor_class.computed_dtype import lowest_dtype
 from gradcheck.engines.tensor_class.hypotheses import (
     GRADIENT_PROBES,
     A,
@@ -26,6 +25,7 @@ from gradcheck.engines.tensor_class.hypotheses import (
     merges_equal_nodes,
     run_probe,
 )
+from gradcheck.engines.tensor_class.members import method_of
 from gradcheck.engines.tensor_class.modules import overrides_numpy
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
@@ -213,3 +213,92 @@ def _with_totals(engine: BackwardEngine, one: Capabilities, probe: GradientProbe
                 engine.forget_forms()  # learned with single numbers of another shape
             return replace(one, total_shape=total)
     return replace(one, starts_alone=False)
+
+
+# Clearing gradients -------------------------------------------------------------------------------
+
+
+def clearing_of(engine: BackwardEngine, one: Capabilities, probes: list[GradientProbe]) -> str:
+    """Return the name of the clearing method, or "" without a usable one.
+
+    It must clear no other tensor's gradient. One that clears nothing is used, as a user would."""
+    for probe in (probe for probe in probes if probe.operands == 2):
+        arrays = one.seed != "none" and not engine.api.is_scalar
+        given = (A if arrays else np.full(one.total_shape, 2.0)).astype(one.dtype)
+        try:
+            engine.new_graph()
+            first, second = engine.leaf(given, True), engine.leaf(given + 1, True)
+            op = TABLE[probe.op]
+            root = engine.apply(op, op.bind((first, second), {}))
+            engine.start(engine.start_of(root), one, np.ones(root.shape, one.dtype))
+            method = method_of(engine.start_of(first), dialects.CLEARING_METHODS)
+            if method is None or not np.any(engine.gradient(second)):
+                return ""
+            method()
+            kept = engine.gradient(second)
+            if kept is None or not np.any(kept) or _clearing_cuts_graph(engine, one, (root, second), method.__name__):
+                return ""
+        except (GradcheckError, *USER_EXCEPTIONS):
+            continue
+        return method.__name__
+    return ""
+
+
+def _clearing_cuts_graph(
+    engine: BackwardEngine, one: Capabilities, made: tuple[WrappedTensor, WrappedTensor], clearing: str
+) -> bool:
+    """Return whether clearing cuts the graph, so that a further pass stops."""
+    root, leaf = made
+    getattr(engine.start_of(root), clearing)()
+    leaf.grad = None
+    engine.start(engine.start_of(root), one, np.ones(root.shape, one.dtype))
+    return one.keeps_graph and not np.any(engine.gradient(leaf))
+
+
+# Precision ----------------------------------------------------------------------------------------
+
+
+def made_dtype(engine: BackwardEngine) -> str:
+    """Return the dtype of a tensor made from float64, at most float64."""
+    if engine.api.is_scalar:
+        return _number_dtype(engine)
+    dtype = engine.api.read(engine.api.make(A, True)).dtype
+    return dtype.name if dtype.kind == "f" and dtype.itemsize < A.itemsize else "float64"
+
+
+def _number_dtype(engine: BackwardEngine) -> str:
+    """Return the dtype of a class's numbers, by the value of a tenth."""
+    try:
+        number = float(engine.api.read(engine.api.make(np.array(0.1), True)).reshape(-1)[0])
+    except (GradcheckError, *USER_EXCEPTIONS):  # it may take only integers
+        return "float64"
+    return "float32" if number == float(np.float32(0.1)) else "float64"
+
+
+def lowest_dtype(engine: BackwardEngine, one: Capabilities, probes: list[GradientProbe]) -> str:
+    """Return the least precise dtype of its results and gradients."""
+    if engine.api.is_scalar:
+        return one.dtype
+    found = [np.dtype(one.dtype)]
+    with suppress(GradcheckError, *USER_EXCEPTIONS):
+        begun = engine.leaf(A.astype(one.dtype), True).initial  # a rule may add to it
+        found += [begun.dtype] if isinstance(begun, np.ndarray) else []
+    with suppress(GradcheckError, *USER_EXCEPTIONS):
+        total = TABLE["sum"]
+        found.append(engine.apply(total, total.bind((engine.leaf(A[0].astype(one.dtype), True),), {})).dtype)
+    with suppress(GradcheckError, *USER_EXCEPTIONS):
+        times = TABLE["mul"]
+        scaled = engine.apply(times, times.bind((engine.leaf(A.astype(one.dtype), True), 0.1), {}))
+        found += [] if np.allclose(scaled.array, A * 0.1, 1e-12) else [np.dtype(np.float32)]
+    for probe in probes:
+        op = TABLE[probe.op]
+        given = [engine.leaf(array.astype(one.dtype), True) for array in (A, B)[: probe.operands]]
+        try:
+            root = engine.apply(op, op.bind(tuple(given), {}))
+            found.append(root.dtype)
+            engine.start(engine.start_of(root), one, np.ones(root.shape, one.dtype))
+            gradient = engine.gradient(given[0])
+            found += [] if gradient is None else [gradient.dtype]
+        except (GradcheckError, *USER_EXCEPTIONS):
+            continue
+    return str(min((dtype for dtype in found if dtype.kind == "f"), key=lambda dtype: dtype.itemsize).name)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from gradcheck.engines.implementation.global_state import restore_global_state
+from gradcheck.checks.scheduling.run import run
+from gradcheck.engines.implementation.global_state import Patches, restore_global_state
+from tests.engines.implementation.build import TANH, with_code
 
 
 def test_all_is_as_it_was(tmp_path: Path) -> None:
@@ -55,3 +58,26 @@ def test_a_copy_of_the_process_goes_no_further() -> None:
     with restore_global_state():
         child = os.fork()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
+
+
+def test_what_is_replaced_or_gone_is_put_back() -> None:
+    known = np.sinc, torch.Tensor.norm, torch.Tensor.sinc
+    patches = Patches()
+    assert patches.undo() == ()
+    np.sinc = lambda x: x  # type: ignore[assignment,misc]
+    del torch.Tensor.norm
+    torch.Tensor.sinc = torch.Tensor.cos  # type: ignore[method-assign]
+    assert set(patches.undo()) == {"numpy.sinc", "torch.Tensor.norm", "torch.Tensor.sinc"}
+    assert (np.sinc, torch.Tensor.norm, torch.Tensor.sinc) == known
+
+
+def test_the_entry_is_computed_by_torchs_own() -> None:
+    def replaces(x: torch.Tensor) -> torch.Tensor:
+        torch.erfinv = torch.sinh  # type: ignore[assignment]
+        return torch.sinh(x)
+
+    known: Any = torch.erfinv
+    case = with_code(TANH.replace("tanh(x)", "erfinv(0.1 * tanh(x))"), replaces)
+    (found,) = run(case, allow_code=True).cases
+    assert found.status == "failed"
+    assert torch.erfinv is known

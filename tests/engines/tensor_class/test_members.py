@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from importlib import util
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from gradcheck.engines.tensor_class.members import candidates, method_of
+from gradcheck.engines.tensor_class.members import candidates, is_related_type, method_of, read_fallback_values
 
 
 class Tensor:
@@ -40,3 +43,91 @@ def test_an_array_that_can_be_called_is_not_called() -> None:
     tensor.data = np.zeros(2).view(Called)
     (found,) = candidates(tensor, ("data",), ())
     assert found is tensor.data
+
+
+def plain(value: Any) -> np.ndarray | None:
+    return np.asarray(value) if isinstance(value, list) else None
+
+
+def test_what_gives_numbers_does_after_another_has_raised() -> None:
+    class Guarded:
+        values = (1.0, 2.0)
+
+        @property
+        def data(self) -> Any:
+            raise ValueError("not now")
+
+        def tolist(self) -> list[float]:
+            return [1.0, 2.0]
+
+    assert np.array_equal(np.asarray(read_fallback_values(Guarded(), plain)), [1.0, 2.0])
+
+
+def test_without_a_gradient_or_when_they_are_computed() -> None:
+    detached = SimpleNamespace(detach=lambda: SimpleNamespace(data=[3.0]))
+    assert np.array_equal(np.asarray(read_fallback_values(detached, plain)), [3.0])
+    lazy = SimpleNamespace(data=None)
+    lazy.realize = lambda: setattr(lazy, "data", [4.0])
+    assert np.array_equal(np.asarray(read_fallback_values(lazy, plain)), [4.0])
+    assert read_fallback_values(SimpleNamespace(), plain) is None
+
+
+class Node:
+    """A base of somebody's own."""
+
+
+class NodeTensor(Node):
+    def backward(self) -> None: ...
+
+
+class Add(Node):
+    def backward(self) -> None: ...
+
+
+class Settings(Node):
+    """No tensor: it has no pass."""
+
+
+class Function:
+    """An op's own rule is no pass of a tensor's."""
+
+    def backward(self) -> None: ...
+
+
+def test_a_shared_base_and_the_same_method_make_kindred() -> None:
+    assert is_related_type(Add, NodeTensor, "backward")
+    assert is_related_type(Settings, NodeTensor, "")
+    assert not any(
+        is_related_type(kind, NodeTensor, "backward") for kind in (Settings, Function, np.ndarray, float, object)
+    )
+
+
+def test_a_base_of_everybodys_makes_none() -> None:
+    class Sized(np.lib.mixins.NDArrayOperatorsMixin):
+        def backward(self) -> None: ...
+
+    class Other(np.lib.mixins.NDArrayOperatorsMixin):
+        def backward(self) -> None: ...
+
+    assert not is_related_type(Other, Sized, "backward")
+
+
+def test_one_class_that_is_imported_under_two_names_is_one(tmp_path: Path) -> None:
+    file = tmp_path / "tensors.py"
+    file.write_text("class Tensor:\n    def backward(self): ...\n\nclass Other:\n    def backward(self): ...\n")
+    first, second = (_loaded(file, name) for name in ("first_name", "second_name"))
+    assert first.Tensor is not second.Tensor
+    assert is_related_type(second.Tensor, first.Tensor, "backward")
+    assert not is_related_type(second.Other, first.Tensor, "backward")
+
+
+def _loaded(file: Path, name: str) -> Any:
+    import sys
+
+    spec = util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module

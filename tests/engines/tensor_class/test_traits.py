@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from gradcheck.engines.resolve import adapt
-from gradcheck.engines.tensor_class.capabilities import Capabilities
+from gradcheck.engines.tensor_class.capabilities import UNKNOWN, Capabilities
+from gradcheck.engines.tensor_class.traits import lowest_dtype, made_dtype
 from tests.engines.dialects import answering, diseases, keeping, sound
 
 
@@ -38,3 +42,40 @@ def test_a_precision_is_not_told_by_whole_numbers() -> None:
 
 def learned(kind: type) -> Capabilities:
     return adapt(kind, "mine").capabilities
+
+
+SUM = "    def sum(self):"
+
+
+@pytest.mark.parametrize(
+    ("does", "called"),
+    [
+        ("self.grad = None", True),
+        ("pass", True),  # it should, and a case says that it does not
+        ("self.grad, self.makers = None, []", False),
+        ("raise ValueError", False),
+    ],
+    ids=["its own", "nothing", "cuts the graph", "raises"],
+)
+def test_one_that_forgets_no_more_than_it_should_is(variant: Callable[..., type], does: str, called: bool) -> None:
+    kind = variant((SUM, f"    def zero_grad(self):\n        {does}\n\n{SUM}"))
+    engine = adapt(kind, "mine")
+    assert not engine.capabilities.not_understood
+    assert engine.api.clearing_name == ("zero_grad" if called else "")
+
+
+def test_what_is_made_and_what_arrives_may_be_of_less_precision(variant: Callable[..., type]) -> None:
+    single = variant(("self.data = np.asarray(data)", "self.data = np.asarray(data, np.float32)"))
+    assert made_dtype(adapt(variant(), "mine")) == "float64"
+    assert made_dtype(adapt(single, "mine")) == "float32"
+    lately = variant(
+        ("tensor.grad = whole if", "whole = np.asarray(whole, np.float32)\n            tensor.grad = whole if")
+    )
+    engine = adapt(lately, "mine")
+    assert made_dtype(engine) == "float64"
+    assert engine.capabilities.dtype == "float32"
+
+
+def test_a_number_is_of_double_precision(number: type) -> None:
+    engine = adapt(number, "mine")
+    assert made_dtype(engine) == lowest_dtype(engine, UNKNOWN, []) == "float64"
