@@ -126,6 +126,7 @@ class FunctionalEngine(ForeignEngine):
         calls, named = self._calls_leading_to(roots)
         results = {call.result for call in calls}
         position = {tensor: index for index, tensor in enumerate(named)}
+        weights = [1 if seed is None else seed.astype(root.dtype) for root, seed in zip(roots, seeds, strict=True)]
         starts = [np.zeros_like(t.array) if t in results else np.array(t.array) for t in named]
 
         def total(*values: Any) -> Any:
@@ -134,7 +135,7 @@ class FunctionalEngine(ForeignEngine):
                 result = call.form.call(self.library, self._replayed(call, known), call.shape)
                 zero = position.get(call.result)
                 known[call.result] = result if zero is None else result + values[zero]
-            return self._sum([known[root] for root in roots], roots, seeds)
+            return self._inner(weights, [known[root] for root in roots])
 
         with translate_errors(f"{self.name}'s backward pass"):
             gradients = [np.asarray(gradient) for gradient in self.derivatives(total, starts)]
@@ -183,20 +184,8 @@ class FunctionalEngine(ForeignEngine):
         return calls[::-1], named
 
     def _replayed(self, call: LibraryCall, known: dict[WrappedTensor, Any]) -> list[Any]:
-        """Return the call's arguments with the values of this replay."""
-
         def replayed(value: Any) -> Any:
             is_known = type(value) is WrappedTensor and value in known
             return known[value] if is_known else self.native(call.op, value)
 
         return [map_nested(value, replayed) for value in call.bound]
-
-    def _sum(self, values: list[Any], roots: list[WrappedTensor], seeds: list[np.ndarray | None]) -> Any:
-        add_up = self.library.function("sum")
-        return reduce(
-            operator.add,
-            [
-                value.reshape(()) if seed is None else add_up(value * seed.astype(root.dtype))
-                for value, root, seed in zip(values, roots, seeds, strict=True)
-            ],
-        )

@@ -178,7 +178,6 @@ def _parts(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _number(name: str, value: Any) -> np.ndarray:
-    """Return a plain number, such as a size, as an array."""
     array = np.asarray(value)
     if array.dtype.kind not in "biufc":
         raise ArgumentError(f"{name} is {value!r:.60}, no tensor", hint="a graph entry is a tensor or a number")

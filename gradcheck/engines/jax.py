@@ -16,6 +16,17 @@ import numpy as np
 from gradcheck.engines.functional_engine import FunctionalEngine
 
 
+@contextmanager
+def wide_floats() -> Iterator[None]:
+    """Switch 64-bit floats on, which JAX does not use by default."""
+    known = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_enable_x64", known)
+
+
 class Jax(FunctionalEngine):
     """The functions of `jax.numpy`, `jax.nn` and `jax.scipy.special`."""
 
@@ -25,14 +36,8 @@ class Jax(FunctionalEngine):
 
     @contextmanager
     def session(self, dtype: np.dtype) -> Iterator[None]:
-        """Switch 64-bit floats on, which JAX does not use by default."""
-        known = jax.config.jax_enable_x64
-        jax.config.update("jax_enable_x64", True)
-        try:
-            with super().session(dtype):
-                yield
-        finally:
-            jax.config.update("jax_enable_x64", known)
+        with wide_floats(), super().session(dtype):
+            yield
 
     def derivatives(self, function: Callable[..., Any], arguments: list[np.ndarray]) -> Sequence[Any]:
         result, vjp = jax.vjp(function, *[jax.numpy.asarray(argument) for argument in arguments])

@@ -157,7 +157,6 @@ def _is_engine(found: Any) -> bool:
 
 
 def _name_hint(attribute: str, module: ModuleType) -> str:
-    """Return a hint with the nearest name, else with the classes like engines."""
     public = [name for name in vars(module) if not name.startswith("_")]
     classes = [name for name in public if callable(getattr(vars(module)[name], "backward", None))]
     return did_you_mean(attribute, public, f"it has {', '.join(classes)}" if classes else "")
@@ -199,7 +198,6 @@ def _old_numpy_hint(error: Exception) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """Return the place in the user's code at which the error was raised."""
     if isinstance(error, SyntaxError) and error.filename:
         return f" ({error.filename}:{error.lineno})"
     frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]

@@ -91,7 +91,6 @@ class RoundingHost(CoreHost):
         return tuple(map(self._tensor, result)) if type(result) is tuple else self._tensor(result)
 
     def _rounded(self, value: Any) -> Any:
-        """Return a tensor for an array, also in a list."""
         if isinstance(value, (list, tuple)):
             return type(value)(map(self._rounded, value))
         if isinstance(value, np.ndarray) and dtypes.is_differentiable(value.dtype):
@@ -99,5 +98,4 @@ class RoundingHost(CoreHost):
         return value
 
     def _tensor(self, result: Any) -> Any:
-        """Return a tensor for an array; other values unchanged."""
         return self._kind.wrap(result) if isinstance(result, np.ndarray) else result

@@ -151,7 +151,6 @@ class Torch(DefineByRun):
             torch.autograd.backward(roots, gradients, retain_graph=True)
 
     def _as_own_error(self, error: Exception) -> GradcheckError:
-        """Return torch's exception as one of gradcheck's."""
         return translate(error)
 
     def _incoming(self, roots: list[torch.Tensor], seeds: list[Any]) -> list[torch.Tensor | None]:
@@ -206,18 +205,15 @@ class _Duals:
     """torch's forward mode, whose rules are independent of the reverse ones."""
 
     def level(self) -> AbstractContextManager[Any]:
-        """Return the context in which tangents exist."""
         _load_decompositions()
         return forward_ad.dual_level()
 
     def dual(self, tensor: torch.Tensor, tangent: np.ndarray) -> torch.Tensor:
-        """Return the tensor with a tangent of its shape and dtype."""
         make: Any = forward_ad.make_dual  # to which torch gives no types
         dual: torch.Tensor = make(tensor, _tensor(tangent).to(tensor.device))
         return dual
 
     def tangent(self, tensor: torch.Tensor) -> torch.Tensor | None:
-        """Return the tangent of a tensor."""
         unpack: Any = forward_ad.unpack_dual
         found: torch.Tensor | None = unpack(tensor).tangent
         return None if found is None else found.to(tensor.dtype)  # `prod` with a dtype leaves it in the input's
@@ -237,7 +233,6 @@ _run_backward: Any = getattr(getattr(torch.autograd.Variable, "_execution_engine
 
 
 def _tensor(array: np.ndarray) -> torch.Tensor:
-    """Return a tensor with a copy of the array."""
     if array.dtype == dtypes.BFLOAT16:
         return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
     return torch.from_numpy(array.copy())

@@ -58,7 +58,6 @@ def _leads_to(edge: tuple[Any, int], tensor: torch.Tensor) -> bool:
 
 
 def _share(gradient: torch.Tensor, tensor: torch.Tensor) -> np.ndarray:
-    """Return the gradient summed to the shape of its tensor."""
     whole = gradient if gradient.shape == tensor.shape else gradient.sum_to_size(tensor.shape)
     array: np.ndarray = whole.numpy()
     return array

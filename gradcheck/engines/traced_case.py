@@ -68,7 +68,7 @@ class TracedStep:
 
 @dataclass(frozen=True, slots=True)
 class TracedCase:
-    """All steps of a case, or the error at a graph entry before the first."""
+    """All steps of a case, or the error at the graph entry `failed_at`."""
 
     case: Case
     steps: tuple[TracedStep, ...] = ()

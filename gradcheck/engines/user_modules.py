@@ -115,7 +115,6 @@ def _has_module(folder: Path, inner: str) -> bool:
 
 
 def _is_relative(path: Path) -> bool:
-    """Return whether a file has relative imports."""
     return bool(re.search(r"^\s*from \.", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE))
 
 
@@ -277,7 +276,6 @@ def _with_own_modules(folder: str) -> Iterator[None]:
 
 
 def _names_in(folder: str) -> frozenset[str]:
-    """Return the names of the modules and packages in a folder."""
     try:
         with os.scandir(folder) as entries:
             return frozenset(

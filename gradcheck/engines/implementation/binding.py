@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gradcheck.engines.tensor_class.user_code_guard import signature_parameters
 from gradcheck.errors import InvalidCase
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Case, Claim, Implementation
@@ -111,12 +112,10 @@ def _named(name: str) -> Claim:
 
 def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
     """Return the parameters of a signature; None if it is unknown or open."""
-    try:
-        listed = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
+    listed = signature_parameters(function)
+    if listed is None or any(one.kind is one.VAR_POSITIONAL for one in listed):
         return None
-    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-    return None if any(one.kind is variadic[0] for one in listed) else [p for p in listed if p.kind is not variadic[1]]
+    return [one for one in listed if one.kind is not one.VAR_KEYWORD]
 
 
 def _by_name(
@@ -141,7 +140,6 @@ def _by_name(
 
 
 def _fits(wanted: Sequence[inspect.Parameter], operands: Sequence[str]) -> bool:
-    """Return whether the function takes so many operands."""
     ordered = [one for one in wanted if one.kind is not one.KEYWORD_ONLY]
     needed = [one for one in ordered if one.default is one.empty]
     missing = [one.name for one in wanted if one.kind is one.KEYWORD_ONLY and one.default is one.empty]

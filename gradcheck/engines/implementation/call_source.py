@@ -83,7 +83,6 @@ def _imports(known: Named, kind: str, sources: list[str]) -> list[str]:
 
 
 def _argument(writer: _CallWriter, claim: Any) -> str:
-    """Return a tensor's name; any other argument's value."""
     call = writer.call
     if isinstance(claim.expr, Name) and claim.expr.name in call.values and claim.expr.name not in call.problem.sizes:
         return _leaf(writer, claim.expr.name)
@@ -109,7 +108,6 @@ def _leaf(writer: _CallWriter, name: str) -> str:
 
 
 def _array(array: np.ndarray, kind: str) -> str:
-    """Return an array as an expression of the code's library."""
     dtype = array.dtype.name
     numbers = repr(array.tolist()).replace("nan", "np.nan").replace("inf", "np.inf")
     if kind in ("numpy", "jax", "hips"):

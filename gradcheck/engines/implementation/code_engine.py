@@ -212,7 +212,6 @@ class CodeEngine(Torch):
                 self.observations.changed_arguments.add("incoming")
 
     def _sweep_without_accumulation(self, roots: list[torch.Tensor], gradients: list[torch.Tensor | None]) -> None:
-        """Run a pass by `torch.autograd.grad`."""
         leaves = [one for one in self._leaves if one.requires_grad]
         found = torch.autograd.grad(roots, leaves, gradients, retain_graph=True, allow_unused=True)
         for leaf, gradient in zip(leaves, found, strict=True):
@@ -245,9 +244,8 @@ class CodeEngine(Torch):
     def _call(self, positional: list[Any], keywords: dict[str, Any], names: Mapping[str, Any]) -> Any:
         code = self.code
         if code.foreign is not None:
-            return foreign_function.call_foreign(
-                code.foreign, [*positional, *keywords.values()], self.observations, self.array
-            )
+            given = [*positional, *keywords.values()]
+            return foreign_function.call_foreign(code.foreign, given, self.observations, self.array)
         if code.module is not None:
             own = {parameter: names[tensor] for parameter, tensor in self.binding.parameters.items()}
             module = code.module.to(torch.get_default_dtype()) if self.binding.unbound_parameters else code.module
@@ -260,30 +258,22 @@ class CodeEngine(Torch):
     @property
     def notes(self) -> tuple[Fact, ...]:
         """Facts about the code that are no failure."""
-        found = [self.binding.note]
-        found += (
-            [fact("parameters_unchecked", names=self.binding.unbound_parameters)]
-            if self.binding.unbound_parameters
-            else []
+        seen, unbound, patched = self.observations, self.binding.unbound_parameters, self.patched_functions
+        optional = (
+            (unbound, fact("parameters_unchecked", names=unbound)),
+            (patched, fact("functions_replaced", names=patched)),
+            (seen.is_once_differentiable, fact("once_differentiable")),
+            (seen.shares_memory, fact("aliases_argument")),
+            (seen.wider_dtypes, fact("wider_dtype", dtypes=tuple(sorted(seen.wider_dtypes)))),
         )
-        found += [fact("functions_replaced", names=self.patched_functions)] if self.patched_functions else []
-        found += [fact("once_differentiable")] if self.observations.is_once_differentiable else []
-        found += [fact("aliases_argument")] if self.observations.shares_memory else []
-        found += (
-            [fact("wider_dtype", dtypes=tuple(sorted(self.observations.wider_dtypes)))]
-            if self.observations.wider_dtypes
-            else []
-        )
-        return tuple(found)
+        return (self.binding.note, *(note for holds, note in optional if holds))
 
 
 def _is_once_differentiable(node: Any) -> bool:
-    """Return whether a node's `Function` marks its backward so."""
     backward = getattr(getattr(node, "_forward_cls", None), "backward", None)
     code = getattr(backward, "__code__", None)
-    return (
-        code is not None and code.co_filename == torch.autograd.function.__file__ and hasattr(backward, "__wrapped__")
-    )
+    is_torchs = code is not None and code.co_filename == torch.autograd.function.__file__
+    return is_torchs and hasattr(backward, "__wrapped__")
 
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:

@@ -150,7 +150,6 @@ def _library_of(found: Any) -> str:
 
 
 def _methods(owner: Any) -> list[Any]:
-    """Return the methods that users write, of a class or of an object's."""
     kind = owner if isinstance(owner, type) or owner is None else type(owner)
     return [getattr(kind, name, None) for name in ("forward", "backward", "setup_context")] if kind else []
 
@@ -164,7 +163,6 @@ def _constants(code: types.CodeType) -> Iterator[Any]:
 
 
 def _codes(function: Any) -> Iterator[types.CodeType]:
-    """The code of a function and of those that it mentions."""
     stack: list[Any] = [function]
     seen: set[int] = set()
     while stack:

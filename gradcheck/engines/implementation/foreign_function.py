@@ -85,10 +85,8 @@ class _ForeignCall:
     ) -> tuple[list[torch.Tensor], bool, PullbackFunction]:
         places = self.places
         given = insert_at((self.arrays(tensor.detach()).copy() for tensor in tensors), places, self.arguments)
-        self.passed_arrays, self.array_copies = (
-            given,
-            [one.copy() if isinstance(one, np.ndarray) else one for one in given],
-        )
+        self.passed_arrays = given
+        self.array_copies = [one.copy() if isinstance(one, np.ndarray) else one for one in given]
         results, several, pull = self.code(given, insert_at(needs, places, [False] * len(given)))
         self.note_changed_arguments()
         self.observations.shares_memory |= any(

@@ -14,7 +14,6 @@ import torch
 
 
 def _folder() -> str:
-    """Return the working directory; "" if it is gone."""
     try:
         return os.getcwd()
     except OSError:

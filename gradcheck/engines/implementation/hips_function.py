@@ -18,7 +18,6 @@ class HipsFunction:
         self.function = function
 
     def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, PullbackFunction]:
-        """Return the results and the pull-back by `make_vjp`."""
         places = [place for place, need in enumerate(needs) if need]
 
         def of_some(some: Sequence[Any]) -> Any:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -12,6 +11,7 @@ import numpy as np
 
 from gradcheck.autograd import dtypes
 from gradcheck.engines.implementation.foreign_function import PullbackFunction, insert_at
+from gradcheck.engines.jax import wide_floats
 
 
 class JaxFunction:
@@ -21,9 +21,8 @@ class JaxFunction:
         self.function = function
 
     def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, PullbackFunction]:
-        """Return the results and the pull-back by `jax.vjp`."""
         places = [place for place, need in enumerate(needs) if need]
-        with _wide():
+        with wide_floats():
             given = [jax.numpy.asarray(a) if isinstance(a, np.ndarray) else a for a in arguments]
 
             def of_some(*some: Any) -> Any:
@@ -34,7 +33,7 @@ class JaxFunction:
         results = [_plain(one) for one in (found if several else [found])]
 
         def pull(incoming: list[np.ndarray]) -> Sequence[np.ndarray | None]:
-            with _wide():
+            with wide_floats():
                 seeds = [jax.numpy.asarray(g, dtype=r.dtype) for g, r in zip(incoming, results, strict=True)]
                 pulled = vjp(type(found)(seeds) if several else seeds[0])
             return insert_at(map(np.array, pulled), places, [None] * len(arguments))
@@ -45,14 +44,3 @@ class JaxFunction:
 def _plain(result: Any) -> np.ndarray:
     array = np.array(result)
     return array if array.dtype.kind in "biufc" or array.dtype in dtypes.BY_NAME.values() else array.astype(float)
-
-
-@contextmanager
-def _wide() -> Iterator[None]:
-    """Switch 64-bit floats on, which JAX does not use by default."""
-    known = jax.config.jax_enable_x64
-    jax.config.update("jax_enable_x64", True)
-    try:
-        yield
-    finally:
-        jax.config.update("jax_enable_x64", known)

@@ -32,7 +32,6 @@ class NumpyPair:
         return owner is getattr(self.backward, "__self__", None)
 
     def __call__(self, arguments: list[Any], needs: list[bool]) -> tuple[list[np.ndarray], bool, PullbackFunction]:
-        """Return the results and the pull-back."""
         found = self.forward(*arguments)
         results, caches = self._split_results(found)
         arrays = [_array(one) for one in results]
@@ -64,7 +63,6 @@ class NumpyPair:
         )
 
     def _split_results(self, found: Any) -> tuple[list[Any], list[Any]]:
-        """Return the results, and the cache, if any."""
         if not isinstance(found, tuple):
             return (list(found), []) if isinstance(found, list) and self._several > 1 else ([found], [])
         if self._several > 1:
@@ -97,7 +95,6 @@ class NumpyPair:
 
 
 def _names(function: Callable[..., Any]) -> list[str] | None:
-    """Return the names of required parameters; None if unknown or open."""
     listed = parameters_of(function)
     return None if listed is None else [one.name for one in listed if one.default is one.empty]
 

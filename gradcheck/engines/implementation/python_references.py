@@ -92,5 +92,4 @@ def _write_dependency(found: Any, name: str, sources: list[str]) -> None:
 
 
 def _plain(one: Any) -> Any:
-    """Return the function of a static method."""
     return getattr(one, "__func__", one)

@@ -62,7 +62,6 @@ def _c_library() -> Any:
 
 
 def _flush() -> None:
-    """Flush the buffers of Python and C."""
     with suppress(OSError, ValueError, AttributeError):
         assert sys.__stdout__ is not None
         sys.__stdout__.flush()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,7 +24,7 @@ from gradcheck.engines.tensor_class.pass_lookup import passes_of
 from gradcheck.engines.tensor_class.pass_runners import PassRunner
 from gradcheck.engines.tensor_class.returned_gradients import ReturnedGradients
 from gradcheck.engines.tensor_class.storages import array_of
-from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, signature_parameters
 from gradcheck.errors import Unsupported
 
 
@@ -91,27 +90,26 @@ class Api:
         """Return a new tensor with a copy of the array."""
         flags = {self.grad_flag: requires_grad is self.grad_flag_value} if self.grad_flag else {}
         flags |= {self.keeping_flag: True} if self.keeping_flag and requires_grad else {}
-        if self.is_scalar:
-            return self._marked(self.construct(array.item(), flags), requires_grad)
-        if self.needs_lists:
-            return self._marked(self.construct(array.tolist(), flags), requires_grad)
+        return self._marked(self._unmarked(array, flags), requires_grad)
+
+    def _unmarked(self, array: np.ndarray, flags: Mapping[str, bool]) -> Any:
+        if self.is_scalar or self.needs_lists:
+            return self.construct(array.item() if self.is_scalar else array.tolist(), flags)
         try:
             if array.ndim == 0 and array.dtype == np.float64 and not self.needs_arrays:
-                return self._marked(self._of_number(array, flags), requires_grad)
-            tensor = self.construct(array.copy(), flags)
+                return self._of_number(array, flags)
+            return self.construct(array.copy(), flags)
         except USER_EXCEPTIONS:
-            tensor = self.construct(array.tolist(), flags)
-        return self._marked(tensor, requires_grad)
+            return self.construct(array.tolist(), flags)
 
     def construct(self, data: Any, flags: Mapping[str, bool]) -> Any:
         """Call the constructor with the data."""
         if not self.data_name:
             return self.constructor(data, **flags)
-        return self.constructor(
-            **{name: make() for name, make in self.other_arguments.items()}, **{self.data_name: data}, **flags
-        )
+        others = {name: make() for name, make in self.other_arguments.items()}
+        return self.constructor(**others, **{self.data_name: data}, **flags)
 
-    def _of_number(self, array: np.ndarray, flags: dict[str, bool]) -> Any:
+    def _of_number(self, array: np.ndarray, flags: Mapping[str, bool]) -> Any:
         """Return a tensor of one number, from Python's if the class takes it."""
         try:
             tensor = self.construct(array.item(), flags)
@@ -278,11 +276,8 @@ class Api:
     def _parameters(self) -> list[str]:
         if self.pass_runner is not None:
             return self.pass_runner.parameters()
-        try:
-            signature = inspect.signature(getattr(self.tensor_type, self.backward_name))
-        except (TypeError, ValueError):
-            return ["gradient"]
-        return list(signature.parameters)[1:]
+        found = signature_parameters(getattr(self.tensor_type, self.backward_name))
+        return ["gradient"] if found is None else [parameter.name for parameter in found[1:]]
 
     def keep_gradient(self, tensor: Any) -> None:
         """Have a tensor that is no leaf keep its gradient, if the class can."""

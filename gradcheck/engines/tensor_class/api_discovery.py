@@ -14,7 +14,7 @@ from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.members import candidates, vars_of
 from gradcheck.engines.tensor_class.storages import is_storage
-from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line, signature_parameters
 from gradcheck.errors import Unsupported, UsageError
 
 #: The data of trial tensors.
@@ -93,10 +93,7 @@ def _fill(api: Api) -> bool:
     """Set values for required arguments with known names.
 
     Return whether the constructor then gets more than the data by position."""
-    try:
-        parameters = inspect.signature(api.constructor).parameters.values()
-    except (TypeError, ValueError):
-        return False
+    parameters = signature_parameters(api.constructor) or []
     named = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     plain = {name: name.lower().strip("_") for name in named}
     data = next((name for word in dialects.DATA for name in named if plain[name] == word), "")
@@ -112,10 +109,7 @@ def _flags(constructor: Callable[..., Any]) -> tuple[tuple[str, bool], ...]:
     """Return the candidates for the gradient flag, with their values.
 
     The dialects' flags come first, then none, then any other parameter that defaults to False."""
-    try:
-        parameters = list(inspect.signature(constructor).parameters.values())[1:]
-    except (TypeError, ValueError):
-        return (("", True),)
+    parameters = (signature_parameters(constructor) or [])[1:]
     words = (*dialects.FLAGS, *dialects.OPPOSITE_FLAGS)
     plain = {parameter.name: parameter.name.lower().replace("_", "") for parameter in parameters}
     known = sorted((name for name in plain if plain[name] in words), key=lambda name: words.index(plain[name]))
@@ -126,10 +120,7 @@ def _flags(constructor: Callable[..., Any]) -> tuple[tuple[str, bool], ...]:
 
 
 def _keeping_flag(constructor: Callable[..., Any]) -> str:
-    try:
-        names = list(inspect.signature(constructor).parameters)[1:]
-    except (TypeError, ValueError):
-        return ""
+    names = [parameter.name for parameter in (signature_parameters(constructor) or [])[1:]]
     return next((name for name in names if name.lower().replace("_", "") in dialects.KEEPING_FLAGS), "")
 
 
@@ -178,7 +169,6 @@ def _storage_of(api: Api, made: Any) -> str:
 
 
 def _holds_arrays(api: Api) -> bool:
-    """Return whether the class holds tensors, not just any object."""
     tensor = api.make(_SAMPLE, True)
     try:
         if api.read(tensor).shape != _SAMPLE.shape:

@@ -59,7 +59,6 @@ class BackwardEngine(ForeignEngine):
             self.forget_forms()
 
     def forget_forms(self) -> None:
-        """Look every op up again."""
         self.calls.forget_forms()
 
     def use_dtype(self, name: str) -> None:

@@ -127,7 +127,6 @@ class CallForm:
         return any(value is None for value in (*positional, *keywords.values()))
 
     def _call_object(self, made_by: Callable[..., Any], tensors: list[Any], settings: list[Any]) -> Any:
-        """Return the result of a class that is an op."""
         if self.usage in ("make", "apply"):
             use: Callable[..., Any] | None = made_by if self.usage == "make" else getattr(made_by, "apply", None)
             if use is None:
@@ -234,7 +233,6 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _named_forms(op: Op, name: str, settings: list[int], library: Library, exact: bool) -> Iterator[CallForm]:
-    """Yield method, function and property of one name."""
     listed = next((i for i, parameter in enumerate(op.parameters) if parameter.name == op.variadic), None)
     arguments = [
         FormArgument(i, spread=i == listed) for i in range(len(op.parameters))
@@ -301,7 +299,6 @@ def _sizes(names: Sequence[str], library: Library, dims: Shape | None = None) ->
 
 
 def _order(dims: Shape, library: Library) -> Iterator[CallForm]:
-    """Yield forms that permute dimensions."""
     yield from _sizes(("permute", "transpose"), library, dims)
     if library.methods:
         yield CallForm("method", "transpose", (_TENSOR,), (("axes", FormArgument(dims=dims)),))
@@ -312,7 +309,6 @@ def _order(dims: Shape, library: Library) -> Iterator[CallForm]:
 
 
 def _swap(pair: Sequence[Any], ndim: int, library: Library) -> Iterator[CallForm]:
-    """Yield forms that swap two dimensions."""
     first, second = (int(dim) % max(ndim, 1) for dim in pair)
     order = list(range(ndim))
     if ndim:

@@ -105,7 +105,6 @@ def _learn_with_other_passes(engine: BackwardEngine, found: Capabilities) -> Cap
 
 
 def _has_right_gradient(engine: BackwardEngine) -> bool:
-    """Return whether any gradient of a sum or a product is right."""
     base = replace(UNKNOWN, dtype=made_dtype(engine))
     return any(is_right(engine, one, probe) for one in hypotheses(engine.api, base) for probe in GRADIENT_PROBES[:3])
 

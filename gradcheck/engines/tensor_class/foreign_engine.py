@@ -30,7 +30,6 @@ TIMEOUT = 20.0
 
 
 def _application(call: LibraryCall, owner: str) -> Application:
-    """Return a call as an op alone, on plain arrays."""
     kinds = (WrappedTensor, np.ndarray)
     tracked = tuple(getattr(value, "requires_grad", False) for value in flat(call.bound) if type(value) in kinds)
     pairs = list(zip(call.op.parameters, map(plain, call.bound), strict=True))
@@ -258,7 +257,6 @@ class ForeignEngine(DefineByRun):
     def jvp(
         self, roots: Sequence[Any], leaves: Sequence[Any], directions: Sequence[np.ndarray]
     ) -> list[np.ndarray | None]:
-        """Raise Unsupported: gradients are arrays."""
         raise Unsupported(f"{self.name} has no gradients of gradients")
 
     def pull_back(

@@ -13,7 +13,9 @@ from gradcheck.autograd.op import TABLE
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.backward_engine import BackwardEngine
 from gradcheck.engines.tensor_class.capabilities import Capabilities, SeedKind
+from gradcheck.engines.tensor_class.members import vars_of
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
+from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor
 from gradcheck.errors import GradcheckError
 
 A, B = np.array([[2.0, 3.0], [0.5, 1.25]]), np.array([[1.5, 0.25], [4.0, 0.75]])
@@ -83,20 +85,29 @@ def run_probe(engine: BackwardEngine, one: Capabilities, probe: GradientProbe, w
     given = [array.astype(one.dtype) for array in given[: probe.operands]]
     tensors = [engine.leaf(array, way != "constant" or not index) for index, array in enumerate(given)]
     try:
-        op = TABLE[probe.op]
-        root = engine.apply(op, op.bind(tuple(tensors) * probe.uses, {}))
+        root = apply_op(engine, probe.op, *tensors * probe.uses)
     except GradcheckError as error:
         if error.kind == "unsupported":
             return None
         raise
     incoming = np.ones(root.shape) if scalar or way == "ones" or one.seed == "none" else incoming_of(root.shape)
-    with engine.mark_endless(op):
+    with engine.mark_endless(TABLE[probe.op]):
         engine.start(engine.start_of(root), one, incoming.astype(one.dtype))
     if way == "constant":
         tensors = tensors[:1]
     kept = engine.api.gradient(engine.start_of(tensors[0]))
     wanted = list(probe.rule(incoming, *given))[: len(tensors)]
     return ProbeResult([engine.gradient(tensor) for tensor in tensors], wanted, engine.api.is_tensor(kept))
+
+
+def apply_op(engine: BackwardEngine, name: str, *operands: Any) -> Any:
+    op = TABLE[name]
+    return engine.apply(op, op.bind(operands, {}))
+
+
+def run_pass(engine: BackwardEngine, one: Capabilities, root: WrappedTensor) -> None:
+    """Run a pass with an incoming gradient of ones."""
+    engine.start(engine.start_of(root), one, np.ones(root.shape, one.dtype))
 
 
 def incoming_of(shape: tuple[int, ...]) -> np.ndarray:
@@ -127,8 +138,7 @@ def writes_into_operands(engine: BackwardEngine) -> bool:
     for probe in (probe for probe in GRADIENT_PROBES if probe.operands == 2):
         try:
             given = [engine.leaf(array, True) for array in (A, B)]
-            op = TABLE[probe.op]
-            root = engine.apply(op, op.bind(tuple(given), {}))
+            root = apply_op(engine, probe.op, *given)
         except (GradcheckError, *USER_EXCEPTIONS):
             continue
         return any(root.tensor is one.tensor and not np.array_equal(root.array, one.array) for one in given)
@@ -139,8 +149,7 @@ def sums_are_integers(engine: BackwardEngine, one: Capabilities) -> bool:
     """Return whether sums are rounded to integers."""
     with suppress(GradcheckError, *USER_EXCEPTIONS):
         given = [engine.leaf(np.full(one.total_shape, number, one.dtype), True) for number in (1.3, 2.1)]
-        op = TABLE["add"]
-        found = np.asarray(engine.apply(op, op.bind(tuple(given), {})).array)
+        found = np.asarray(apply_op(engine, "add", *given).array)
         return bool(np.all(found == np.round(found)))
     return False
 
@@ -150,13 +159,12 @@ def has_right_complex_gradients(engine: BackwardEngine) -> bool:
 
     Each factor gets the gradient times the other's conjugate. It is True if the class has no products."""
     given, incoming = [A + 1j * B, B - 2j * A], _INCOMING * (1 - 0.5j)
-    op = TABLE["mul"]
     try:
         tensors = [engine.leaf(array, True) for array in given]
-        engine.backward([engine.apply(op, op.bind(tuple(tensors), {}))], [incoming], True)
+        engine.backward([apply_op(engine, "mul", *tensors)], [incoming], True)
         found = [engine.gradient(tensor) for tensor in tensors]
     except GradcheckError as error:
-        return error.kind == "unsupported" and error.lacks == op.name
+        return error.kind == "unsupported" and error.lacks == "mul"
     wanted = [incoming * other.conj() for other in reversed(given)]
     return all(got is not None and np.allclose(got, want) for got, want in zip(found, wanted, strict=True))
 
@@ -166,10 +174,9 @@ def merges_equal_nodes(engine: BackwardEngine) -> bool:
 
     No other tensor holds it; then neither has a gradient of its own."""
     for probe in (probe for probe in GRADIENT_PROBES if probe.operands == 2):
-        op = TABLE[probe.op]
         try:
             a, b = (engine.leaf(array, True) for array in (A, B))
-            made = [engine.apply(op, op.bind(pair, {})) for pair in ((a, b), (a, b), (a, a))]
+            made = [apply_op(engine, probe.op, *pair) for pair in ((a, b), (a, b), (a, a))]
             first, second, *others = (engine.start_of(tensor) for tensor in (*made, a, b))
         except (GradcheckError, *USER_EXCEPTIONS):
             continue
@@ -181,6 +188,5 @@ def merges_equal_nodes(engine: BackwardEngine) -> bool:
 
 def _foreign_attributes(tensor: Any) -> dict[str, Any]:
     """Return a tensor's attributes of classes from other libraries."""
-    slots = (name for kind in type(tensor).__mro__ for name in getattr(kind, "__slots__", ()))
-    found = {name: getattr(tensor, name, None) for name in (*getattr(tensor, "__dict__", ()), *slots)}
+    found = {name: getattr(tensor, name) for name in vars_of(tensor)}
     return {name: one for name, one in found.items() if type(one).__module__ not in ("builtins", "numpy", "weakref")}

@@ -51,7 +51,6 @@ def _neighbours(home: ModuleType | None, names: Sequence[str]) -> Iterator[Modul
 
 
 def _module(name: str) -> ModuleType | None:
-    """Return the module of this name, imported if its package has it."""
     if name in sys.modules:
         return sys.modules[name]
     parent, _, short = name.rpartition(".")

@@ -34,7 +34,6 @@ class OpCalls:
         self._decomposing: set[Op] = set()
 
     def forget_forms(self) -> None:
-        """Look every op up again."""
         self.lookup = OpLookup(self.engine, self.lookup.endless)
 
     def apply(self, op: Op, bound: tuple[Any, ...]) -> Any:
@@ -95,7 +94,6 @@ class OpCalls:
             return self.engine.wrap(result, self.engine.values(result), False)
 
     def _decomposed(self, op: Op, bound: tuple[Any, ...], lacking: NoForm) -> Any:
-        """Apply an op by its definition in others, if it has one."""
         if op in self._decomposing:
             raise lacking
         lifted = self._without_numbers(op, bound)

@@ -239,7 +239,6 @@ def _other_meaning(op: Op, values: Sequence[Any], array: np.ndarray) -> str:
 
 
 def _is_over_one_dimension(op: Op, values: Sequence[Any], array: np.ndarray) -> bool:
-    """Return whether a reduction over all dimensions was taken over one."""
     if array.size == 1 or "dim" not in [one.name for one in op.parameters] or not isinstance(values[0], np.ndarray):
         return False
     for dim in range(values[0].ndim):

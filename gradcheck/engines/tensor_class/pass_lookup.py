@@ -13,7 +13,7 @@ from gradcheck.autograd.op import lookup
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.members import vars_of
 from gradcheck.engines.tensor_class.pass_runners import ForeignTape, LeafMode, PassRunner, pass_by_attribute
-from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, signature_parameters
 
 #: The words of a name: `calcGradients`, `run_backward_pass`.
 _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -71,10 +71,7 @@ def _with_swapped_arguments(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _arity(function: Callable[..., Any]) -> tuple[int, int]:
     """Return the least and the greatest number of positional arguments."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return 0, 0
+    parameters = signature_parameters(function) or []
     placed = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     several = any(p.kind is p.VAR_POSITIONAL for p in parameters)
     if any(p.kind is p.KEYWORD_ONLY and p.default is p.empty for p in parameters):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, signature_parameters
 
 #: The arguments besides the root: none; a list of the leaves; one leaf at a time.
 LeafMode = Literal["alone", "listed", "each"]
@@ -49,10 +49,8 @@ class PassRunner:
 
     def parameters(self) -> list[str]:
         """Return the parameters besides the root and the leaves."""
-        try:
-            return list(inspect.signature(self.function).parameters)[1 + self.returns_gradients :]
-        except (TypeError, ValueError):
-            return ["gradient"]
+        found = signature_parameters(self.function)
+        return ["gradient"] if found is None else [one.name for one in found[1 + self.returns_gradients :]]
 
     def run(
         self, root: Any, leaves: Sequence[Any], seed: tuple[Any, ...], named: dict[str, Any]

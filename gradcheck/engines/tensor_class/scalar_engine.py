@@ -217,7 +217,6 @@ class ScalarCalls(OpCalls):
     engine: ScalarClassEngine
 
     def detach(self, tensor: WrappedTensor) -> WrappedTensor:
-        """Return plain numbers."""
         return self.engine.constant(tensor.array)
 
     def apply_natively(self, op: Op, bound: tuple[Any, ...]) -> WrappedTensor:
@@ -277,12 +276,10 @@ class ScalarCalls(OpCalls):
 
 
 def _number_application(op: Op, owner: str) -> Application:
-    """Return an op on sample numbers."""
     return Application(op, (A, B)[: len(op.rules)], {}, owner, outputs=((A.shape, A.dtype),))
 
 
 def _map_elements(function: Callable[[Any], Any], numbers: np.ndarray) -> np.ndarray:
-    """Return an array of objects with the function of each element."""
     made = np.empty(numbers.shape, object)
     for index in np.ndindex(numbers.shape):
         made[index] = function(numbers[index])
@@ -290,7 +287,6 @@ def _map_elements(function: Callable[[Any], Any], numbers: np.ndarray) -> np.nda
 
 
 def check_size(size: int) -> None:
-    """Raise Unsupported for too many numbers."""
     if size > MAX_NUMBERS:
         raise Unsupported(f"{size:,} numbers are too many to be written out one by one", lacks="large tensors")
 

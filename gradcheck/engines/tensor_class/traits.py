@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from gradcheck.autograd.op import TABLE
 from gradcheck.engines.tensor_class import dialects
 from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.backward_engine import BackwardEngine
@@ -20,9 +19,11 @@ from gradcheck.engines.tensor_class.hypotheses import (
     A,
     B,
     GradientProbe,
+    apply_op,
     incoming_of,
     is_right,
     merges_equal_nodes,
+    run_pass,
     run_probe,
 )
 from gradcheck.engines.tensor_class.members import method_of
@@ -61,9 +62,7 @@ def _answers_numpy(engine: BackwardEngine, one: Capabilities) -> bool:
         return False
     with suppress(GradcheckError, *USER_EXCEPTIONS):
         engine.new_graph()
-        given = [
-            np.full(one.total_shape, number) if one.seed == "none" else array for number, array in ((2.0, A), (3.0, B))
-        ]
+        given = [A, B] if one.seed != "none" else [np.full(one.total_shape, number) for number in (2.0, 3.0)]
         a, b = (engine.leaf(array.astype(one.dtype), True) for array in given)
         made = np.multiply(a.tensor, b.tensor)
         if not engine.api.is_tensor(made):
@@ -71,9 +70,8 @@ def _answers_numpy(engine: BackwardEngine, one: Capabilities) -> bool:
         incoming = np.ones(one.total_shape) if one.seed == "none" else incoming_of(A.shape)
         engine.start(made, one, incoming.astype(one.dtype))
         wanted = [incoming * other for other in reversed(given)]
-        return all(
-            _is_times(1, engine.gradient(x), want.astype(one.dtype)) for x, want in zip((a, b), wanted, strict=True)
-        )
+        pairs = zip((a, b), wanted, strict=True)
+        return all(_is_times(1, engine.gradient(x), want.astype(one.dtype)) for x, want in pairs)
     return False
 
 
@@ -108,11 +106,10 @@ def _starts_with_ones(engine: BackwardEngine, one: Capabilities, probes: list[Gr
 def _begins_at_one(engine: BackwardEngine, one: Capabilities, probe: GradientProbe) -> bool:
     """Return whether a pass from an array starts with a single 1."""
     engine.new_graph()
-    op = TABLE[probe.op]
     given = [engine.leaf(array.astype(one.dtype), True) for array in (A, B)[: probe.operands]]
-    root = engine.apply(op, op.bind(tuple(given) * probe.uses, {}))
+    root = apply_op(engine, probe.op, *given * probe.uses)
     with suppress(GradcheckError, *USER_EXCEPTIONS):
-        engine.start(engine.start_of(root), one, np.ones(root.shape, one.dtype))
+        run_pass(engine, one, root)
     with suppress(GradcheckError, *USER_EXCEPTIONS):
         own = engine.raw_gradient(root)
         return own is not None and own.size == 1
@@ -126,14 +123,13 @@ def _with_constants(engine: BackwardEngine, one: Capabilities, probes: list[Grad
     if not all(is_right(engine, one, probe, "constant") for probe in probes):
         return replace(one, tracks_constants=True, constants_lack_gradients=False)
     engine.new_graph()
-    op = TABLE[probes[0].op]
     shape = one.total_shape if one.seed == "none" or engine.api.is_scalar else A.shape
     variable, constant = (
         engine.leaf(np.full(shape, number, one.dtype), wanted) for number, wanted in ((2.0, True), (3.0, False))
     )
     try:
-        root = engine.apply(op, op.bind((variable, constant), {}))
-        engine.start(engine.start_of(root), one, np.ones(shape, one.dtype))
+        root = apply_op(engine, probes[0].op, variable, constant)
+        run_pass(engine, one, root)
         quiet = constant.tensor is None or not np.any(engine.raw_gradient(constant))
     except (GradcheckError, *USER_EXCEPTIONS):
         quiet = False
@@ -144,11 +140,10 @@ def _with_chain(engine: BackwardEngine, one: Capabilities, probe: GradientProbe)
     """Learn the kept gradients of x, y = op(x), z = op(y), over two passes."""
     arrays = (one.seed != "none" or probe.op == "sum") and not engine.api.is_scalar
     given = (A if arrays else np.full(one.total_shape, 2.0)).astype(one.dtype)
-    op = TABLE[probe.op]
 
     def applied(tensor: WrappedTensor) -> WrappedTensor:
         others = [engine.leaf(given + 1, True)] if probe.operands == 2 else []
-        made: WrappedTensor = engine.apply(op, op.bind((tensor, *others), {}))
+        made: WrappedTensor = apply_op(engine, probe.op, tensor, *others)
         engine.retain(made)
         return made
 
@@ -228,9 +223,8 @@ def clearing_of(engine: BackwardEngine, one: Capabilities, probes: list[Gradient
         try:
             engine.new_graph()
             first, second = engine.leaf(given, True), engine.leaf(given + 1, True)
-            op = TABLE[probe.op]
-            root = engine.apply(op, op.bind((first, second), {}))
-            engine.start(engine.start_of(root), one, np.ones(root.shape, one.dtype))
+            root = apply_op(engine, probe.op, first, second)
+            run_pass(engine, one, root)
             method = method_of(engine.start_of(first), dialects.CLEARING_METHODS)
             if method is None or not np.any(engine.gradient(second)):
                 return ""
@@ -251,7 +245,7 @@ def _clearing_cuts_graph(
     root, leaf = made
     getattr(engine.start_of(root), clearing)()
     leaf.grad = None
-    engine.start(engine.start_of(root), one, np.ones(root.shape, one.dtype))
+    run_pass(engine, one, root)
     return one.keeps_graph and not np.any(engine.gradient(leaf))
 
 
@@ -284,19 +278,16 @@ def lowest_dtype(engine: BackwardEngine, one: Capabilities, probes: list[Gradien
         begun = engine.leaf(A.astype(one.dtype), True).initial  # a rule may add to it
         found += [begun.dtype] if isinstance(begun, np.ndarray) else []
     with suppress(GradcheckError, *USER_EXCEPTIONS):
-        total = TABLE["sum"]
-        found.append(engine.apply(total, total.bind((engine.leaf(A[0].astype(one.dtype), True),), {})).dtype)
+        found.append(apply_op(engine, "sum", engine.leaf(A[0].astype(one.dtype), True)).dtype)
     with suppress(GradcheckError, *USER_EXCEPTIONS):
-        times = TABLE["mul"]
-        scaled = engine.apply(times, times.bind((engine.leaf(A.astype(one.dtype), True), 0.1), {}))
+        scaled = apply_op(engine, "mul", engine.leaf(A.astype(one.dtype), True), 0.1)
         found += [] if np.allclose(scaled.array, A * 0.1, 1e-12) else [np.dtype(np.float32)]
     for probe in probes:
-        op = TABLE[probe.op]
         given = [engine.leaf(array.astype(one.dtype), True) for array in (A, B)[: probe.operands]]
         try:
-            root = engine.apply(op, op.bind(tuple(given), {}))
+            root = apply_op(engine, probe.op, *given)
             found.append(root.dtype)
-            engine.start(engine.start_of(root), one, np.ones(root.shape, one.dtype))
+            run_pass(engine, one, root)
             gradient = engine.gradient(given[0])
             found += [] if gradient is None else [gradient.dtype]
         except (GradcheckError, *USER_EXCEPTIONS):

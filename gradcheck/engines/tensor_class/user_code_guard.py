@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import linecache
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import replace
+from typing import Any
 
 from gradcheck.engines.base import Evaluation
 from gradcheck.errors import GradcheckError, TensorError, Unsupported, exception_text
@@ -119,6 +121,14 @@ def _as_expected_kind(step: Step, error: TensorError) -> TensorError:
     meant = TensorError(error.message, hint=error.hint)
     meant.kind = step.raises
     return meant
+
+
+def signature_parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
+    """Return the parameters of a callable; None if its signature cannot be read."""
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
 
 
 # Output ---------------------------------------------------------------------------------------------
