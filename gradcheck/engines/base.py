@@ -135,11 +135,11 @@ class Engine(Protocol):
         ...
 
 
-def as_tensor_error(error: GradcheckError, asked: str | None = None) -> TensorError:
+def as_tensor_error(error: GradcheckError, expected_kind: str | None = None) -> TensorError:
     """Return the error as a TensorError of the same kind.
 
-    An error with `lacks` becomes "unsupported", unless its kind is the `asked` one, which the case expects."""
-    if isinstance(error, TensorError) and (not error.lacks or error.kind == asked):
+    An error with `lacks` becomes "unsupported", unless its kind is the one that the case expects."""
+    if isinstance(error, TensorError) and (not error.lacks or error.kind == expected_kind):
         return error
     wrapped = TensorError(error.message, hint=error.hint)
     wrapped.kind, wrapped.lacks = "unsupported" if error.lacks else error.kind, error.lacks

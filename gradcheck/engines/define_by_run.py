@@ -93,16 +93,21 @@ class DefineByRun(GradientBackend):
     def forward_values(self, problem: Problem) -> list[Mapping[str, np.ndarray]]:
         """Return all values, in a list; empty if the graph cannot be evaluated."""
         with self.session(problem.dtype):
-            run = self.new_run(problem)
-            try:
-                run.run_graph()
-            except GradcheckError:
-                return []
-            return [run.values]
+            run = self.evaluated_run(problem)
+            return [] if run is None else [run.values]
 
     def new_run(self, problem: Problem, recorder: Recorder | None = None) -> GraphRun:
         """Return a run of a problem on this engine."""
         return GraphRun(self, problem, recorder)
+
+    def evaluated_run(self, problem: Problem) -> GraphRun | None:
+        """Return a run with its graph evaluated; None if it raises."""
+        run = self.new_run(problem)
+        try:
+            run.run_graph()
+        except GradcheckError:
+            return None
+        return run
 
     def pull_back(
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype

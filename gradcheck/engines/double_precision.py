@@ -57,11 +57,12 @@ def double_precision_problem(problem: Problem) -> Problem:
     """Return the problem in double precision, with its own thresholds.
 
     At `float16(0.8)` a clamp at 0.8 has its kink."""
-    if RAISED.get(problem.dtype.name, problem.dtype.name) == problem.dtype.name:
+    double = RAISED.get(problem.dtype.name, problem.dtype.name)
+    if double == problem.dtype.name:
         return problem
 
-    def raise_all(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {name: double_precision_array(array) for name, array in arrays.items()}
+    def raise_all(arrays: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: None if array is None else double_precision_array(array) for name, array in arrays.items()}
 
     thresholds = dtypes.real_of(problem.dtype)
     graph = {name: _with_thresholds(claim, thresholds) for name, claim in problem.case.graph.items()}
@@ -70,11 +71,9 @@ def double_precision_problem(problem: Problem) -> Problem:
         case=replace(problem.case, graph=graph),
         inputs=raise_all(problem.inputs),
         constants=raise_all(problem.constants),
-        seeds=tuple(
-            {n: None if a is None else double_precision_array(a) for n, a in seeds.items()} for seeds in problem.seeds
-        ),
+        seeds=tuple(map(raise_all, problem.seeds)),
         forwards=tuple(raise_all(arrays) for arrays in problem.forwards),
-        dtype=dtypes.BY_NAME[RAISED.get(problem.dtype.name, problem.dtype.name)],
+        dtype=dtypes.BY_NAME[double],
     )
 
 

@@ -25,8 +25,7 @@ class Hips(FunctionalEngine):
         super().__init__("hips", np.asarray, (np.ndarray, np.generic), modules)
 
     def derivatives(self, function: Callable[..., Any], arguments: list[np.ndarray]) -> Sequence[Any]:
-        vjp, _ = autograd.make_vjp(lambda values: function(*[values[i] for i in range(len(arguments))]))(
-            tuple(arguments)
-        )
+        places = range(len(arguments))
+        vjp, _ = autograd.make_vjp(lambda values: function(*[values[i] for i in places]))(tuple(arguments))
         gradients: Sequence[Any] = vjp(np.ones(()))
         return gradients

@@ -69,7 +69,7 @@ def _resolve(name: str) -> Engine:
         return as_engine(_import_user_code(point.name, point.load), point.name, point.value)
     names = (*ENGINES, *LIBRARY_CLASSES, *offered)
     near = get_close_matches(name, names, n=1)
-    known = f"{', '.join(names)}, and anybody's Tensor class: FILE.py:CLASS or PACKAGE.MODULE:CLASS"
+    known = f"{', '.join(names)}, and any Tensor class: FILE.py:CLASS or PACKAGE.MODULE:CLASS"
     hint = f"did you mean {near[0]!r}?" if near else f"there are {known}"
     raise UsageError(f"there is no engine {name!r}", hint=hint)
 
@@ -180,8 +180,8 @@ def _import_user_code(spec: str, load: Callable[[], Any]) -> Any:
         place = _place(error)
         message = f"{spec} cannot be imported: {type(error).__name__}{f': {text[0]}' if text else ''}{place}"
         printed = output.take().strip()
-        said = f"it printed {printed[-200:]!r}" if printed else ""
-        raise UsageError(message, hint=_old_numpy_hint(error) or said) from error
+        quoted = f"it printed {printed[-200:]!r}" if printed else ""
+        raise UsageError(message, hint=_old_numpy_hint(error) or quoted) from error
     finally:
         end_fork()
 

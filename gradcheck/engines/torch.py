@@ -37,12 +37,8 @@ _ERRORS = (RuntimeError, TypeError, ValueError, LookupError, ArithmeticError, As
 
 
 def _settings() -> tuple[torch.dtype, int, bool, bool]:
-    return (
-        torch.get_default_dtype(),
-        torch.get_num_threads(),
-        torch.is_grad_enabled(),
-        torch.is_warn_always_enabled(),
-    )
+    threads, recording, warning = torch.get_num_threads(), torch.is_grad_enabled(), torch.is_warn_always_enabled()
+    return torch.get_default_dtype(), threads, recording, warning
 
 
 def _session_settings(dtype: np.dtype) -> tuple[torch.dtype, int, bool, bool]:
@@ -189,10 +185,8 @@ class Torch(DefineByRun):
         again = nodes(roots) & nodes(self._freed_roots)
         if again:
             saved = any(name.startswith("_raw_saved_") for node in again for name in dir(node))
-            error = BackwardTwice(
-                "a second backward pass through a graph whose saved values are freed",
-                hint="" if saved else "torch itself would go on, since this graph saved nothing",
-            )
+            hint = "" if saved else "torch itself would go on, since this graph saved nothing"
+            error = BackwardTwice("a second backward pass through a graph whose saved values are freed", hint=hint)
             error.library_would_continue = not saved
             raise error
 

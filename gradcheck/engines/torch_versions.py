@@ -153,18 +153,18 @@ def missing_feature_error(
 
 
 def _unknown_argument(op: Op, args: tuple[Any, ...], kwargs: Mapping[str, Any], error: Exception) -> Unsupported | None:
-    said = _UNKNOWN.search(str(error)) if isinstance(error, TypeError) else None
+    match = _UNKNOWN.search(str(error)) if isinstance(error, TypeError) else None
     *modules, called = op.torch.removeprefix("nn.functional.").split(".")
-    if said is None or said[1] not in (called, "_".join((*modules, called))):  # of a function that this one calls
+    if match is None or match[1] not in (called, "_".join((*modules, called))):  # of a function that this one calls
         return None
-    if modules and said[1] == called and "invalid" in said[0]:  # such as `torch.var`, which `masked.var` calls
+    if modules and match[1] == called and "invalid" in match[0]:  # such as `torch.var`, which `masked.var` calls
         return None
     try:
         op.bind(args, dict(kwargs))
     except GradcheckError:
         return None
-    name = said[2] or _not_named(kwargs, str(error))
-    if name is None and "positional" not in said[0]:
+    name = match[2] or _not_named(kwargs, str(error))
+    if name is None and "positional" not in match[0]:
         return None
     what = f"{name}=" if name else "so many arguments"
     since = ARGUMENTS.get((op.name, name or ""))

@@ -49,9 +49,8 @@ def _checked_gradients(returned: Any, arguments: Sequence[Any], keep: KeepGradie
     if len(listed) != len(arguments):
         ones, inputs = "gradient" + "s" * (len(listed) != 1), "argument" + "s" * (len(arguments) != 1)
         raise CodeError(f"backward returned {len(listed)} {ones} for {len(arguments)} {inputs}")
-    return tuple(
-        _checked_gradient(place, *pair, keep) for place, pair in enumerate(zip(listed, arguments, strict=True))
-    )
+    pairs = enumerate(zip(listed, arguments, strict=True))
+    return tuple(_checked_gradient(place, *pair, keep) for place, pair in pairs)
 
 
 def _checked_gradient(place: int, gradient: Any, argument: Any, keep: KeepGradient) -> Any:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gradcheck.engines.implementation.code_engine import CodeEngine
+from gradcheck.engines.implementation.code_loading import load_code
 from gradcheck.engines.implementation.numpy_pair import NumpyPair
 from gradcheck.engines.implementation.python_references import with_python_references
 from gradcheck.errors import Unsupported
@@ -122,17 +123,11 @@ def _torch(writer: _CallWriter, arguments: list[str], roots: int, parameters: Ma
     if code.kind == "function" and not name.endswith("apply"):
         called = f"{name}.apply({', '.join(arguments)})"
     if code.kind == "module":
-        name = f"{name}()" if isinstance(code.module, type) or _is_class(writer) else name
+        name = f"{name}()" if isinstance(load_code(writer.call.named)[0], type) else name
         given = ", ".join(f"{own!r}: {tensor}" for own, tensor in parameters.items())
         called = f"torch.func.functional_call({name}, {{{given}}}, ({''.join(a + ', ' for a in arguments)}))"
     printed = [f"print({tensor}.grad){_expected_comment(writer, tensor)}" for tensor in _printed_tensors(writer)]
     return [f"{_FOUND} = {called}", f"torch.autograd.backward({_FOUND}, {_INCOMING})", *printed]
-
-
-def _is_class(writer: _CallWriter) -> bool:
-    from gradcheck.engines.implementation.code_loading import load_code
-
-    return isinstance(load_code(writer.call.named)[0], type)
 
 
 def _printed_tensors(writer: _CallWriter) -> list[str]:
@@ -151,12 +146,11 @@ def _numpy(writer: _CallWriter, arguments: list[str], roots: int, parameters: Ma
     assert isinstance(pair, NumpyPair)
     forward, backward = (one.rpartition(":")[2] for one in (call.named.call, call.named.backward))
     names = {**call.problem.sizes, **call.values}
-    given = [evaluate(claim.expr, names) for claim in call.engine.binding.positional]
-    handed = pair.backward_arguments_text(
-        [a.copy() if isinstance(a, np.ndarray) else a for a in given], arguments, (_INCOMING, _FOUND)
-    )
+    values = [evaluate(claim.expr, names) for claim in call.engine.binding.positional]
+    given = [value.copy() if isinstance(value, np.ndarray) else value for value in values]
+    backward_arguments = pair.backward_arguments_text(given, arguments, (_INCOMING, _FOUND))
     called = f"{_FOUND} = {forward}({', '.join(arguments)})"
-    return [called, f"print({backward}({', '.join(handed)})){_expected_comment_of_all(writer)}"]
+    return [called, f"print({backward}({', '.join(backward_arguments)})){_expected_comment_of_all(writer)}"]
 
 
 def _expected_comment_of_all(writer: _CallWriter) -> str:

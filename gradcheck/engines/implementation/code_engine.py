@@ -17,7 +17,7 @@ from gradcheck.engines.implementation import foreign_function
 from gradcheck.engines.implementation.backward_interception import intercept_backward
 from gradcheck.engines.implementation.binding import Binding
 from gradcheck.engines.implementation.call_mode import PLAIN_CALL, CallMode, with_layout
-from gradcheck.engines.implementation.code_error import CodeError, as_code_error
+from gradcheck.engines.implementation.code_error import CodeError, as_code_error, translate_code_errors
 from gradcheck.engines.implementation.code_kinds import Code
 from gradcheck.engines.implementation.code_run import CodeRun
 from gradcheck.engines.implementation.global_state import restore_global_state
@@ -158,8 +158,8 @@ class CodeEngine(Torch):
             self.observations.is_once_differentiable = found.error is not None
             if found.error is None:
                 return found
-        refused = Unsupported("it can be differentiated once", lacks="a second order")
-        return SecondOrder({}, {}, as_tensor_error(refused))
+        once = Unsupported("it can be differentiated once", lacks="a second order")
+        return SecondOrder({}, {}, as_tensor_error(once))
 
     def _second_order_or_error(self, problem: Problem, step: int, probes: Gradients) -> SecondOrder:
         """Return the error of a backward that cannot be differentiated."""
@@ -177,10 +177,8 @@ class CodeEngine(Torch):
     def values_alone(self, problem: Problem) -> Mapping[str, np.ndarray]:
         """Return the graph's values without a backward pass; {} after an error."""
         with self.session(problem.dtype), torch.no_grad():
-            run = CodeRun(self, problem)
-            try:
-                run.run_graph()
-            except GradcheckError:
+            run = self.evaluated_run(problem)
+            if run is None:
                 return {}
             given = {**problem.inputs, **problem.constants}
             return {name: a if a is given.get(name) else np.array(a) for name, a in run.values.items()}
@@ -198,15 +196,11 @@ class CodeEngine(Torch):
 
     def _sweep(self, roots: list[torch.Tensor], gradients: list[torch.Tensor | None]) -> None:
         kept = [None if g is None else g.clone() for g in gradients]
-        try:
+        with translate_code_errors(self.name):
             if self.mode.without_accumulation:
                 self._sweep_without_accumulation(roots, gradients)
             else:
                 super()._sweep(roots, gradients)
-        except (GradcheckError, MemoryError):
-            raise
-        except USER_EXCEPTIONS as error:
-            raise as_code_error(self.name, error) from None
         for now, before in zip(gradients, kept, strict=True):
             if now is not None and before is not None and not _same(now, before):
                 self.observations.changed_arguments.add("incoming")
@@ -223,13 +217,9 @@ class CodeEngine(Torch):
     def call_code(self, names: Mapping[str, Any]) -> Any:
         """Return the code's result for these tensors. Raises CodeError."""
         positional = self.arguments(names)
-        try:
+        with translate_code_errors(self.name):
             keywords = {key: evaluate(claim.expr, names, self.host) for key, claim in self.binding.keywords.items()}
             return self._call(positional, keywords, names)
-        except (GradcheckError, MemoryError):
-            raise
-        except USER_EXCEPTIONS as error:
-            raise as_code_error(self.name, error) from None
 
     def arguments(self, names: Mapping[str, Any]) -> list[Any]:
         """Return the code's positional arguments. Raises CodeError."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-from gradcheck.engines.tensor_class.user_code_guard import error_line
+from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line
 from gradcheck.engines.user_modules import is_installed_file
-from gradcheck.errors import TensorError
+from gradcheck.errors import GradcheckError, TensorError
 
 #: Files whose frames are removed.
 _OURS = str(Path(__file__).parents[2])
@@ -25,14 +27,19 @@ class CodeError(TensorError):
 
 def as_code_error(what: str, error: BaseException) -> CodeError:
     """Return the exception as a CodeError that names the code and the line."""
-    own = _own_frames(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [one for one in frames if not (one.filename.startswith((_OURS, "<frozen")) or is_installed_file(one.filename))]
     lines = [*traceback.format_list(own), *traceback.format_exception_only(error)]
     where = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
     return CodeError(f"{what} raised {error_line(error)}{where}", "".join(lines).rstrip())
 
 
-def _own_frames(error: BaseException) -> traceback.StackSummary:
-    frames = traceback.extract_tb(error.__traceback__)
-    return traceback.StackSummary.from_list(
-        [one for one in frames if not (one.filename.startswith((_OURS, "<frozen")) or is_installed_file(one.filename))]
-    )
+@contextmanager
+def translate_code_errors(what: str) -> Iterator[None]:
+    """Raise exceptions of user code in the block as CodeError."""
+    try:
+        yield
+    except (GradcheckError, MemoryError):
+        raise
+    except USER_EXCEPTIONS as error:
+        raise as_code_error(what, error) from None

@@ -47,12 +47,8 @@ class Code:
     @property
     def constants(self) -> tuple[float, ...]:
         """The numeric constants in its code, and in functions that it names."""
-        parts = [
-            self.signature,
-            getattr(self.foreign, "backward", None),
-            *_methods(self.function),
-            *_methods(self.module),
-        ]
+        backward = getattr(self.foreign, "backward", None)
+        parts = [self.signature, backward, *_methods(self.function), *_methods(self.module)]
         found: dict[float, None] = {}
         for part in parts:
             for code in _codes(inspect.unwrap(part)) if callable(part) else ():

@@ -86,9 +86,5 @@ def _dtype_of(host: Host, dtype: np.dtype) -> Any:
 
 def _memory(tensor: torch.Tensor) -> int:
     """Return the address of a tensor's memory; 0 if it has none to share."""
-    is_plain = (
-        tensor.layout is torch.strided
-        and tensor.numel()
-        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
-    )
-    return tensor.untyped_storage().data_ptr() if is_plain else 0
+    is_plain = tensor.layout is torch.strided and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    return tensor.untyped_storage().data_ptr() if is_plain and tensor.numel() else 0

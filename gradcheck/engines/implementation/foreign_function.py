@@ -89,11 +89,9 @@ class _ForeignCall:
         self.array_copies = [one.copy() if isinstance(one, np.ndarray) else one for one in given]
         results, several, pull = self.code(given, insert_at(needs, places, [False] * len(given)))
         self.note_changed_arguments()
-        self.observations.shares_memory |= any(
-            isinstance(one, np.ndarray) and np.may_share_memory(one, given[place])
-            for one in results
-            for place in places
-        )
+        arrays = [one for one in results if isinstance(one, np.ndarray)]
+        shared = any(np.may_share_memory(one, given[place]) for one in arrays for place in places)
+        self.observations.shares_memory |= shared
         device = tensors[0].device if tensors else torch.empty(0).device
         return [torch.from_numpy(np.array(one)).to(device) for one in results], several, pull
 

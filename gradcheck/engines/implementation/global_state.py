@@ -27,17 +27,13 @@ def _device() -> torch.device:
     return torch.empty(0).device
 
 
-def _settle_device(device: torch.device) -> None:
-    torch.set_default_device(None if device.type == "cpu" else device)
-
-
 #: The getter and the setter of each state.
 _STATES: tuple[tuple[Callable[[], Any], Callable[[Any], object]], ...] = (
     (_folder, os.chdir),
     (np.geterr, lambda known: np.seterr(**known)),
     (np.get_printoptions, lambda known: np.set_printoptions(**known)),
     (torch.get_default_dtype, torch.set_default_dtype),
-    (_device, _settle_device),
+    (_device, lambda device: torch.set_default_device(None if device.type == "cpu" else device)),
     (torch.is_grad_enabled, torch.set_grad_enabled),
     (torch.is_anomaly_enabled, torch.set_anomaly_enabled),
     (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import torch
 
-from gradcheck.engines.implementation.code_error import as_code_error
+from gradcheck.engines.implementation.code_error import as_code_error, translate_code_errors
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS
 from gradcheck.engines.torch_nodes import nodes
-from gradcheck.errors import GradcheckError, TensorError
+from gradcheck.errors import TensorError
 
 if TYPE_CHECKING:
     from gradcheck.engines.implementation.code_engine import CodeEngine
@@ -39,10 +39,8 @@ class VmapResult(NamedTuple):
 def rules_of(engine: CodeEngine, problem: Problem) -> frozenset[str]:
     """Return the rules, "jvp" and "vmap", that the code's `Function`s have."""
     with engine.session(problem.dtype):
-        run = engine.new_run(problem)
-        try:
-            run.run_graph()
-        except GradcheckError:
+        run = engine.evaluated_run(problem)
+        if run is None:
             return frozenset()
         roots = [one for one in run.tensors.values() if one.grad_fn is not None]
         kinds = [kind for node in nodes(roots) if (kind := getattr(node, "_forward_cls", None)) is not None]
@@ -61,10 +59,8 @@ def code_tangents(
         for name, direction in directions.items():
             run.leaves[name] = engine.forward_ad.dual(engine.leaf(problem.inputs[name], False), direction)
         run.run_graph()
-        try:
+        with translate_code_errors(engine.name):
             tangents = {name: engine.forward_ad.tangent(tensor) for name, tensor in run.tensors.items()}
-        except USER_EXCEPTIONS as error:
-            raise as_code_error(engine.name, error) from None
         found = {n: None if t is None else np.array(engine.array(t)) for n, t in tangents.items()}
     return {name: one for name, one in found.items() if name.partition("[")[0] == engine.entry}
 
@@ -84,10 +80,8 @@ def vmap_results(engine: CodeEngine, problem: Problem) -> Iterator[VmapResult | 
     if code.function is None:
         return
     with engine.session(problem.dtype), torch.no_grad():
-        run = engine.new_run(problem)
-        try:
-            run.run_graph()
-        except GradcheckError:
+        run = engine.evaluated_run(problem)
+        if run is None:
             return
         arguments = engine.arguments({**problem.sizes, **run.leaves, **run.constants, **run.tensors})
         places = [place for place, one in enumerate(arguments) if _moves(one)]

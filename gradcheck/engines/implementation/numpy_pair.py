@@ -58,9 +58,8 @@ class NumpyPair:
             is_nested = len(found) == 2 and len(caches) == 1 and self._several != 1 and found[1] is caches[0]
             first = 1 if is_nested else self._several
             incoming = f"tuple({incoming})"
-        return self._backward_arguments(
-            incoming, [f"{name}[{n}]" for n in range(first, first + len(caches))], arguments, [result]
-        )
+        cached = [f"{name}[{n}]" for n in range(first, first + len(caches))]
+        return self._backward_arguments(incoming, cached, arguments, [result])
 
     def _split_results(self, found: Any) -> tuple[list[Any], list[Any]]:
         if not isinstance(found, tuple):
@@ -115,7 +114,8 @@ def gradients_in_order(
     CodeError for another number."""
     if isinstance(returned, Mapping):
         return _by_name(returned, arguments, needs, names or [])
-    listed = list(returned) if isinstance(returned, (tuple, list)) and _are_several(returned) else [returned]
+    is_list = isinstance(returned, list) and any(one is None or isinstance(one, np.ndarray) for one in returned)
+    listed = list(returned) if isinstance(returned, tuple) or is_list else [returned]
     wanted = [place for place, need in enumerate(needs) if need]
     tensors = [place for place, one in enumerate(arguments) if isinstance(one, np.ndarray)]
     if len(listed) == len(arguments):
@@ -124,11 +124,6 @@ def gradients_in_order(
         if len(listed) == len(places):
             return insert_at(listed, places, [None] * len(arguments))
     raise CodeError(f"backward returned {len(listed)} gradients for {len(wanted)} inputs that get one")
-
-
-def _are_several(returned: Sequence[Any]) -> bool:
-    """Return whether a list holds gradients, not numbers of one."""
-    return isinstance(returned, tuple) or any(one is None or isinstance(one, np.ndarray) for one in returned)
 
 
 def _by_name(

@@ -11,8 +11,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 #: The precision of floating dtypes.
 SIGNIFICAND_BITS = {torch.float16: 11, torch.bfloat16: 8, torch.float32: 24, torch.float64: 53}
 REAL_DTYPES = {torch.complex64: torch.float32, torch.complex128: torch.float64}
-
-
 #: Numbers are exact in any precision if they are integers after this factor: those of a mask, a count.
 _FEW_DIGITS = 256
 
@@ -86,7 +84,6 @@ class StochasticRounding(TorchDispatchMode):  # type: ignore[no-untyped-call]
         factors = torch.rand(found.shape, generator=self._generator, dtype=torch.float64, device="cpu").mul_(2).sub_(1)
         factors = factors.to(found.device)
         eps = torch.finfo(found.dtype).eps
-        moved = (found.to(torch.complex128 if found.is_complex() else torch.float64) * (1 + eps * factors)).to(
-            found.dtype
-        )
+        wide = found.to(torch.complex128 if found.is_complex() else torch.float64)
+        moved = (wide * (1 + eps * factors)).to(found.dtype)
         return found.copy_(moved) if kind.alias_info is not None else moved

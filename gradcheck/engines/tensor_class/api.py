@@ -173,7 +173,7 @@ class Api:
             return None if self.is_tensor(value) else array_of(value)
         try:
             array = np.asarray(value)
-        except USER_EXCEPTIONS:  # a list of lists of different lengths, or what is none of its own
+        except USER_EXCEPTIONS:  # a ragged list, or an array that raises
             return None
         return array if array.dtype.kind in "biufcV" else None
 
@@ -279,15 +279,14 @@ class Api:
         found = signature_parameters(getattr(self.tensor_type, self.backward_name))
         return ["gradient"] if found is None else [parameter.name for parameter in found[1:]]
 
-    def keep_gradient(self, tensor: Any) -> None:
-        """Have a tensor that is no leaf keep its gradient, if the class can."""
-        keep = method_of(tensor, dialects.RETAIN_METHODS)
-        if keep is not None:
-            keep()
+    def retain_method(self, tensor: Any) -> Callable[..., Any] | None:
+        """Return the method that keeps the gradient of a tensor that is no leaf."""
+        return method_of(tensor, dialects.RETAIN_METHODS)
 
-    def needs_retain_grad(self, tensor: Any) -> bool:
-        """Return whether a tensor that is no leaf has `retain_grad`."""
-        return method_of(tensor, dialects.RETAIN_METHODS) is not None
+    @property
+    def keeps_first_gradient(self) -> bool:
+        """True if a gradient never changes after it has been read."""
+        return self.pass_runner is not None and bool(self.pass_runner.attribute)
 
     def is_view(self, tensor: Any) -> bool:
         """Return whether a tensor shares another's memory, and gradient."""

@@ -102,13 +102,9 @@ class BackwardEngine(ForeignEngine):
         try:
             yield
         except EngineError as error:
-            shape, refused = np.shape(self.values_of(start)), error.__cause__
-            if (
-                prod(shape) != 1
-                or shape == self.capabilities.total_shape
-                or refused is None
-                or not is_deliberate(refused)
-            ):
+            shape, cause = np.shape(self.values_of(start)), error.__cause__
+            is_by_shape = prod(shape) == 1 and shape != self.capabilities.total_shape
+            if not is_by_shape or cause is None or not is_deliberate(cause):
                 raise
             raise Unsupported(error.message, lacks=f"passes from a tensor of shape {list(shape)}") from error
 
@@ -138,9 +134,9 @@ class BackwardEngine(ForeignEngine):
         if self._is_graph_used and not self.capabilities.keeps_graph:
             raise Unsupported(f"{self.name} keeps no graph after a backward pass", lacks="second passes over a graph")
         if not retain_graph and not self.api.retain_parameter:
-            raise Unsupported(f"{self.name} cannot be told to free a graph", lacks="retain_graph")
+            raise Unsupported(f"{self.name} has no option to free a graph", lacks="retain_graph")
         if not self.api.grad_flag and not all(root.requires_grad for root in roots):
-            raise Unsupported(f"{self.name} cannot be told that no gradient is wanted", lacks="a flag for gradients")
+            raise Unsupported(f"{self.name} has no flag for tensors without gradients", lacks="a flag for gradients")
         if any(root.tensor is None for root in roots):
             raise Unsupported("a backward pass from what is no tensor of the engine", lacks="passes from constants")
 

@@ -25,8 +25,8 @@ def evaluate_on_bare_graph(engine: BackwardEngine, problem: Problem) -> Evaluati
     It has no states, and Unsupported, if incoming gradients cannot be given."""
     found = engine.evaluate(problem)
     with engine.fresh_session(problem.dtype):
-        refused = _seed_error(engine, problem, found)
-    return found if refused is None else Evaluation(engine.name, (), refused)
+        error = _seed_error(engine, problem, found)
+    return found if error is None else Evaluation(engine.name, (), error)
 
 
 def _seed_error(engine: BackwardEngine, problem: Problem, found: Evaluation) -> TensorError | None:

@@ -147,9 +147,8 @@ class CallForm:
         if self.kind == "function":
             return library.function(self.name)(*given, **keywords)
         if self.kind == "object":
-            return self._call_object(
-                library.function(self.name), given, [one.value(args, shape) for one in self.constructor_arguments]
-            )
+            settings = [one.value(args, shape) for one in self.constructor_arguments]
+            return self._call_object(library.function(self.name), given, settings)
         try:
             method = getattr(given[0], self.name)
         except AttributeError:

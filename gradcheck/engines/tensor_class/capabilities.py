@@ -81,7 +81,7 @@ def check_can_accumulate(api: Api, gradient: np.ndarray | None) -> None:
     """Raise Unsupported if a pass cannot add to a gradient.
 
     Some classes compute a gradient when it is first read, and keep it."""
-    if gradient is not None and api.pass_runner is not None and api.pass_runner.attribute:
+    if gradient is not None and api.keeps_first_gradient:
         raise Unsupported(f"{api.name} adds nothing to a gradient that is there", lacks="gradients that add up")
 
 

@@ -163,9 +163,8 @@ def _score(engine: BackwardEngine, one: Capabilities) -> _Score:
         try:
             result = run_probe(engine, one, probe)
         except (GradcheckError, *USER_EXCEPTIONS) as error:
-            score.first_error = score.first_error or (
-                error.message if isinstance(error, GradcheckError) else error_line(error)
-            )
+            message = error.message if isinstance(error, GradcheckError) else error_line(error)
+            score.first_error = score.first_error or message
             score.ran, factors = score.ran + 1, [*factors, float("inf")]
             continue
         if result is None:

@@ -122,11 +122,9 @@ class TensorClassEngine(BackwardEngine):
     @property
     def conventions(self) -> tuple[Fact, ...]:
         """The class's intended deviations from torch; empty before the first case."""
-        return (
-            ()
-            if self._capabilities is None
-            else (*conventions_of(self._capabilities, self.api.is_scalar), *self.provided)
-        )
+        if self._capabilities is None:
+            return ()
+        return (*conventions_of(self._capabilities, self.api.is_scalar), *self.provided)
 
     @property
     def own_dtype(self) -> str:
@@ -205,11 +203,11 @@ class TensorClassEngine(BackwardEngine):
         A returned leaf, as of `double`, already has its own."""
         if tensor.tensor is None or tensor.is_leaf:
             return
-        if self._is_bare:
-            tensor.unread = tensor.unread or self.api.needs_retain_grad(tensor.tensor)
-        else:
-            with translate_errors("retain_grad()"):
-                self.api.keep_gradient(tensor.tensor)
+        with translate_errors("retain_grad()"):
+            retain = self.api.retain_method(tensor.tensor)
+            if retain is not None and not self._is_bare:
+                retain()
+        tensor.unread = tensor.unread or (self._is_bare and retain is not None)
         self._retained.append(tensor)
         is_its_bases = self.api.is_view(tensor.tensor)
         tensor.unread = tensor.unread or is_its_bases or not self.capabilities.keeps_intermediates

@@ -126,21 +126,17 @@ class OpCalls:
         if not op.elementwise or not any(self._is_plain(value) for value in bound[:count]):
             return None
         like = next(tensor for tensor in tensors_in(bound[:count]) if tensor.tensor is not None)
-        full = [
-            self.engine.new(np.full(self._tensor_shape(value, like), plain(value), like.dtype), False)
-            if self._is_plain(value)
-            else value
-            for value in bound[:count]
-        ]
-        return (*full, *bound[count:])
+        operands = list(bound[:count])
+        for place, value in enumerate(operands):
+            if self._is_plain(value):
+                shape = like.shape if type(value) in (int, float) else np.shape(plain(value))
+                operands[place] = self.engine.new(np.full(shape, plain(value), like.dtype), False)
+        return (*operands, *bound[count:])
 
     def _is_plain(self, value: Any) -> bool:
         if type(value) is WrappedTensor:
             return value.tensor is None and dtypes.is_differentiable(value.dtype)
         return type(value) in (int, float)
-
-    def _tensor_shape(self, value: Any, like: WrappedTensor) -> tuple[int, ...]:
-        return like.shape if type(value) in (int, float) else np.shape(plain(value))
 
     def _by_numpy(self, op: Op, bound: tuple[Any, ...]) -> Any:
         """Compute an op without gradients: comparisons, creators, indices."""
@@ -157,7 +153,7 @@ class OpCalls:
             return tensor
         if not dtypes.is_differentiable(wanted.dtype):
             return self.engine.constant(wanted)
-        message = f"{self.engine.name} is not asked to change dtypes"
+        message = f"gradcheck does not change dtypes in {self.engine.name}"
         raise Unsupported(message, lacks=f"a change of dtype to {wanted.dtype}")
 
 

@@ -22,8 +22,8 @@ from gradcheck.engines.tensor_class.wrapped_tensor import WrappedTensor, compute
 from gradcheck.errors import GradcheckError, Unsupported, exception_text
 
 #: Exceptions and words by which a library rejects a call.
-_REFUSAL_ERRORS = (TypeError, AttributeError, NotImplementedError, AssertionError)
-_REFUSAL_WORDS = re.compile(
+_REJECTION_ERRORS = (TypeError, AttributeError, NotImplementedError, AssertionError)
+_REJECTION_WORDS = re.compile(
     r"not (yet |currently )?(support|implement|allow|differentiable)|unsupport|only support|non-constant"
 )
 
@@ -85,7 +85,7 @@ class OpLookup:
     def _find(self, op: Op, bound: Sequence[Any]) -> CallForm | str:
         values, expected = _trial_arguments(op, bound)
         if isinstance(expected, tuple):
-            return f"its {op.name} is not asked for several tensors at once"
+            return f"gradcheck does not call its {op.name}, which returns several tensors"
         first = values[0][0] if op.sequence == 0 and values[0] else values[0]
         trials: list[FormTrial] = []
         for form in self._forms(op, bound, getattr(first, "ndim", 0)):
@@ -116,9 +116,8 @@ class OpLookup:
             given = [engine.lift(value) for value in given] if form.lifted else given
             result = form.call(engine.library, given, shape)
             trial.ran = True
-            engine.check_backward(
-                form, given, shape, form.passes_none(given, shape) or _names_dim_of_number(op, values)
-            )
+            beyond = form.passes_none(given, shape) or _names_dim_of_number(op, values)
+            engine.check_backward(form, given, shape, beyond)
             array = engine.read(result)
             if form.kind == "function" and any(result is one for one in given):
                 trial.error = TypeError("it gives its operand back")  # a helper with the name of an op
@@ -156,9 +155,8 @@ class OpLookup:
         A tensor without an attribute that the library's own code needs is a mistake."""
         if isinstance(error, AttributeError) and self._engine.is_tensor(error.obj):
             return False
-        return isinstance(error, _REFUSAL_ERRORS) or (
-            error is not None and bool(_REFUSAL_WORDS.search(exception_text(error)))
-        )
+        is_stated = error is not None and bool(_REJECTION_WORDS.search(exception_text(error)))
+        return isinstance(error, _REJECTION_ERRORS) or is_stated
 
 
 def _best(op: Op, trials: list[FormTrial]) -> CallForm | str:
@@ -211,13 +209,12 @@ def _trial_arguments(op: Op, bound: Sequence[Any]) -> tuple[list[Any], Any]:
 
 
 def _other_values(value: Any, generator: np.random.Generator, lowest: float) -> Any:
-    return convert(value, WrappedTensor, lambda tensor: _other_array(tensor.array, generator, lowest))
+    def other(tensor: WrappedTensor) -> np.ndarray:
+        if not dtypes.is_differentiable(tensor.dtype):
+            return tensor.array
+        return generator.uniform(lowest, 0.9, tensor.shape).astype(tensor.dtype)
 
-
-def _other_array(array: np.ndarray, generator: np.random.Generator, lowest: float) -> np.ndarray:
-    if not dtypes.is_differentiable(array.dtype):
-        return array
-    return generator.uniform(lowest, 0.9, array.shape).astype(array.dtype)
+    return convert(value, WrappedTensor, other)
 
 
 def _names_dim_of_number(op: Op, values: Sequence[Any]) -> bool:

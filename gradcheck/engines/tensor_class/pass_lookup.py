@@ -48,7 +48,8 @@ def passes_of(kind: type, made: Any, gradient_name: str, homes: Sequence[ModuleT
     for tape in _tapes(homes, kind):
         yield from tape
     yield from _trainer_passes(homes, made)
-    if gradient_name and _computes(kind, gradient_name):
+    own = inspect.getattr_static(kind, gradient_name or "_", None)
+    if callable(own) or isinstance(own, property):
         yield from (pass_by_attribute(name) for name in _empty_attributes(made) if name != gradient_name)
     for way in ways:  # as a function of the leaf and the root
         if way.leaf_mode == "each":
@@ -129,12 +130,6 @@ def _trainer_passes(homes: Sequence[ModuleType], made: Any) -> Iterator[PassRunn
                 mine = trainer(given)
                 yield from (PassRunner(getattr(mine, name)) for name in names)
                 break
-
-
-def _computes(kind: type, name: str) -> bool:
-    """Return whether an attribute is a method or a property."""
-    found = inspect.getattr_static(kind, name, None)
-    return callable(found) or isinstance(found, property)
 
 
 def _empty_attributes(made: Any) -> list[str]:

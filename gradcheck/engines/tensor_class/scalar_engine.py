@@ -261,8 +261,12 @@ class ScalarCalls(OpCalls):
         if op.name in CONTRACTIONS:
             _check_product(bound)
         expected = np.shape(compute(op, bound))
+
+        def objects_of(tensor: WrappedTensor) -> np.ndarray:
+            return _objects(tensor) if tensor.dtype.kind == "f" else tensor.array
+
         try:
-            result = op.forward(*[convert(value, WrappedTensor, _objects_or_indices) for value in bound])
+            result = op.forward(*[convert(value, WrappedTensor, objects_of) for value in bound])
         except RecursionError:
             raise
         except _OBJECT_ARRAY_ERRORS as error:
@@ -303,8 +307,3 @@ def _objects(value: Any) -> np.ndarray:
     if type(value) is WrappedTensor:
         return np.asarray(value.array.astype(object) if value.tensor is None else value.tensor)
     return np.asarray(value).astype(object)
-
-
-def _objects_or_indices(tensor: WrappedTensor) -> np.ndarray:
-    """Return a floating tensor's objects, or another's array."""
-    return _objects(tensor) if tensor.dtype.kind == "f" else tensor.array

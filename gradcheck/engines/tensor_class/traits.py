@@ -11,7 +11,6 @@ from dataclasses import replace
 import numpy as np
 
 from gradcheck.engines.tensor_class import dialects
-from gradcheck.engines.tensor_class.api import Api
 from gradcheck.engines.tensor_class.backward_engine import BackwardEngine
 from gradcheck.engines.tensor_class.capabilities import Capabilities
 from gradcheck.engines.tensor_class.hypotheses import (
@@ -158,11 +157,10 @@ def _with_chain(engine: BackwardEngine, one: Capabilities, probe: GradientProbe)
         y = applied(start)
         z = applied(y)
         passed(z, 1)
-        inner, own = engine.gradient(y), engine.gradient(z)
-        if not _has_arrived(engine, start):
+        inner, own, arrived = engine.gradient(y), engine.gradient(z), engine.gradient(start)
+        if arrived is None or not np.any(arrived):
             return replace(one, not_understood=ONE_OP)
         one = replace(one, keeps_intermediates=inner is not None and bool(np.any(inner)), keeps_roots=own is not None)
-        arrived = engine.gradient(start)
         with suppress(GradcheckError, *USER_EXCEPTIONS):  # it may reject another pass
             passed(z, 1)
             is_anew = _is_times(1, engine.gradient(y), inner) and _is_times(2, engine.gradient(start), arrived)
@@ -180,22 +178,12 @@ def _with_chain(engine: BackwardEngine, one: Capabilities, probe: GradientProbe)
     factor = 1 if one.seed == "none" else 3
     is_set = own is not None and twice is not None and np.array_equal(factor * own, twice)
     # a class that overwrites gradients has equal ones
-    keeps = moved or ((one.seed == "none" or engine.api.is_scalar) and not _keeps_first_gradient(engine.api))
+    keeps = moved or ((one.seed == "none" or engine.api.is_scalar) and not engine.api.keeps_first_gradient)
     return replace(one, keeps_graph=keeps, adds_to_roots=not is_set)
-
-
-def _keeps_first_gradient(api: Api) -> bool:
-    """Return whether a gradient never changes after it has been read."""
-    return api.pass_runner is not None and bool(api.pass_runner.attribute)
 
 
 def _is_times(factor: int, now: np.ndarray | None, before: np.ndarray | None) -> bool:
     return now is not None and before is not None and np.array_equal(now, factor * before)
-
-
-def _has_arrived(engine: BackwardEngine, tensor: WrappedTensor) -> bool:
-    found = engine.gradient(tensor)
-    return found is not None and bool(np.any(found))
 
 
 def _with_totals(engine: BackwardEngine, one: Capabilities, probe: GradientProbe) -> Capabilities:
