@@ -72,9 +72,7 @@ _PULL_BACK = Core.pull_back
 
 
 def applications_of(problem: Problem) -> list[Application]:
-    """Return the ops that a problem's graph applies, on the core's arrays.
-
-    It is empty if the graph cannot be evaluated."""
+    """Return a graph's ops on the core's arrays; [] if the graph raises."""
     recorder = Recorder(CoreHost())
     try:
         Core().evaluate(problem, recorder=recorder)
@@ -109,9 +107,7 @@ class CoreHost(NumPy):
     """The host that calls ops on tensors of the core, or on arrays."""
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return the op's result, always a tensor.
-
-        An op that returns its argument gets a tensor, and a gradient, of its own."""
+        """Return a tensor of its own, even if the op returns its argument."""
         result = op(*args, **kwargs)
         if type(result) is Tensor:
             return TABLE["mul"](result, 1) if args and result is args[0] and result.requires_grad else result

@@ -68,9 +68,7 @@ class DefineByRun(GradientBackend):
     def jvp(
         self, roots: Sequence[Any], leaves: Sequence[Any], directions: Sequence[np.ndarray]
     ) -> list[np.ndarray | None]:
-        """Return each root's tangent if the leaves move along the directions.
-
-        It is computed by gradients of gradients; None if the root does not move. Raises TensorError."""
+        """Return the roots' tangents, by gradients of gradients; None if constant."""
         incoming = [self.leaf(np.ones_like(self.array(root)), True) for root in roots]
         first = self.differentiate(list(roots), list(leaves), list(incoming)) if roots else []
         flowing = [
@@ -84,9 +82,7 @@ class DefineByRun(GradientBackend):
         return [None if tangent is None else self.array(tangent) for tangent in found]
 
     def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
-        """Run the graph and every step, the first evaluation on the recorder.
-
-        Only the core's tensors can have a recorder."""
+        """Run the graph and every step; only the core's tensors can be recorded."""
         with self.session(problem.dtype):
             return self.new_run(problem, recorder).evaluation()
 
@@ -112,9 +108,7 @@ class DefineByRun(GradientBackend):
     def pull_back(
         self, applications: Sequence[Application], cotangents: Sequence[Cotangents], dtype: np.dtype
     ) -> list[Pullback]:
-        """Run each op on its own leaves, and one backward pass over all of them.
-
-        If that raises, run a pass over each."""
+        """Run each op alone, and one pass over all; if it raises, one over each."""
         with self.session(dtype):
             runs = [OpRun(self, *one) for one in zip(applications, cotangents, strict=True)]
             roots = [root for run in runs for root in run.roots]

@@ -46,9 +46,7 @@ def difference(application: Application) -> Fact | None:
 
 
 def _same(one: np.ndarray | None, other: np.ndarray | None) -> bool:
-    """Return whether arrays are equal up to last bits.
-
-    These depend on an array's layout in memory."""
+    """Return whether arrays agree up to last bits, which vary with layout."""
     if one is None or other is None or one.dtype != other.dtype or one.shape != other.shape:
         return one is other
     if not dtypes.is_differentiable(one.dtype):

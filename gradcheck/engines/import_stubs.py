@@ -63,7 +63,11 @@ def add_missing(error: BaseException) -> bool:
         return _add_stub(error)
     if isinstance(error, AttributeError) and error.name == "py_func":
         return _compile()
-    return is_old_numpy_error(error) and _add_old_names()
+    missing = [name for name in _OLD_NAMES if name not in vars(np)] if is_old_numpy_error(error) else []
+    for name in missing:
+        setattr(np, name, _OLD_NAMES[name])
+    _added_names.extend(missing)
+    return bool(missing)
 
 
 def import_with_stubs(load: Callable[[], Any]) -> Any:
@@ -97,26 +101,21 @@ def _is_installed(module: Any) -> bool:
 
 def stub_facts() -> tuple[Fact, ...]:
     """Return the facts about stand-ins in this process so far."""
-    aside = tuple(name for name in _stubbed_modules if name in _IRRELEVANT_MODULES)
-    facts = [fact("old_names_given", names=tuple(_added_names))] if _added_names else []
-    facts += [fact("stood_in_for", modules=aside)] if aside else []
-    facts += [fact("numpy_stood_in_for", module="cupy")] if "cupy" in _stubbed_modules else []
-    compiled = "numba" in sys.modules and os.environ.get(NUMBA_DISABLED[0]) == NUMBA_DISABLED[1]
-    return (*facts, *([fact("not_compiled", variable=NUMBA_DISABLED[0])] if compiled else []))
+    stubs = tuple(name for name in _stubbed_modules if name in _IRRELEVANT_MODULES)
+    is_uncompiled = "numba" in sys.modules and os.environ.get(NUMBA_DISABLED[0]) == NUMBA_DISABLED[1]
+    optional = (
+        (_added_names, fact("old_names_given", names=tuple(_added_names))),
+        (stubs, fact("stood_in_for", modules=stubs)),
+        ("cupy" in _stubbed_modules, fact("numpy_stood_in_for", module="cupy")),
+        (is_uncompiled, fact("not_compiled", variable=NUMBA_DISABLED[0])),
+    )
+    return tuple(found for holds, found in optional if holds)
 
 
 def is_old_numpy_error(error: BaseException) -> bool:
     """Return whether code needs a name that newer NumPys lack, as dezero does."""
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     return isinstance(error, AttributeError) and bool(frames) and frames[-1].f_globals.get("__name__") == "numpy"
-
-
-def _add_old_names() -> bool:
-    lacking = [name for name in _OLD_NAMES if name not in vars(np)]
-    for name in lacking:
-        setattr(np, name, _OLD_NAMES[name])
-    _added_names.extend(lacking)
-    return bool(lacking)
 
 
 def _compile() -> bool:

@@ -62,7 +62,7 @@ def problem_at_step(problem: Problem, step: int) -> Problem:
 
 
 def _push(engine: DefineByRun, by_duals: Any, by_double_reverse: Any, *given: Any) -> Pushforward:
-    """Return the tangents by forward mode if the engine supports it here, else by double reverse."""
+    """Return tangents by forward mode if supported, else by double reverse."""
     if engine.forward_ad is not None:
         found = _attempt(partial(by_duals, engine.forward_ad, engine, *given), "forward AD")
         if found.error is None or found.error.kind != "unsupported":
@@ -167,9 +167,7 @@ def _numbered(engine: DefineByRun, outputs: Sequence[Any]) -> dict[str, Any]:
 
 
 def _without_halves(application: Application) -> Application:
-    """Return the application with half precision raised to single, if any.
-
-    It is unchanged too if its outputs are unknown."""
+    """Return the application in single precision if it has half precision."""
     flat = arrays(application.args, application.kwargs)
     if not application.outputs or not any(array.dtype in dtypes.HALVES for array in flat):
         return application

@@ -163,9 +163,7 @@ def _name_hint(attribute: str, module: ModuleType) -> str:
 
 
 def _import_user_code(spec: str, load: Callable[[], Any]) -> Any:
-    """Return the result of `load`; raise any exception as a UsageError.
-
-    The hint quotes the code's output."""
+    """Return `load()`; raise any exception as a UsageError with the output."""
     output = Output()
     try:
         with output.capturing():

@@ -89,9 +89,7 @@ class Torch(DefineByRun):
         self._freed_roots: list[torch.Tensor] = []  # roots of the passes that have freed their graphs
 
     def session(self, dtype: np.dtype) -> AbstractContextManager[None]:
-        """Set the case's dtype as default, record gradients, repeat warnings.
-
-        All of it is restored afterwards."""
+        """Set the case's dtype, record gradients, repeat warnings; then restore."""
         return _Session(self, _session_settings(dtype))
 
     def _has_session_settings(self, dtype: np.dtype) -> bool:
@@ -103,9 +101,7 @@ class Torch(DefineByRun):
         return tensor.requires_grad_() if requires_grad else tensor
 
     def array(self, tensor: torch.Tensor) -> np.ndarray:
-        """Return the tensor's values, sharing its memory.
-
-        Raises ShapeMismatch for more dimensions than NumPy has."""
+        """Return the values, sharing memory. Raises ShapeMismatch, Unsupported."""
         if tensor.ndim > _MAX_DIMENSIONS:
             raise ShapeMismatch(f"a tensor of {tensor.ndim} dimensions, where NumPy has {_MAX_DIMENSIONS} at most")
         if tensor.requires_grad:
@@ -167,9 +163,7 @@ class Torch(DefineByRun):
         return pull_back_by_nodes(calls, cotangents)
 
     def differentiate(self, roots: list[torch.Tensor], leaves: list[torch.Tensor], seeds: list[Any]) -> list[Any]:
-        """Differentiate the sum of `conj(seed) * root`.
-
-        Its gradient at each root is the seed."""
+        """Differentiate the sum of `conj(seed) * root`: each root gets its seed."""
         total = torch.zeros((), dtype=torch.get_default_dtype())
         for root, gradient in zip(roots, self._incoming(roots, seeds), strict=True):
             term = root if gradient is None else gradient.conj() * root
@@ -233,9 +227,7 @@ def _tensor(array: np.ndarray) -> torch.Tensor:
 
 
 def _cast(gradient: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return the gradient in its root's dtype.
-
-    Raises DtypeMismatch, as torch does, for a complex gradient of a real root."""
+    """Return the gradient in its root's dtype. Raises DtypeMismatch."""
     if gradient.is_complex() and not dtype.is_complex:
         raise DtypeMismatch("the incoming gradient is complex, and its tensor is real", hint="take its .real")
     return gradient.to(dtype)
@@ -255,9 +247,7 @@ class TorchHost:
     """The host that calls an op's counterpart in torch, arguments unchanged."""
 
     def call(self, op: Op, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Return torch's result, with lists and named tuples as tuples.
-
-        Raises one of gradcheck's errors for torch's."""
+        """Return torch's result, lists as tuples. Raises gradcheck's errors."""
         function, infix, variadic = _plan(op)
         given = args
         if variadic is not None and len(args) > variadic:

@@ -21,9 +21,7 @@ _PLAIN = {torch.float64: np.dtype(np.float64), torch.float32: np.dtype(np.float3
 
 
 def pull_back_by_nodes(calls: Sequence[RecordedCall], cotangents: Sequence[np.ndarray]) -> list[Shares]:
-    """Return the gradients of each call that is one node of torch's graph.
-
-    They are those of its tensors that need one; None for a call that is several nodes, or none."""
+    """Return the gradients of calls that are one node each, None for others."""
     with torch.no_grad():
         return [_pull_back_call(call, cotangent) for call, cotangent in zip(calls, cotangents, strict=True)]
 

@@ -144,9 +144,7 @@ def _make_package(name: str, folder: Path) -> None:
 
 
 def _import_file(path: Path) -> ModuleType:
-    """Import a file under a unique name; its neighbours can be imported.
-
-    A changed file is read again."""
+    """Import a file under a unique name, again if it has changed."""
     about = path.stat()
     name = f"{_PREFIX}{path.stem}_{abs(hash((str(path), about.st_mtime_ns, about.st_size))):x}"
     if name in sys.modules:

@@ -149,7 +149,7 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_run(
         (
             ("--engine", "tensorflux"),
             "there is no engine 'tensorflux'; there are core, torch, hips, jax, mygrad, micrograd, dezero, tinygrad, "
-            "chainer, and anybody's Tensor class: FILE.py:CLASS or PACKAGE.MODULE:CLASS",
+            "chainer, and any Tensor class: FILE.py:CLASS or PACKAGE.MODULE:CLASS",
         ),
         (("--reference", "troch"), "there is no engine 'troch'; did you mean 'torch'?"),
     ],

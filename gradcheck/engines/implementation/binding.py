@@ -121,9 +121,7 @@ def parameters_of(function: Callable[..., Any]) -> list[inspect.Parameter] | Non
 def _by_name(
     wanted: Sequence[inspect.Parameter], known: Collection[str]
 ) -> tuple[tuple[Claim, ...], dict[str, Claim]] | None:
-    """Bind parameters to the tensors of their names.
-
-    Return None if a required one has none, or no parameter has one."""
+    """Bind parameters to tensors by name; None if a required one is missing."""
     if any(one.default is one.empty and one.name not in known for one in wanted):
         return None
     positional: list[Claim] = []

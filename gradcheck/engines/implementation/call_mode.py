@@ -38,9 +38,7 @@ PLAIN_CALL = CallMode()
 
 
 def with_layout(tensor: torch.Tensor, layout: Layout) -> torch.Tensor:
-    """Return the same numbers in a layout.
-
-    An expanded layout is impossible, and ignored, unless numbers are equal."""
+    """Return the same numbers in a layout, if their values allow it."""
     if layout == "strided" and tensor.dim():
         wide = torch.zeros((*reversed(tensor.shape), 2), dtype=tensor.dtype)
         view = wide[..., 0].permute(*reversed(range(tensor.dim())))

@@ -45,6 +45,8 @@ class _CallWriter:
     """The lines so far, with the tensors' names as variables."""
 
     call: CodeCall
+    roots: int
+    parameters: Mapping[str, str] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     tensors: list[str] = field(default_factory=list)  # those that get a gradient, in the arguments' order
 
@@ -54,14 +56,15 @@ def call_source(call: CodeCall) -> str:
 
     Code without a reference is included as source. Raises Unsupported if it cannot be."""
     known, sources = with_python_references(call.named)
-    writer = _CallWriter(replace(call, named=known))
+    seeds = [seed for seed in call.problem.seeds[0].values() if seed is not None]
+    writer = _CallWriter(replace(call, named=known), len(seeds))
     kind = call.engine.code.kind
     arguments = [_argument(writer, claim) for claim in call.engine.binding.positional]
     arguments += [f"{key}={_argument(writer, claim)}" for key, claim in call.engine.binding.keywords.items()]
-    parameters = {own: _leaf(writer, name) for own, name in call.engine.binding.parameters.items()}
-    seeds = [_array(seed, kind) for seed in call.problem.seeds[0].values() if seed is not None]
-    writer.lines.append(f"{_INCOMING} = {seeds[0] if len(seeds) == 1 else '[' + ', '.join(seeds) + ']'}")
-    body = {"numpy": _numpy, "jax": _jax, "hips": _hips}.get(kind, _torch)(writer, arguments, len(seeds), parameters)
+    writer.parameters = {own: _leaf(writer, name) for own, name in call.engine.binding.parameters.items()}
+    incoming = [_array(seed, kind) for seed in seeds]
+    writer.lines.append(f"{_INCOMING} = {incoming[0] if len(incoming) == 1 else '[' + ', '.join(incoming) + ']'}")
+    body = {"numpy": _numpy, "jax": _jax, "hips": _hips}.get(kind, _torch)(writer, arguments)
     text = "\n".join([*_imports(known, kind, sources), *sources, *writer.lines, *body]) + "\n"
     return text if "np." in text else text.replace("import numpy as np\n", "", 1)
 
@@ -117,14 +120,14 @@ def _array(array: np.ndarray, kind: str) -> str:
     return f"torch.tensor({numbers}, dtype=torch.{dtype})"
 
 
-def _torch(writer: _CallWriter, arguments: list[str], roots: int, parameters: Mapping[str, str]) -> list[str]:
+def _torch(writer: _CallWriter, arguments: list[str]) -> list[str]:
     code, name = writer.call.engine.code, writer.call.named.call.rpartition(":")[2]
     called = f"{name}({', '.join(arguments)})"
     if code.kind == "function" and not name.endswith("apply"):
         called = f"{name}.apply({', '.join(arguments)})"
     if code.kind == "module":
         name = f"{name}()" if isinstance(load_code(writer.call.named)[0], type) else name
-        given = ", ".join(f"{own!r}: {tensor}" for own, tensor in parameters.items())
+        given = ", ".join(f"{own!r}: {tensor}" for own, tensor in writer.parameters.items())
         called = f"torch.func.functional_call({name}, {{{given}}}, ({''.join(a + ', ' for a in arguments)}))"
     printed = [f"print({tensor}.grad){_expected_comment(writer, tensor)}" for tensor in _printed_tensors(writer)]
     return [f"{_FOUND} = {called}", f"torch.autograd.backward({_FOUND}, {_INCOMING})", *printed]
@@ -140,7 +143,7 @@ def _expected_comment(writer: _CallWriter, tensor: str) -> str:
     return f"  # it should be {wanted[1].tolist()!r}" if wanted is not None and wanted[0] == tensor else ""
 
 
-def _numpy(writer: _CallWriter, arguments: list[str], roots: int, parameters: Mapping[str, str]) -> list[str]:
+def _numpy(writer: _CallWriter, arguments: list[str]) -> list[str]:
     call = writer.call
     pair = call.engine.code.foreign
     assert isinstance(pair, NumpyPair)
@@ -158,14 +161,14 @@ def _expected_comment_of_all(writer: _CallWriter) -> str:
     return "" if wanted is None else f"  # that of {wanted[0]} should be {wanted[1].tolist()!r}"
 
 
-def _jax(writer: _CallWriter, arguments: list[str], roots: int, parameters: Mapping[str, str]) -> list[str]:
+def _jax(writer: _CallWriter, arguments: list[str]) -> list[str]:
     name, moving = writer.call.named.call.rpartition(":")[2], ", ".join(writer.tensors)
     lines = [f"{_FOUND}, {_PULL} = jax.vjp(lambda {moving}: {name}({', '.join(arguments)}), {moving})"]
-    given = f"type({_FOUND})({_INCOMING})" if roots > 1 else _INCOMING
+    given = f"type({_FOUND})({_INCOMING})" if writer.roots > 1 else _INCOMING
     return [*lines, f"print({_PULL}({given})){_expected_comment_of_all(writer)}"]
 
 
-def _hips(writer: _CallWriter, arguments: list[str], roots: int, parameters: Mapping[str, str]) -> list[str]:
+def _hips(writer: _CallWriter, arguments: list[str]) -> list[str]:
     name, moving = writer.call.named.call.rpartition(":")[2], ", ".join(writer.tensors)
     given = f"def called_({moving}):\n    return {name}({', '.join(arguments)})\n"
     made = f"{_PULL}, {_FOUND} = autograd.make_vjp(lambda tensors: called_(*tensors))(({moving},))"

@@ -75,9 +75,7 @@ class CodeEngine(Torch):
         return CodeRun(self, problem)
 
     def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
-        """Run the graph and every step.
-
-        Keep gradients of wrong shapes, which torch would reject, and changed inputs."""
+        """Run all steps; keep gradients of wrong shapes, and changed inputs."""
         self.observations.misshapen_gradients.clear()
         with self.session(problem.dtype):
             run = CodeRun(self, problem)

@@ -14,6 +14,9 @@ from gradcheck.engines.implementation.foreign_function import ForeignFunction
 from gradcheck.engines.tensor_class.user_code_guard import USER_EXCEPTIONS, error_line
 from gradcheck.errors import UsageError
 
+#: The library of a function, by the package of what it mentions.
+_ARRAY_LIBRARIES = {"torch": "torch", "jax": "jax", "jaxlib": "jax", "autograd": "autograd"}
+
 
 @dataclass(slots=True)
 class Code:
@@ -51,7 +54,7 @@ class Code:
         parts = [self.signature, backward, *_methods(self.function), *_methods(self.module)]
         found: dict[float, None] = {}
         for part in parts:
-            for code in _codes(inspect.unwrap(part)) if callable(part) else ():
+            for code, _ in _codes(inspect.unwrap(part), callable) if callable(part) else ():
                 numbers = [c for c in _constants(code) if isinstance(c, (int, float)) and not isinstance(c, bool)]
                 found |= dict.fromkeys(map(float, numbers))
         return tuple(found)
@@ -136,11 +139,9 @@ def _forward_of(function: Any) -> Callable[..., Any]:
 
 def _library_of(found: Any) -> str:
     """Return the library of a function, by its type or by names in its code."""
-    root = type(found).__module__.partition(".")[0]
-    if root in ("jax", "jaxlib"):
-        return "jax"
-    if root == "autograd":
-        return "autograd"
+    own = _library(type(found))
+    if own in ("jax", "autograd"):
+        return own
     seen = {library for one in (found, inspect.unwrap(found)) for library in _libraries(one)}
     return next((library for library in ("torch", "jax", "autograd") if library in seen), "torch")
 
@@ -158,7 +159,8 @@ def _constants(code: types.CodeType) -> Iterator[Any]:
             yield constant
 
 
-def _codes(function: Any) -> Iterator[types.CodeType]:
+def _codes(function: Any, follows: Callable[[Any], bool]) -> Iterator[tuple[types.CodeType, list[Any]]]:
+    """Yield the code of a function and of those that it mentions and `follows`, each with its global values."""
     stack: list[Any] = [function]
     seen: set[int] = set()
     while stack:
@@ -168,29 +170,22 @@ def _codes(function: Any) -> Iterator[types.CodeType]:
         if code is None or id(code) in seen:
             continue
         seen.add(id(code))
-        yield code
-        stack += [names[name] for name in _mentioned(code) if inspect.isfunction(names.get(name))]
+        values = [names[name] for name in _mentioned(code) if name in names]
+        yield code, values
+        stack += [value for value in values if inspect.isfunction(value) and follows(value)]
 
 
 def _libraries(function: Any) -> Iterator[str]:
-    """The roots of the modules that a function's code mentions, directly or by functions that it mentions."""
-    stack: list[Any] = [function]
-    seen: set[int] = set()
-    while stack:
-        one = stack.pop()
-        one = getattr(one, "__func__", one) if hasattr(one, "__code__") else vars(type(one)).get("__call__", one)
-        code, names = getattr(one, "__code__", None), getattr(one, "__globals__", {})
-        if code is None or id(code) in seen:
-            continue
-        seen.add(id(code))
-        for name in _mentioned(code):
-            value = names.get(name)
-            module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
-            root = (module or "").partition(".")[0]
-            if root in ("jax", "jaxlib", "torch", "autograd"):
-                yield "jax" if root == "jaxlib" else root
-            elif inspect.isfunction(value):
-                stack.append(value)
+    """Yield the libraries that a function's code mentions, directly or by functions that it mentions."""
+    called = function if hasattr(function, "__code__") else vars(type(function)).get("__call__", function)
+    for _, values in _codes(called, lambda value: not _library(value)):
+        yield from filter(None, map(_library, values))
+
+
+def _library(value: Any) -> str:
+    module = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None)
+    root = (module or "").partition(".")[0]
+    return _ARRAY_LIBRARIES.get(root, "")
 
 
 def _mentioned(code: types.CodeType) -> Iterator[str]:

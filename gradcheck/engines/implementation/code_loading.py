@@ -22,10 +22,9 @@ def load_code(implementation: Implementation) -> tuple[Any, Any]:
         found = implementation.loaded
         return found if isinstance(found, tuple) else (found, None)
     folder = folder_of(implementation.place.file)
-    forward = load_object(_absolute_reference(folder, implementation.call))
-    return forward, load_object(
-        _absolute_reference(folder, implementation.backward)
-    ) if implementation.backward else None
+    references = (implementation.call, implementation.backward)
+    forward, backward = (load_object(_absolute_reference(folder, one)) if one else None for one in references)
+    return forward, backward
 
 
 def with_absolute_paths(implementation: Implementation) -> Implementation:

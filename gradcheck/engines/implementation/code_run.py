@@ -52,9 +52,7 @@ class CodeRun(GraphRun):
         return self._narrowed(found)
 
     def _narrowed(self, found: torch.Tensor) -> torch.Tensor:
-        """Return a result of wider dtype in the case's.
-
-        Any other difference of dtypes is the code's mistake."""
+        """Return a wider result in the case's dtype; others stay, as mistakes."""
         wanted = _dtype_of(self.engine.host, self.problem.dtype)
         wide, case = REAL_DTYPES.get(found.dtype, found.dtype), REAL_DTYPES.get(wanted, wanted)
         if wide not in SIGNIFICAND_BITS or wide == case:

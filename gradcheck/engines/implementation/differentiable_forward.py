@@ -24,25 +24,16 @@ class RecordingContext:
         self.needs_input_grad = needs
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Store the tensors."""
         self.saved_tensors = tensors
 
+    def _ignore(self, *settings: Any) -> None: ...
+
     save_for_forward = save_for_backward
-
-    def mark_dirty(self, *tensors: Any) -> None:
-        """Do nothing."""
-
-    def mark_non_differentiable(self, *tensors: Any) -> None:
-        """Do nothing."""
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Do nothing."""
+    mark_dirty = mark_non_differentiable = set_materialize_grads = _ignore
 
 
 def differentiable_forward(code: Code) -> Code | None:
-    """Return the code with forwards in place of its `Function`s.
-
-    Return None if torch does not differentiate it."""
+    """Return the code without own backwards; None if torch cannot record it."""
     if not code.is_torch or code.call is None:
         return None
     inner = code.function

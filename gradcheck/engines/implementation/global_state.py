@@ -91,9 +91,7 @@ class Patches:
         self._known = [dict(vars(owner)) for _, owner in _OWNERS]
 
     def undo(self) -> tuple[str, ...]:
-        """Restore replaced functions; return their names.
-
-        Additions to a module stay: a library was imported."""
+        """Restore replaced functions, and return their names; additions stay."""
         found: list[str] = []
         for (text, owner), known in zip(_OWNERS, self._known, strict=True):
             now = vars(owner)

@@ -113,7 +113,7 @@ def gradients_in_order(
     They may be in order, with or without those of arguments that need none, one array, or a mapping by name. Raises
     CodeError for another number."""
     if isinstance(returned, Mapping):
-        return _by_name(returned, arguments, needs, names or [])
+        return _by_name(returned, len(arguments), names or [])
     is_list = isinstance(returned, list) and any(one is None or isinstance(one, np.ndarray) for one in returned)
     listed = list(returned) if isinstance(returned, tuple) or is_list else [returned]
     wanted = [place for place, need in enumerate(needs) if need]
@@ -126,18 +126,15 @@ def gradients_in_order(
     raise CodeError(f"backward returned {len(listed)} gradients for {len(wanted)} inputs that get one")
 
 
-def _by_name(
-    returned: Mapping[Any, Any], arguments: Sequence[Any], needs: Sequence[bool], names: Sequence[str]
-) -> list[Any]:
-    found: list[Any] = [None] * len(arguments)
+def _by_name(returned: Mapping[Any, Any], count: int, names: Sequence[str]) -> list[Any]:
+    found: list[Any] = [None] * count
     used = set()
-    for place, name in zip(range(len(arguments)), names, strict=False):
-        for before, after in _GRADIENT_AFFIXES:
-            key = f"{before}{name}{after}"
-            if key in returned:
-                found[place] = returned[key]
-                used.add(key)
-                break
+    for place, name in zip(range(count), names, strict=False):
+        keys = (f"{before}{name}{after}" for before, after in _GRADIENT_AFFIXES)
+        key = next((key for key in keys if key in returned), None)
+        if key is not None:
+            found[place] = returned[key]
+            used.add(key)
     unknown = [str(key) for key in returned if key not in used]
     if unknown and not used:
         raise CodeError(f"backward returned gradients of {', '.join(unknown)}; the inputs are {', '.join(names)}")

@@ -16,9 +16,7 @@ _FEW_DIGITS = 256
 
 
 class PrecisionProbe(TorchDispatchMode):  # type: ignore[no-untyped-call]
-    """Finds the least precise dtype, below a given one, of torch's results.
-
-    Results that are exact in any precision do not count."""
+    """Finds the least precise dtype of torch's results, exact ones aside."""
 
     def __init__(self, dtype: torch.dtype) -> None:
         super().__init__()  # type: ignore[no-untyped-call]

@@ -20,9 +20,7 @@ from gradcheck.language.case import Implementation
 
 
 def with_python_references(implementation: Implementation) -> tuple[Implementation, list[str]]:
-    """Return the implementation with references, and necessary sources.
-
-    Raises Unsupported if a source is unavailable."""
+    """Return references, and necessary sources. Raises Unsupported."""
     if implementation.loaded is None:
         return implementation, []
     call, backward = load_code(implementation)

@@ -216,9 +216,7 @@ class Api:
     # Gradients ----------------------------------------------------------------------------------
 
     def backward(self, tensor: Any, *seed: Any, keyword: str = "", retain_graph: bool | None = None) -> None:
-        """Run the class's own backward pass.
-
-        The incoming gradient is given by `keyword`, if it is not ""."""
+        """Run the class's own pass, with the gradient given by `keyword`, if any."""
         named: dict[str, Any] = {}
         if keyword and seed:
             named[keyword], seed = seed[0], ()
@@ -331,9 +329,7 @@ class Api:
         return getattr(self.make(array, False), self.storage)
 
     def _try_clear(self, tensor: Any) -> bool:
-        """Call the clearing method; return whether it raised nothing.
-
-        Some methods raise for a tensor without a gradient."""
+        """Call the clearing method; return whether it raised nothing."""
         try:
             getattr(tensor, self.clearing_name)()
         except USER_EXCEPTIONS:

@@ -66,9 +66,7 @@ class BackwardEngine(ForeignEngine):
         self._dtype = np.dtype(name)
 
     def compared_values(self, values: np.ndarray) -> np.ndarray:
-        """Return values rounded to the class's own precision.
-
-        Some results may be more precise than others."""
+        """Return values in the class's own precision, which results may exceed."""
         own = self._dtype
         return values.astype(own) if values.dtype.kind == "f" and own.itemsize < values.dtype.itemsize else values
 
@@ -78,9 +76,7 @@ class BackwardEngine(ForeignEngine):
             return self.api.gradient_array(tensor.tensor)
 
     def backward(self, roots: list[WrappedTensor], seeds: Seeds, retain_graph: bool) -> None:
-        """Run one pass from all roots at once.
-
-        Without a gradient argument, it starts from the sum of roots times gradients."""
+        """Run one pass from all roots, or from one total of them."""
         self._check_supported(roots, retain_graph)
         roots, seeds = self.starts(roots, seeds)
         can, was_started = self.capabilities, bool(self._pass_roots)
@@ -147,7 +143,7 @@ class BackwardEngine(ForeignEngine):
                 raise Unsupported("one number has no backward pass from several", lacks="tensors of several numbers")
             return roots, seeds
         can = self.capabilities
-        takes_seed = can.seed != "none" and not self.api.is_scalar and not self._is_given(roots)
+        takes_seed = can.seed != "none" and not self.api.is_scalar and not self._is_returned_leaf(roots)
         if takes_seed and (len(roots) == 1 or self._is_bare):
             return roots, seeds
         if any(seed is None and root.array.size != 1 for root, seed in zip(roots, seeds, strict=True)):
@@ -156,17 +152,13 @@ class BackwardEngine(ForeignEngine):
             return roots, [None]
         return [self.total(roots, seeds)], [None]
 
-    def _is_given(self, roots: list[WrappedTensor]) -> bool:
-        """Return whether the only root is a leaf that an op returned unchanged.
-
-        Some passes do not start from a leaf."""
+    def _is_returned_leaf(self, roots: list[WrappedTensor]) -> bool:
+        """Return whether the only root is a leaf that an op returned unchanged."""
         root = roots[0]
         return len(roots) == 1 and any(root.tensor is leaf.tensor and root is not leaf for _, leaf in self._leaf_arrays)
 
     def total(self, roots: list[WrappedTensor], seeds: Seeds) -> WrappedTensor:
-        """Return the sum of roots times incoming gradients, with few ops.
-
-        Raises Unsupported if the class cannot compute it."""
+        """Return the roots' total, computed by few ops. Raises Unsupported."""
         terms = []
         for root, seed in zip(roots, seeds, strict=True):
             ones = seed is None or np.all(seed == 1)

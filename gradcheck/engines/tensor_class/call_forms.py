@@ -138,9 +138,7 @@ class CallForm:
         return made(tensors) if self.usage == "list" else made(*tensors)
 
     def call(self, library: Library, args: Arguments, shape: Shape) -> Any:
-        """Call the op; `shape` is the result's, for ops in `SHAPED`.
-
-        Raises MissingName if the library does not have it, and any exception of the library."""
+        """Call the op; `shape` is the result's. Raises MissingName."""
         given, keywords = self.given(args, shape)
         if self.kind == "operator":
             return OPERATORS[self.name](*given)
@@ -171,8 +169,10 @@ def forms(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[Cal
     if op.name in OPERATORS and not settings:
         operands = tuple(FormArgument(index) for index in range(_operands(op)))
         yield CallForm("operator", op.name, operands, exact=not _is_mixed(op, bound))
-    if op.name == "where":
-        yield from _where_forms()
+    if op.name == "where":  # torch's method is `x.where(condition, y)`
+        condition, chosen, other = map(FormArgument, range(3))
+        yield CallForm("method", "where", (chosen, condition, other))
+        yield CallForm("function", "where", (condition, chosen, other))
         return
     if op.name in SHAPED:
         yield from _shape_forms(op, bound, ndim, library)
@@ -180,13 +180,6 @@ def forms(op: Op, bound: Arguments, ndim: int, library: Library) -> Iterator[Cal
     for name in names_of(op):
         exact = not settings and op.sequence is None and name == op.name.rpartition(".")[2]
         yield from _named_forms(op, name, settings, library, exact and op.name not in AMBIGUOUS)
-
-
-def _where_forms() -> Iterator[CallForm]:
-    """Yield forms of `where`; the method is torch's `x.where(condition, y)`."""
-    condition, chosen, other = map(FormArgument, range(3))
-    yield CallForm("method", "where", (chosen, condition, other))
-    yield CallForm("function", "where", (condition, chosen, other))
 
 
 def names_of(op: Op) -> tuple[str, ...]:

@@ -16,9 +16,7 @@ _PYTHON = {"div": "truediv", "floor_divide": "floordiv", "remainder": "mod", "po
 
 
 def methods_called(library: Library, function: Callable[[], object]) -> dict[str, CodeType]:
-    """Return the ops whose methods a function calls, with their code.
-
-    Only functions in Python are seen."""
+    """Return the ops, and code, of Python methods that a function calls."""
     known = _codes(library)
     seen: dict[str, CodeType] = {}
 

@@ -71,9 +71,7 @@ _LOOKS = 4
 
 
 def learn_capabilities(engine: BackwardEngine) -> Capabilities:
-    """Return the capabilities of the engine's class.
-
-    Set the flag and the pass runner of its `Api`."""
+    """Return the class's capabilities; set the flag and passes of its `Api`."""
     found = UNKNOWN
     for _ in range(_LOOKS if engine.api.backward_name else 0):
         found = _learn(engine)

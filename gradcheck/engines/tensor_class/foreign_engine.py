@@ -210,9 +210,7 @@ class ForeignEngine(DefineByRun):
         return dtypes.BY_NAME[name]
 
     def evaluate(self, problem: Problem, recorder: Recorder | None = None) -> Evaluation:
-        """Run the graph and every step; note changed inputs.
-
-        An exception counts as the kind of error that the case expects."""
+        """Run all steps; note changed inputs, and convert expected errors."""
         self.new_graph()
         with self.output.capturing():
             try:

@@ -16,9 +16,7 @@ from gradcheck.engines.user_modules import module_of_name
 
 
 def modules_of(homes: Sequence[str], submodules: Sequence[str], neighbours: Sequence[str]) -> list[ModuleType]:
-    """Return each named module, its package, and their submodules.
-
-    Submodules of usual names are imported if possible."""
+    """Return the modules, their packages, and importable likely submodules."""
     names: dict[str, None] = {}
     for home in homes:
         for base in dict.fromkeys((home.partition(".")[0], home, home.rpartition(".")[0])):

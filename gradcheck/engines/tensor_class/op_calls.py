@@ -119,9 +119,7 @@ class OpCalls:
         return convert(result, np.ndarray, self.engine.constant)
 
     def _without_numbers(self, op: Op, bound: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Return arguments with plain numbers as tensors, if there are any.
-
-        Some libraries take only tensors."""
+        """Return arguments with tensors for numbers, which some libraries need."""
         count = len(op.rules)
         if not op.elementwise or not any(self._is_plain(value) for value in bound[:count]):
             return None

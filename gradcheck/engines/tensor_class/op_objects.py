@@ -31,9 +31,7 @@ _CLASS_NAME_AFFIXES = re.compile(
 
 
 def classes_in(library: Library) -> dict[str, list[str]]:
-    """Return the classes in a library's modules by lower-case names.
-
-    Names are with and without affixes."""
+    """Return a library's classes by lower-case names, also without affixes."""
     found: dict[str, list[str]] = {}
     for module in library.modules:
         for name, value in list(vars(module).items()):

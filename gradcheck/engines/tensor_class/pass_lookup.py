@@ -26,9 +26,7 @@ def words_of(name: str) -> list[str]:
 
 
 def may_be_a_pass(name: str) -> bool:
-    """Return whether a name suggests a pass, as `calc_gradients` does.
-
-    `zero_grad` and `relu_grad` do not."""
+    """Return whether a name suggests a pass: `calc_grad`, not `zero_grad`."""
     words = words_of(name)
     own = [word for word in words if word in dialects.PASS_WORDS]
     others = [word for word in words if word not in dialects.PASS_WORDS]
@@ -36,17 +34,14 @@ def may_be_a_pass(name: str) -> bool:
 
 
 def passes_of(kind: type, made: Any, gradient_name: str, homes: Sequence[ModuleType]) -> Iterator[PassRunner]:
-    """Yield every possible pass runner, the likeliest first.
-
-    `made` is a tensor of the class `kind`."""
+    """Yield pass runners for the class of `made`, the likeliest first."""
     functions = list(_functions(homes))
     methods = [getattr(kind, name) for name in _methods(kind)]
     ways = [
         way for leaf_mode in ("alone", "listed", "each") for way in _passes_with_mode(leaf_mode, (*functions, *methods))
     ]
     yield from ways
-    for tape in _tapes(homes, kind):
-        yield from tape
+    yield from _tape_passes(homes, kind)
     yield from _trainer_passes(homes, made)
     own = inspect.getattr_static(kind, gradient_name or "_", None)
     if callable(own) or isinstance(own, property):
@@ -98,7 +93,7 @@ def _methods(kind: type) -> list[str]:
     return [name for name in dict.fromkeys((*known, *filter(may_be_a_pass, names))) if callable(getattr(kind, name))]
 
 
-def _tapes(homes: Sequence[ModuleType], tensors: type) -> Iterator[Iterator[PassRunner]]:
+def _tape_passes(homes: Sequence[ModuleType], tensors: type) -> Iterator[PassRunner]:
     kinds = dict.fromkeys(
         value
         for home in homes
@@ -109,7 +104,7 @@ def _tapes(homes: Sequence[ModuleType], tensors: type) -> Iterator[Iterator[Pass
         if _arity(kind)[0] == 0:
             tape = ForeignTape(kind)
             for name in _methods(kind):
-                yield iter(tape.passes(name))
+                yield from tape.passes(name)
 
 
 def _trainer_passes(homes: Sequence[ModuleType], made: Any) -> Iterator[PassRunner]:
@@ -133,9 +128,7 @@ def _trainer_passes(homes: Sequence[ModuleType], made: Any) -> Iterator[PassRunn
 
 
 def _empty_attributes(made: Any) -> list[str]:
-    """Return a new tensor's attributes that are None or 0.
-
-    Those named like a gradient come first."""
+    """Return attributes that are None or 0, those named like gradients first."""
     found = []
     for name in vars_of(made):
         value = getattr(made, name, "")

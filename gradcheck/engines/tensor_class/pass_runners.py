@@ -107,9 +107,7 @@ def _signature_of_method(method: Callable[..., Any]) -> inspect.Signature:
 
 
 class ForeignTape:
-    """A user's class that records ops: a new object for every graph.
-
-    It is entered, if it is a context manager."""
+    """A user's recorder of ops: a new one, entered if possible, per graph."""
 
     def __init__(self, kind: type) -> None:
         self.kind = kind
@@ -129,9 +127,7 @@ class ForeignTape:
             now.__exit__(None, None, None)
 
     def passes(self, name: str) -> Iterable[PassRunner]:
-        """Yield runners by a method of the tape, for each place of gradients.
-
-        They are kept by tensors, returned, or kept by the tape."""
+        """Yield runners by a method, for each place that may keep gradients."""
 
         def run(root: Any, *given: Any, **named: Any) -> Any:
             return getattr(self.now, name)(root, *given, **named)

@@ -65,9 +65,7 @@ class ScalarClassEngine(TensorClassEngine):
     # Tensors ------------------------------------------------------------------------------------
 
     def new(self, array: np.ndarray, requires_grad: bool) -> WrappedTensor:
-        """Return an array of the class's numbers.
-
-        Raises Unsupported for too many, or for another precision than Python's."""
+        """Return an array of the class's numbers. Raises Unsupported."""
         if array.dtype != self.held_dtype:
             message = f"{self.constructor_name} holds one number of {self.held_dtype}, not of {array.dtype}"
             raise Unsupported(message, lacks=array.dtype.name)
@@ -85,9 +83,7 @@ class ScalarClassEngine(TensorClassEngine):
         return made
 
     def gather(self, objects: np.ndarray) -> WrappedTensor:
-        """Return computed numbers as one tensor.
-
-        Plain ones among them, the zeros beside a diagonal, become the class's own."""
+        """Return computed numbers as one tensor; plain ones become the class's."""
         check_size(objects.size)
         plain = [index for index in np.ndindex(objects.shape) if not self.api.is_tensor(objects[index])]
         with translate_errors(f"{self.constructor_name}(number)"):
@@ -123,7 +119,9 @@ class ScalarClassEngine(TensorClassEngine):
             return found
         known = {part.op.name for part in found.called}
         numbers = [TABLE[name] for name in found.methods if name in _NUMBER_OPS and name not in known]
-        return replace(found, called=(*found.called, *(_number_application(op, application.owner) for op in numbers)))
+        given, outputs = (A, B), ((A.shape, A.dtype),)
+        made = [Application(op, given[: len(op.rules)], {}, application.owner, outputs=outputs) for op in numbers]
+        return replace(found, called=(*found.called, *made))
 
     def has_rule(self, op: Op) -> bool:
         return op.elementwise and op.name != "where"
@@ -277,10 +275,6 @@ class ScalarCalls(OpCalls):
         objects[...] = result
         self.engine.note_use([one.tensor for one in tensors_in(bound) if one.tensor is not None], objects)
         return self.engine.gather(objects)
-
-
-def _number_application(op: Op, owner: str) -> Application:
-    return Application(op, (A, B)[: len(op.rules)], {}, owner, outputs=((A.shape, A.dtype),))
 
 
 def _map_elements(function: Callable[[Any], Any], numbers: np.ndarray) -> np.ndarray:

@@ -100,9 +100,7 @@ def error_line(error: BaseException) -> str:
 
 
 def with_expected_errors(case: Case, evaluation: Evaluation) -> Evaluation:
-    """Return the evaluation with exceptions as the errors that steps expect.
-
-    An engine's own exceptions have no kinds."""
+    """Return the evaluation with exceptions as the errors that steps expect."""
     states = tuple(
         replace(state, error=_as_expected_kind(step, state.error)) if state.error else state
         for step, state in zip(case.steps, evaluation.states, strict=False)
