@@ -179,10 +179,10 @@ class Api:
 
     def gradient(self, tensor: Any) -> Any:
         """Return the tensor's gradient in the class's own form; None without one."""
-        way = self.pass_runner
-        if way is not None and way.returns_gradients:
+        runner = self.pass_runner
+        if runner is not None and runner.returns_gradients:
             return self.returned_gradients.of(tensor)
-        field_ = self.gradient_field if way is None else way.attribute
+        field_ = self.gradient_field if runner is None else runner.attribute
         if field_ and not self.has_run_pass:
             return getattr(tensor, field_, None)  # a property would compute its gradient, and keep it
         try:
@@ -238,11 +238,11 @@ class Api:
         if self.pass_runner is not None:
             self.pass_runner.begin()
 
-    def use_pass(self, way: PassRunner | None) -> None:
+    def use_pass(self, runner: PassRunner | None) -> None:
         """Run passes by this function from now on; by the tensor's method if None."""
         if self.pass_runner is not None:
             self.pass_runner.end()
-        self.pass_runner = way
+        self.pass_runner = runner
 
     def modules(self, submodules: Iterable[str] = dialects.SUBMODULES) -> list[ModuleType]:
         """Return the modules that may have functions on its tensors."""
@@ -299,12 +299,12 @@ class Api:
         """Set a copy of a gradient, or clear it. Raises Unsupported."""
         if self.returned_gradients.put(tensor, gradient if isinstance(gradient, np.ndarray) else None):
             return
-        way, self.has_run_pass = self.pass_runner, self.has_run_pass and not clearing
-        if way is not None and way.returns_gradients and clearing:
+        runner, self.has_run_pass = self.pass_runner, self.has_run_pass and not clearing
+        if runner is not None and runner.returns_gradients and clearing:
             return
         name = self.gradient_name or next((n for n in dialects.GRADIENTS if hasattr(tensor, n)), "grad")
-        name = way.attribute if way is not None and way.attribute else name
-        name = self.gradient_field if way is None and clearing and self.gradient_field else name
+        name = runner.attribute if runner is not None and runner.attribute else name
+        name = self.gradient_field if runner is None and clearing and self.gradient_field else name
         if clearing and self.clearing_name and self._try_clear(tensor):
             return
         if isinstance(gradient, FreshTensor):

@@ -51,8 +51,8 @@ class _Score:
 
     def rank(self, api: Api, seed: SeedKind) -> tuple[int, int, bool]:
         """Return the key by which hypotheses are compared."""
-        way = 0 if (seed == "none") is not api.is_scalar else 1 if seed.startswith("assigned") else 2
-        return self.right, way, self.matches_seed(seed)
+        simplicity = 0 if (seed == "none") is not api.is_scalar else 1 if seed.startswith("assigned") else 2
+        return self.right, simplicity, self.matches_seed(seed)
 
     @property
     def is_consistent(self) -> bool:
@@ -88,9 +88,9 @@ def _learn_with_other_passes(engine: BackwardEngine, found: Capabilities) -> Cap
         again = _learn(engine)
         if not again.not_understood:
             return again
-    for way in engine.api.passes():
-        engine.api.use_pass(way)
-        if way.records:
+    for runner in engine.api.passes():
+        engine.api.use_pass(runner)
+        if runner.records:
             engine.forget_forms()  # outside of a tape an op may return no tensor
         try:
             again = _learn(engine) if _has_right_gradient(engine) else UNKNOWN
@@ -104,7 +104,7 @@ def _learn_with_other_passes(engine: BackwardEngine, found: Capabilities) -> Cap
 
 def _has_right_gradient(engine: BackwardEngine) -> bool:
     base = replace(UNKNOWN, dtype=made_dtype(engine))
-    return any(is_right(engine, one, probe) for one in hypotheses(engine.api, base) for probe in GRADIENT_PROBES[:3])
+    return any(is_right(engine, can, probe) for can in hypotheses(engine.api, base) for probe in GRADIENT_PROBES[:3])
 
 
 def _learn_with_lists(engine: BackwardEngine, found: Capabilities) -> Capabilities:
@@ -124,18 +124,18 @@ def _learn_with_lists(engine: BackwardEngine, found: Capabilities) -> Capabiliti
 
 def _learn(engine: BackwardEngine) -> Capabilities:
     found = list(_score_hypotheses(engine))
-    best, flag, one = max(found, key=lambda entry: entry[0].rank(engine.api, entry[2].seed))
+    best, flag, can = max(found, key=lambda entry: entry[0].rank(engine.api, entry[2].seed))
     if not best.right:
-        best, flag, one = next((entry for entry in found if entry[0].is_consistent), found[0])
+        best, flag, can = next((entry for entry in found if entry[0].is_consistent), found[0])
     engine.use_flag(flag)
-    if one.total_shape != found[-1][2].total_shape:
+    if can.total_shape != found[-1][2].total_shape:
         engine.forget_forms()
     if writes_into_operands(engine):
         return replace(UNKNOWN, not_understood=_WRITES)
-    if sums_are_integers(engine, one):
+    if sums_are_integers(engine, can):
         return replace(UNKNOWN, not_understood=_WHOLE)
     if best.right or best.is_consistent:
-        return complete_capabilities(engine, one)
+        return complete_capabilities(engine, can)
     errors = [entry[0].first_error for entry in found if entry[0].first_error and entry[2].seed == "none"]
     return replace(UNKNOWN, not_understood=(errors or [_NOTHING])[0])
 
@@ -145,21 +145,21 @@ def _score_hypotheses(engine: BackwardEngine) -> Iterator[tuple[_Score, tuple[st
     for flag in engine.api.grad_flags:
         engine.use_flag(flag)
         dtype, total = made_dtype(engine), UNKNOWN.total_shape
-        for one in hypotheses(engine.api, replace(UNKNOWN, dtype=dtype)):
-            if one.total_shape != total:
-                total = one.total_shape
+        for can in hypotheses(engine.api, replace(UNKNOWN, dtype=dtype)):
+            if can.total_shape != total:
+                total = can.total_shape
                 engine.forget_forms()  # learned with single numbers of another shape
-            score = _score(engine, one)
-            yield score, flag, one
-            if score.right and score.right == score.ran and score.matches_seed(one.seed):
+            score = _score(engine, can)
+            yield score, flag, can
+            if score.right and score.right == score.ran and score.matches_seed(can.seed):
                 return
 
 
-def _score(engine: BackwardEngine, one: Capabilities) -> _Score:
+def _score(engine: BackwardEngine, can: Capabilities) -> _Score:
     score, factors = _Score(), list[float]()
     for probe in GRADIENT_PROBES:
         try:
-            result = run_probe(engine, one, probe)
+            result = run_probe(engine, can, probe)
         except (GradcheckError, *USER_EXCEPTIONS) as error:
             message = error.message if isinstance(error, GradcheckError) else error_line(error)
             score.first_error = score.first_error or message

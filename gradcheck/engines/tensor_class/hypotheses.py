@@ -72,28 +72,28 @@ class ProbeResult(NamedTuple):
     tensors: bool
 
 
-def run_probe(engine: BackwardEngine, one: Capabilities, probe: GradientProbe, way: str = "") -> ProbeResult | None:
+def run_probe(engine: BackwardEngine, can: Capabilities, probe: GradientProbe, mode: str = "") -> ProbeResult | None:
     """Return the gradients of a probe; None if the class lacks the op.
 
-    With `way` "constant", the second operand is made without the flag; with "ones", a pass starts from an array
+    With `mode` "constant", the second operand is made without the flag; with "ones", a pass starts from an array
     without an incoming gradient; with "single", operands are single numbers."""
     engine.new_graph()
-    scalar = (one.seed == "none" or engine.api.is_scalar or way == "single") and probe.op != "sum" and way != "ones"
-    if (scalar and probe.op == "matmul") or (probe.op == "sum" and (engine.api.is_scalar or way == "ones")):
+    scalar = (can.seed == "none" or engine.api.is_scalar or mode == "single") and probe.op != "sum" and mode != "ones"
+    if (scalar and probe.op == "matmul") or (probe.op == "sum" and (engine.api.is_scalar or mode == "ones")):
         return None
-    given = [A, B] if not scalar else [np.full(one.total_shape, 2.0), np.full(one.total_shape, 3.0)]
-    given = [array.astype(one.dtype) for array in given[: probe.operands]]
-    tensors = [engine.leaf(array, way != "constant" or not index) for index, array in enumerate(given)]
+    given = [A, B] if not scalar else [np.full(can.total_shape, 2.0), np.full(can.total_shape, 3.0)]
+    given = [array.astype(can.dtype) for array in given[: probe.operands]]
+    tensors = [engine.leaf(array, mode != "constant" or not index) for index, array in enumerate(given)]
     try:
         root = apply_op(engine, probe.op, *tensors * probe.uses)
     except GradcheckError as error:
         if error.kind == "unsupported":
             return None
         raise
-    incoming = np.ones(root.shape) if scalar or way == "ones" or one.seed == "none" else incoming_of(root.shape)
+    incoming = np.ones(root.shape) if scalar or mode == "ones" or can.seed == "none" else incoming_of(root.shape)
     with engine.mark_endless(TABLE[probe.op]):
-        engine.start(engine.start_of(root), one, incoming.astype(one.dtype))
-    if way == "constant":
+        engine.start(engine.start_of(root), can, incoming.astype(can.dtype))
+    if mode == "constant":
         tensors = tensors[:1]
     kept = engine.api.gradient(engine.start_of(tensors[0]))
     wanted = list(probe.rule(incoming, *given))[: len(tensors)]
@@ -105,9 +105,9 @@ def apply_op(engine: BackwardEngine, name: str, *operands: Any) -> Any:
     return engine.apply(op, op.bind(operands, {}))
 
 
-def run_pass(engine: BackwardEngine, one: Capabilities, root: WrappedTensor) -> None:
+def run_pass(engine: BackwardEngine, can: Capabilities, root: WrappedTensor) -> None:
     """Run a pass with an incoming gradient of ones."""
-    engine.start(engine.start_of(root), one, np.ones(root.shape, one.dtype))
+    engine.start(engine.start_of(root), can, np.ones(root.shape, can.dtype))
 
 
 def incoming_of(shape: tuple[int, ...]) -> np.ndarray:
@@ -121,13 +121,13 @@ def factor_of(result: ProbeResult) -> float:
         if got is None or got.shape != want.shape:
             return float("inf")
         ratio = np.asarray(got, np.float64) / want
-        factors |= {float(one) for one in np.round(ratio, 4).reshape(-1)}
+        factors |= {float(value) for value in np.round(ratio, 4).reshape(-1)}
     return factors.pop() if len(factors) == 1 else float("inf")
 
 
-def is_right(engine: BackwardEngine, one: Capabilities, probe: GradientProbe, way: str = "") -> bool:
+def is_right(engine: BackwardEngine, can: Capabilities, probe: GradientProbe, mode: str = "") -> bool:
     try:
-        result = run_probe(engine, one, probe, way)
+        result = run_probe(engine, can, probe, mode)
     except (GradcheckError, *USER_EXCEPTIONS):
         return False
     return result is not None and factor_of(result) == 1
@@ -141,14 +141,14 @@ def writes_into_operands(engine: BackwardEngine) -> bool:
             root = apply_op(engine, probe.op, *given)
         except (GradcheckError, *USER_EXCEPTIONS):
             continue
-        return any(root.tensor is one.tensor and not np.array_equal(root.array, one.array) for one in given)
+        return any(root.tensor is a.tensor and not np.array_equal(root.array, a.array) for a in given)
     return False
 
 
-def sums_are_integers(engine: BackwardEngine, one: Capabilities) -> bool:
+def sums_are_integers(engine: BackwardEngine, can: Capabilities) -> bool:
     """Return whether sums are rounded to integers."""
     with suppress(GradcheckError, *USER_EXCEPTIONS):
-        given = [engine.leaf(np.full(one.total_shape, number, one.dtype), True) for number in (1.3, 2.1)]
+        given = [engine.leaf(np.full(can.total_shape, number, can.dtype), True) for number in (1.3, 2.1)]
         found = np.asarray(apply_op(engine, "add", *given).array)
         return bool(np.all(found == np.round(found)))
     return False
@@ -180,13 +180,13 @@ def merges_equal_nodes(engine: BackwardEngine) -> bool:
             first, second, *others = (engine.start_of(tensor) for tensor in (*made, a, b))
         except (GradcheckError, *USER_EXCEPTIONS):
             continue
-        elsewhere = {id(one) for tensor in others for one in (tensor, *_foreign_attributes(tensor).values())}
+        elsewhere = {id(part) for tensor in others for part in (tensor, *_foreign_attributes(tensor).values())}
         mine, its = _foreign_attributes(first), _foreign_attributes(second)
-        return first is not second and any(its.get(n) is one and id(one) not in elsewhere for n, one in mine.items())
+        return first is not second and any(its.get(n) is part and id(part) not in elsewhere for n, part in mine.items())
     return False
 
 
 def _foreign_attributes(tensor: Any) -> dict[str, Any]:
     """Return a tensor's attributes of classes from other libraries."""
     found = {name: getattr(tensor, name) for name in vars_of(tensor)}
-    return {name: one for name, one in found.items() if type(one).__module__ not in ("builtins", "numpy", "weakref")}
+    return {name: part for name, part in found.items() if type(part).__module__ not in ("builtins", "numpy", "weakref")}

@@ -37,18 +37,20 @@ def passes_of(kind: type, made: Any, gradient_name: str, homes: Sequence[ModuleT
     """Yield pass runners for the class of `made`, the likeliest first."""
     functions = list(_functions(homes))
     methods = [getattr(kind, name) for name in _methods(kind)]
-    ways = [
-        way for leaf_mode in ("alone", "listed", "each") for way in _passes_with_mode(leaf_mode, (*functions, *methods))
+    runners = [
+        runner
+        for leaf_mode in ("alone", "listed", "each")
+        for runner in _passes_with_mode(leaf_mode, (*functions, *methods))
     ]
-    yield from ways
+    yield from runners
     yield from _tape_passes(homes, kind)
     yield from _trainer_passes(homes, made)
     own = inspect.getattr_static(kind, gradient_name or "_", None)
     if callable(own) or isinstance(own, property):
         yield from (pass_by_attribute(name) for name in _empty_attributes(made) if name != gradient_name)
-    for way in ways:  # as a function of the leaf and the root
-        if way.leaf_mode == "each":
-            yield PassRunner(_with_swapped_arguments(way.function), "each")
+    for runner in runners:  # as a function of the leaf and the root
+        if runner.leaf_mode == "each":
+            yield PassRunner(_with_swapped_arguments(runner.function), "each")
 
 
 def _passes_with_mode(leaf_mode: LeafMode, functions: Sequence[Callable[..., Any]]) -> Iterator[PassRunner]:

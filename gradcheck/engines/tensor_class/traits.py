@@ -37,108 +37,108 @@ ONE_OP = "a pass goes no further than one op"
 _WHOLE = ("add", "sub", "neg", "sum", "relu")
 
 
-def complete_capabilities(engine: BackwardEngine, one: Capabilities) -> Capabilities:
+def complete_capabilities(engine: BackwardEngine, can: Capabilities) -> Capabilities:
     plain = [probe for probe in GRADIENT_PROBES if probe.uses == 1]
-    probes = [probe for probe in plain if is_right(engine, one, probe)] or plain
+    probes = [probe for probe in plain if is_right(engine, can, probe)] or plain
     rounds = any(probe.op not in _WHOLE for probe in probes)
-    one = replace(one, dtype=lowest_dtype(engine, one, probes if rounds else plain))
-    engine.use_dtype(one.dtype)
-    engine.api.needs_arrays = _wants_arrays(engine, one, probes)
-    one = _with_constants(engine, one, [probe for probe in probes if probe.operands == 2])
-    one = _with_totals(engine, _with_chain(engine, one, probes[0]), probes[0])
+    can = replace(can, dtype=lowest_dtype(engine, can, probes if rounds else plain))
+    engine.use_dtype(can.dtype)
+    engine.api.needs_arrays = _wants_arrays(engine, can, probes)
+    can = _with_constants(engine, can, [probe for probe in probes if probe.operands == 2])
+    can = _with_totals(engine, _with_chain(engine, can, probes[0]), probes[0])
     if merges_equal_nodes(engine):
-        one = replace(one, merges_equal_nodes=True, keeps_intermediates=False)
-    engine.api.clearing_name = clearing_of(engine, one, probes)
-    one = replace(one, answers_numpy=_answers_numpy(engine, one))
-    if one.seed == "none" and not engine.api.is_scalar:
-        one = replace(one, starts_with_ones=_starts_with_ones(engine, one, probes))
-    return one
+        can = replace(can, merges_equal_nodes=True, keeps_intermediates=False)
+    engine.api.clearing_name = clearing_of(engine, can, probes)
+    can = replace(can, answers_numpy=_answers_numpy(engine, can))
+    if can.seed == "none" and not engine.api.is_scalar:
+        can = replace(can, starts_with_ones=_starts_with_ones(engine, can, probes))
+    return can
 
 
-def _answers_numpy(engine: BackwardEngine, one: Capabilities) -> bool:
+def _answers_numpy(engine: BackwardEngine, can: Capabilities) -> bool:
     """Return whether NumPy's functions work on its tensors, with gradients."""
     if engine.api.is_scalar or not overrides_numpy(engine.api.tensor_type):
         return False
     with suppress(GradcheckError, *USER_EXCEPTIONS):
         engine.new_graph()
-        given = [A, B] if one.seed != "none" else [np.full(one.total_shape, number) for number in (2.0, 3.0)]
-        a, b = (engine.leaf(array.astype(one.dtype), True) for array in given)
+        given = [A, B] if can.seed != "none" else [np.full(can.total_shape, number) for number in (2.0, 3.0)]
+        a, b = (engine.leaf(array.astype(can.dtype), True) for array in given)
         made = np.multiply(a.tensor, b.tensor)
         if not engine.api.is_tensor(made):
             return False
-        incoming = np.ones(one.total_shape) if one.seed == "none" else incoming_of(A.shape)
-        engine.start(made, one, incoming.astype(one.dtype))
+        incoming = np.ones(can.total_shape) if can.seed == "none" else incoming_of(A.shape)
+        engine.start(made, can, incoming.astype(can.dtype))
         wanted = [incoming * other for other in reversed(given)]
         pairs = zip((a, b), wanted, strict=True)
-        return all(_is_times(1, engine.gradient(x), want.astype(one.dtype)) for x, want in pairs)
+        return all(_is_times(1, engine.gradient(x), want.astype(can.dtype)) for x, want in pairs)
     return False
 
 
-def _wants_arrays(engine: BackwardEngine, one: Capabilities, probes: list[GradientProbe]) -> bool:
+def _wants_arrays(engine: BackwardEngine, can: Capabilities, probes: list[GradientProbe]) -> bool:
     """Return whether single numbers must be arrays for right gradients."""
     single = next((probe for probe in probes if probe.op not in ("matmul", "sum")), None)
-    if engine.api.is_scalar or single is None or is_right(engine, one, single, "single"):
+    if engine.api.is_scalar or single is None or is_right(engine, can, single, "single"):
         return False
     engine.api.needs_arrays = True
     engine.forget_forms()
-    wanted = is_right(engine, one, single, "single")
+    wanted = is_right(engine, can, single, "single")
     engine.forget_forms()
     return wanted
 
 
-def _starts_with_ones(engine: BackwardEngine, one: Capabilities, probes: list[GradientProbe]) -> bool:
+def _starts_with_ones(engine: BackwardEngine, can: Capabilities, probes: list[GradientProbe]) -> bool:
     """Return whether a pass from an array needs no incoming gradient.
 
     If the class has `sum`, no rule may read the shape of a plain number: `self.grad = 1` starts from single numbers."""
     for probe in GRADIENT_PROBES if any(probe.op == "sum" for probe in probes) else ():
         try:
-            run_probe(engine, one, probe, "ones")
+            run_probe(engine, can, probe, "ones")
         except AttributeError as error:
             if isinstance(error.obj, (int, float)):
                 return False
         except (GradcheckError, *USER_EXCEPTIONS):
             continue
     others = [probe for probe in probes if probe.op not in ("sum", "matmul")]
-    return any(is_right(engine, one, probe, "ones") for probe in others) and not _begins_at_one(engine, one, others[0])
+    return any(is_right(engine, can, probe, "ones") for probe in others) and not _begins_at_one(engine, can, others[0])
 
 
-def _begins_at_one(engine: BackwardEngine, one: Capabilities, probe: GradientProbe) -> bool:
+def _begins_at_one(engine: BackwardEngine, can: Capabilities, probe: GradientProbe) -> bool:
     """Return whether a pass from an array starts with a single 1."""
     engine.new_graph()
-    given = [engine.leaf(array.astype(one.dtype), True) for array in (A, B)[: probe.operands]]
+    given = [engine.leaf(array.astype(can.dtype), True) for array in (A, B)[: probe.operands]]
     root = apply_op(engine, probe.op, *given * probe.uses)
     with suppress(GradcheckError, *USER_EXCEPTIONS):
-        run_pass(engine, one, root)
+        run_pass(engine, can, root)
     with suppress(GradcheckError, *USER_EXCEPTIONS):
         own = engine.raw_gradient(root)
         return own is not None and own.size == 1
     return False
 
 
-def _with_constants(engine: BackwardEngine, one: Capabilities, probes: list[GradientProbe]) -> Capabilities:
+def _with_constants(engine: BackwardEngine, can: Capabilities, probes: list[GradientProbe]) -> Capabilities:
     """Learn whether constants pass gradients on, and have none themselves."""
     if not engine.api.grad_flag or not probes:
-        return replace(one, constants_lack_gradients=bool(engine.api.grad_flag))
-    if not all(is_right(engine, one, probe, "constant") for probe in probes):
-        return replace(one, tracks_constants=True, constants_lack_gradients=False)
+        return replace(can, constants_lack_gradients=bool(engine.api.grad_flag))
+    if not all(is_right(engine, can, probe, "constant") for probe in probes):
+        return replace(can, tracks_constants=True, constants_lack_gradients=False)
     engine.new_graph()
-    shape = one.total_shape if one.seed == "none" or engine.api.is_scalar else A.shape
+    shape = can.total_shape if can.seed == "none" or engine.api.is_scalar else A.shape
     variable, constant = (
-        engine.leaf(np.full(shape, number, one.dtype), wanted) for number, wanted in ((2.0, True), (3.0, False))
+        engine.leaf(np.full(shape, number, can.dtype), wanted) for number, wanted in ((2.0, True), (3.0, False))
     )
     try:
         root = apply_op(engine, probes[0].op, variable, constant)
-        run_pass(engine, one, root)
+        run_pass(engine, can, root)
         quiet = constant.tensor is None or not np.any(engine.raw_gradient(constant))
     except (GradcheckError, *USER_EXCEPTIONS):
         quiet = False
-    return replace(one, constants_lack_gradients=quiet)
+    return replace(can, constants_lack_gradients=quiet)
 
 
-def _with_chain(engine: BackwardEngine, one: Capabilities, probe: GradientProbe) -> Capabilities:
+def _with_chain(engine: BackwardEngine, can: Capabilities, probe: GradientProbe) -> Capabilities:
     """Learn the kept gradients of x, y = op(x), z = op(y), over two passes."""
-    arrays = (one.seed != "none" or probe.op == "sum") and not engine.api.is_scalar
-    given = (A if arrays else np.full(one.total_shape, 2.0)).astype(one.dtype)
+    arrays = (can.seed != "none" or probe.op == "sum") and not engine.api.is_scalar
+    given = (A if arrays else np.full(can.total_shape, 2.0)).astype(can.dtype)
 
     def applied(tensor: WrappedTensor) -> WrappedTensor:
         others = [engine.leaf(given + 1, True)] if probe.operands == 2 else []
@@ -147,9 +147,9 @@ def _with_chain(engine: BackwardEngine, one: Capabilities, probe: GradientProbe)
         return made
 
     def passed(root: WrappedTensor, factor: int) -> None:
-        incoming = np.ones(root.shape) if one.seed == "none" else factor * incoming_of(root.shape)
+        incoming = np.ones(root.shape) if can.seed == "none" else factor * incoming_of(root.shape)
         keep = True if engine.api.retain_parameter else None
-        engine.start(engine.start_of(root), one, incoming.astype(one.dtype), keep)
+        engine.start(engine.start_of(root), can, incoming.astype(can.dtype), keep)
 
     try:
         engine.new_graph()
@@ -159,12 +159,12 @@ def _with_chain(engine: BackwardEngine, one: Capabilities, probe: GradientProbe)
         passed(z, 1)
         inner, own, arrived = engine.gradient(y), engine.gradient(z), engine.gradient(start)
         if arrived is None or not np.any(arrived):
-            return replace(one, not_understood=ONE_OP)
-        one = replace(one, keeps_intermediates=inner is not None and bool(np.any(inner)), keeps_roots=own is not None)
+            return replace(can, not_understood=ONE_OP)
+        can = replace(can, keeps_intermediates=inner is not None and bool(np.any(inner)), keeps_roots=own is not None)
         with suppress(GradcheckError, *USER_EXCEPTIONS):  # it may reject another pass
             passed(z, 1)
             is_anew = _is_times(1, engine.gradient(y), inner) and _is_times(2, engine.gradient(start), arrived)
-            one = replace(one, adds_to_intermediates=not (is_anew and one.keeps_intermediates))
+            can = replace(can, adds_to_intermediates=not (is_anew and can.keeps_intermediates))
         engine.new_graph()
         x = engine.leaf(given, True)
         y = applied(x)
@@ -173,52 +173,52 @@ def _with_chain(engine: BackwardEngine, one: Capabilities, probe: GradientProbe)
         passed(y, 3)
         second, twice = engine.gradient(x), engine.gradient(y)
     except (GradcheckError, *USER_EXCEPTIONS):
-        return replace(one, keeps_graph=False)
+        return replace(can, keeps_graph=False)
     moved = second is not None and (first is None or not np.array_equal(first, second))
-    factor = 1 if one.seed == "none" else 3
+    factor = 1 if can.seed == "none" else 3
     is_set = own is not None and twice is not None and np.array_equal(factor * own, twice)
     # a class that overwrites gradients has equal ones
-    keeps = moved or ((one.seed == "none" or engine.api.is_scalar) and not engine.api.keeps_first_gradient)
-    return replace(one, keeps_graph=keeps, adds_to_roots=not is_set)
+    keeps = moved or ((can.seed == "none" or engine.api.is_scalar) and not engine.api.keeps_first_gradient)
+    return replace(can, keeps_graph=keeps, adds_to_roots=not is_set)
 
 
 def _is_times(factor: int, now: np.ndarray | None, before: np.ndarray | None) -> bool:
     return now is not None and before is not None and np.array_equal(now, factor * before)
 
 
-def _with_totals(engine: BackwardEngine, one: Capabilities, probe: GradientProbe) -> Capabilities:
+def _with_totals(engine: BackwardEngine, can: Capabilities, probe: GradientProbe) -> Capabilities:
     """Learn the shape of a total that starts a pass by itself, if any."""
-    if one.seed == "none" or engine.api.is_scalar:
-        return replace(one, starts_alone=one.seed == "none")
+    if can.seed == "none" or engine.api.is_scalar:
+        return replace(can, starts_alone=can.seed == "none")
     for total in ((), (1,), (1, 1)):
-        if is_right(engine, replace(one, seed="none", total_shape=total), probe):
+        if is_right(engine, replace(can, seed="none", total_shape=total), probe):
             if total:
                 engine.forget_forms()  # learned with single numbers of another shape
-            return replace(one, total_shape=total)
-    return replace(one, starts_alone=False)
+            return replace(can, total_shape=total)
+    return replace(can, starts_alone=False)
 
 
 # Clearing gradients -------------------------------------------------------------------------------
 
 
-def clearing_of(engine: BackwardEngine, one: Capabilities, probes: list[GradientProbe]) -> str:
+def clearing_of(engine: BackwardEngine, can: Capabilities, probes: list[GradientProbe]) -> str:
     """Return the name of the clearing method, or "" without a usable one.
 
     It must clear no other tensor's gradient. One that clears nothing is used, as a user would."""
     for probe in (probe for probe in probes if probe.operands == 2):
-        arrays = one.seed != "none" and not engine.api.is_scalar
-        given = (A if arrays else np.full(one.total_shape, 2.0)).astype(one.dtype)
+        arrays = can.seed != "none" and not engine.api.is_scalar
+        given = (A if arrays else np.full(can.total_shape, 2.0)).astype(can.dtype)
         try:
             engine.new_graph()
             first, second = engine.leaf(given, True), engine.leaf(given + 1, True)
             root = apply_op(engine, probe.op, first, second)
-            run_pass(engine, one, root)
+            run_pass(engine, can, root)
             method = method_of(engine.start_of(first), dialects.CLEARING_METHODS)
             if method is None or not np.any(engine.gradient(second)):
                 return ""
             method()
             kept = engine.gradient(second)
-            if kept is None or not np.any(kept) or _clearing_cuts_graph(engine, one, (root, second), method.__name__):
+            if kept is None or not np.any(kept) or _clearing_cuts_graph(engine, can, (root, second), method.__name__):
                 return ""
         except (GradcheckError, *USER_EXCEPTIONS):
             continue
@@ -227,14 +227,14 @@ def clearing_of(engine: BackwardEngine, one: Capabilities, probes: list[Gradient
 
 
 def _clearing_cuts_graph(
-    engine: BackwardEngine, one: Capabilities, made: tuple[WrappedTensor, WrappedTensor], clearing: str
+    engine: BackwardEngine, can: Capabilities, made: tuple[WrappedTensor, WrappedTensor], clearing: str
 ) -> bool:
     """Return whether clearing cuts the graph, so that a further pass stops."""
     root, leaf = made
     getattr(engine.start_of(root), clearing)()
     leaf.grad = None
-    run_pass(engine, one, root)
-    return one.keeps_graph and not np.any(engine.gradient(leaf))
+    run_pass(engine, can, root)
+    return can.keeps_graph and not np.any(engine.gradient(leaf))
 
 
 # Precision ----------------------------------------------------------------------------------------
@@ -257,25 +257,25 @@ def _number_dtype(engine: BackwardEngine) -> str:
     return "float32" if number == float(np.float32(0.1)) else "float64"
 
 
-def lowest_dtype(engine: BackwardEngine, one: Capabilities, probes: list[GradientProbe]) -> str:
+def lowest_dtype(engine: BackwardEngine, can: Capabilities, probes: list[GradientProbe]) -> str:
     """Return the least precise dtype of its results and gradients."""
     if engine.api.is_scalar:
-        return one.dtype
-    found = [np.dtype(one.dtype)]
+        return can.dtype
+    found = [np.dtype(can.dtype)]
     with suppress(GradcheckError, *USER_EXCEPTIONS):
-        begun = engine.leaf(A.astype(one.dtype), True).initial  # a rule may add to it
+        begun = engine.leaf(A.astype(can.dtype), True).initial  # a rule may add to it
         found += [begun.dtype] if isinstance(begun, np.ndarray) else []
     with suppress(GradcheckError, *USER_EXCEPTIONS):
-        found.append(apply_op(engine, "sum", engine.leaf(A[0].astype(one.dtype), True)).dtype)
+        found.append(apply_op(engine, "sum", engine.leaf(A[0].astype(can.dtype), True)).dtype)
     with suppress(GradcheckError, *USER_EXCEPTIONS):
-        scaled = apply_op(engine, "mul", engine.leaf(A.astype(one.dtype), True), 0.1)
+        scaled = apply_op(engine, "mul", engine.leaf(A.astype(can.dtype), True), 0.1)
         found += [] if np.allclose(scaled.array, A * 0.1, 1e-12) else [np.dtype(np.float32)]
     for probe in probes:
-        given = [engine.leaf(array.astype(one.dtype), True) for array in (A, B)[: probe.operands]]
+        given = [engine.leaf(array.astype(can.dtype), True) for array in (A, B)[: probe.operands]]
         try:
             root = apply_op(engine, probe.op, *given)
             found.append(root.dtype)
-            run_pass(engine, one, root)
+            run_pass(engine, can, root)
             gradient = engine.gradient(given[0])
             found += [] if gradient is None else [gradient.dtype]
         except (GradcheckError, *USER_EXCEPTIONS):

@@ -1,4 +1,4 @@
-"""What somebody's code leaves otherwise than it was, and what is put back."""
+"""Global state and functions that user code changes are restored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gradcheck.engines.implementation.global_state import Patches, restore_globa
 from tests.engines.implementation.build import TANH, with_code
 
 
-def test_all_is_as_it_was(tmp_path: Path) -> None:
+def test_state_is_restored(tmp_path: Path) -> None:
     before = (os.getcwd(), np.geterr(), np.get_printoptions(), torch.get_default_dtype(), torch.empty(0).device)
     with restore_global_state(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -35,7 +35,7 @@ def test_all_is_as_it_was(tmp_path: Path) -> None:
     assert not torch.are_deterministic_algorithms_enabled()
 
 
-def test_it_is_put_back_after_an_exception_too(tmp_path: Path) -> None:
+def test_state_is_restored_after_an_exception(tmp_path: Path) -> None:
     before = os.getcwd()
     try:
         with restore_global_state():
@@ -45,7 +45,7 @@ def test_it_is_put_back_after_an_exception_too(tmp_path: Path) -> None:
         assert os.getcwd() == before
 
 
-def test_the_process_is_not_ended_from_inside() -> None:
+def test_os_exit_raises_system_exit() -> None:
     known = os._exit
     with pytest.raises(SystemExit), restore_global_state():
         os._exit(0)
@@ -54,13 +54,13 @@ def test_the_process_is_not_ended_from_inside() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_copy_of_the_process_goes_no_further() -> None:
+def test_a_fork_ends_with_the_block() -> None:
     with restore_global_state():
         child = os.fork()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
 
 
-def test_what_is_replaced_or_gone_is_put_back() -> None:
+def test_replaced_and_deleted_functions_are_restored() -> None:
     known = np.sinc, torch.Tensor.norm, torch.Tensor.sinc
     patches = Patches()
     assert patches.undo() == ()
@@ -71,7 +71,7 @@ def test_what_is_replaced_or_gone_is_put_back() -> None:
     assert (np.sinc, torch.Tensor.norm, torch.Tensor.sinc) == known
 
 
-def test_the_entry_is_computed_by_torchs_own() -> None:
+def test_the_specification_uses_torchs_own_functions() -> None:
     def replaces(x: torch.Tensor) -> torch.Tensor:
         torch.erfinv = torch.sinh  # type: ignore[assignment]
         return torch.sinh(x)

@@ -1,4 +1,4 @@
-"""Which precisions torch computes in."""
+"""Modes that watch, or perturb, torch's precision."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from gradcheck.engines.implementation.precision_modes import PrecisionProbe, Sto
     ("narrow", "least"),
     [(torch.float32, torch.float32), (torch.float64, None), (torch.complex64, torch.float32)],
 )
-def test_the_least_precise_one_is_told(narrow: torch.dtype, least: torch.dtype | None) -> None:
+def test_the_least_precise_dtype_is_found(narrow: torch.dtype, least: torch.dtype | None) -> None:
     with PrecisionProbe(torch.float64) as seen:
         torch.full((2,), 1 / 3, dtype=torch.float64).to(narrow) * 2
     assert seen.least_precise is least
 
 
-def test_numbers_of_few_digits_are_as_exact_in_any() -> None:
+def test_exact_numbers_do_not_count() -> None:
     with PrecisionProbe(torch.float64) as seen:
         (torch.arange(3.0, dtype=torch.float64) > 1).half() * 0.5
     assert seen.least_precise is None
 
 
-def test_of_two_the_less_precise_one_is_told() -> None:
+def test_the_less_precise_of_two_dtypes_is_found() -> None:
     third = torch.full((2,), 1 / 3, dtype=torch.float64)
     with PrecisionProbe(torch.float64) as seen:
         third.half()
@@ -37,7 +37,7 @@ def test_of_two_the_less_precise_one_is_told() -> None:
 X = torch.linspace(0.7, 7.0, 12, dtype=torch.float64)
 
 
-def test_what_ops_come_to_moves_by_a_unit_at_most() -> None:
+def test_results_move_by_at_most_a_unit() -> None:
     plain = X.exp()
     with StochasticRounding(0):
         moved = X.exp()
@@ -45,7 +45,7 @@ def test_what_ops_come_to_moves_by_a_unit_at_most() -> None:
     assert torch.allclose(plain, moved, rtol=2.0**-51, atol=0)
 
 
-def test_a_seed_says_how() -> None:
+def test_a_seed_repeats_the_perturbation() -> None:
     def found(seed: int) -> torch.Tensor:
         with StochasticRounding(seed):
             return X * 3
@@ -55,13 +55,13 @@ def test_a_seed_says_how() -> None:
 
 
 @pytest.mark.parametrize("op", [torch.relu, torch.neg, torch.clone, torch.amax, lambda x: x.view(3, 4).T])
-def test_what_rounds_nothing_stays(op: Any) -> None:
+def test_exact_ops_are_unchanged(op: Any) -> None:
     with StochasticRounding(0):
         found = op(X)
     assert torch.equal(found, op(X))
 
 
-def test_backward_passes_in_place_ops_and_several_results_round_too() -> None:
+def test_backward_in_place_and_tuple_results_are_perturbed() -> None:
     x = X.clone().requires_grad_()
     with StochasticRounding(0):
         (x.exp().log()).sum().backward()

@@ -1,4 +1,4 @@
-"""What a backward pass takes, as it is given."""
+"""Incoming gradients by capabilities, and conventions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gradcheck.facts import Fact, fact
 from gradcheck.reports.phrases import say
 
 
-def test_an_incoming_gradient_as_it_is_taken(variant: Callable[..., type]) -> None:
+def test_incoming_gradients_have_the_seed_kind(variant: Callable[..., type]) -> None:
     api, incoming = api_of(variant(), "Tensor"), np.array([1.0, 2.0])
     assert seed_arguments(api, "none", incoming) == ()
     (array,) = seed_arguments(api, "array", incoming)
@@ -25,7 +25,7 @@ def test_an_incoming_gradient_as_it_is_taken(variant: Callable[..., type]) -> No
     assert api.is_tensor(tensor)
 
 
-def test_an_incoming_gradient_that_is_assigned_is_no_argument(variant: Callable[..., type]) -> None:
+def test_an_assigned_seed_is_no_argument(variant: Callable[..., type]) -> None:
     api, incoming = api_of(variant(), "Tensor"), np.array([1.0, 2.0])
     assert seed_arguments(api, "assigned array", incoming) == ()
     assert assigned_seed(api, "assigned array", incoming).tolist() == [1, 2]
@@ -33,11 +33,11 @@ def test_an_incoming_gradient_that_is_assigned_is_no_argument(variant: Callable[
     assert assigned_seed(api, "array", incoming) is None
 
 
-def test_a_class_of_numbers_takes_a_number(number: type) -> None:
+def test_a_scalar_class_takes_a_number(number: type) -> None:
     assert seed_arguments(api_of(number, "Number"), "array", np.array(2.5)) == (2.5,)
 
 
-def test_a_class_that_does_as_torch_does_has_none() -> None:
+def test_a_class_like_torch_has_no_conventions() -> None:
     assert conventions_of(UNKNOWN, False) == ()
 
 
@@ -55,15 +55,15 @@ def test_a_class_that_does_as_torch_does_has_none() -> None:
         ({"seed": "none"}, fact("takes_no_incoming_gradient")),
     ],
 )
-def test_each_is_one_line(changed: dict[str, Any], found: Fact) -> None:
+def test_each_deviation_is_one_fact(changed: dict[str, Any], found: Fact) -> None:
     assert conventions_of(replace(UNKNOWN, **changed), False) == (found,)
     assert say(found)
 
 
-def test_numbers_take_no_incoming_gradient_by_nature() -> None:
+def test_a_scalar_class_needs_no_seed() -> None:
     assert conventions_of(replace(UNKNOWN, seed="none"), True) == ()
 
 
-def test_of_what_is_not_understood_nothing_else_is_said() -> None:
+def test_a_class_that_is_not_understood_has_one_fact() -> None:
     (told,) = conventions_of(replace(UNKNOWN, not_understood="it raises", dtype="float32"), False)
     assert say(told) == "it is not understood, so nothing is checked: it raises"

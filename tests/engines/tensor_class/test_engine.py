@@ -1,4 +1,4 @@
-"""An engine of a Tensor class: which kind, gradients as the class has them, probes, and passes it can be asked for."""
+"""Engines of Tensor classes: kinds, gradients, passes, counted comparisons."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ _AGAIN = (
 
 
 class Kept(arrays.GivenTensors):
-    """What it has is asked for what only its tensors have."""
+    """Reads attributes that only its tensors have."""
 
     def plain(self) -> Any:
         return self.data
@@ -212,7 +212,7 @@ class Keyed:
         return 7
 
 
-def test_what_a_list_is_looked_through_for_is_counted() -> None:
+def test_searches_of_lists_are_counted() -> None:
     nodes = [Node() for _ in range(10)]
     with count_comparisons([Node]) as count:
         assert Node() not in nodes
@@ -222,7 +222,7 @@ def test_what_a_list_is_looked_through_for_is_counted() -> None:
     assert count.number == 20
 
 
-def test_classes_are_as_before_afterwards() -> None:
+def test_classes_are_restored_after_counting() -> None:
     before = Node.__eq__, Node.__hash__, Pair.__eq__, Keyed.__eq__
     with count_comparisons([Node, Pair, Keyed]):
         assert (Node.__hash__, Pair.__eq__, Keyed.__eq__) == before[1:]
@@ -232,7 +232,7 @@ def test_classes_are_as_before_afterwards() -> None:
     assert "__eq__" not in vars(Node)
 
 
-def test_a_modules_own_classes_are_meant() -> None:
+def test_only_a_modules_own_classes_are_counted() -> None:
     module = ModuleType("theirs")
     own = type("Own", (), {"__module__": "theirs"})
     vars(module).update(Own=own, Node=Node)

@@ -1,4 +1,4 @@
-"""What a tensor has under one of several names."""
+"""Attributes, methods and values of tensors; related classes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def plain(value: Any) -> np.ndarray | None:
     return np.asarray(value) if isinstance(value, list) else None
 
 
-def test_what_gives_numbers_does_after_another_has_raised() -> None:
+def test_values_are_read_after_another_attribute_raises() -> None:
     class Guarded:
         values = (1.0, 2.0)
 
@@ -63,7 +63,7 @@ def test_what_gives_numbers_does_after_another_has_raised() -> None:
     assert np.array_equal(np.asarray(read_fallback_values(Guarded(), plain)), [1.0, 2.0])
 
 
-def test_without_a_gradient_or_when_they_are_computed() -> None:
+def test_values_are_read_detached_or_computed() -> None:
     detached = SimpleNamespace(detach=lambda: SimpleNamespace(data=[3.0]))
     assert np.array_equal(np.asarray(read_fallback_values(detached, plain)), [3.0])
     lazy = SimpleNamespace(data=None)
@@ -73,7 +73,7 @@ def test_without_a_gradient_or_when_they_are_computed() -> None:
 
 
 class Node:
-    """A base of somebody's own."""
+    """A base class of the user."""
 
 
 class NodeTensor(Node):
@@ -94,7 +94,7 @@ class Function:
     def backward(self) -> None: ...
 
 
-def test_a_shared_base_and_the_same_method_make_kindred() -> None:
+def test_classes_are_related_by_base_and_method() -> None:
     assert is_related_type(Add, NodeTensor, "backward")
     assert is_related_type(Settings, NodeTensor, "")
     assert not any(
@@ -102,7 +102,7 @@ def test_a_shared_base_and_the_same_method_make_kindred() -> None:
     )
 
 
-def test_a_base_of_everybodys_makes_none() -> None:
+def test_a_common_base_relates_no_classes() -> None:
     class Sized(np.lib.mixins.NDArrayOperatorsMixin):
         def backward(self) -> None: ...
 
@@ -112,7 +112,7 @@ def test_a_base_of_everybodys_makes_none() -> None:
     assert not is_related_type(Other, Sized, "backward")
 
 
-def test_one_class_that_is_imported_under_two_names_is_one(tmp_path: Path) -> None:
+def test_a_class_imported_twice_is_related(tmp_path: Path) -> None:
     file = tmp_path / "tensors.py"
     file.write_text("class Tensor:\n    def backward(self): ...\n\nclass Other:\n    def backward(self): ...\n")
     first, second = (_loaded(file, name) for name in ("first_name", "second_name"))

@@ -1,4 +1,4 @@
-"""What else holds of a class that is understood."""
+"""Further capabilities, clearing methods and precision."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.engines.dialects import answering, diseases, keeping, sound
 
 
 class Anew(sound.Tensor):
-    """What is no leaf begins each pass without a gradient."""
+    """Clears gradients of other tensors than leaves before each pass."""
 
     def spread(self, seed: Any) -> None:
         for tensor in self.order():
@@ -22,21 +22,21 @@ class Anew(sound.Tensor):
         super().spread(seed)
 
 
-def test_whether_passes_add_to_what_is_no_leaf_is_learned() -> None:
+def test_overwritten_intermediate_gradients_are_learned() -> None:
     assert not learned(Anew).adds_to_intermediates
     assert learned(sound.Tensor).adds_to_intermediates
     sick = type("Sick", (diseases.Overwrites, sound.Tensor), {})
     assert learned(sick).adds_to_intermediates
 
 
-def test_numpys_functions_are_a_classs_own_where_gradients_go_through_them() -> None:
+def test_numpy_functions_count_only_with_gradients() -> None:
     assert learned(answering.Array).answers_numpy
     assert not learned(answering.Detaching).answers_numpy
     assert not learned(sound.Tensor).answers_numpy
 
 
-def test_a_precision_is_not_told_by_whole_numbers() -> None:
-    """Of its lessons the sum alone is right, whose gradient is ones."""
+def test_integer_gradients_show_no_precision() -> None:
+    """Only the probe of the sum is right, whose gradient is ones."""
     assert learned(keeping.SingleLater).dtype == "float32"
 
 
@@ -57,14 +57,14 @@ SUM = "    def sum(self):"
     ],
     ids=["its own", "nothing", "cuts the graph", "raises"],
 )
-def test_one_that_forgets_no_more_than_it_should_is(variant: Callable[..., type], does: str, called: bool) -> None:
+def test_a_clearing_method_clears_one_tensor(variant: Callable[..., type], does: str, called: bool) -> None:
     kind = variant((SUM, f"    def zero_grad(self):\n        {does}\n\n{SUM}"))
     engine = adapt(kind, "mine")
     assert not engine.capabilities.not_understood
     assert engine.api.clearing_name == ("zero_grad" if called else "")
 
 
-def test_what_is_made_and_what_arrives_may_be_of_less_precision(variant: Callable[..., type]) -> None:
+def test_results_and_gradients_may_be_less_precise(variant: Callable[..., type]) -> None:
     single = variant(("self.data = np.asarray(data)", "self.data = np.asarray(data, np.float32)"))
     assert made_dtype(adapt(variant(), "mine")) == "float64"
     assert made_dtype(adapt(single, "mine")) == "float32"
@@ -76,6 +76,6 @@ def test_what_is_made_and_what_arrives_may_be_of_less_precision(variant: Callabl
     assert engine.capabilities.dtype == "float32"
 
 
-def test_a_number_is_of_double_precision(number: type) -> None:
+def test_a_python_number_is_float64(number: type) -> None:
     engine = adapt(number, "mine")
     assert made_dtype(engine) == lowest_dtype(engine, UNKNOWN, []) == "float64"
