@@ -1,4 +1,4 @@
-"""Engines compute gradients: gradcheck's core, PyTorch, other libraries, Tensor classes.
+"""Engines compute gradients: the core, torch, libraries, Tensor classes.
 
 An engine evaluates cases, and pulls ops back. It knows the language (problems, expressions) and the op table; it knows
 nothing of a case's claims, of tolerances, of other engines or of reports, and it decides nothing.

@@ -37,7 +37,7 @@ LIBRARY_CLASSES: Mapping[str, str] = {
 
 
 def libraries_of(engines: Iterable[Any]) -> tuple[str, ...] | None:
-    """Return the modules on which the engines' results depend; None if one is unknown."""
+    """Return the modules that results depend on; None for an unknown engine."""
     found = list(ENGINES["core"].libraries)
     for engine in engines:
         if not isinstance(engine, str) or engine not in ENGINES:

@@ -160,7 +160,7 @@ def _constants(code: types.CodeType) -> Iterator[Any]:
 
 
 def _codes(function: Any, follows: Callable[[Any], bool]) -> Iterator[tuple[types.CodeType, list[Any]]]:
-    """Yield the code of a function and of those that it mentions and `follows`, each with its global values."""
+    """Yield the code, with its globals, of a function and those it mentions."""
     stack: list[Any] = [function]
     seen: set[int] = set()
     while stack:
@@ -176,7 +176,7 @@ def _codes(function: Any, follows: Callable[[Any], bool]) -> Iterator[tuple[type
 
 
 def _libraries(function: Any) -> Iterator[str]:
-    """Yield the libraries that a function's code mentions, directly or by functions that it mentions."""
+    """Yield the libraries that a function, or a mentioned one, mentions."""
     called = function if hasattr(function, "__code__") else vars(type(function)).get("__call__", function)
     for _, values in _codes(called, lambda value: not _library(value)):
         yield from filter(None, map(_library, values))

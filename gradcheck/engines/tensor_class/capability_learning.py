@@ -56,7 +56,7 @@ class _Score:
 
     @property
     def is_consistent(self) -> bool:
-        """True if most gradients are wrong by one factor."""
+        """True if most gradients are wrong by one factor, composed ops aside."""
         factor, times = Counter(self.factors).most_common(1)[0] if self.factors else (0.0, 0)
         return times > 1 and 2 * times > self.ran and factor not in (0.0, np.inf)
 
@@ -64,8 +64,6 @@ class _Score:
 _WRITES = "an op writes its result into its operand"
 _WHOLE = "its sums are whole numbers"
 _NOTHING = "no gradient is right, whatever is tried"
-
-
 #: The number of attempts with a class whose passes seem to go no further than one op: a random class may, at times.
 _LOOKS = 4
 

@@ -26,7 +26,6 @@ from gradcheck.errors import GradcheckError, Unsupported
 from gradcheck.facts import Fact
 from gradcheck.language.problem import Problem
 
-Seeds = list[np.ndarray | None]
 #: A class with so many ops that never return is not tried again.
 MOST_ENDLESS = 2
 

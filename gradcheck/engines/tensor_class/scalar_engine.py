@@ -18,8 +18,9 @@ from gradcheck.autograd.op import TABLE, Op
 from gradcheck.engines.base import Application, Cotangents, OpComposition, Pullback
 from gradcheck.engines.recording import convert
 from gradcheck.engines.tensor_class.api import Api
+from gradcheck.engines.tensor_class.backward_engine import Seeds
 from gradcheck.engines.tensor_class.capabilities import check_can_accumulate
-from gradcheck.engines.tensor_class.engine import Seeds, TensorClassEngine
+from gradcheck.engines.tensor_class.engine import TensorClassEngine
 from gradcheck.engines.tensor_class.hypotheses import A, B
 from gradcheck.engines.tensor_class.op_calls import OpCalls, allow_undefined_numbers
 from gradcheck.engines.tensor_class.op_lookup import NoForm

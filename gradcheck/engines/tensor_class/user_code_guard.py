@@ -122,7 +122,7 @@ def _as_expected_kind(step: Step, error: TensorError) -> TensorError:
 
 
 def signature_parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
-    """Return the parameters of a callable; None if its signature cannot be read."""
+    """Return a callable's parameters; None if its signature is unreadable."""
     try:
         return list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
