@@ -25,10 +25,16 @@ class CodeError(TensorError):
         self.trace = trace
 
 
+def _is_foreign(file: str) -> bool:
+    return file.startswith((_OURS, "<frozen")) or is_installed_file(file)
+
+
 def as_code_error(what: str, error: BaseException) -> CodeError:
     """Return the exception as a CodeError that names the code and the line."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [one for one in frames if not (one.filename.startswith((_OURS, "<frozen")) or is_installed_file(one.filename))]
+    own = [
+        one for one in frames if not (one.filename.startswith((_OURS, "<frozen")) or is_installed_file(one.filename))
+    ]
     lines = [*traceback.format_list(own), *traceback.format_exception_only(error)]
     where = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
     return CodeError(f"{what} raised {error_line(error)}{where}", "".join(lines).rstrip())
