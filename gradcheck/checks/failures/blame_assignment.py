@@ -23,7 +23,7 @@ from gradcheck.checks.failures.disagreement import FILE, FORMULA, Disagreement, 
 from gradcheck.checks.failures.one_sided_derivatives import classify_at_kink
 from gradcheck.checks.failures.oracle_support import oracle_confirms
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
-from gradcheck.checks.failures.reference_error_in_formula import reference_error_verdict
+from gradcheck.checks.failures.reference_errors import reference_error_verdict
 from gradcheck.checks.failures.reference_op_errors import ReferenceOpErrors
 from gradcheck.checks.failures.wrong_steps import claim_of
 from gradcheck.checks.points.point import Point

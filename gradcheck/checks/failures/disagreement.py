@@ -9,7 +9,7 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite, wide
 from gradcheck.checks.closeness.agreement import Allowance, Answer, who_is_wrong
-from gradcheck.checks.closeness.tolerance import ROUNDINGS, Tolerance, base, epsilon
+from gradcheck.checks.closeness.nearly_equal import rounding_tolerance, tolerance_of
 from gradcheck.checks.result import Comparison
 from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
@@ -55,9 +55,8 @@ class Disagreement:
             return self
         gap = np.abs(self.got - self.want).ravel()[self.indices]
         with np.errstate(all="ignore"):
-            allowed = Tolerance.of(self.comparison).allowed(
-                np.abs(self.want[self.indices]), slack.ravel()[self.indices]
-            )
+            magnitude = np.abs(self.want[self.indices])
+            allowed = tolerance_of(self.comparison).allowed(magnitude, slack.ravel()[self.indices])
             left = self.indices[~(gap <= allowed)]
         return replace(self, indices=left) if left.size else self
 
@@ -71,7 +70,7 @@ class Disagreement:
         tensor beside these elements: what is left of terms that cancel."""
         c, got, want = self.comparison, self.got[self.indices], self.want[self.indices]
         dtype = np.dtype(np.float64) if c.want_array is None else c.want_array.dtype
-        room = min(ROUNDINGS * epsilon(dtype), base(dtype).rtol) * largest_finite(self.want)
+        room = rounding_tolerance(dtype, scale=largest_finite(self.want)).atol
         gap = np.abs(got - want)
         return bool(np.all((gap <= room) & (gap >= _NO_DIGIT * np.maximum(np.abs(got), np.abs(want)))))
 

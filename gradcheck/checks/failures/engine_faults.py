@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 
-from gradcheck.autograd import dtypes
-from gradcheck.autograd.dtypes import largest_finite, wide
-from gradcheck.autograd.modes import using_default_dtype
-from gradcheck.checks.closeness.tolerance import ROUNDINGS, epsilon
+from gradcheck.autograd.dtypes import largest_finite
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.closeness.nearly_equal import nearly_equal, rounding_tolerance
 from gradcheck.checks.failures.composed_ops import op_parts
-from gradcheck.checks.failures.diagnosis.catalogue import matching_diagnoses
-from gradcheck.checks.failures.fault_localization import Fault
-from gradcheck.checks.failures.gather_evidence import evidence_of_accumulation
 from gradcheck.checks.failures.point_failures import PointFailures
 from gradcheck.checks.failures.traversal_probe import BACKWARD_PASS, diagnose_small_graphs
-from gradcheck.checks.options import Engines
-from gradcheck.checks.points.drawing import Points
 from gradcheck.checks.result import Cause, Diagnosis, WrongOperation
-from gradcheck.engines.base import Engine, Evaluation, State, own_dtype
-from gradcheck.errors import GradcheckError
+from gradcheck.engines.base import Engine, Evaluation, State
 from gradcheck.facts import fact
-from gradcheck.language.claim_kind import ClaimKind
-from gradcheck.language.problem import Problem
-from gradcheck.language.sampling import literal_problem
 
 #: How often an engine is asked again whether it answers the same, and about how many ops.
 _REPEATS, _OPS = 6, 20
@@ -124,52 +112,4 @@ def _equal(one: np.ndarray | None, other: np.ndarray | None) -> bool:
     mistake."""
     if one is None or other is None:
         return one is other
-    if one.shape != other.shape:
-        return False
-    left, right = wide(one), wide(other)
-    rtol = ROUNDINGS * epsilon(one.dtype)
-    return bool(np.allclose(left, right, rtol, rtol * largest_finite(right), equal_nan=True))
-
-
-# Three uses ------------------------------------------------------------------------------------------
-#
-# Of two uses, one that is overwritten and one that is dropped look alike. Of three they do not: so three are tried.
-
-#: The kinds that two uses cannot tell apart.
-INDISTINGUISHABLE = frozenset({"overwritten", "use_dropped"})
-
-_INPUTS = {"x": [1.5, -2.0, 0.5], "a": [0.3, 1.1, -0.7], "b": [-1.2, 0.4, 0.9], "c": [0.6, -0.8, 1.7]}
-_GRAPH = {"p": "x * a", "q": "x * b", "r": "x * c", "s": "p + q", "f": "s + r"}
-_INCOMING = [1.0, -0.6, 0.2]
-
-
-def separate_by_three_uses(
-    diagnoses: tuple[Diagnosis, ...], engine: Engine, reference: Engine
-) -> tuple[Diagnosis, ...]:
-    """The diagnoses without those that a tensor of three uses refutes; as they are where it says nothing."""
-    if len({diagnosis.kind for diagnosis in diagnoses} & INDISTINGUISHABLE) < len(INDISTINGUISHABLE):
-        return diagnoses
-    kinds = _confirmed_by_three_uses(engine, reference)
-    kept = [diagnosis for diagnosis in diagnoses if diagnosis.kind in kinds]
-    if len(kept) != 1:
-        return diagnoses
-    evidence = fact("three_uses_show", evidence=kept[0].evidence)
-    return (replace(kept[0], evidence=evidence, confidence="confirmed"),)
-
-
-def _confirmed_by_three_uses(engine: Engine, reference: Engine) -> set[str]:
-    """The mistakes that are certain, of the tensor with three uses."""
-    problem = _three_uses(own_dtype(engine))
-    points = Points(problem, Engines((engine,), reference))
-    fault = Fault("x", 0, None, np.zeros(3), 0.0)
-    try:
-        with using_default_dtype(dtypes.real_of(problem.dtype)):
-            found, _ = matching_diagnoses(evidence_of_accumulation(fault, engine, points, points.own))
-    except GradcheckError:  # the engine cannot multiply and add
-        return set()
-    return {diagnosis.kind for diagnosis in found if diagnosis.confidence == "confirmed"}
-
-
-@lru_cache
-def _three_uses(dtype: str | None) -> Problem:
-    return literal_problem("three uses", _INPUTS, _GRAPH, {"f": _INCOMING}, dtype=dtype)
+    return nearly_equal(one, other, rounding_tolerance(one.dtype, scale=largest_finite(other)))

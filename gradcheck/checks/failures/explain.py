@@ -2,43 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
-from itertools import islice
 
 from gradcheck.checks.claims.certificates import certify_failed
+from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.operations import check_operations
+from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures import fault_localization
+from gradcheck.checks.failures.accumulation_faults import explain_accumulation
 from gradcheck.checks.failures.bare_graph_recheck import reproduced_failures
 from gradcheck.checks.failures.blame_assignment import assign_blame
 from gradcheck.checks.failures.composed_ops import op_parts, separate_composed_ops
-from gradcheck.checks.failures.consequences import explain_uncleared_gradients, mark_stated_consequences
 from gradcheck.checks.failures.correction.derived_formulas import DerivedFormulas
 from gradcheck.checks.failures.correction.step_edits import blame_slips_in_steps
 from gradcheck.checks.failures.correction.suggestion import refute, suggest
-from gradcheck.checks.failures.diagnosis.evidence import Evidence
-from gradcheck.checks.failures.engine_faults import counts_all_twice, is_unreliable, separate_by_three_uses
+from gradcheck.checks.failures.engine_faults import counts_all_twice, is_unreliable
 from gradcheck.checks.failures.explanation_points import ExplanationPoints
-from gradcheck.checks.failures.formula_diagnoses import explain_formulas
-from gradcheck.checks.failures.gather_evidence import evidence_of_accumulation, evidence_of_rule
-from gradcheck.checks.failures.point_failures import FORWARD_MODE, GRADIENTS, MAX_DIAGNOSED, PointFailures, diagnose
+from gradcheck.checks.failures.gather_evidence import MORE_POINTS, evidence_of_formula, evidence_of_rule
+from gradcheck.checks.failures.point_failures import FORWARD_MODE, MAX_DIAGNOSED, PointFailures, diagnose
 from gradcheck.checks.failures.reference_errors import fail_repeated_errors
-from gradcheck.checks.failures.rounded_numbers import diagnose_rounded_numbers
 from gradcheck.checks.failures.shape_dependent_rules import diagnose_matrix_only_rule, diagnose_raising_rule
+from gradcheck.checks.failures.size_factor import check_at_other_sizes
 from gradcheck.checks.failures.source_location import source_part
-from gradcheck.checks.failures.wrong_steps import blame_steps
+from gradcheck.checks.failures.stated_numbers import (
+    diagnose_rounded_numbers,
+    diagnose_stated_gradients,
+    mark_stated_consequences,
+)
+from gradcheck.checks.failures.wrong_steps import (
+    blame_steps,
+    case_with_fixed_steps,
+    claims_at,
+    with_missing_factor,
+    wrong_formulas,
+)
 from gradcheck.checks.failures.wrong_values import has_forward_error, has_wrong_values
 from gradcheck.checks.isolation.failure_capture import try_part
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Cause, Comparison, WrongOperation
-from gradcheck.engines.base import AdaptedEngine, Engine
-from gradcheck.errors import GradcheckError
+from gradcheck.engines.base import Engine
 from gradcheck.facts import fact
-from gradcheck.language.claim_kind import ClaimKind
+from gradcheck.language.case import Claim
 
-#: Of fewer numbers, almost any mistake would fit.
-_FEW = 3
+#: The formulas of one case that are diagnosed, and the points of the same sizes at which a diagnosis must hold.
+MAX_FORMULAS, _ELSEWHERE = 6, 6
 #: What a trial can say about the engine, and about the derivation, where the case's own numbers show nothing.
 _SHOWN_BY_TRIALS = (ClaimKind.GRADIENT, ClaimKind.FORMULA)
 
@@ -114,7 +124,7 @@ def _explain_at(failures: PointFailures) -> None:
 
             explain_forward_mode(failures, engine)
     diagnose_rounded_numbers(failures)
-    _explain_expected(failures)
+    diagnose_stated_gradients(failures)
 
 
 def _look_at_operations(failures: PointFailures, engines: Sequence[Engine]) -> None:
@@ -150,7 +160,7 @@ def _explain_engine(failures: PointFailures, engine: Engine) -> None:
         else:
             _explain_outcome(failures, engine, raised[0])
         return
-    _explain_accumulation(failures, engine, listed)
+    explain_accumulation(failures, engine, listed, _shared_at(failures, engine))
     if not listed:
         from gradcheck.checks.failures.traversal_diagnosis import explain_traversal
 
@@ -228,98 +238,39 @@ def _explain_shared(failures: PointFailures, engine: Engine) -> None:
             failures.mark_gradient_consequences(origin, engine, behind)
 
 
-# Gradients that do not follow from each other ----------------------------------------------------------
+# Formulas --------------------------------------------------------------------------------------------
 
 
-def _explain_accumulation(failures: PointFailures, engine: Engine, wrong: Sequence[WrongOperation]) -> None:
-    """Tell of the tensors at which contributions that are right come to a gradient that is not; of what is left where
-    some ops are wrong, it is these."""
-    places = failures.failed_here((ClaimKind.GRADIENT,), engine.name)
-    if not places:
+def explain_formulas(context: Context, points: ExplanationPoints) -> None:
+    """Add to each what mistake gives its numbers wherever it is looked at."""
+    found = wrong_formulas(context)[:MAX_FORMULAS]
+    elsewhere = claims_at(context, points) if found else []
+    for place, c, claim in found:
+        case = case_with_fixed_steps(context, c)
+        looked_at = (point.with_claims(case) for point in _points(context, points, c.tensor, claim))
+        diagnoses = diagnose(evidence_of_formula(c.tensor, claim, looked_at))
+        claimed = [replace(one, point=one.point.with_claims(case)) for one in elsewhere]
+        diagnoses = check_at_other_sizes(diagnoses, claimed, c.tensor, claim)
+        context.found[place] = replace(c, diagnoses=diagnoses, cause=with_missing_factor(c.cause, diagnoses))
+
+
+def _points(context: Context, points: ExplanationPoints, name: str, claim: Claim) -> Iterator[Point]:
+    """Where a formula is looked at: first where it is wrong, of the case's own sizes if there it is, then nearby, then
+    at all others of the same sizes, where it may be right."""
+    speaking, own = points.must_vary_incoming(claim.expr), points.run.own.problem.sizes
+    failed = {(name, claim.text)}
+    listed = sorted(points.seed_independent(speaking), key=lambda p: p.problem.sizes != own) + points.points_of_run(
+        speaking
+    )
+
+    def is_wrong(point: Point) -> bool:
+        claims = StepClaims(point, point.last_step, context.options.tolerance, failed)
+        return check_formula(claims, name, claim).status == "failed"
+
+    first = next((point for point in listed if is_wrong(point)), None)
+    if first is None:
         return
-    step = min(failures.comparisons[place].step for place in places)
-    if failures.context.case.steps[step].action != "backward":
-        explain_uncleared_gradients(failures, places, step, engine)
-        return
-    flow = failures.flow(step)
-    if not flow.is_small:
-        return
-    try:
-        explains = partial(failures.point.conditioning.allowance, ClaimKind.GRADIENT, step)
-        gradients = fault_localization.gradient_increments(failures.point.evaluation(engine), step)
-        found, followed = fault_localization.find_faults(flow, gradients, explains)
-    except GradcheckError as error:  # the core's own rules, by which contributions are told, fail here
-        noted = failures.comparisons[places[0]].with_notes(fact("not_traced", error=str(error)))
-        failures.comparisons[places[0]] = noted
-        return
-    wrong_at = {one.application.owner for one in wrong} | _shared_at(failures, engine)
-    own = [
-        fault
-        for fault in found
-        if not wrong_at & fault_localization.contributing_entries(flow, gradients, fault.tensor)
-    ]
-    by_total = {fault.tensor for fault in own if wrong and _is_by_total(failures, engine, fault)}
-    for tensor in by_total:
-        failures.mark_gradient_consequences(
-            fault_localization.origin_of(wrong[0]), engine, flow.ancestors(tensor) | {tensor}
-        )
-    own = [fault for fault in own if fault.tensor not in by_total]
-    for fault in islice(fault_localization.first_faults(own, flow), MAX_DIAGNOSED):
-        uses = len(followed.received.get(flow.tensors[fault.tensor], ()))
-        _blame_fault(failures, engine, fault, uses)
-        failures.mark_gradient_consequences(fault.origin, engine, flow.ancestors(fault.tensor) - {fault.tensor})
-        for place in failures.failed(GRADIENTS, engine.name):
-            c = failures.comparisons[place]
-            if c.tensor == fault.tensor and c.step > fault.step:  # what goes wrong in one pass stays wrong
-                failures.mark_consequences(fault.origin, [place])
-
-
-def _is_by_total(failures: PointFailures, engine: Engine, fault: fault_localization.Fault) -> bool:
-    """Whether it is at a root whose incoming gradient is given by a total that ops which are wrong have made wrong."""
-    seeds = failures.point.problem.seeds[fault.step]
-    if not isinstance(engine, AdaptedEngine) or fault.tensor not in seeds:
-        return False
-    values = failures.point.evaluation(engine).states[fault.step].values
-    return not engine.accepts_seeds([values[root] for root in seeds], list(seeds.values()))
-
-
-def _blame_fault(failures: PointFailures, engine: Engine, fault: fault_localization.Fault, uses: int) -> None:
-    points = failures.context.points
-    diagnoses = diagnose(evidence_of_accumulation(fault, engine, points, failures.point))
-    diagnoses = separate_by_three_uses(diagnoses, engine, failures.reference)
-    cause = fault_localization.wrong_accumulation_cause(fault, failures.operations, uses)
-    places = failures.failed_here((ClaimKind.GRADIENT,), engine.name)
-    there = [place for place in places if failures.comparisons[place].tensor == fault.tensor]
-    if not there:  # where it shows has been excused: what follows from it tells of it
-        behind = failures.flow(fault.step).ancestors(fault.tensor)
-        behind_it = (failures.comparisons[place] for place in places)
-        untold = [not c.consequence_of and not c.cause and c.tensor in behind for c in behind_it]
-        there = [place for place, is_untold in zip(places, untold, strict=True) if is_untold][:1]
-    for place in there:
-        if failures.comparisons[place].step == fault.step:
-            failures.blame(place, cause, diagnoses)
-
-
-# A person's numbers -------------------------------------------------------------------------
-
-
-def _explain_expected(failures: PointFailures) -> None:
-    """Why numbers that the file states are wrong, where the engines agree that they are. There is but one point."""
-    wrong: dict[tuple[str, int], list[int]] = {}
-    for place in failures.failed_here((ClaimKind.EXPECTED,)):
-        c = failures.comparisons[place]
-        if not c.consequence_of and not c.diagnoses:
-            wrong.setdefault((c.tensor, c.step), []).append(place)
-    for places in list(wrong.values())[:MAX_DIAGNOSED]:
-        found = [failures.comparisons[place] for place in places]
-        judge = next((c for c in found if c.engine == failures.reference.name), None)
-        if judge is None or judge.got_array is None or judge.want_array is None or judge.want_array.size < _FEW:
-            continue
-        states = failures.point.want.states
-        right = states[judge.step].gradients if judge.step < len(states) else {}
-        others = {name: g for name, g in right.items() if g is not None and name != judge.tensor}
-        evidence = Evidence(judge.want_array, judge.got_array, others=others, rounding_rtol=judge.rtol or 0.0)
-        diagnoses = diagnose([evidence])
-        if diagnoses[0].kind != "unknown":
-            for place in places:
-                failures.change(place, diagnoses=diagnoses)
+    for number in range(MORE_POINTS + 1):
+        yield points.run.nearby_point(first, number)
+    others = [p for p in listed if p is not first and p.problem.sizes == first.problem.sizes]
+    yield from others[:_ELSEWHERE]

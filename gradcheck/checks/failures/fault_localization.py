@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradcheck.autograd.dtypes import largest_finite, wide
+from gradcheck.autograd.dtypes import largest_finite
 from gradcheck.checks.claims.operations import gradient_positions
-from gradcheck.checks.closeness.tolerance import ROUNDINGS, Tolerance, base, epsilon
+from gradcheck.checks.closeness.nearly_equal import nearly_equal, rounding_tolerance
 from gradcheck.checks.failures.gradient_flow import BackwardRecord, GradientFlow
 from gradcheck.checks.result import Cause, WrongOperation
 from gradcheck.engines.base import Evaluation
@@ -75,7 +75,7 @@ def find_faults(
         if name not in gradients:
             continue
         got, scale = gradients[name], followed.scale(flow.tensors[name])
-        if not _follows(got, expected, scale) and not _is_rounding(got, expected, explains(name)):
+        if not _follows(got, expected, scale, explains(name)):
             found.append(Fault(name, flow.step, got, expected, scale))
     return found, followed
 
@@ -88,29 +88,16 @@ def _passed_on_gradients(flow: GradientFlow, gradients: Mapping[str, np.ndarray 
     return known | {name: np.zeros_like(flow.tensors[name].data) for name in silent if flow.tensors[name].creators}
 
 
-def _follows(got: np.ndarray | None, expected: np.ndarray, scale: float) -> bool:
+def _follows(got: np.ndarray | None, expected: np.ndarray, scale: float, explained: np.ndarray | None) -> bool:
+    """Return whether a gradient is what the children's gradients make of it, up to rounding."""
     if got is None:
         return not np.any(expected)
-    if got.shape != expected.shape:
-        return False
-    with np.errstate(all="ignore"):
-        left, right = wide(got), wide(expected)
-        known = base(expected.dtype)
-        floor = min(known.rtol, ROUNDINGS * epsilon(expected.dtype)) * max(scale, largest_finite(right))
-        tolerance = Tolerance(_MARGIN * known.rtol, _MARGIN * floor)
-        close = np.abs(left - right) <= tolerance.allowed(np.abs(right))
-        same = (left == right) | (np.isnan(left) & np.isnan(right))
-        return bool((close | same).all())
-
-
-def _is_rounding(got: np.ndarray | None, expected: np.ndarray, explained: np.ndarray | None) -> bool:
-    """Whether the two are within what was measured of rounding."""
-    if got is None or explained is None or not got.shape == expected.shape == explained.shape:
-        return False
-    with np.errstate(all="ignore"):
-        left, right = wide(got), wide(expected)
-        allowed = Tolerance(_MARGIN * base(expected.dtype).rtol).allowed(np.abs(right), explained)
-        return bool((np.abs(left - right) <= allowed).all())
+    scale = max(scale, largest_finite(expected))
+    if nearly_equal(got, expected, rounding_tolerance(expected.dtype, scale=scale, margin=_MARGIN)):
+        return True
+    measured = explained is not None and explained.shape == expected.shape
+    by_element = rounding_tolerance(expected.dtype, scale=0.0, margin=_MARGIN)
+    return measured and nearly_equal(got, expected, by_element, explained)
 
 
 def contributing_entries(flow: GradientFlow, gradients: Mapping[str, np.ndarray | None], tensor: str) -> set[str]:

@@ -9,19 +9,18 @@ import numpy as np
 
 from gradcheck.checks.claims.cotangents import operations_of
 from gradcheck.checks.claims.op_jvps import directions_of
+from gradcheck.checks.closeness.nearly_equal import nearly_equal
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.gather_evidence import MORE_POINTS
 from gradcheck.checks.failures.point_failures import MAX_DIAGNOSED, PointFailures, diagnose
 from gradcheck.checks.result import Cause, Comparison, Diagnosis
 from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.define_by_run import DefineByRun
-from gradcheck.engines.jvp import Pushforward, push_operations
+from gradcheck.engines.jvp import push_operations
 from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
 
 _WHOLE_GRAPH_CLAIMS = (ClaimKind.JVP, ClaimKind.DOT_PRODUCT)
-#: How far twice the answer may be from the answer to twice as much, relative to the largest element.
-_LINEAR = 1e-3
 
 
 def explain_forward_mode(failures: PointFailures, engine: Engine) -> None:
@@ -110,11 +109,8 @@ def _is_linear(failures: PointFailures, engine: DefineByRun, application: Applic
     twice = tuple(None if c is None else 2 * c for c in operation.cotangents)
     dtype = failures.point.problem.dtype
     one, two = engine.pull_back([application] * 2, [operation.cotangents, twice], dtype)
-    with np.errstate(all="ignore"):
-        return all(
-            a is None or b is None or bool(np.all(np.abs(2 * a - b) <= _LINEAR * np.max(np.abs(b), initial=0.0)))
-            for a, b in zip(one.gradients, two.gradients, strict=False)
-        )
+    pairs = zip(one.gradients, two.gradients, strict=False)
+    return all(a is None or b is None or nearly_equal(2 * a, b) for a, b in pairs)
 
 
 def _evidence(failures: PointFailures, engines: Sequence[DefineByRun], place: int, output: str) -> Iterator[Evidence]:
@@ -129,8 +125,4 @@ def _evidence(failures: PointFailures, engines: Sequence[DefineByRun], place: in
         mine, theirs = (push_operations(engine, [application], directions, near.problem.dtype)[0] for engine in engines)
         want = theirs.tangents.get(output)
         if want is not None and mine.error is None:
-            yield Evidence(_tangent(mine, output), want)
-
-
-def _tangent(pushed: Pushforward, output: str) -> np.ndarray | None:
-    return pushed.tangents.get(output)
+            yield Evidence(mine.tangents.get(output), want)

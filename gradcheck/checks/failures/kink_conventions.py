@@ -12,12 +12,17 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.nearby_gradients import GraphNearbyGradients, NearbyGradients, OpNearbyGradients
+from gradcheck.checks.failures.disagreement import disagreement_of
+from gradcheck.checks.failures.nearby_gradients import (
+    GraphNearbyGradients,
+    NearbyGradients,
+    OpNearbyGradients,
+    gradients_of,
+)
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
 from gradcheck.checks.failures.subgradients import Subgradients
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
-from gradcheck.engines.base import Evaluation
 from gradcheck.facts import Fact, fact
 from gradcheck.language.claim_kind import ClaimKind
 
@@ -50,7 +55,10 @@ class KinkClassifier:
             tensor, found = self._subgradients(c)
             if found is None:
                 return c
-            elements = _differing_elements(c)
+            dispute = disagreement_of(c)
+            if dispute is None:
+                return c
+            elements = dispute.indices
             at_kinks = found.all_kinked(tensor, elements)
             if at_kinks is None:
                 return undecided(c)
@@ -119,25 +127,6 @@ def _subgradients_around(near: NearbyGradients, tensors: Arrays) -> Subgradients
 
 def _by_number(gradients: Sequence[np.ndarray | None]) -> dict[str, np.ndarray]:
     return {str(number): wide(g) for number, g in enumerate(gradients) if g is not None}
-
-
-def gradients_of(evaluation: Evaluation, step: int) -> dict[str, np.ndarray]:
-    """In double precision; zeros where none has arrived."""
-    state = evaluation.states[step]
-    return {
-        name: np.zeros(state.values[name].shape) if g is None else wide(g)
-        for name, g in state.gradients.items()
-        if g is not None or name in state.values
-    }
-
-
-def _differing_elements(c: Comparison) -> np.ndarray:
-    """The elements that differ, flat, the worst first."""
-    assert c.mask is not None
-    got, want = (np.zeros(c.mask.shape) if a is None else wide(a) for a in (c.got_array, c.want_array))
-    elements = np.flatnonzero(c.mask)
-    gap = np.nan_to_num(np.abs(got - want).ravel()[elements], nan=np.inf)
-    return np.asarray(elements[np.argsort(-gap, kind="stable")])
 
 
 # The verdict ---------------------------------------------------------------------------------------

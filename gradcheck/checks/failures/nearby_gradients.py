@@ -18,7 +18,7 @@ from gradcheck.checks.claims.operations import gradient_positions
 from gradcheck.checks.closeness.tolerance import epsilon
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import WrongOperation
-from gradcheck.engines.base import Engine
+from gradcheck.engines.base import Engine, Evaluation
 from gradcheck.engines.double_precision import double_precision_array, double_precision_problem
 from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import GradcheckError
@@ -40,6 +40,16 @@ _FINER, _BELIEVED = 2.0**-6, 1e-2
 _TIMES = 3
 
 Arrays = Mapping[str, np.ndarray]
+
+
+def gradients_of(evaluation: Evaluation, step: int) -> dict[str, np.ndarray]:
+    """Return the gradients after a step in double precision, zeros where none has arrived."""
+    state = evaluation.states[step]
+    return {
+        name: np.zeros(state.values[name].shape) if g is None else wide(g)
+        for name, g in state.gradients.items()
+        if g is not None or name in state.values
+    }
 
 
 class NearbyGradients(ABC):
@@ -118,14 +128,7 @@ class GraphNearbyGradients(NearbyGradients):
 
     def gradients(self, moves: Arrays) -> dict[str, np.ndarray] | None:
         found = self.engine.evaluate(self._at(moves))
-        if self.step >= len(found.states):
-            return None
-        state = found.states[self.step]
-        return {
-            name: np.zeros(state.values[name].shape) if g is None else wide(g)
-            for name, g in state.gradients.items()
-            if g is not None or name in state.values
-        }
+        return gradients_of(found, self.step) if self.step < len(found.states) else None
 
     def _at(self, moves: Arrays) -> Problem:
         there = {

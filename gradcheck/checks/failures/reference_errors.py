@@ -13,20 +13,20 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import wide
 from gradcheck.checks.claims.formulas import formula_allowance
+from gradcheck.checks.closeness.nearly_equal import nearly_equal, tolerance_of
 from gradcheck.checks.closeness.rounding import capped_allowance
 from gradcheck.checks.closeness.tolerance import base
 from gradcheck.checks.context import Context
-from gradcheck.checks.failures.kink_conventions import gradients_of
-from gradcheck.checks.failures.nearby_gradients import GraphNearbyGradients
+from gradcheck.checks.failures.nearby_gradients import GraphNearbyGradients, gradients_of
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
 from gradcheck.checks.failures.wrong_steps import claim_of
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
 from gradcheck.checks.scope import Scope
 from gradcheck.engines.double_precision import double_precision_problem
-from gradcheck.errors import DomainError
+from gradcheck.errors import DomainError, GradcheckError
 from gradcheck.facts import Fact, fact
-from gradcheck.language.claim_kind import ClaimKind
+from gradcheck.language.expr.traverse import gradient_names
 from gradcheck.oracles.numeric.audit import is_refuted
 from gradcheck.oracles.numeric.numeric_gradient import numeric_gradient
 
@@ -63,6 +63,39 @@ def fail_repeated_errors(context: Context) -> None:
             context.found[place] = _as_repeated_error(c, known.verdict["what"], everywhere=True)
 
 
+def reference_error_verdict(context: Context, point: Point, c: Comparison) -> Fact | None:
+    """Return the verdict on the reference if a formula fails by its error alone.
+
+    The formula then names a gradient that the reference has wrong, and holds by the engine that has it right.
+    """
+    claim = claim_of(context.case, c)
+    if c.what is not ClaimKind.FORMULA or claim is None:
+        return None
+    exprs = (claim.expr, *(context.case.let[step].expr for step in context.case.let_steps_of(claim.expr)))
+    named = {name for expr in exprs for name in gradient_names(expr)}
+    for other in context.found:
+        verdict = other.verdict
+        is_wrong = other.what is ClaimKind.GRADIENT and verdict is not None and verdict.kind == "reference_wrong"
+        if is_wrong and other.tensor in named and _holds_by(context, point, c, other.engine):
+            return verdict
+    return None
+
+
+def _holds_by(context: Context, point: Point, c: Comparison, name: str) -> bool:
+    """Return whether a formula gives an engine's gradient of its tensor, made of that engine's numbers."""
+    engine = next((engine for engine in context.engines.tested if engine.name == name), None)
+    states, claim = () if engine is None else point.evaluation(engine).states, claim_of(context.case, c)
+    if c.step >= len(states) or claim is None:
+        return False
+    scope = Scope(point.problem, states[c.step])
+    try:
+        got, want = scope.array_of(claim.expr), scope.gradients.get(c.tensor)
+    except GradcheckError:
+        return False
+    slack = point.conditioning.allowance(ClaimKind.GRADIENT, c.step, c.tensor)
+    return want is not None and nearly_equal(got, want, tolerance_of(c), slack)
+
+
 def _holds_for(context: Context, c: Comparison, name: str) -> bool:
     """Whether a formula gives another engine's gradient, made of that engine's numbers: what is proved, or within
     what rounding explains, passes whatever the reference says. Where it is undefined it repeats nobody's mistake."""
@@ -83,9 +116,8 @@ def _holds_for(context: Context, c: Comparison, name: str) -> bool:
         return False
     moves = formula_allowance(point, c.step, c.tensor, claim)
     slack = None if moves is None or moves.shape != want.shape else capped_allowance(moves, point.conditioning.limit)
-    room = base(want.dtype).allowed(np.abs(wide(want)), slack)
-    agrees = np.isnan(wide(got)) | (np.abs(wide(got) - wide(want)) <= room) if got.shape == want.shape else np.False_
-    return bool(np.all(agrees))
+    known = np.where(np.isnan(wide(got)), want, got) if got.shape == want.shape else got
+    return nearly_equal(known, want, base(want.dtype), slack)
 
 
 def _gradient_key(c: Comparison) -> tuple[object, ...]:

@@ -12,9 +12,9 @@ from functools import cache
 
 import numpy as np
 
-from gradcheck.autograd.dtypes import wide
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.operations import check_operations
-from gradcheck.checks.closeness.tolerance import Tolerance
+from gradcheck.checks.closeness.nearly_equal import nearly_equal, tolerance_of
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS
 from gradcheck.checks.points.point import Point
 from gradcheck.checks.result import Comparison
@@ -48,7 +48,10 @@ class ReferenceOpErrors:
             return None
         ops = frozenset(one.operation.application.op.name for one in found if one.operation is not None)
         by_reference, by_core = (self._gradient(c, self._evaluated(names)) for names in (ops, frozenset[str]()))
-        if not (_agree(by_reference, c.want_array, c, slack) and _agree(by_core, c.got_array, c, slack)):
+        pairs = ((by_reference, c.want_array), (by_core, c.got_array))
+        if any(
+            one is None or other is None or not nearly_equal(one, other, tolerance_of(c), slack) for one, other in pairs
+        ):
             return None
         what = fact("by_ops_alone", ops=tuple(sorted(ops)), what=found[0].verdict and found[0].verdict["what"])
         return fact("reference_wrong", reference=c.reference, what=what)
@@ -67,10 +70,3 @@ class ReferenceOpErrors:
     def _gradient(self, c: Comparison, evaluation: Evaluation | None) -> np.ndarray | None:
         states = () if evaluation is None else evaluation.states
         return states[c.step].gradients.get(c.tensor) if c.step < len(states) else None
-
-
-def _agree(one: np.ndarray | None, other: np.ndarray | None, c: Comparison, slack: np.ndarray | None) -> bool:
-    if one is None or other is None or one.shape != other.shape:
-        return False
-    room = Tolerance.of(c).allowed(np.abs(wide(other)), slack)
-    return bool(np.all((np.abs(wide(one) - wide(other)) <= room) | (one == other)))

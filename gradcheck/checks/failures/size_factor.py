@@ -12,13 +12,12 @@ import numpy as np
 
 from gradcheck.autograd.dtypes import largest_finite, real_of, wide
 from gradcheck.checks.claims.stated_claims import StepClaims, align_dtypes
+from gradcheck.checks.closeness.nearly_equal import DERIVATION
 from gradcheck.checks.result import Diagnosis
 from gradcheck.errors import GradcheckError
 from gradcheck.facts import Fact, fact
 from gradcheck.language.case import Claim
 
-#: How near a factor must be, relative to it, by the bytes of a real number.
-_NEAR = {8: 1e-7, 4: 1e-3, 2: 5e-2}
 #: With what powers of so many sizes a factor is explained, and what else it may be multiplied by.
 _POWERS, _MOST_SIZES = (0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.0), 3
 _NUMBERS = (1.0, 2.0, 0.5, 3.0, 1 / 3, 4.0, 0.25)
@@ -82,7 +81,7 @@ def ratio_of(got: np.ndarray, want: np.ndarray, sizes: Mapping[str, int]) -> Siz
     """By what an array is off at these sizes; None where that says nothing."""
     if got.shape != want.shape or got.dtype.kind == "c" or not (np.isfinite(got) & np.isfinite(want)).all():
         return None
-    near = _NEAR[real_of(want.dtype).itemsize]
+    near = DERIVATION[real_of(want.dtype).itemsize]
     ours, theirs = wide(got).ravel(), wide(want).ravel()
     square = float(theirs @ theirs)
     if not square > 0:

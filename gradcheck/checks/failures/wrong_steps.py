@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gradcheck.autograd.dtypes import largest_finite, real_of, wide
+from gradcheck.checks.claim_kind import ClaimKind
 from gradcheck.checks.claims.formulas import check_formula
 from gradcheck.checks.claims.stated_claims import StepClaims
+from gradcheck.checks.closeness.nearly_equal import nearly_equal
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.explanation_points import ExplanationPoints
 from gradcheck.checks.result import MEANT, Cause, Comparison, Diagnosis
@@ -31,8 +32,6 @@ MAX_STEPS, MOST_TENSORS = 3, 24
 _GRADIENT_AFFIXES = frozenset(
     ("d", "g", "grad", "gradient", "delta", "dl_d", "dloss_d", "dj_d", "de_d", "dl", "bar", "adj", "δ", "∂")
 )
-#: How close, relative to the largest element, by the bytes of a real number.
-_CLOSE = {8: 1e-8, 4: 1e-3, 2: 5e-2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +174,7 @@ def _differs_from_gradient(step: str, tensor: str, scopes: Sequence[Scope]) -> b
 def _is_gradient(step: str, tensor: str, scopes: Sequence[Scope], *, turned: bool = False) -> bool:
     values = [_value(step, scope) for scope in scopes]
     return all(
-        isinstance(value, np.ndarray) and is_nearly_equal(value.T if turned else value, scope.gradients[tensor])
+        _agree(value.T if turned and isinstance(value, np.ndarray) else value, scope.gradients[tensor])
         for value, scope in zip(values, scopes, strict=True)
     )
 
@@ -183,19 +182,13 @@ def _is_gradient(step: str, tensor: str, scopes: Sequence[Scope], *, turned: boo
 def is_right_everywhere(name: str, claim: Claim, scopes: Sequence[Scope]) -> bool:
     """Whether a formula comes to its tensor's gradient everywhere."""
     try:
-        return all(is_nearly_equal(scope.array_of(claim.expr), scope.gradients[name]) for scope in scopes)
+        return all(_agree(scope.array_of(claim.expr), scope.gradients[name]) for scope in scopes)
     except (GradcheckError, KeyError):
         return False
 
 
-def is_nearly_equal(got: np.ndarray, want: np.ndarray) -> bool:
-    """Whether two arrays are equal but for rounding, as far as an explanation needs to know."""
-    if got.shape != want.shape or got.dtype.kind not in "fcV":
-        return False
-    close = _CLOSE[real_of(want.dtype).itemsize] * largest_finite(want)
-    with np.errstate(all="ignore"):
-        ours, theirs = wide(got), wide(want)
-        return bool(np.all((np.abs(ours - theirs) <= close) | ((ours != ours) & (theirs != theirs))))
+def _agree(value: object, gradient: np.ndarray) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind in "fcV" and nearly_equal(value, gradient)
 
 
 def _shown(found: WrongStep, step: Claim, claims: Sequence[StepClaims]) -> Comparison | None:

@@ -8,12 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.closeness.nearly_equal import nearly_equal
 from gradcheck.checks.failures.composed_ops import op_parts
 from gradcheck.checks.failures.diagnosis.evidence import Evidence
 from gradcheck.checks.failures.gather_evidence import MORE_POINTS
 from gradcheck.checks.failures.point_failures import COMPUTATION_ERRORS, PointFailures, diagnose
 from gradcheck.checks.failures.source_location import source_part
-from gradcheck.checks.failures.wrong_steps import is_nearly_equal
 from gradcheck.checks.result import Cause, Diagnosis
 from gradcheck.engines.base import Application, Engine
 from gradcheck.engines.define_by_run import DefineByRun, OpRun
@@ -91,34 +92,39 @@ def _blame_op(failures: PointFailures, engine: Engine, lead: int, number: int, t
     return cause
 
 
-def _is_wrong(failures: PointFailures, engine: Engine, application: Application) -> bool:
-    """Whether an op alone has another value in an engine than in NumPy; False where that cannot be asked."""
+def _run_alone(
+    failures: PointFailures, engine: Engine, application: Application
+) -> tuple[OpRun, list[np.ndarray]] | None:
+    """Return an op's run alone in an engine, and its results; None where that is impossible."""
     if not isinstance(engine, DefineByRun):
-        return False
+        return None
     alone = replace(application, recorded=None, shared=False)
     try:
-        right = alone.op(*alone.args, **alone.kwargs)
         with engine.fresh_session(failures.point.problem.dtype):
             run = OpRun(engine, alone, [np.zeros(())] * len(alone.outputs))
-            got = [engine.array(root) for root in run.roots]
+            return run, [np.asarray(engine.array(root)) for root in run.roots]
     except COMPUTATION_ERRORS:
-        return False
-    outputs = right if isinstance(right, tuple) else (right,)
-    wanted = [array for array, output in zip(outputs, alone.outputs, strict=False) if output is not None]
-    pairs = zip(got, wanted, strict=False)
-    return run.error is None and not all(is_nearly_equal(np.asarray(a), np.asarray(b)) for a, b in pairs)
+        return None
 
 
 def _raises(failures: PointFailures, engine: Engine, application: Application) -> bool:
-    """Whether an engine raises an error in an op alone; False where that cannot be asked."""
-    if not isinstance(engine, DefineByRun):
+    """Return whether an engine raises an error in an op alone."""
+    ran = _run_alone(failures, engine, application)
+    return ran is not None and ran[0].error is not None
+
+
+def _is_wrong(failures: PointFailures, engine: Engine, application: Application) -> bool:
+    """Return whether an op alone has another value in an engine than in NumPy."""
+    ran = _run_alone(failures, engine, application)
+    if ran is None or ran[0].error is not None:
         return False
-    alone = replace(application, recorded=None, shared=False)
     try:
-        with engine.fresh_session(failures.point.problem.dtype):
-            return OpRun(engine, alone, [np.zeros(())] * len(alone.outputs)).error is not None
+        right = application.op(*application.args, **application.kwargs)
     except COMPUTATION_ERRORS:
         return False
+    outputs = right if isinstance(right, tuple) else (right,)
+    wanted = [np.asarray(a) for a, output in zip(outputs, application.outputs, strict=False) if output is not None]
+    return not all(nearly_equal(got, want) for got, want in zip(ran[1], wanted, strict=False))
 
 
 def _entry(failures: PointFailures, tensor: str) -> Fact:

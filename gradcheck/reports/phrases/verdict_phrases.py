@@ -115,7 +115,7 @@ add_phrases(
         "nothing_explains_it": lambda found: (
             "no known mistake explains it; tried: " + ", ".join(kind.replace("_", " ") for kind in found["tried"])
         ),
-        "three_uses_show": "{evidence}; a tensor with three uses shows that it is not another",
+        "small_graph_shows": "{evidence}; a tensor with three uses shows that it is not another",
         "not_traced": "not traced to its cause: {error}",
     }
 )

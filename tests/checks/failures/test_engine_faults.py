@@ -1,4 +1,4 @@
-"""Engines that are wrong before any gradient is; and a tensor of three uses, which tells overwritten from dropped."""
+"""Engines that are unreliable, or wrong before any gradient is."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 
 from gradcheck.autograd.modes import quiet
 from gradcheck.checks.claims import evaluations as stage
-from gradcheck.checks.failures.engine_faults import is_unreliable, separate_by_three_uses
+from gradcheck.checks.failures.engine_faults import is_unreliable
 from gradcheck.checks.failures.point_failures import PointFailures
 from gradcheck.checks.failures.wrong_values import has_wrong_values
-from gradcheck.checks.result import Comparison, Diagnosis
+from gradcheck.checks.result import Comparison
 from gradcheck.engines.base import Evaluation, State
 from gradcheck.engines.core import Core
 from gradcheck.errors import TensorError
@@ -98,34 +98,3 @@ def test_inputs_that_were_changed_explain_wrong_values() -> None:
     (engine,) = failures.context.engines.tested
     assert has_wrong_values(failures, engine)
     assert [d.kind for d in lead(failures).diagnoses] == ["input_mutated"]
-
-
-BOTH = tuple(Diagnosis(kind, fact("said", text=kind), "possible") for kind in ("overwritten", "use_dropped"))
-
-
-class Overwrites(Core):
-    """Keeps of every leaf's contributions the last alone."""
-
-    name = "overwrites"
-
-    def evaluate(self, problem: object, *args: object, **kwargs: object) -> object:  # type: ignore[override]
-        found = super().evaluate(problem, *args, **kwargs)  # type: ignore[arg-type]
-        (state,) = found.states
-        gradient = np.asarray(state.values["c"] * state.gradients["r"])  # the use in r comes last
-        gradients = {**state.gradients, "x": gradient}
-        return type(found)(self.name, (type(state)(state.values, gradients),))
-
-
-def test_an_engine_that_is_right_refutes_neither() -> None:
-    assert separate_by_three_uses(BOTH, Core(), Core()) == BOTH
-
-
-def test_one_kind_alone_is_not_asked_about() -> None:
-    assert separate_by_three_uses(BOTH[:1], Overwrites(), Core()) == BOTH[:1]
-
-
-def test_overwriting_is_told_apart() -> None:
-    (found,) = separate_by_three_uses(BOTH, Overwrites(), Core())
-    assert (found.kind, found.confidence) == ("overwritten", "confirmed")
-    assert found.evidence is not None
-    assert found.evidence.kind == "three_uses_show"

@@ -11,10 +11,12 @@ import torch
 
 from gradcheck.checks.failures.reference_errors import fail_repeated_errors
 from gradcheck.checks.result import Subject, Trial
+from gradcheck.checks.scheduling.run import run
 from gradcheck.facts import fact
 from gradcheck.language.claim_kind import ClaimKind
 from gradcheck.reports.phrases import say
 from tests.checks.conftest import Check, TorchWith, failed, those
+from tests.from_text import case_of
 
 CANCELS = "inputs: {x: [0, 1, -2]}, graph: {y: relu(x) - relu(-x)}, backward: {y: [1.0, 2, 3]}"
 
@@ -101,3 +103,21 @@ def test_a_formula_that_is_undefined_somewhere_repeats_no_mistake_there(check: C
     assert case.wrong_references == ("torch",)
     assert case.status == "passed"
     assert any(c.has_note("undefined_at") for c in those(case, "formula"))
+
+
+#: Torch hands what reads a triangle alone gradients of the other one, too.
+CASE = """
+    dims: {n: 3}
+    inputs: {m: "randn(n, n) + 4 * n ** 0.5 * eye(n)", b: "randn(n, 2)"}
+    graph: {l: tril(m), u: l.T, y: "torch.cholesky_solve(b, u, upper=True)"}
+    backward: {y: "randn(n, 2)"}
+    formulas: {l: FORMULA}
+    generalize: false
+"""
+
+
+@pytest.mark.parametrize(("formula", "status"), [("grad(u).T", "passed"), ("2 * grad(u).T", "failed")])
+def test_a_formula_holds_by_an_engine_that_has_them_right(formula: str, status: str) -> None:
+    found = run(case_of(CASE.replace("FORMULA", formula))).cases[0]
+    (one,) = (c for c in found.comparisons if c.formula == formula)
+    assert one.status == status

@@ -15,11 +15,18 @@ from gradcheck.checks.failures.traversal_faults import (
     TraversalFault,
     TraversedGraph,
 )
-from gradcheck.checks.failures.traversal_probe import diagnose_small_graphs, is_right_on_small_graph
+from gradcheck.checks.failures.traversal_probe import (
+    diagnose_small_graphs,
+    is_right_on_small_graph,
+    separate_by_small_graphs,
+)
+from gradcheck.checks.result import Diagnosis
 from gradcheck.engines.base import Evaluation, State
 from gradcheck.engines.core import Core
 from gradcheck.engines.resolve import adapt
 from gradcheck.engines.torch import Torch
+from gradcheck.facts import fact
+from tests.checks.mutants import WrongSweep
 from tests.engines.dialects import bare, diseases, figures, sound
 
 
@@ -115,3 +122,22 @@ def test_what_is_right_is_no_disease(kind: type) -> None:
 def test_of_what_cannot_be_asked_nothing_is_said() -> None:
     assert asked(bare.Overwriting) == ""
     assert is_right_on_small_graph(adapt(bare.Overwriting, "mine"), Torch())
+
+
+BOTH = tuple(Diagnosis(kind, fact("said", text=kind), "possible") for kind in ("overwritten", "use_dropped"))
+
+
+def test_a_right_engine_refutes_neither() -> None:
+    assert separate_by_small_graphs(BOTH, Core(), Core()) == BOTH
+
+
+def test_one_kind_alone_is_not_separated() -> None:
+    assert separate_by_small_graphs(BOTH[:1], WrongSweep("overwritten"), Core()) == BOTH[:1]
+
+
+@pytest.mark.parametrize(("fault", "kind"), [("overwritten", "overwritten"), ("a use dropped", "use_dropped")])
+def test_three_uses_separate_the_two(fault: str, kind: str) -> None:
+    (found,) = separate_by_small_graphs(BOTH, WrongSweep(fault), Core())
+    assert (found.kind, found.confidence) == (kind, "confirmed")
+    assert found.evidence is not None
+    assert found.evidence.kind == "small_graph_shows"

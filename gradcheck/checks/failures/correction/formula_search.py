@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gradcheck.autograd.dtypes import largest_finite, real_of
+from gradcheck.checks.closeness.nearly_equal import derivation_tolerance, nearly_equal
 from gradcheck.checks.failures.correction.edit_position import Operands
 from gradcheck.checks.failures.correction.edits import all_single_edits
 from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
@@ -16,9 +16,6 @@ from gradcheck.language.expr.printer import to_text
 
 #: Formulas of more parts are not searched.
 MAX_PARTS = 120
-#: How closely a candidate must fit, relative to the largest element, by the bytes of a real number. A candidate that
-#: fits is verified like any formula, which has the last word.
-_CLOSE = {8: 1e-7, 4: 1e-3, 2: 5e-2}
 #: Once something fits, so many more are looked at for something likelier.
 _LINGER = 2_000
 
@@ -47,7 +44,7 @@ class FormulaSearch:
         self._work_before = pool.work
         self._tried: dict[int, float] = {root: 0.0}
         self._first = want.item(0) if want.size else 0.0
-        self._close = _CLOSE[real_of(want.dtype).itemsize] * largest_finite(want)
+        self._tolerance = derivation_tolerance(want)
 
     @property
     def spent(self) -> int:
@@ -98,14 +95,12 @@ class FormulaSearch:
 
     def fits(self, part: int) -> bool:
         """Whether it has the wanted shape and, nearly, the wanted numbers."""
-        first = self.pool.first_element(part)
-        if first is not None and abs(first - self._first) > self._close:  # which tells most apart; not so with NaN
+        first, far = self.pool.first_element(part), self._tolerance.atol
+        if first is not None and abs(first - self._first) > far:  # tells most apart; NaN is not far
             return False
         got, want = self.pool.array(part), self.want
         if got is None or got.shape != want.shape or got.dtype.kind not in "fc":
             return False
-        if got.size and abs(got.item(0) - self._first) > self._close:
+        if got.size and abs(got.item(0) - self._first) > far:
             return False
-        with np.errstate(invalid="ignore"):
-            close = (np.abs(got - want) <= self._close) | (got == want)
-        return bool(np.all(close | ((got != got) & (want != want))))
+        return nearly_equal(got, want, self._tolerance)

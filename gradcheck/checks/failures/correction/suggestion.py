@@ -20,7 +20,6 @@ from gradcheck.checks.failures.correction.expression_pool import ExpressionPool
 from gradcheck.checks.failures.correction.formula_search import Candidate, FormulaSearch
 from gradcheck.checks.failures.correction.text_edit import smallest_edit
 from gradcheck.checks.failures.correction.tidy_formula import Tidier, has_constant_condition, simplifier_at
-from gradcheck.checks.failures.correction.undefined import is_equally_undefined
 from gradcheck.checks.failures.explanation_points import ExplanationPoints
 from gradcheck.checks.failures.oracle_support import is_confirmed_by_oracle
 from gradcheck.checks.failures.wrong_steps import case_with_fixed_steps, is_about_step, wrong_formulas
@@ -242,6 +241,21 @@ class Suggester:
     @cached_property
     def _simplifier(self) -> Simplifier:
         return simplifier_at(self.points.seed_independent() or [self.points.run.own], self.case)
+
+
+def is_equally_undefined(wrong: Claim | None, claims: StepClaims, found: Comparison) -> bool:
+    """Return whether a suggested formula is off only where neither it nor the wrong one is finite.
+
+    There its author's own steps overflow, or divide by 0.
+    """
+    if wrong is None or found.mask is None or found.got_array is None:
+        return False
+    try:
+        before = wide(claims.scope.array_of(wrong.expr))
+    except (GradcheckError, ValueError):
+        return False
+    got = wide(found.got_array)
+    return before.shape == got.shape and not np.any(np.isfinite(got[found.mask]) | np.isfinite(before[found.mask]))
 
 
 def did_you_mean(wrong: str, right: str, standing: Fact) -> Diagnosis:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gradcheck.autograd.dtypes import largest_finite, wide
-from gradcheck.autograd.modes import quiet
-from gradcheck.checks.closeness.tolerance import ROUNDINGS, Tolerance, base, epsilon
+from gradcheck.autograd.dtypes import largest_finite
+from gradcheck.checks.closeness.nearly_equal import nearly_equal, rounding_tolerance
+from gradcheck.checks.closeness.tolerance import Tolerance
 from gradcheck.engines.base import Application
 from gradcheck.engines.recording import arrays, rebuild
 from gradcheck.errors import GradcheckError
@@ -140,18 +140,9 @@ class Evidence:
         """Whether two versions of the gradient are equal but for the rounding of a right computation: of the coarser
         of the dtypes that were seen and wanted, relative to each element, and in the last places of what is added up.
         NaN agrees with NaN."""
-        if one.shape != other.shape:
-            return False
-        with quiet():
-            left, right = wide(one), wide(other)
-            scale = max(largest_finite(right), largest_finite(self.want), self.scale)
-            coarser = max(base(self.got_or_zeros.dtype), base(self.want.dtype), key=lambda tolerance: tolerance.rtol)
-            rounding = max(epsilon(self.got_or_zeros.dtype), epsilon(self.want.dtype))
-            floor = min(coarser.rtol, ROUNDINGS * rounding)
-            tolerance = Tolerance(coarser.rtol, max(floor, self.rounding_rtol) * scale)
-            close = np.abs(left - right) <= tolerance.allowed(np.abs(right))
-            same = (left == right) | (np.isnan(left) & np.isnan(right))
-            return bool((same | (np.isfinite(right) & close)).all())
+        scale = max(largest_finite(other), largest_finite(self.want), self.scale)
+        known = rounding_tolerance(self.got_or_zeros.dtype, self.want.dtype, scale=scale)
+        return nearly_equal(one, other, Tolerance(known.rtol, max(known.atol, self.rounding_rtol * scale)))
 
 
 class Guess(NamedTuple):

@@ -5,14 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gradcheck.checks.claims.formulas import check_formula
+from gradcheck.checks.claims.stated_claims import StepClaims
 from gradcheck.checks.context import Context
 from gradcheck.checks.failures.correction import suggestion
 from gradcheck.checks.failures.correction.derived_formulas import DerivedFormulas
-from gradcheck.checks.failures.correction.suggestion import counterexample_fact
+from gradcheck.checks.failures.correction.suggestion import counterexample_fact, is_equally_undefined
 from gradcheck.checks.failures.explanation_points import ExplanationPoints
 from gradcheck.checks.pipeline import STAGES
 from gradcheck.checks.result import CaseResult
 from gradcheck.facts import Fact
+from gradcheck.language.case import Claim
 from gradcheck.language.expr.parser import parse
 from gradcheck.oracles.numeric.counterexample import Counterexample
 from gradcheck.reports.phrases import say
@@ -400,3 +403,38 @@ def test_what_is_suggested_depends_on_no_point_where_the_reference_is_wrong(chec
     )
     told = {d.formula for seed in (0, 1) for c in check(text, seed=seed).comparisons for d in c.diagnoses if d.edit}
     assert told == {"(p - t) / n"}
+
+
+# Undefined formulas
+
+UNDEFINED = "{inputs: {x: [0.0, 1.0, 2.0]}, graph: {y: x * x}, backward: {y: [1.0, 1.0, 1.0]}}"
+
+
+def claim_from(text: str) -> Claim:
+    return Claim(text, parse(text))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "suggested", "is_excused"),
+    [
+        ("x / x", "2 * x * x / x", True),  # the author divides by 0 as well
+        ("3 * x", "2 * x * x / x", False),
+        ("x / x", "3 * x * x / x", False),  # off elsewhere, too
+        ("1 / x", "2 * x * x / x", True),
+        ("x / x + y[:2]", "2 * x * x / x", False),  # the author's has no value
+        ("1 / (x - 1)", "2 * x * x / x", False),  # none elsewhere
+    ],
+)
+def test_where_neither_is_a_number(wrong: str, suggested: str, is_excused: bool) -> None:
+    own = context_of(UNDEFINED).points.own
+    claims = StepClaims(own, own.last_step)
+    with np.errstate(all="ignore"):
+        found = check_formula(claims, "x", claim_from(suggested))
+        assert found.status == "failed"
+        assert is_equally_undefined(claim_from(wrong), claims, found) == is_excused
+
+
+def test_without_one_nothing_is_excused() -> None:
+    own = context_of(UNDEFINED).points.own
+    claims = StepClaims(own, own.last_step)
+    assert not is_equally_undefined(None, claims, check_formula(claims, "x", claim_from("2 * x * x / x")))

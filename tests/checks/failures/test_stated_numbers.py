@@ -1,4 +1,4 @@
-"""Numbers that a file states are the right ones, with fewer digits: that is told, and what allows for it."""
+"""Stated numbers: rounded, or wrong because of a gradient."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.checks.failures.rounded_numbers import tolerance_for
+from gradcheck.checks.failures.stated_numbers import rounding_rtol
 from gradcheck.checks.scheduling.run import run
 from gradcheck.facts import fact
+from tests.checks.failures.test_accumulation_faults import judged
 from tests.from_text import case_of
 from tests.reports.conftest import make_failed
+
+_STATED = "inputs: {a: [1, 2]}\ngraph: {p: a * a, q: p * a}\nbackward: {q: [1, 1]}\nexpected: {a: [3, 12]}\n"
 
 
 @pytest.mark.parametrize(
@@ -27,7 +30,7 @@ from tests.reports.conftest import make_failed
     ],
 )
 def test_what_allows_for_it(got: Any, want: Any, allows: str) -> None:
-    assert tolerance_for(make_failed(got, want, what="expected")) == allows
+    assert rounding_rtol(make_failed(got, want, what="expected")) == allows
 
 
 def test_it_is_told_of_gradients_and_of_values() -> None:
@@ -35,3 +38,10 @@ def test_it_is_told_of_gradients_and_of_values() -> None:
     (case,) = run([case_of(text)]).cases
     told = [d.message for c in case.comparisons if c.status == "failed" for d in c.diagnoses]
     assert set(told) == {fact("numbers_are_rounded", rtol="1e-3"), fact("numbers_are_rounded", rtol="1e-5")}
+
+
+def test_stated_numbers_follow_from_the_gradient_that_misses_them() -> None:
+    found = judged("Overwrites", _STATED)
+    stated = [c for c in found.comparisons if c.what == "expected" and c.status == "failed"]
+    assert stated
+    assert all(c.consequence_of for c in stated)

@@ -1,0 +1,107 @@
+"""Tensors whose gradients are wrong although all ops are right: contributions are put together wrongly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import islice
+
+from gradcheck.checks.claim_kind import ClaimKind
+from gradcheck.checks.failures import fault_localization
+from gradcheck.checks.failures.diagnosis.evidence import Evidence
+from gradcheck.checks.failures.fault_localization import Fault
+from gradcheck.checks.failures.gather_evidence import evidence_of_accumulation
+from gradcheck.checks.failures.point_failures import GRADIENTS, MAX_DIAGNOSED, PointFailures, diagnose
+from gradcheck.checks.failures.traversal_probe import separate_by_small_graphs
+from gradcheck.checks.result import Cause, WrongOperation
+from gradcheck.engines.base import Engine
+from gradcheck.errors import GradcheckError
+from gradcheck.facts import fact
+
+
+def explain_accumulation(
+    failures: PointFailures, engine: Engine, wrong: Sequence[WrongOperation], shared: set[str]
+) -> None:
+    """Blame the tensors whose right contributions come to a wrong gradient.
+
+    Args:
+        wrong: ops that are wrong alone; tensors behind them are explained already.
+        shared: entries with an op that is wrong only if two of its arguments are one tensor.
+    """
+    places = failures.failed_here((ClaimKind.GRADIENT,), engine.name)
+    if not places:
+        return
+    step = min(failures.comparisons[place].step for place in places)
+    if failures.context.case.steps[step].action != "backward":
+        _explain_uncleared_gradients(failures, places, step, engine)
+        return
+    flow = failures.flow(step)
+    if not flow.is_small:
+        return
+    try:
+        explains = partial(failures.point.conditioning.allowance, ClaimKind.GRADIENT, step)
+        gradients = fault_localization.gradient_increments(failures.point.evaluation(engine), step)
+        found, record = fault_localization.find_faults(flow, gradients, explains)
+    except GradcheckError as error:  # raised by the core's own rules, which compute the contributions
+        noted = failures.comparisons[places[0]].with_notes(fact("not_traced", error=str(error)))
+        failures.comparisons[places[0]] = noted
+        return
+    explained = {one.application.owner for one in wrong} | shared
+    own: list[Fault] = []
+    for fault in found:
+        if explained & fault_localization.contributing_entries(flow, gradients, fault.tensor):
+            continue
+        if wrong and _is_by_total(failures, engine, fault):
+            behind = flow.ancestors(fault.tensor) | {fault.tensor}
+            failures.mark_gradient_consequences(fault_localization.origin_of(wrong[0]), engine, behind)
+            continue
+        own.append(fault)
+    for fault in islice(fault_localization.first_faults(own, flow), MAX_DIAGNOSED):
+        uses = len(record.received.get(flow.tensors[fault.tensor], ()))
+        _blame_fault(failures, engine, fault, uses)
+        failures.mark_gradient_consequences(fault.origin, engine, flow.ancestors(fault.tensor) - {fault.tensor})
+        for place in failures.failed(GRADIENTS, engine.name):
+            c = failures.comparisons[place]
+            if c.tensor == fault.tensor and c.step > fault.step:  # a later pass adds to the wrong gradient
+                failures.mark_consequences(fault.origin, [place])
+
+
+def _is_by_total(failures: PointFailures, engine: Engine, fault: Fault) -> bool:
+    """Return whether a root's incoming gradient is given by a total, which wrong ops make wrong."""
+    gives, seeds = getattr(engine, "accepts_seeds", None), failures.point.problem.seeds[fault.step]
+    if gives is None or fault.tensor not in seeds:
+        return False
+    values = failures.point.evaluation(engine).states[fault.step].values
+    return not gives([values[root] for root in seeds], list(seeds.values()))
+
+
+def _blame_fault(failures: PointFailures, engine: Engine, fault: Fault, uses: int) -> None:
+    diagnoses = diagnose(evidence_of_accumulation(fault, engine, failures.context.points, failures.point))
+    diagnoses = separate_by_small_graphs(diagnoses, engine, failures.reference)
+    cause = fault_localization.wrong_accumulation_cause(fault, failures.operations, uses)
+    places = failures.failed_here((ClaimKind.GRADIENT,), engine.name)
+    there = [place for place in places if failures.comparisons[place].tensor == fault.tensor]
+    if not there:  # the tensor's own failure has been excused: its first consequence shows the cause
+        behind = failures.flow(fault.step).ancestors(fault.tensor)
+        found = ((place, failures.comparisons[place]) for place in places)
+        there = [p for p, c in found if not c.consequence_of and not c.cause and c.tensor in behind][:1]
+    for place in there:
+        if failures.comparisons[place].step == fault.step:
+            failures.blame(place, cause, diagnoses)
+
+
+def _explain_uncleared_gradients(failures: PointFailures, places: Sequence[int], step: int, engine: Engine) -> None:
+    """Blame a step that should clear gradients; all later failures follow from what it leaves."""
+    states = failures.point.evaluation(engine).states
+    before = states[step - 1].gradients if step else {}
+    for place in places:
+        c = failures.comparisons[place]
+        if c.step != step or c.got_array is None:
+            continue
+        want = c.got_array * 0 if c.want_array is None else c.want_array
+        evidence = Evidence(c.got_array, want, earlier=before.get(c.tensor))
+        cause = Cause(fact("outcome_of_step", number=step + 1), fact("not_cleared"))
+        failures.blame(place, cause, diagnose([evidence, evidence]))
+        later = failures.failed(GRADIENTS, engine.name)
+        failures.mark_consequences(cause.origin, [other for other in later if failures.comparisons[other].step >= step])
+        return
