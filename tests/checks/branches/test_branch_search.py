@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gradcheck.checks.branches import branch_search
+from gradcheck.checks.branches import search_variables
 from gradcheck.checks.branches.branch_search import BranchSearch
 from gradcheck.checks.branches.branch_sites import BranchSite
 from gradcheck.checks.branches.margin_recording import branching_owners, margins_at, sides_met
@@ -96,13 +96,13 @@ def test_no_more_of_a_graph_is_evaluated_than_the_branch_is_made_of(monkeypatch:
         formulas: {x: "where(threshold > 0, x, 4 * x) * grad(y)"}
     """)
     asked: list[set[str]] = []
-    margins = branch_search.margins
+    margins = search_variables.margins
 
     def noted(about: Problem, *rest: Any) -> Any:
         asked.append({*about.case.graph, *about.case.let})
         return margins(about, *rest)
 
-    monkeypatch.setattr(branch_search, "margins", noted)
+    monkeypatch.setattr(search_variables, "margins", noted)
     other = found(problem, "gt", 1)
     assert other is not None
     assert other.inputs["x"].max() > 3.5
