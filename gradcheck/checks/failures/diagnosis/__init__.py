@@ -11,9 +11,9 @@ imported here.
 from __future__ import annotations
 
 from gradcheck.checks.failures.diagnosis import accumulation_mistakes, number_mistakes, rule_mistakes, shape_mistakes
-from gradcheck.checks.failures.diagnosis.catalogue import CATALOGUE, KINDS, matching_diagnoses
+from gradcheck.checks.failures.diagnosis.catalogue import CATALOGUE, matching_diagnoses
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess, Rule, Use
 
 FAMILIES = (accumulation_mistakes, number_mistakes, rule_mistakes, shape_mistakes)
 
-__all__ = ["CATALOGUE", "FAMILIES", "KINDS", "Evidence", "Guess", "Rule", "Use", "matching_diagnoses"]
+__all__ = ["CATALOGUE", "FAMILIES", "Evidence", "Guess", "Rule", "Use", "matching_diagnoses"]

@@ -11,23 +11,11 @@ import numpy as np
 
 from gradcheck.autograd.modes import quiet
 from gradcheck.checks.failures.diagnosis.evidence import Evidence, Guess
+from gradcheck.checks.failures.mistakes import KINDS
 from gradcheck.checks.result import Diagnosis
 from gradcheck.facts import fact
 
 Predict = Callable[[Evidence], Iterator[Guess]]
-
-#: Every kind of mistake, the more specific first: where two explain the same numbers, the first is told first. What
-#: each means stands in `MEANINGS` in `reports/phrases/diagnoses`.
-KINDS = [
-    *("mutated", "stale", "detached", "overwritten", "use_dropped", "counted_twice", "passed_on_early", "path_dropped"),
-    *("sign", "mean_for_sum", "incoming_ignored", "forward_value", "no_centring", "swapped"),
-    *("transposed", "operand_transposed", "conjugate", "flipped", "off_by_one", "incoming_passed_on", "mixed_up"),
-    *("permuted", "reshaped", "broadcast_not_undone", "summed", "saved_value", "truncated", "dtype", "nan", "factor"),
-]
-#: Kinds that no single tensor shows: they are found out by running an engine again (see `failures/engine_faults`).
-ENGINE_KINDS = ("not_deterministic", "input_mutated", "recursion", "not_linear", "matrices_alone")
-#: What is told only of code, whose entry is known (see `checks/implementations`).
-CODE_KINDS = ("other_formula", "branch", "factor_of_tensor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +42,7 @@ def hypothesis(kind: str, *, covers: tuple[str, ...] = ()) -> Callable[[Predict]
 
     def enter(predict: Predict) -> Predict:
         CATALOGUE.append(Hypothesis(kind, predict, covers))
-        CATALOGUE.sort(key=lambda entry: KINDS.index(entry.kind))  # stable: within a kind, in order of definition
+        CATALOGUE.sort(key=lambda entry: [*KINDS].index(entry.kind))  # stable: within a kind, in order of definition
         return predict
 
     return enter
